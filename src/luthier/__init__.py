@@ -1,0 +1,58 @@
+"""Luthier tunes linear models of translation against the metric people care about.
+
+Importing this package imports nothing heavy: each public name is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Pool": "luthier.kbest.pool",
+    "Weights": "luthier.kbest.weights",
+    "open_pool": "luthier.kbest.storage",
+    "save_pool": "luthier.kbest.storage",
+    "read_pool": "luthier.kbest.reading",
+    "read_weights": "luthier.kbest.weights",
+    "rerank": "luthier.kbest.rerank",
+    "merge": "luthier.kbest.merge",
+    "LuthierError": "luthier.core.errors",
+    "InputError": "luthier.core.errors",
+}
+
+if TYPE_CHECKING:
+    from luthier.core.errors import InputError, LuthierError
+    from luthier.kbest.merge import merge
+    from luthier.kbest.pool import Pool
+    from luthier.kbest.reading import read_pool
+    from luthier.kbest.rerank import rerank
+    from luthier.kbest.storage import open_pool, save_pool
+    from luthier.kbest.weights import Weights, read_weights
+
+__all__ = [
+    "Pool",
+    "Weights",
+    "open_pool",
+    "save_pool",
+    "read_pool",
+    "read_weights",
+    "rerank",
+    "merge",
+    "LuthierError",
+    "InputError",
+]
+
+
+def __getattr__(name: str) -> object:
+    """Load a public name from the room that owns it."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'luthier' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return [*__all__, "__version__"]

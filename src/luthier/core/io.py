@@ -1,0 +1,192 @@
+"""Bytes in and out: compressed streams, blocks of whole lines, and writes that cannot be half done."""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import io
+import os
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.errors import InputError, LuthierError
+
+BLOCK_BYTES = 1 << 22
+GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+BOM = b"\xef\xbb\xbf"
+STDIN = "-"
+
+
+@dataclasses.dataclass(frozen=True)
+class LineBlock:
+    """A stretch of a file that holds whole lines.
+
+    Attributes
+    ----------
+    data : (B,) uint8
+        The bytes, each line with its line feed (the last line of a file gets one if it has none).
+    first_line : int
+        Number of the first line, from 1.
+    """
+
+    data: npt.NDArray[np.uint8]
+    first_line: int
+
+
+def display_name(path: str | os.PathLike[str]) -> str:
+    """Return the name by which complaints call a file."""
+    return "<standard input>" if str(path) == STDIN else str(path)
+
+
+@contextmanager
+def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield the decompressed bytes of a file (plain, gz or zst, told by content) or of ``-``."""
+    raw: BinaryIO
+    if str(path) == STDIN:
+        raw = sys.stdin.buffer
+        yield _decompressed(raw)
+        return
+    try:
+        raw = open(path, "rb")
+    except IsADirectoryError:
+        raise InputError(expected="a file", found="a folder", path=str(path)) from None
+    except OSError as error:
+        raise InputError(
+            expected="a readable file", found=(error.strerror or str(error)).lower(), path=str(path)
+        ) from None
+    with raw:
+        yield _decompressed(raw)
+
+
+def _decompressed(raw: BinaryIO) -> BinaryIO:
+    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[type-var]
+    magic = buffered.peek(4)[:4]
+    if magic.startswith(GZIP_MAGIC):
+        return gzip.GzipFile(fileobj=buffered)  # type: ignore[return-value]
+    if magic == ZSTD_MAGIC:
+        import pyarrow
+
+        return pyarrow.CompressedInputStream(pyarrow.PythonFile(buffered, "r"), "zstd")  # type: ignore[no-any-return]
+    return buffered
+
+
+class TruncatedError(InputError):
+    """A compressed file that ends, or breaks, before its end."""
+
+
+def read_some(stream: BinaryIO, size: int, path: str, line: int) -> bytes:
+    """Read up to `size` bytes; a damaged compressed stream becomes a `TruncatedError`."""
+    try:
+        return stream.read(size)
+    except (EOFError, zlib.error, gzip.BadGzipFile, OSError) as error:
+        raise TruncatedError(
+            expected="a whole compressed file",
+            found=f"damaged or cut off data ({_first_sentence(error)})",
+            path=path,
+            line=line,
+            hint="fetch or write the file again; --skip-bad keeps the lines before the damage",
+            kind="truncated",
+        ) from None
+
+
+def _first_sentence(error: Exception) -> str:
+    return str(error).strip().rstrip(".").split("\n")[0]
+
+
+def line_blocks(
+    stream: BinaryIO, path: str, block_bytes: int = BLOCK_BYTES
+) -> Iterator[LineBlock]:
+    """Yield the stream as blocks of whole lines, each of about `block_bytes` (or one longer line).
+
+    The blocks are copies that the caller owns. Memory is bounded by the block and the longest line.
+    When the stream breaks, the whole lines before the damage are yielded first.
+    """
+    tail, first_line = b"", 1
+    while True:
+        broken: TruncatedError | None = None
+        try:
+            chunk = read_some(stream, block_bytes, path, first_line)
+        except TruncatedError as error:
+            broken, chunk = error, b""
+        cut = chunk.rfind(b"\n") + 1
+        if chunk and not cut:
+            tail += chunk
+            continue
+        whole, tail = tail + chunk[:cut], (tail + chunk if not chunk else chunk[cut:])
+        if not chunk and broken is None:
+            whole, tail = (tail + b"\n" if tail else b""), b""
+        elif not chunk:
+            whole = b""
+        if whole:
+            data = np.frombuffer(whole, dtype=np.uint8)
+            yield LineBlock(data, first_line)
+            first_line += whole.count(b"\n")
+        if broken is not None:
+            broken.line = first_line
+            raise broken
+        if not chunk:
+            return
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; it takes the name `path` only when all went well.
+
+    A write that fails, is interrupted or is killed leaves what stood at `path` before it.
+    """
+    target = Path(path)
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+    except OSError as error:
+        raise LuthierError(
+            f"{target}: cannot write here: {(error.strerror or str(error)).lower()}. "
+            "hint: check that the folder exists and is yours to write to"
+        ) from None
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        with open(temporary, "rb+") as written:
+            os.fsync(written.fileno())
+        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+        temporary.chmod(mode & 0o777)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def open_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield a binary file to write to: standard output for ``-``; gz or zst by the name's ending."""
+    if str(path) == STDIN:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with atomic_write(path) as temporary, open(temporary, "wb") as raw:
+        if str(path).endswith(".gz"):
+            # mtime=0: the same content gives the same bytes
+            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as packed:
+                yield packed  # type: ignore[misc]
+        elif str(path).endswith(".zst"):
+            import pyarrow
+
+            with pyarrow.CompressedOutputStream(pyarrow.PythonFile(raw, "w"), "zstd") as packed:
+                yield packed
+        else:
+            yield raw

@@ -1,0 +1,42 @@
+"""The one place that knows Numba: how a kernel is compiled, and who is told when it is.
+
+A kernel is a plain function over arrays. It is compiled when first called and kept on disk beside
+its file, so that only the first run on a machine pays. `kernel` takes no signature and no `parallel`:
+both cost more than they give at our sizes. Kernels release the GIL; threads run above them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numba
+from numba.core import event
+
+kernel: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")
+
+# Reassociation lets a sum vectorise; infinities and NaN keep their meaning (plain fastmath deletes
+# the tests for them). Only where a benchmark shows that it pays and the order of a sum is free.
+fast_kernel: Callable[..., Any] = numba.njit(
+    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
+)
+
+
+class _Announcer(event.Listener):
+    """Calls `say` once, when the first kernel is really compiled (not loaded from the cache)."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say: Callable[[str], None] | None = say
+
+    def on_start(self, event: event.Event) -> None:  # noqa: A002 - Numba's own name
+        if self._say is not None:
+            self._say("compiling kernels, on the first run only ('luthier warm' does all at once) …")
+            self._say = None
+
+    def on_end(self, event: event.Event) -> None:  # noqa: A002 - Numba's own name
+        """Nothing to say at the end."""
+
+
+def announce_compilation(say: Callable[[str], None]) -> None:
+    """Call `say` with a sentence when a kernel has to be compiled in this process."""
+    event.register("numba:compile", _Announcer(say))

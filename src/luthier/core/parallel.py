@@ -1,0 +1,44 @@
+"""The one seam for parallel work: it hands out an `Executor`, and results do not depend on which.
+
+Kernels release the GIL, so threads are the default. A Dask cluster's own executor joins here when
+an address is given; callers never learn which they got.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
+
+from luthier.core.errors import LuthierError
+
+BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+
+
+def available_threads() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def hold_blas(threads: int) -> None:
+    """Keep every BLAS of this process to `threads` threads, loaded already or yet to be loaded."""
+    for variable in BLAS_VARIABLES:
+        os.environ[variable] = str(threads)
+    import sys
+
+    if "numpy" in sys.modules:  # the variables above come too late for a library that is loaded
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(limits=threads)
+
+
+@contextmanager
+def executor(threads: int) -> Iterator[Executor]:
+    """Yield an executor of `threads` workers."""
+    if threads < 1:
+        raise LuthierError(f"the number of threads must be at least 1, got {threads}")
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        yield pool

@@ -1,0 +1,81 @@
+"""A parameter's default, domain and help in one declaration, from which checks and options grow."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from typing import Any
+
+from luthier.core.errors import LuthierError
+
+
+class ParameterError(LuthierError):
+    """A parameter outside its declared domain."""
+
+
+def param(
+    default: Any,
+    *,
+    help: str,  # noqa: A002 - the word users of argparse know
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] | None = None,
+) -> Any:
+    """Declare a dataclass field with its domain: `low` ≤ value ≤ `high`, or one of `choices`."""
+    metadata = {"help": help, "low": low, "high": high, "choices": choices}
+    return dataclasses.field(default=default, metadata=metadata)
+
+
+def validate(instance: Any) -> None:
+    """Raise `ParameterError` for the first field outside its domain, in one form of sentence."""
+    hints = typing.get_type_hints(type(instance))
+    for field in dataclasses.fields(instance):
+        complaint = _complaint(hints[field.name], field.metadata, getattr(instance, field.name))
+        if complaint:
+            raise ParameterError(
+                f"the {field.name!r} parameter of {type(instance).__module__.rsplit('.', 1)[-1]} "
+                f"must be {complaint}, got {getattr(instance, field.name)!r}"
+            )
+
+
+def scalar_type(hint: Any) -> tuple[type, bool]:
+    """Return the plain type behind an annotation, and whether None is allowed."""
+    options = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+    plain = [option for option in options if option is not type(None)]
+    return typing.get_origin(plain[0]) or plain[0], type(None) in options
+
+
+def describe_domain(hint: Any, metadata: typing.Mapping[str, Any]) -> str:
+    """Return the domain as words: ``an int in [1, 1000]``."""
+    kind, optional = scalar_type(hint)
+    if metadata.get("choices"):
+        text = "one of " + ", ".join(metadata["choices"])
+    else:
+        article = "an" if kind.__name__[0] in "aeiou" else "a"
+        text = f"{article} {kind.__name__}"
+        low, high = metadata.get("low"), metadata.get("high")
+        if low is not None or high is not None:
+            left = "(-inf" if low is None else f"[{low}"
+            text += f" in {left}, {'inf)' if high is None else f'{high}]'}"
+    return text + (" or None" if optional else "")
+
+
+def _complaint(hint: Any, metadata: typing.Mapping[str, Any], value: Any) -> str:
+    kind, optional = scalar_type(hint)
+    words = describe_domain(hint, metadata)
+    if value is None:
+        return "" if optional else words
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        value = float(value)
+    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        return words
+    if metadata.get("choices") and value not in metadata["choices"]:
+        return words
+    if isinstance(value, float) and math.isnan(value):
+        return words
+    low, high = metadata.get("low"), metadata.get("high")
+    if (low is not None and value < low) or (high is not None and value > high):
+        return words
+    return ""

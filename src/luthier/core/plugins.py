@@ -1,0 +1,63 @@
+"""Files as plug-ins: what lies in a folder is what there is; nothing is registered anywhere.
+
+A file ``lp_mert.py`` in a package of methods is the method ``lp-mert``; it defines a class `Method`.
+Listing reads first docstring lines with `ast` and imports nothing. Other distributions join by an
+entry-point group named after the package, for example ``luthier.kbest.readers``.
+"""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import importlib
+import importlib.metadata
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+from luthier.core.errors import LuthierError
+
+
+@dataclasses.dataclass(frozen=True)
+class Plugin:
+    """A method's public name, the module that holds it, and its one line of help."""
+
+    name: str
+    module: str
+    help: str
+
+
+def available(package: str) -> dict[str, Plugin]:
+    """Return the plug-ins of `package` by public name, in alphabetical order."""
+    found = {plugin.name: plugin for plugin in _in_folder(package)}
+    for entry in importlib.metadata.entry_points(group=package):
+        found.setdefault(entry.name, Plugin(entry.name, entry.module, f"from {entry.value}"))
+    return dict(sorted(found.items()))
+
+
+def load(package: str, name: str) -> Any:
+    """Return the `Method` class of plug-in `name`, importing its module now."""
+    plugins = available(package)
+    if name not in plugins:
+        what = package.rsplit(".", 1)[-1]
+        raise LuthierError(f"there is no {name!r} among the {what}. known: {', '.join(plugins)}")
+    return importlib.import_module(plugins[name].module).Method
+
+
+def _in_folder(package: str) -> list[Plugin]:
+    spec = importlib.util.find_spec(package)
+    assert spec is not None, package
+    plugins = []
+    for folder in spec.submodule_search_locations or []:
+        for path in sorted(Path(folder).glob("*.py")):
+            if path.stem.startswith("_"):
+                continue
+            name = path.stem.replace("_", "-")
+            plugins.append(Plugin(name, f"{package}.{path.stem}", first_docstring_line(path)))
+    return plugins
+
+
+def first_docstring_line(path: Path) -> str:
+    """Return the first line of a file's docstring, without its full stop, importing nothing."""
+    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+    return docstring.partition("\n")[0].rstrip(".")

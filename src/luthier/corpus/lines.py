@@ -1,0 +1,95 @@
+"""Plain sentence files: one text per line, as references and sources come."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+
+from luthier.core.arrays import Bytes, Int64
+from luthier.core.errors import InputError, excerpt
+from luthier.core.io import BOM, display_name, line_blocks, open_bytes
+from luthier.corpus.texts import Texts
+
+LINE_FEED, CARRIAGE_RETURN = 10, 13
+
+
+def line_spans(data: Bytes) -> tuple[Int64, Int64]:
+    """Return the spans of the lines of a block, without their line feeds (only ``\\n`` ends a line)."""
+    stops = np.flatnonzero(data == LINE_FEED)
+    starts = np.empty_like(stops)
+    if len(starts):
+        starts[0] = 0
+        starts[1:] = stops[:-1] + 1
+    return starts, stops
+
+
+def read_lines(path: str | os.PathLike[str], *, mend: bool = False) -> Texts:
+    """Read a text file, one text per line; `mend` accepts Windows line ends and a BOM.
+
+    Raises
+    ------
+    InputError
+        Bad UTF-8, Windows line ends, a byte-order mark, an empty or damaged file; each with its line.
+    """
+    name = display_name(path)
+    parts = []
+    with open_bytes(path) as stream:
+        for block in line_blocks(stream, name):
+            data = block.data
+            if block.first_line == 1 and data[:3].tobytes() == BOM:
+                if not mend:
+                    raise bom_error(name)
+                data = data[3:]
+            starts, stops = line_spans(data)
+            ends_in_cr = (stops > starts) & (data[np.maximum(stops - 1, 0)] == CARRIAGE_RETURN)
+            if ends_in_cr.any():
+                if not mend:
+                    raise windows_line_error(name, block.first_line + int(np.argmax(ends_in_cr)))
+                stops = stops - ends_in_cr
+            check_utf8(data, name, block.first_line)
+            parts.append(Texts.from_spans(data, starts, stops))
+    if not parts:
+        raise empty_error(name)
+    return Texts.concatenate(parts)
+
+
+def check_utf8(data: Bytes, name: str, first_line: int) -> None:
+    """Raise `InputError` at the first line of a block that is not UTF-8."""
+    try:
+        data.tobytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start]
+        line = first_line + int(np.count_nonzero(before == LINE_FEED))
+        raise utf8_error(name, line, data[error.start : error.start + 4].tobytes()) from None
+
+
+def utf8_error(path: str, line: int, found: bytes) -> InputError:
+    """Return the complaint about bytes that are not UTF-8."""
+    return InputError(
+        expected="UTF-8 text", found=f"the bytes {excerpt(found)}", path=path, line=line,
+        hint="convert the file, for example with: iconv -f latin1 -t utf-8", kind="utf-8",
+    )  # fmt: skip
+
+
+def windows_line_error(path: str, line: int) -> InputError:
+    """Return the complaint about a carriage return before the line feed."""
+    return InputError(
+        expected="a line that ends in a line feed", found="a Windows line end (CR LF)", path=path,
+        line=line, hint="convert with: sed -i 's/\\r$//' FILE; or let --skip-bad mend it",
+        kind="windows-line-end",
+    )  # fmt: skip
+
+
+def bom_error(path: str) -> InputError:
+    """Return the complaint about a byte-order mark."""
+    return InputError(
+        expected="text from the first byte on", found="a byte-order mark (BOM)", path=path, line=1,
+        hint="remove it with: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE; or let --skip-bad mend it",
+        kind="byte-order-mark",
+    )  # fmt: skip
+
+
+def empty_error(path: str) -> InputError:
+    """Return the complaint about a file without a line."""
+    return InputError(expected="at least one line", found="an empty file", path=path, kind="empty")

@@ -1,0 +1,140 @@
+"""Columns of text and of token ids: flat arrays with offsets, as Arrow keeps them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Bytes, Int32, Int64, frozen
+from luthier.core.segments import offsets_from_counts, rows_of_segments
+from luthier.corpus import _text_kernels as kernels
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Texts:
+    """A column of n UTF-8 texts.
+
+    Attributes
+    ----------
+    offsets : (n+1,) int64
+    data : (B,) uint8
+        Text i is the bytes ``data[offsets[i]:offsets[i+1]]``.
+    """
+
+    offsets: Int64
+    data: Bytes
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offsets", frozen(np.ascontiguousarray(self.offsets, dtype=np.int64)))
+        object.__setattr__(self, "data", frozen(np.ascontiguousarray(self.data, dtype=np.uint8)))
+
+    @classmethod
+    def from_strings(cls, strings: Iterable[str]) -> Texts:
+        """Build a column from Python strings."""
+        encoded = [string.encode("utf-8") for string in strings]
+        return cls(
+            offsets_from_counts([len(item) for item in encoded]),
+            np.frombuffer(b"".join(encoded), dtype=np.uint8),
+        )
+
+    @classmethod
+    def from_spans(cls, data: Bytes, starts: Int64, stops: Int64) -> Texts:
+        """Copy the spans ``data[starts[i]:stops[i]]`` into a column of their own."""
+        offsets = offsets_from_counts(stops - starts)
+        out = np.empty(int(offsets[-1]), dtype=np.uint8)
+        kernels.gather_spans(data, starts, stops, offsets, out)
+        return cls(offsets, out)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Texts]) -> Texts:
+        """Put columns one behind another."""
+        if not parts:
+            return cls.from_strings([])
+        counts = np.concatenate([part.lengths for part in parts])
+        data = np.concatenate([part.data[part.offsets[0] : part.offsets[-1]] for part in parts])
+        return cls(offsets_from_counts(counts), data)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> str:
+        row = range(len(self))[row]
+        return self.data[self.offsets[row] : self.offsets[row + 1]].tobytes().decode("utf-8")
+
+    def __iter__(self) -> Iterator[str]:
+        data, offsets = self.data.tobytes(), self.offsets.tolist()
+        for start, stop in zip(offsets[:-1], offsets[1:], strict=True):
+            yield data[start:stop].decode("utf-8")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Texts):
+            return NotImplemented
+        return len(self) == len(other) and bool(
+            np.array_equal(self.lengths, other.lengths)
+            and np.array_equal(
+                self.data[self.offsets[0] : self.offsets[-1]], other.data[other.offsets[0] : other.offsets[-1]]
+            )
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    @property
+    def lengths(self) -> Int64:
+        """Length of each text in bytes, (n,)."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: npt.ArrayLike) -> Texts:
+        """Return the chosen texts as a new column."""
+        rows = np.asarray(rows, dtype=np.int64)
+        return Texts.from_spans(self.data, self.offsets[rows], self.offsets[rows + 1])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Tokens:
+    """A column of n token sequences, as numbers in a vocabulary.
+
+    Attributes
+    ----------
+    offsets : (n+1,) int64
+    ids : (T,) int32
+    """
+
+    offsets: Int64
+    ids: Int32
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offsets", frozen(np.ascontiguousarray(self.offsets, dtype=np.int64)))
+        object.__setattr__(self, "ids", frozen(np.ascontiguousarray(self.ids, dtype=np.int32)))
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Tokens]) -> Tokens:
+        """Put columns of one vocabulary one behind another."""
+        if not parts:
+            return cls(np.zeros(1, np.int64), np.zeros(0, np.int32))
+        ids = np.concatenate([part.ids[part.offsets[0] : part.offsets[-1]] for part in parts])
+        return cls(offsets_from_counts(np.concatenate([part.lengths for part in parts])), ids)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, row: int) -> Int32:
+        row = range(len(self))[row]
+        return self.ids[self.offsets[row] : self.offsets[row + 1]]
+
+    @property
+    def lengths(self) -> Int64:
+        """Number of tokens of each sequence, (n,)."""
+        return np.diff(self.offsets)
+
+    def take(self, rows: npt.ArrayLike) -> Tokens:
+        """Return the chosen sequences as a new column."""
+        rows = np.asarray(rows, dtype=np.int64)
+        counts = self.offsets[rows + 1] - self.offsets[rows]
+        return Tokens(offsets_from_counts(counts), self.ids[rows_of_segments(self.offsets, rows)])
+
+    def renumbered(self, mapping: Int32) -> Tokens:
+        """Return the same sequences in another vocabulary: id k becomes ``mapping[k]``."""
+        return Tokens(self.offsets, mapping[self.ids])

@@ -1,0 +1,84 @@
+"""Numbers for texts: an interner that grows, and the vocabulary of tokens built on it.
+
+A dictionary of Python strings would be ten times slower than the kernels that use the numbers, so
+the table lives in flat arrays and spans of bytes are looked up without becoming strings.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from luthier.core.arrays import Bytes, Int32, Int64
+from luthier.corpus import _text_kernels as kernels
+from luthier.corpus.texts import Texts, Tokens
+
+
+class Interner:
+    """Gives each distinct text a number, 0, 1, 2, … in the order of first appearance."""
+
+    def __init__(self) -> None:
+        self._table = np.full(1 << 10, -1, dtype=np.int64)
+        self._hashes = np.zeros(1 << 9, dtype=np.uint64)
+        self._known = np.zeros(1 << 13, dtype=np.uint8)
+        self._offsets = np.zeros((1 << 9) + 1, dtype=np.int64)
+        self._size = 0
+
+    @classmethod
+    def of(cls, texts: Texts) -> Interner:
+        """Return an interner that knows the given texts; a repeated text has its first number."""
+        interner = cls()
+        interner.intern_texts(texts)
+        return interner
+
+    def __len__(self) -> int:
+        return self._size
+
+    def intern_spans(self, data: Bytes, starts: Int64, stops: Int64) -> Int32:
+        """Return the number of each text ``data[starts[i]:stops[i]]``, adding the new ones."""
+        ids = np.empty(len(starts), dtype=np.int32)
+        done = 0
+        while True:
+            done, self._size = kernels.intern_spans(
+                data, starts, stops, done, ids,
+                self._table, self._hashes, self._known, self._offsets, self._size,
+            )  # fmt: skip
+            if done == len(starts):
+                return ids
+            self._grow(int(stops[done] - starts[done]))
+
+    def intern_texts(self, texts: Texts) -> Int32:
+        """Return the number of each text of a column, adding the new ones."""
+        return self.intern_spans(texts.data, texts.offsets[:-1], texts.offsets[1:])
+
+    def texts(self) -> Texts:
+        """Return the known texts; text k has number k."""
+        offsets = self._offsets[: self._size + 1].copy()
+        return Texts(offsets, self._known[: offsets[-1]].copy())
+
+    def _grow(self, needed: int) -> None:
+        used = int(self._offsets[self._size])
+        if used + needed > len(self._known):
+            self._known = _enlarged(self._known, max(2 * len(self._known), used + needed))
+        if 2 * (self._size + 1) > len(self._table) or self._size + 1 >= len(self._offsets):
+            self._offsets = _enlarged(self._offsets, 2 * len(self._offsets))
+            self._hashes = _enlarged(self._hashes, 2 * len(self._hashes))
+            self._table = np.full(2 * len(self._table), -1, dtype=np.int64)
+            kernels.rehash(self._hashes, self._size, self._table)
+
+
+def _enlarged(array: np.ndarray, length: int) -> np.ndarray:  # type: ignore[type-arg]
+    larger = np.zeros(length, dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+def tokenize(texts: Texts, vocab: Interner) -> Tokens:
+    """Split texts at white space, as `str.split` does, and number their tokens in `vocab`."""
+    counts = np.empty(len(texts), dtype=np.int64)
+    kernels.count_tokens(texts.data, texts.offsets, counts)
+    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=offsets[1:])
+    starts = np.empty(int(offsets[-1]), dtype=np.int64)
+    stops = np.empty(int(offsets[-1]), dtype=np.int64)
+    kernels.token_spans(texts.data, texts.offsets, starts, stops)
+    return Tokens(offsets, vocab.intern_spans(texts.data, starts, stops))

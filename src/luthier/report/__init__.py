@@ -1,0 +1,1 @@
+"""Results → tables and figures; the only room that draws."""
