@@ -1,0 +1,182 @@
+"""Features of hypotheses, dense and sparse, behind one `scores(weights)` seam."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Float64, Int32, Int64, frozen
+from luthier.core.errors import LuthierError
+from luthier.core.segments import offsets_from_counts, rows_of_segments
+from luthier.kbest import _score_kernels as kernels
+
+Kind = Literal["score", "cost"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Features:
+    """Feature vectors h of M hypotheses; feature d of D is dense (d < dense.shape[1]) or sparse.
+
+    Attributes
+    ----------
+    names : tuple of D str
+        Dense features first, then sparse ones. Any characters.
+    dense : (M, Dd) float64, C-contiguous
+    indptr, indices, values : (M+1,) int64, (E,) int32, (E,) float64
+        The sparse part in CSR form, columns counted from the first sparse feature, ascending within
+        a row.
+    costs : frozenset of str
+        Features the user called costs: lower is better, so their natural weight is negative. Values
+        are kept as they came; nothing is negated behind anyone's back.
+    """
+
+    names: tuple[str, ...]
+    dense: Float64
+    indptr: Int64
+    indices: Int32
+    values: Float64
+    costs: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) != len(self.names):
+            raise LuthierError(f"feature names must differ, {_first_repeat(self.names)!r} stands twice")
+        unknown = self.costs - set(self.names)
+        if unknown:
+            raise LuthierError(unknown_names(sorted(unknown), self.names))
+        types = {"dense": np.float64, "indptr": np.int64, "indices": np.int32, "values": np.float64}
+        for name, dtype in types.items():
+            object.__setattr__(self, name, frozen(np.ascontiguousarray(getattr(self, name), dtype=dtype)))
+
+    @classmethod
+    def from_dense(cls, names: Sequence[str], dense: npt.ArrayLike) -> Features:
+        """Wrap an (M, D) array."""
+        dense = np.asarray(dense, dtype=np.float64)
+        return cls(
+            tuple(names), dense, np.zeros(len(dense) + 1, np.int64), np.zeros(0, np.int32), np.zeros(0)
+        )
+
+    def __len__(self) -> int:
+        return len(self.dense)
+
+    @property
+    def n_dense(self) -> int:
+        """How many features are dense."""
+        return self.dense.shape[1]
+
+    @property
+    def n_features(self) -> int:
+        """How many features there are, D."""
+        return len(self.names)
+
+    @property
+    def signs(self) -> Float64:
+        """+1 for a score, −1 for a cost, (D,)."""
+        return np.array([-1.0 if name in self.costs else 1.0 for name in self.names])
+
+    def scores(self, weights: Float64) -> Float64:
+        """Return w·h of every row: (D,) → (M,), or (W, D) → (W, M).
+
+        The order of the sum is fixed, so a vector scores the same alone and among others.
+        """
+        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        if weights.shape[-1] != self.n_features:
+            raise LuthierError(f"expected {self.n_features} weights, found {weights.shape[-1]}")
+        out = np.empty((*weights.shape[:-1], len(self)))
+        for vector, row in zip(weights.reshape(-1, self.n_features), out.reshape(-1, len(self)), strict=True):
+            kernels.scores_one(self.dense, self.indptr, self.indices, self.values, vector, 0, row)
+        return out
+
+    def column(self, name: str) -> Float64:
+        """Return one feature of every row, (M,)."""
+        d = self.index(name)
+        if d < self.n_dense:
+            return self.dense[:, d].copy()
+        entries = np.flatnonzero(self.indices == d - self.n_dense)
+        out = np.zeros(len(self))
+        out[np.searchsorted(self.indptr, entries, side="right") - 1] = self.values[entries]
+        return out
+
+    def index(self, name: str) -> int:
+        """Return the position of a feature."""
+        try:
+            return self.names.index(name)
+        except ValueError:
+            raise LuthierError(unknown_names([name], self.names)) from None
+
+    def take(self, rows: npt.ArrayLike) -> Features:
+        """Return the features of the chosen rows."""
+        rows = np.asarray(rows, dtype=np.int64)
+        entries = rows_of_segments(self.indptr, rows) if len(self.indices) else np.zeros(0, np.int64)
+        counts = self.indptr[rows + 1] - self.indptr[rows]
+        return dataclasses.replace(
+            self,
+            dense=self.dense[rows],
+            indptr=offsets_from_counts(counts),
+            indices=self.indices[entries],
+            values=self.values[entries],
+        )
+
+    def select(self, names: Sequence[str]) -> Features:
+        """Return only the named features; dense ones stay before sparse ones."""
+        wanted = sorted(self.index(name) for name in names)
+        if len(set(wanted)) != len(wanted):
+            raise LuthierError(f"feature names must differ, {_first_repeat(names)!r} stands twice")
+        dense = [d for d in wanted if d < self.n_dense]
+        sparse = np.array([d - self.n_dense for d in wanted if d >= self.n_dense], dtype=np.int64)
+        renumber = np.full(self.n_features - self.n_dense, -1, dtype=np.int32)
+        renumber[sparse] = np.arange(len(sparse), dtype=np.int32)
+        kept = renumber[self.indices] >= 0
+        before = np.concatenate([[0], np.cumsum(kept)]).astype(np.int64)
+        kept_names = tuple(self.names[d] for d in wanted)
+        return Features(
+            kept_names,
+            self.dense[:, dense],
+            before[self.indptr],
+            renumber[self.indices[kept]],
+            self.values[kept],
+            self.costs & set(kept_names),
+        )
+
+    def rename(self, changes: Mapping[str, str]) -> Features:
+        """Return the same features under other names."""
+        for name in changes:
+            self.index(name)
+        names = tuple(changes.get(name, name) for name in self.names)
+        return dataclasses.replace(
+            self, names=names, costs=frozenset(changes.get(name, name) for name in self.costs)
+        )
+
+    def scale(self, factors: Mapping[str, float]) -> Features:
+        """Return the features multiplied by the given factors."""
+        factor = np.ones(self.n_features)
+        for name, value in factors.items():
+            if not np.isfinite(value) or value == 0:
+                raise LuthierError(f"expected a finite factor other than 0 for {name!r}, found {value}")
+            factor[self.index(name)] = value
+        return dataclasses.replace(
+            self,
+            dense=self.dense * factor[: self.n_dense],
+            values=self.values * factor[self.n_dense :][self.indices],
+        )
+
+    def call_costs(self, names: Sequence[str]) -> Features:
+        """Return the same features, the named ones (and no others) being costs."""
+        return dataclasses.replace(self, costs=frozenset(names))
+
+
+def unknown_names(names: Sequence[str], known: Sequence[str]) -> str:
+    """Return the sentence about names no feature has, with the likeliest intended one."""
+    import difflib
+
+    close = difflib.get_close_matches(names[0], known, n=1)
+    hint = f" hint: did you mean {close[0]!r}?" if close else f" known: {', '.join(known[:12])}"
+    return f"no feature is called {', '.join(repr(name) for name in names[:5])}.{hint}"
+
+
+def _first_repeat(names: Sequence[str]) -> str:
+    seen: set[str] = set()
+    return next(name for name in names if name in seen or seen.add(name))  # type: ignore[func-returns-value]

@@ -1,0 +1,97 @@
+"""Feature names while a list is being read: labels, and positions under a label.
+
+Lists name features in two ways. ``name=v`` is a name as it stands. ``name= v v`` is a label with
+positions: one value makes the feature ``name``, several make ``name_0``, ``name_1``, … Which of the
+two it is, is known for certain only at the end of the last list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from luthier.core.arrays import Bytes, Int32, Int64
+from luthier.core.errors import InputError
+from luthier.corpus.texts import Texts
+from luthier.corpus.vocab import Interner
+
+PLAIN = -1
+
+
+class NameTable:
+    """Numbers for (label, position) pairs, in the order of first appearance."""
+
+    def __init__(self) -> None:
+        self._labels = Interner()
+        self._numbers = np.full((0, 1), -1, dtype=np.int32)  # [label, position + 1] → number
+        self._pairs: list[tuple[int, int]] = []
+
+    def __len__(self) -> int:
+        return len(self._pairs)
+
+    def from_spans(
+        self, data: Bytes, starts: Int64, stops: Int64, positions: Int32 | None = None
+    ) -> Int32:
+        """Return the number of each name; `positions` None means plain names throughout."""
+        labels = self._labels.intern_spans(data, starts, stops)
+        if positions is None:
+            positions = np.full(len(labels), PLAIN, dtype=np.int32)
+        return self._number(labels, positions)
+
+    def from_strings(self, names: Sequence[str]) -> Int32:
+        """Return the number of each plain name."""
+        texts = Texts.from_strings(names)
+        return self.from_spans(texts.data, texts.offsets[:-1], texts.offsets[1:])
+
+    def _number(self, labels: Int32, positions: Int32) -> Int32:
+        if not len(labels):
+            return np.zeros(0, dtype=np.int32)
+        shape = (len(self._labels), max(self._numbers.shape[1], int(positions.max()) + 2))
+        if shape != self._numbers.shape:
+            larger = np.full(shape, -1, dtype=np.int32)
+            larger[: self._numbers.shape[0], : self._numbers.shape[1]] = self._numbers
+            self._numbers = larger
+        numbers = self._numbers[labels, positions + 1]
+        new = np.flatnonzero(numbers < 0)
+        if len(new):
+            for label, position in zip(labels[new].tolist(), positions[new].tolist(), strict=True):
+                if self._numbers[label, position + 1] < 0:
+                    self._numbers[label, position + 1] = len(self._pairs)
+                    self._pairs.append((label, position))
+            numbers = self._numbers[labels, positions + 1]
+        return numbers
+
+    def label_of(self, number: int) -> tuple[str, int]:
+        """Return the label and position (−1 for a plain name) of a number."""
+        label, position = self._pairs[number]
+        return self._labels.texts()[label], position
+
+    def resolve(self, path: str) -> tuple[list[str], Int32]:
+        """Return the final names, and for each number the index of its name.
+
+        A label that has one value everywhere and the plain name of the same spelling are one feature.
+
+        Raises
+        ------
+        InputError
+            When two different names would come to the same, such as ``a= 1 2`` beside ``a_0=3``.
+        """
+        labels = list(self._labels.texts())
+        widest: dict[int, int] = {}
+        for label, position in self._pairs:
+            widest[label] = max(widest.get(label, PLAIN), position)
+        names: dict[str, int] = {}
+        origin: dict[str, tuple[int, bool]] = {}
+        mapping = np.empty(len(self._pairs), dtype=np.int32)
+        for number, (label, position) in enumerate(self._pairs):
+            several = position >= 0 and widest[label] > 0
+            name = f"{labels[label]}_{position}" if several else labels[label]
+            if origin.setdefault(name, (label, several)) != (label, several):
+                raise InputError(
+                    expected="feature names that differ",
+                    found=f"two that come to {name!r}: by position, and written out", path=path,
+                    hint="rename one of them in the list", kind="names-collide",
+                )  # fmt: skip
+            mapping[number] = names.setdefault(name, len(names))
+        return list(names), mapping

@@ -1,0 +1,265 @@
+"""The pool: K-best lists of many sentences in one frozen, columnar structure."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Float64, Int64, frozen
+from luthier.core.errors import LuthierError
+from luthier.core.segments import counts_in_segments, offsets_from_counts, rows_of_segments
+from luthier.corpus.texts import Texts, Tokens
+from luthier.kbest.derivations import Derivations
+from luthier.kbest.features import Features
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class References:
+    """References of N sentences, any number each.
+
+    Attributes
+    ----------
+    offsets : (N+1,) int64
+        Sentence i has the references ``offsets[i]:offsets[i+1]``.
+    texts, tokens
+        Raw, and as ids in the pool's vocabulary.
+    """
+
+    offsets: Int64
+    texts: Texts
+    tokens: Tokens
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offsets", frozen(np.ascontiguousarray(self.offsets, dtype=np.int64)))
+
+    def of(self, sentence: int) -> list[str]:
+        """Return the references of one sentence."""
+        return [self.texts[r] for r in range(self.offsets[sentence], self.offsets[sentence + 1])]
+
+    def take(self, sentences: npt.ArrayLike) -> References:
+        """Return the references of the chosen sentences."""
+        sentences = np.asarray(sentences, dtype=np.int64)
+        rows = rows_of_segments(self.offsets, sentences)
+        counts = self.offsets[sentences + 1] - self.offsets[sentences]
+        return References(offsets_from_counts(counts), self.texts.take(rows), self.tokens.take(rows))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Statistics:
+    """Sufficient statistics of one metric for M hypotheses: `names` of S columns, `values` (M, S)."""
+
+    names: tuple[str, ...]
+    values: npt.NDArray[Any]
+
+    def __post_init__(self) -> None:
+        values = np.ascontiguousarray(self.values)
+        if values.ndim != 2 or values.shape[1] != len(self.names):
+            raise LuthierError(f"expected (M, {len(self.names)}) statistics, found shape {values.shape}")
+        if values.dtype not in (np.dtype(np.int64), np.dtype(np.float64)):
+            raise LuthierError(f"expected int64 or float64 statistics, found {values.dtype}")
+        object.__setattr__(self, "values", frozen(values))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pool:
+    """K-best lists: N sentences, M hypotheses, D features.
+
+    Rows ``offsets[i]:offsets[i+1]`` are the hypotheses of sentence i. All arrays are read-only; what
+    changes a pool returns another. Ties are broken towards the lower row, everywhere.
+
+    Attributes
+    ----------
+    offsets : (N+1,) int64
+    features : Features of M rows
+    sentence_ids : N texts
+    texts : M texts
+        Raw, as read.
+    tokens : M token sequences
+        The same as ids in `vocab`, split at white space.
+    vocab : V texts
+    references, sources, derivations
+        Where given.
+    columns : name → (M,) float64
+        Given numbers that are not features: a decoder's total, COMET, latency.
+    stats : signature of a metric → Statistics
+    provenance : JSON-able mapping
+        Where the rows came from and what was done to them.
+    """
+
+    offsets: Int64
+    features: Features
+    sentence_ids: Texts
+    texts: Texts
+    tokens: Tokens
+    vocab: Texts
+    references: References | None = None
+    sources: Texts | None = None
+    derivations: Derivations | None = None
+    columns: Mapping[str, Float64] = dataclasses.field(default_factory=dict)
+    stats: Mapping[str, Statistics] = dataclasses.field(default_factory=dict)
+    provenance: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "offsets", frozen(np.ascontiguousarray(self.offsets, dtype=np.int64)))
+        columns = {
+            name: frozen(np.ascontiguousarray(column, dtype=np.float64))
+            for name, column in self.columns.items()
+        }
+        object.__setattr__(self, "columns", columns)
+        self._check()
+
+    def _check(self) -> None:
+        """Raise `LuthierError` unless all parts have the lengths they must."""
+        if not len(self.offsets) or self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 0):
+            raise LuthierError("offsets must start at 0 and never descend")
+        n, m = self.n_sentences, self.n_hypotheses
+        lengths: list[tuple[str, int, int]] = [
+            ("feature rows", m, len(self.features)),
+            ("texts", m, len(self.texts)),
+            ("token rows", m, len(self.tokens)),
+            ("sentence ids", n, len(self.sentence_ids)),
+        ]
+        if self.references is not None:
+            lengths.append(("sentences with references", n, len(self.references.offsets) - 1))
+        if self.sources is not None:
+            lengths.append(("sources", n, len(self.sources)))
+        if self.derivations is not None:
+            lengths.append(("derivations", m, len(self.derivations.offsets) - 1))
+        lengths += [(f"values of column {name!r}", m, len(array)) for name, array in self.columns.items()]
+        lengths += [(f"statistics of {name!r}", m, len(part.values)) for name, part in self.stats.items()]
+        for what, expected, found in lengths:
+            if expected != found:
+                raise LuthierError(f"expected {expected} {what}, found {found}")
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences, N, counting those without hypotheses."""
+        return len(self.offsets) - 1
+
+    @property
+    def n_hypotheses(self) -> int:
+        """How many hypotheses, M."""
+        return int(self.offsets[-1])
+
+    @property
+    def n_features(self) -> int:
+        """How many features, D."""
+        return self.features.n_features
+
+    @property
+    def list_lengths(self) -> Int64:
+        """Number of hypotheses of each sentence, (N,)."""
+        return np.diff(self.offsets)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(array.nbytes for array in self.arrays().values())
+
+    def scores(self, weights: Float64) -> Float64:
+        """Return w·h of every hypothesis: (D,) → (M,), or (W, D) → (W, M)."""
+        return self.features.scores(weights)
+
+    def take(self, rows: npt.ArrayLike) -> Pool:
+        """Return the pool of the chosen rows (ascending); all sentences stay, some perhaps empty."""
+        rows = np.asarray(rows, dtype=np.int64)
+        if np.any(np.diff(rows) <= 0):
+            raise LuthierError("rows must ascend: hypotheses keep their order within a sentence")
+        offsets = offsets_from_counts(counts_in_segments(self.offsets, rows))
+        return self._with_rows(rows, offsets)
+
+    def take_sentences(self, sentences: npt.ArrayLike) -> Pool:
+        """Return the pool of the chosen sentences, in the order given."""
+        sentences = np.asarray(sentences, dtype=np.int64)
+        rows = rows_of_segments(self.offsets, sentences)
+        offsets = offsets_from_counts(self.list_lengths[sentences])
+        whole = dataclasses.replace(
+            self,
+            offsets=offsets_from_counts([self.n_hypotheses] + [0] * (len(sentences) - 1)),
+            sentence_ids=self.sentence_ids.take(sentences),
+            references=None if self.references is None else self.references.take(sentences),
+            sources=None if self.sources is None else self.sources.take(sentences),
+        )
+        return whole._with_rows(rows, offsets)
+
+    def _with_rows(self, rows: Int64, offsets: Int64) -> Pool:
+        return dataclasses.replace(
+            self,
+            offsets=offsets,
+            features=self.features.take(rows),
+            texts=self.texts.take(rows),
+            tokens=self.tokens.take(rows),
+            derivations=None if self.derivations is None else self.derivations.take(rows),
+            columns={name: column[rows] for name, column in self.columns.items()},
+            stats={
+                name: Statistics(part.names, part.values[rows]) for name, part in self.stats.items()
+            },
+        )
+
+    def with_features(self, features: Features) -> Pool:
+        """Return the pool with other features of the same rows."""
+        return dataclasses.replace(self, features=features)
+
+    def with_stats(self, signature: str, statistics: Statistics) -> Pool:
+        """Return the pool with the statistics of one more metric."""
+        return dataclasses.replace(self, stats={**self.stats, signature: statistics})
+
+    def noting(self, operation: str, **details: Any) -> Pool:
+        """Return the pool with one more line in its provenance."""
+        done = [*self.provenance.get("operations", []), {"operation": operation, **details}]
+        return dataclasses.replace(self, provenance={**self.provenance, "operations": done})
+
+    def arrays(self) -> dict[str, npt.NDArray[Any]]:
+        """Return every array of the pool by a dotted name, in a fixed order."""
+        return dict(_named_arrays(self))
+
+    def digest(self) -> str:
+        """Return a hash of names and content, by which results say which pool made them."""
+        state = hashlib.blake2b(digest_size=16)
+        for name, array in _named_arrays(self):
+            state.update(f"{name}:{array.dtype.str}:{array.shape};".encode())
+            state.update(np.ascontiguousarray(array).data)
+        state.update("\0".join([*self.features.names, *sorted(self.features.costs)]).encode())
+        return state.hexdigest()
+
+
+def _named_arrays(pool: Pool) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+    yield "offsets", pool.offsets
+    yield from _of_features("features", pool.features)
+    yield from _of_texts("sentence_ids", pool.sentence_ids)
+    yield from _of_texts("texts", pool.texts)
+    yield from _of_tokens("tokens", pool.tokens)
+    yield from _of_texts("vocab", pool.vocab)
+    if pool.references is not None:
+        yield "references.offsets", pool.references.offsets
+        yield from _of_texts("references.texts", pool.references.texts)
+        yield from _of_tokens("references.tokens", pool.references.tokens)
+    if pool.sources is not None:
+        yield from _of_texts("sources", pool.sources)
+    if pool.derivations is not None:
+        yield "derivations.offsets", pool.derivations.offsets
+        yield "derivations.rules", pool.derivations.rules
+        yield from _of_texts("derivations.texts", pool.derivations.texts)
+        yield from _of_features("derivations.features", pool.derivations.features)
+    for name, column in pool.columns.items():
+        yield f"columns.{name}", column
+    for signature, statistics in pool.stats.items():
+        yield f"stats.{signature}", statistics.values
+
+
+def _of_texts(name: str, texts: Texts) -> Sequence[tuple[str, npt.NDArray[Any]]]:
+    return ((f"{name}.offsets", texts.offsets), (f"{name}.data", texts.data))
+
+
+def _of_tokens(name: str, tokens: Tokens) -> Sequence[tuple[str, npt.NDArray[Any]]]:
+    return ((f"{name}.offsets", tokens.offsets), (f"{name}.ids", tokens.ids))
+
+
+def _of_features(name: str, features: Features) -> Sequence[tuple[str, npt.NDArray[Any]]]:
+    parts = ("dense", "indptr", "indices", "values")
+    return tuple((f"{name}.{part}", getattr(features, part)) for part in parts)

@@ -1,0 +1,88 @@
+"""Which hypothesis each weight vector selects: argmax of w·h, ties to the lowest row."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64
+from luthier.core.errors import LuthierError
+from luthier.core.parallel import executor
+from luthier.kbest import _score_kernels as kernels
+from luthier.kbest.pool import Pool
+
+# Segments one task works on: large enough to hide the call, small enough to share out evenly.
+BLOCK_ROWS = 1 << 16
+
+
+def rerank(pool: Pool, weights: Float64, *, threads: int = 1) -> Int64:
+    """Return the selected row of each sentence: (D,) → (N,), or (W, D) → (W, N).
+
+    A sentence without hypotheses gets −1. The same vector selects the same rows alone and among
+    others, in dense and in sparse storage, with any number of threads: all scores are summed in one
+    order. Memory is O(W·N); scores are never kept.
+
+    References
+    ----------
+    [waite2015] eq. 1 and 3.
+    """
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.ndim not in (1, 2) or weights.shape[-1] != pool.n_features:
+        raise LuthierError(
+            f"expected weights of shape ({pool.n_features},) or (W, {pool.n_features}), "
+            f"found {weights.shape}"
+        )
+    if not np.isfinite(weights).all():
+        raise LuthierError("weights must be finite numbers")
+    if weights.ndim == 1:
+        return _rerank_one(pool, weights)
+    return _rerank_many(pool, weights, threads)
+
+
+def _rerank_one(pool: Pool, weights: Float64) -> Int64:
+    winners = np.empty(pool.n_sentences, dtype=np.int64)
+    kernels.winners_one(pool.scores(weights), pool.offsets, 0, winners)
+    return winners
+
+
+def _rerank_many(pool: Pool, weights: Float64, threads: int) -> Int64:
+    """Work in tiles of weight vectors × blocks of segments, so that a block stays in the cache."""
+    n_vectors, tile_width = len(weights), kernels.TILE
+    n_tiles = -(-n_vectors // tile_width)
+    padded = np.zeros((n_tiles * tile_width, pool.n_features))
+    padded[:n_vectors] = weights
+    tiles = np.ascontiguousarray(padded.reshape(n_tiles, tile_width, -1).transpose(0, 2, 1))  # (T, D, 8)
+    winners = np.empty((n_tiles, pool.n_sentences, tile_width), dtype=np.int64)
+    f = pool.features
+
+    def work(first: int, last: int) -> None:
+        for tile, out in zip(tiles, winners, strict=True):
+            kernels.winners_tile(
+                f.dense, f.indptr, f.indices, f.values, tile, pool.offsets, first, out[first:last]
+            )
+
+    with executor(threads) as workers:
+        for task in [workers.submit(work, *block) for block in segment_blocks(pool.offsets, BLOCK_ROWS)]:
+            task.result()
+    return winners.transpose(0, 2, 1).reshape(-1, pool.n_sentences)[:n_vectors]
+
+
+def segment_blocks(offsets: Int64, rows: int) -> list[tuple[int, int]]:
+    """Cut segments into consecutive blocks of about `rows` rows: pairs (first, last + 1).
+
+    >>> segment_blocks(np.array([0, 3, 6, 9, 12]), 6)
+    [(0, 2), (2, 4)]
+    """
+    blocks, first, n = [], 0, len(offsets) - 1
+    while first < n:
+        last = int(np.searchsorted(offsets, offsets[first] + rows, side="right")) - 1
+        last = min(max(last, first + 1), n)
+        blocks.append((first, last))
+        first = last
+    return blocks
+
+
+def selected_texts(pool: Pool, rows: Int64) -> list[str]:
+    """Return the text of each selected row, '' where a sentence has none."""
+    return [pool.texts[row] if row >= 0 else "" for row in rows.tolist()]
+
+

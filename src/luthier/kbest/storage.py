@@ -1,0 +1,159 @@
+"""The pool on disk: an uncompressed Arrow IPC file whose memory map *is* the pool's arrays.
+
+The file holds one record batch of one row; each array of the pool is one list cell of it, and the
+schema's metadata carry names, shapes and provenance as JSON. Nothing is decoded when a pool is
+opened: pages are read as they are touched.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from luthier import __version__
+from luthier.core.errors import InputError
+from luthier.core.io import atomic_write
+from luthier.corpus.texts import Texts, Tokens
+from luthier.kbest.derivations import Derivations
+from luthier.kbest.features import Features
+from luthier.kbest.pool import Pool, References, Statistics
+
+FORMAT_VERSION = 1
+ARROW_MAGIC = b"ARROW1"
+
+
+def save_pool(pool: Pool, path: str | os.PathLike[str]) -> None:
+    """Write a pool; a write that is killed leaves what stood at `path` before."""
+    arrays = pool.arrays()
+    cells = [_one_cell(array) for array in arrays.values()]
+    meta = {
+        "luthier": __version__,
+        "feature_names": list(pool.features.names),
+        "costs": sorted(pool.features.costs),
+        "local_feature_names": [] if pool.derivations is None else list(pool.derivations.features.names),
+        "columns": list(pool.columns),
+        "stats": {signature: list(part.names) for signature, part in pool.stats.items()},
+        "shapes": {name: list(array.shape) for name, array in arrays.items()},
+        "digest": pool.digest(),
+        "provenance": dict(pool.provenance),
+    }
+    schema = pa.schema(
+        [pa.field(name, cell.type) for name, cell in zip(arrays, cells, strict=True)],
+        metadata={"luthier.pool": str(FORMAT_VERSION), "luthier.meta": json.dumps(meta, ensure_ascii=False)},
+    )
+    with atomic_write(path) as temporary:
+        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
+            writer.write_batch(pa.record_batch(cells, schema=schema))
+
+
+def _one_cell(array: npt.NDArray[Any]) -> pa.Array:
+    flat = pa.array(array.reshape(-1))
+    return pa.LargeListArray.from_arrays(pa.array([0, len(flat)], pa.int64()), flat)
+
+
+def is_pool(head: bytes) -> bool:
+    """Return whether a file that begins with `head` is an Arrow IPC file, as pools are."""
+    return head.startswith(ARROW_MAGIC)
+
+
+def open_pool(path: str | os.PathLike[str]) -> Pool:
+    """Open a pool; its arrays are views of the memory-mapped file.
+
+    Raises
+    ------
+    InputError
+        Not a pool, cut off, or written by a version that this one cannot read; it says which.
+    """
+    schema, batch = _map(path)
+    metadata = {key.decode(): value for key, value in (schema.metadata or {}).items()}
+    version = metadata.get("luthier.pool", b"").decode()
+    if not version:
+        raise InputError(
+            expected="a pool", found="an Arrow file of another kind", path=str(path),
+            hint="make one with: luthier pool LIST --refs REFS -o pool.arrow",
+        )  # fmt: skip
+    if version != str(FORMAT_VERSION):
+        writer = "a newer" if version.isdigit() and int(version) > FORMAT_VERSION else "another"
+        raise InputError(
+            expected=f"a pool of format {FORMAT_VERSION}, the only one luthier {__version__} reads",
+            found=f"format {version!r}, of {writer} luthier", path=str(path),
+            hint="read the lists again with this version, or open the pool with the one that wrote it",
+        )  # fmt: skip
+    meta = json.loads(metadata["luthier.meta"])
+    arrays = {
+        name: batch.column(i).values.to_numpy(zero_copy_only=True).reshape(meta["shapes"][name])
+        for i, name in enumerate(schema.names)
+    }
+    return _assemble(arrays, meta)
+
+
+def _map(path: str | os.PathLike[str]) -> tuple[pa.Schema, pa.RecordBatch]:
+    try:
+        source = pa.memory_map(str(path), "r")
+    except OSError as error:
+        raise InputError(
+            expected="a readable pool", found=os.strerror(error.errno or 5).lower(), path=str(path)
+        ) from None
+    try:
+        reader = pa.ipc.open_file(source)
+        return reader.schema, reader.get_batch(0)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(
+            expected="a pool (an Arrow IPC file)",
+            found=f"something else, or a file cut off ({str(error).splitlines()[0]})",
+            path=str(path),
+            hint="a pool is made by: luthier pool LIST --refs REFS -o pool.arrow",
+        ) from None
+
+
+def _assemble(arrays: dict[str, npt.NDArray[Any]], meta: dict[str, Any]) -> Pool:
+    def texts(name: str) -> Texts:
+        return Texts(arrays[f"{name}.offsets"], arrays[f"{name}.data"])
+
+    def tokens(name: str) -> Tokens:
+        return Tokens(arrays[f"{name}.offsets"], arrays[f"{name}.ids"])
+
+    def features(name: str, names: list[str], costs: list[str]) -> Features:
+        parts = [arrays[f"{name}.{part}"] for part in ("dense", "indptr", "indices", "values")]
+        return Features(tuple(names), *parts, frozenset(costs))
+
+    references = sources = derivations = None
+    if "references.offsets" in arrays:
+        references = References(
+            arrays["references.offsets"], texts("references.texts"), tokens("references.tokens")
+        )
+    if "sources.offsets" in arrays:
+        sources = texts("sources")
+    if "derivations.offsets" in arrays:
+        local = features("derivations.features", meta["local_feature_names"], [])
+        derivations = Derivations(
+            arrays["derivations.offsets"], arrays["derivations.rules"], texts("derivations.texts"), local
+        )
+    return Pool(
+        offsets=arrays["offsets"],
+        features=features("features", meta["feature_names"], meta["costs"]),
+        sentence_ids=texts("sentence_ids"),
+        texts=texts("texts"),
+        tokens=tokens("tokens"),
+        vocab=texts("vocab"),
+        references=references,
+        sources=sources,
+        derivations=derivations,
+        columns={name: arrays[f"columns.{name}"] for name in meta["columns"]},
+        stats={
+            signature: Statistics(tuple(names), arrays[f"stats.{signature}"])
+            for signature, names in meta["stats"].items()
+        },
+        provenance=meta["provenance"],
+    )
+
+
+def stored_digest(path: str | os.PathLike[str]) -> str:
+    """Return the content hash that was written with a pool, without touching its arrays."""
+    schema, _ = _map(path)
+    return str(json.loads(schema.metadata[b"luthier.meta"])["digest"])
