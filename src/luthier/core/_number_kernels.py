@@ -197,8 +197,8 @@ def round_decimal(w, q, inexact, high_power, low_power):
 def parse_spans(data, windows, starts, stops, tens, high_powers, low_powers, values, status):
     """Write the value and the status of the number in each span.
 
-    `windows[i]` holds the eight bytes from i on, the first of them lowest. Kernels called for every
-    number take no arrays: each array passed costs two atomic reference counts, as much as ten digits.
+    `windows[i]["eight"]` holds the eight bytes from i on, the first of them lowest. Kernels called for
+    every number take no arrays: passing one costs two atomic changes of its reference count.
     """
     largest_exact, zero, nine = np.uint64(1) << np.uint64(53), np.uint64(48), np.uint64(57)
     for s in range(len(starts)):

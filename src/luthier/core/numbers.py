@@ -17,8 +17,12 @@ from luthier.core._number_kernels import (
     parse_spans,
 )
 from luthier.core.arrays import Bytes, Float64, Int64, frozen
+from luthier.core.errors import LuthierError
 
 __all__ = ["parse_numbers", "NUMBER_OK", "NOT_A_NUMBER", "NOT_FINITE"]
+
+_WINDOW = np.dtype([("eight", "<u8")])
+_FEWEST_BYTES = 9  # two windows
 
 
 @cache
@@ -74,16 +78,22 @@ def parse_numbers(data: Bytes, starts: Int64, stops: Int64) -> tuple[Float64, np
     ([-1500.0, 0.0], [0, 1])
     """
     if len(starts) != len(stops):
-        raise ValueError(f"expected as many stops as starts, found {len(stops)} and {len(starts)}")
+        raise LuthierError(f"expected as many stops as starts, found {len(stops)} and {len(starts)}")
     if len(starts) and (starts.min() < 0 or stops.max() > len(data)):
-        raise ValueError(f"expected spans within the {len(data)} bytes of data, found some outside")
+        raise LuthierError(f"expected spans within the {len(data)} bytes of data, found some outside")
     values = np.empty(len(starts), dtype=np.float64)
     status = np.empty(len(starts), dtype=np.uint8)
+    # Everything read is contiguous and frozen, and windows are never so few that they count as
+    # contiguous, so that one compiled kernel serves every caller.
+    if len(data) < _FEWEST_BYTES:
+        data = np.append(data, np.zeros(_FEWEST_BYTES, dtype=np.uint8))
+    data = frozen(np.ascontiguousarray(data, dtype=np.uint8))
+    starts = frozen(np.ascontiguousarray(starts, dtype=np.int64))
+    stops = frozen(np.ascontiguousarray(stops, dtype=np.int64))
+    # (B − 7,): the eight bytes from each place on. A record, since Numba takes plain integers to lie
+    # at multiples of their size, as these do not.
+    windows = frozen(np.ndarray(len(data) - 7, dtype=_WINDOW, buffer=data, strides=(1,)))
     high, low = _powers_of_five()
-    # Everything read is frozen and contiguous, so that one compiled kernel serves every caller.
-    data, starts, stops = (frozen(np.ascontiguousarray(a)) for a in (data, starts, stops))
-    # (B − 7,): the eight bytes from each place on, the first of them lowest.
-    windows = frozen(np.ndarray(max(len(data) - 7, 0), dtype=[("eight", "<u8")], buffer=data, strides=(1,)))
     parse_spans(data, windows, starts, stops, _powers_of_ten(), high, low, values, status)
     for i in np.flatnonzero(status == UNDECIDED):
         value = float(data[starts[i] : stops[i]].tobytes())
