@@ -53,9 +53,7 @@ class InputError(LuthierError):
         return (f"{where}: " if where else "") + text + (f" hint: {self.hint}" if self.hint else "")
 
 
-def _rebuild(
-    expected: str, found: str, path: str, line: int | None, hint: str, kind: str
-) -> InputError:
+def _rebuild(expected: str, found: str, path: str, line: int | None, hint: str, kind: str) -> InputError:
     return InputError(expected=expected, found=found, path=path, line=line, hint=hint, kind=kind)
 
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
-import numpy.typing as npt
 
+from luthier.core.arrays import Bytes, Int64
 from luthier.core.errors import InputError, LuthierError
 
 BLOCK_BYTES = 1 << 22
@@ -24,6 +24,7 @@ GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 BOM = b"\xef\xbb\xbf"
 STDIN = "-"
+LINE_FEED = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,11 +35,14 @@ class LineBlock:
     ----------
     data : (B,) uint8
         The bytes, each line with its line feed (the last line of a file gets one if it has none).
+    ends : (L,) int64
+        Where the line feeds stand.
     first_line : int
         Number of the first line, from 1.
     """
 
-    data: npt.NDArray[np.uint8]
+    data: Bytes
+    ends: Int64
     first_line: int
 
 
@@ -102,9 +106,7 @@ def _first_sentence(error: Exception) -> str:
     return str(error).strip().rstrip(".").split("\n")[0]
 
 
-def line_blocks(
-    stream: BinaryIO, path: str, block_bytes: int = BLOCK_BYTES
-) -> Iterator[LineBlock]:
+def line_blocks(stream: BinaryIO, path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
     """Yield the stream as blocks of whole lines, each of about `block_bytes` (or one longer line).
 
     The blocks are copies that the caller owns. Memory is bounded by the block and the longest line.
@@ -128,8 +130,9 @@ def line_blocks(
             whole = b""
         if whole:
             data = np.frombuffer(whole, dtype=np.uint8)
-            yield LineBlock(data, first_line)
-            first_line += whole.count(b"\n")
+            ends = np.flatnonzero(data == LINE_FEED)
+            yield LineBlock(data, ends, first_line)
+            first_line += len(ends)
         if broken is not None:
             broken.line = first_line
             raise broken

@@ -8,8 +8,6 @@ import numpy.typing as npt
 from luthier.core.arrays import Int64
 
 
-
-
 def offsets_from_counts(counts: npt.ArrayLike) -> Int64:
     """Return the (N+1,) offsets of segments of the given lengths.
 

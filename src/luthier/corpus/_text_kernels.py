@@ -5,10 +5,10 @@ A text column is one array of UTF-8 bytes with offsets; a span is a half-open st
 
 import numpy as np
 
-from luthier.core.jit import kernel
+from luthier.core.jit import inner_kernel, kernel
 
 
-@kernel
+@inner_kernel
 def space_width(data, i, end):
     """Return how many bytes the white space at `i` takes, 0 if there is none (as str.isspace)."""
     c = data[i]
@@ -33,45 +33,43 @@ def space_width(data, i, end):
 
 
 @kernel
-def count_tokens(data, offsets, counts):
-    """Write the number of white-space separated tokens of every text into `counts`."""
-    for row in range(len(offsets) - 1):
-        i, end, inside, n = offsets[row], offsets[row + 1], False, 0
-        while i < end:
-            width = space_width(data, i, end)
-            if width > 0:
-                inside = False
-                i += width
-            else:
-                if not inside:
-                    n += 1
-                    inside = True
-                i += 1
-        counts[row] = n
+def token_room(data, first, last, n_texts):
+    """Return an upper bound on the number of tokens in ``data[first:last]``, cut into `n_texts`.
+
+    A byte that cannot begin white space ends no token; counting the others vectorises.
+    """
+    room = n_texts
+    for i in range(first, last):
+        room += (data[i] <= 32) | (data[i] >= 0xC2)
+    return room
 
 
 @kernel
-def token_spans(data, offsets, starts, stops):
-    """Write the byte span of every token of every text, in order."""
+def token_spans(data, offsets, token_offsets, starts, stops):
+    """Write the byte span of every white-space separated token of every text, in order.
+
+    `token_offsets[row]` becomes the number of the first token of a text. Returns the number of tokens.
+    """
     n = 0
     for row in range(len(offsets) - 1):
-        i, end, inside = offsets[row], offsets[row + 1], False
+        token_offsets[row] = n
+        i, end = offsets[row], offsets[row + 1]
         while i < end:
             width = space_width(data, i, end)
             if width > 0:
-                if inside:
-                    stops[n] = i
-                    n += 1
-                    inside = False
                 i += width
-            else:
-                if not inside:
-                    starts[n] = i
-                    inside = True
+                continue
+            starts[n] = i
+            i += 1
+            while i < end:
+                c = data[i]
+                if (c <= 32 or c >= 0xC2) and space_width(data, i, end) > 0:
+                    break
                 i += 1
-        if inside:
-            stops[n] = end
+            stops[n] = i
             n += 1
+    token_offsets[len(offsets) - 1] = n
+    return n
 
 
 @kernel
@@ -84,18 +82,30 @@ def gather_spans(data, starts, stops, offsets, out):
             at += 1
 
 
-@kernel
+@inner_kernel
 def hash_span(data, start, stop):
-    """Return a 64-bit hash of the bytes of a span (FNV-1a with a final mix)."""
-    h = np.uint64(0xCBF29CE484222325)
-    for i in range(start, stop):
-        h = (h ^ np.uint64(data[i])) * np.uint64(0x100000001B3)
+    """Return a 64-bit hash of the bytes of a span: FNV-1a over words of four bytes, mixed at the end."""
+    prime = np.uint64(0x100000001B3)
+    h = np.uint64(0xCBF29CE484222325) ^ np.uint64(stop - start)
+    i = start
+    while i + 4 <= stop:
+        word = (
+            np.uint64(data[i])
+            | (np.uint64(data[i + 1]) << np.uint64(8))
+            | (np.uint64(data[i + 2]) << np.uint64(16))
+            | (np.uint64(data[i + 3]) << np.uint64(24))
+        )
+        h = (h ^ word) * prime
+        i += 4
+    while i < stop:
+        h = (h ^ np.uint64(data[i])) * prime
+        i += 1
     h ^= h >> np.uint64(29)
     h *= np.uint64(0xBF58476D1CE4E5B9)
     return h ^ (h >> np.uint64(32))
 
 
-@kernel
+@inner_kernel
 def same_bytes(data, start, stop, known, known_start, known_stop):
     """Return whether two spans hold the same bytes."""
     if stop - start != known_stop - known_start:
@@ -106,45 +116,59 @@ def same_bytes(data, start, stop, known, known_start, known_stop):
     return True
 
 
+@inner_kernel
+def find_slot(data, start, stop, h, table, hashes, known, known_offsets):
+    """Return the slot of a text in the index, or the free slot where it belongs."""
+    mask = np.uint64(len(table) - 1)
+    slot = h & mask
+    while True:
+        k = table[slot]
+        if k < 0 or (
+            hashes[k] == h
+            and same_bytes(data, start, stop, known, known_offsets[k], known_offsets[k + 1])
+        ):
+            return slot
+        slot = (slot + np.uint64(1)) & mask
+
+
 @kernel
-def intern_spans(data, starts, stops, first, ids, table, hashes, known, known_offsets, size):
+def intern_spans(data, starts, stops, first, ids, table, hashes, follows, known, known_offsets, size):
     """Give each span from `first` on the number of its text, adding texts not met before.
 
     `table` is an open-addressing index (−1 = free, length a power of two) into the known texts, whose
-    bytes are `known[known_offsets[k]:known_offsets[k+1]]`; `hashes[k]` is the hash of text k.
+    bytes are `known[known_offsets[k]:known_offsets[k+1]]`; `hashes[k]` is the hash of text k. Lists repeat
+    themselves: `follows[k]`, the text that last came behind text k, is tried before the index.
 
     Returns
     -------
     (next span, number of known texts)
         The first span that was not done because an array is full; the caller grows it and calls again.
     """
-    mask = np.uint64(len(table) - 1)
+    before = 0
     for s in range(first, len(starts)):
         start, stop = starts[s], stops[s]
-        h = hash_span(data, start, stop)
-        slot = h & mask
-        while True:
+        k = follows[before]
+        if k < 0 or not same_bytes(data, start, stop, known, known_offsets[k], known_offsets[k + 1]):
+            h = hash_span(data, start, stop)
+            slot = find_slot(data, start, stop, h, table, hashes, known, known_offsets)
             k = table[slot]
             if k < 0:
                 used = known_offsets[size]
-                if 2 * (size + 1) > len(table) or size + 1 >= len(known_offsets):
-                    return s, size
-                if used + (stop - start) > len(known):
+                if (
+                    2 * (size + 1) > len(table)
+                    or size + 1 >= len(known_offsets)
+                    or used + (stop - start) > len(known)
+                ):
                     return s, size
                 for i in range(stop - start):
                     known[used + i] = data[start + i]
                 known_offsets[size + 1] = used + (stop - start)
                 hashes[size] = h
-                table[slot] = size
-                ids[s] = size
+                table[slot] = k = size
                 size += 1
-                break
-            if hashes[k] == h and same_bytes(
-                data, start, stop, known, known_offsets[k], known_offsets[k + 1]
-            ):
-                ids[s] = k
-                break
-            slot = (slot + np.uint64(1)) & mask
+            follows[before] = k
+        ids[s] = k
+        before = k
     return len(starts), size
 
 

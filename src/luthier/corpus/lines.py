@@ -8,15 +8,15 @@ import numpy as np
 
 from luthier.core.arrays import Bytes, Int64
 from luthier.core.errors import InputError, excerpt
-from luthier.core.io import BOM, display_name, line_blocks, open_bytes
+from luthier.core.io import BOM, LINE_FEED, display_name, line_blocks, open_bytes
 from luthier.corpus.texts import Texts
 
-LINE_FEED, CARRIAGE_RETURN = 10, 13
+CARRIAGE_RETURN = 13
 
 
-def line_spans(data: Bytes) -> tuple[Int64, Int64]:
-    """Return the spans of the lines of a block, without their line feeds (only ``\\n`` ends a line)."""
-    stops = np.flatnonzero(data == LINE_FEED)
+def line_spans(ends: Int64) -> tuple[Int64, Int64]:
+    """Return the spans of the lines of a block, without the line feeds, which stand at `ends`."""
+    stops = ends
     starts = np.empty_like(stops)
     if len(starts):
         starts[0] = 0
@@ -40,8 +40,9 @@ def read_lines(path: str | os.PathLike[str], *, mend: bool = False) -> Texts:
             if block.first_line == 1 and data[:3].tobytes() == BOM:
                 if not mend:
                     raise bom_error(name)
-                data = data[3:]
-            starts, stops = line_spans(data)
+            starts, stops = line_spans(block.ends)
+            if block.first_line == 1 and data[:3].tobytes() == BOM:
+                starts[0] = len(BOM)
             ends_in_cr = (stops > starts) & (data[np.maximum(stops - 1, 0)] == CARRIAGE_RETURN)
             if ends_in_cr.any():
                 if not mend:

@@ -75,7 +75,8 @@ class Texts:
         return len(self) == len(other) and bool(
             np.array_equal(self.lengths, other.lengths)
             and np.array_equal(
-                self.data[self.offsets[0] : self.offsets[-1]], other.data[other.offsets[0] : other.offsets[-1]]
+                self.data[self.offsets[0] : self.offsets[-1]],
+                other.data[other.offsets[0] : other.offsets[-1]],
             )
         )
 

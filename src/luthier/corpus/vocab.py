@@ -19,6 +19,7 @@ class Interner:
     def __init__(self) -> None:
         self._table = np.full(1 << 10, -1, dtype=np.int64)
         self._hashes = np.zeros(1 << 9, dtype=np.uint64)
+        self._follows = np.full(1 << 9, -1, dtype=np.int64)
         self._known = np.zeros(1 << 13, dtype=np.uint8)
         self._offsets = np.zeros((1 << 9) + 1, dtype=np.int64)
         self._size = 0
@@ -40,7 +41,7 @@ class Interner:
         while True:
             done, self._size = kernels.intern_spans(
                 data, starts, stops, done, ids,
-                self._table, self._hashes, self._known, self._offsets, self._size,
+                self._table, self._hashes, self._follows, self._known, self._offsets, self._size,
             )  # fmt: skip
             if done == len(starts):
                 return ids
@@ -62,6 +63,7 @@ class Interner:
         if 2 * (self._size + 1) > len(self._table) or self._size + 1 >= len(self._offsets):
             self._offsets = _enlarged(self._offsets, 2 * len(self._offsets))
             self._hashes = _enlarged(self._hashes, 2 * len(self._hashes))
+            self._follows = np.full(2 * len(self._follows), -1, dtype=np.int64)
             self._table = np.full(2 * len(self._table), -1, dtype=np.int64)
             kernels.rehash(self._hashes, self._size, self._table)
 
@@ -74,11 +76,9 @@ def _enlarged(array: np.ndarray, length: int) -> np.ndarray:  # type: ignore[typ
 
 def tokenize(texts: Texts, vocab: Interner) -> Tokens:
     """Split texts at white space, as `str.split` does, and number their tokens in `vocab`."""
-    counts = np.empty(len(texts), dtype=np.int64)
-    kernels.count_tokens(texts.data, texts.offsets, counts)
-    offsets = np.zeros(len(texts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    starts = np.empty(int(offsets[-1]), dtype=np.int64)
-    stops = np.empty(int(offsets[-1]), dtype=np.int64)
-    kernels.token_spans(texts.data, texts.offsets, starts, stops)
-    return Tokens(offsets, vocab.intern_spans(texts.data, starts, stops))
+    first, last = int(texts.offsets[0]), int(texts.offsets[-1])
+    room = kernels.token_room(texts.data, first, last, len(texts))
+    starts, stops = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
+    offsets = np.empty(len(texts) + 1, dtype=np.int64)
+    used = kernels.token_spans(texts.data, texts.offsets, offsets, starts, stops)
+    return Tokens(offsets, vocab.intern_spans(texts.data, starts[:used], stops[:used]))

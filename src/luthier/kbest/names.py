@@ -30,9 +30,7 @@ class NameTable:
     def __len__(self) -> int:
         return len(self._pairs)
 
-    def from_spans(
-        self, data: Bytes, starts: Int64, stops: Int64, positions: Int32 | None = None
-    ) -> Int32:
+    def from_spans(self, data: Bytes, starts: Int64, stops: Int64, positions: Int32 | None = None) -> Int32:
         """Return the number of each name; `positions` None means plain names throughout."""
         labels = self._labels.intern_spans(data, starts, stops)
         if positions is None:
@@ -77,7 +75,8 @@ class NameTable:
         InputError
             When two different names would come to the same, such as ``a= 1 2`` beside ``a_0=3``.
         """
-        labels = list(self._labels.texts())
+        # values without any name of their own are called f
+        labels = [label or "f" for label in self._labels.texts()]
         widest: dict[int, int] = {}
         for label, position in self._pairs:
             widest[label] = max(widest.get(label, PLAIN), position)

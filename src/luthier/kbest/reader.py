@@ -173,14 +173,14 @@ class Source:
                 if block is None:
                     break
                 empty = False
-                yield self._usable(block.data, block.first_line)
+                yield self._usable(block.data, block.ends, block.first_line)
                 advance(len(block.data))
         if empty:
             raise empty_error(self.name)
 
-    def _usable(self, data: Bytes, first_line: int) -> Lines:
+    def _usable(self, data: Bytes, ends: Int64, first_line: int) -> Lines:
         bad = BadLines()
-        starts, stops = line_spans(data)
+        starts, stops = line_spans(ends)
         numbers = np.arange(first_line, first_line + len(starts), dtype=np.int64)
         if first_line == 1 and data[:3].tobytes() == BOM:
             self.faults.mend(bom_error(self.name))

@@ -1,0 +1,124 @@
+"""Kernels that cut lines of ``field ||| field ||| …`` and the features inside one field."""
+
+from luthier.core.jit import inner_kernel, kernel
+
+BAR, SPACE, TAB, EQUALS, COLON = 124, 32, 9, 61, 58
+PLAIN = -1  # the position of a feature written name=value
+ROW_OK, STRAY_VALUE, NO_NAME = 0, 1, 2
+
+
+@inner_kernel
+def is_blank(c):
+    """Return whether a byte separates words inside a field."""
+    return c == SPACE or c == TAB
+
+
+@inner_kernel
+def is_separator(data, i, start, stop, fields):
+    """Return whether ``|||`` stands at `i` as a separator.
+
+    It is a word of its own, but the first one may follow the id without a space. Three bars inside a
+    longer word belong to that word.
+    """
+    if i + 3 > stop or data[i] != BAR or data[i + 1] != BAR or data[i + 2] != BAR:
+        return False
+    if i + 3 < stop and not is_blank(data[i + 3]):
+        return False
+    return i == start or is_blank(data[i - 1]) or fields == 0
+
+
+@kernel
+def split_fields(data, starts, stops, field_starts, field_stops, counts):
+    """Write the trimmed spans of each line's fields, as many as fit, and count all of them."""
+    room = field_starts.shape[1]
+    for row in range(len(starts)):
+        start, stop = starts[row], stops[row]
+        begin, fields, i = start, 0, start
+        while i <= stop:
+            while i < stop and data[i] != BAR:
+                i += 1
+            if i == stop or is_separator(data, i, start, stop, fields):
+                if fields < room:
+                    a, b = begin, i
+                    while a < b and is_blank(data[a]):
+                        a += 1
+                    while b > a and is_blank(data[b - 1]):
+                        b -= 1
+                    field_starts[row, fields] = a
+                    field_stops[row, fields] = b
+                fields += 1
+                i += 3
+                begin = i
+            else:
+                i += 1
+        counts[row] = fields
+
+
+@kernel
+def word_room(data, starts, stops):
+    """Return an upper bound on the number of blank-separated words in the spans together."""
+    room = len(starts)
+    for row in range(len(starts)):
+        blanks = 0
+        for i in range(starts[row], stops[row]):
+            blanks += (data[i] == SPACE) | (data[i] == TAB)
+        room += blanks
+    return room
+
+
+@inner_kernel
+def last_equals(data, start, stop):
+    """Return where the last ``=`` of a word stands, −1 if there is none; names may contain more."""
+    i = stop - 1
+    while i >= start:
+        if data[i] == EQUALS:
+            return i
+        i -= 1
+    return -1
+
+
+@kernel
+def lex_features(data, starts, stops, row_starts, names, positions, values, status):
+    """Write the features of each row: spans of name and value, and the position under a label.
+
+    ``name=v`` has position PLAIN. ``name= v v`` and the old ``name: v v`` have positions 0, 1, …; bare
+    values before any name have an empty name. `names` and `values` are (E, 2) spans.
+
+    Returns
+    -------
+    int
+        How many entries were written.
+    """
+    n = 0
+    for row in range(len(starts)):
+        row_starts[row] = n
+        status[row] = ROW_OK
+        i, stop = starts[row], stops[row]
+        label_start = label_stop = i
+        position = 0
+        while i < stop:
+            if is_blank(data[i]):
+                i += 1
+                continue
+            start = i
+            while i < stop and not is_blank(data[i]):
+                i += 1
+            equals = last_equals(data, start, i)
+            if equals == start:
+                status[row] = NO_NAME
+            elif equals == i - 1 or (equals < 0 and data[i - 1] == COLON and i - 1 > start):
+                label_start, label_stop, position = start, i - 1, 0
+            elif equals >= 0:
+                names[n, 0], names[n, 1], positions[n] = start, equals, PLAIN
+                values[n, 0], values[n, 1] = equals + 1, i
+                n += 1
+                position = PLAIN
+            elif position == PLAIN:
+                status[row] = STRAY_VALUE
+            else:
+                names[n, 0], names[n, 1], positions[n] = label_start, label_stop, position
+                values[n, 0], values[n, 1] = start, i
+                n += 1
+                position += 1
+    row_starts[len(starts)] = n
+    return n

@@ -1,0 +1,28 @@
+"""Marian: ``id ||| text [||| alignment] [||| WordScores= …] ||| F0= v F1= v ||| score``.
+
+One feature per model of an ensemble (``F0``, ``F1``, …), the field before the last. Word scores are as
+many as there are words, so they are no features; alignments are passed over too. The last field is the
+score after normalisation by length.
+"""
+
+from __future__ import annotations
+
+import re
+
+from luthier.kbest.pipes import PipeReader, first_fields
+
+
+class Method(PipeReader):
+    """Reader of Marian's n-best lists."""
+
+    features_field = -2
+    score_field = -1
+    min_fields = 4
+    layout = "id ||| text ||| F0= value ||| score"
+
+    @classmethod
+    def recognizes(cls, head: bytes) -> int:
+        """Return 80 where the field before the last begins with F0=."""
+        rows = first_fields(head)
+        fine = rows and all(len(row) >= 4 and re.match(r"F0=", row[-2]) for row in rows)
+        return 80 if fine else 0

@@ -1,0 +1,20 @@
+"""Moses: ``id ||| text ||| name= v v other=v ||| score [||| alignments]``.
+
+Dense features are printed by position under a label (``TM0= -1.2 -0.7``), sparse ones by name
+(``pp_a~b=1``); versions before 2013 wrote ``d: 0 lm: -12.1``. Some versions leave out the space before
+the first ``|||``. Fields behind the score (phrase and word alignments) are passed over.
+"""
+
+from __future__ import annotations
+
+from luthier.kbest.pipes import PipeReader, first_fields
+
+
+class Method(PipeReader):
+    """Reader of Moses' n-best lists, and of whatever has that form."""
+
+    @classmethod
+    def recognizes(cls, head: bytes) -> int:
+        """Return 60 for any list with ``|||`` fields that no relative claims more surely."""
+        rows = first_fields(head)
+        return 60 if rows and all(len(row) >= 3 for row in rows) else 0

@@ -1,0 +1,27 @@
+"""Travatar: ``id ||| text ||| score ||| name=v name=v [||| derivation]``: the score comes first."""
+
+from __future__ import annotations
+
+import re
+
+from luthier.kbest.pipes import PipeReader, first_fields
+
+NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?")
+
+
+class Method(PipeReader):
+    """Reader of Travatar's n-best lists."""
+
+    score_field = 2
+    features_field = 3
+    min_fields = 4
+    layout = "id ||| text ||| score ||| features"
+
+    @classmethod
+    def recognizes(cls, head: bytes) -> int:
+        """Return 80 where a lone number stands before the field with names."""
+        rows = first_fields(head)
+        fine = rows and all(
+            len(row) >= 4 and NUMBER.fullmatch(row[2]) and ("=" in row[3] or not row[3]) for row in rows
+        )
+        return 80 if fine and any("=" in row[3] for row in rows) else 0
