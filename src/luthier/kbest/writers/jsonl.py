@@ -1,0 +1,135 @@
+"""JSON Lines: one object per hypothesis, with id, hyp, features, source, refs, derivation, columns."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from luthier.core.errors import LuthierError
+from luthier.core.io import open_output
+from luthier.kbest.derivations import Derivations
+from luthier.kbest.features import Features
+from luthier.kbest.pool import Pool
+from luthier.kbest.writer import (
+    Writer,
+    check_columns,
+    check_finite,
+    data_of,
+    joined,
+    joined_lists,
+    numbers_as_text,
+    row_blocks,
+    sentence_of_rows,
+    text_array,
+)
+
+TAKEN = ("id", "hyp", "features", "source", "refs", "derivation")
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Writer):
+    """One object per line; what a hypothesis does not have, its object does not have.
+
+    The source and the references stand in every line of a sentence, so that each line can be used
+    alone. Columns are numbers at the top of the object, left out where they are NaN.
+    """
+
+    endings: ClassVar[tuple[str, ...]] = (".jsonl", ".ndjson")
+
+    def write(self, pool: Pool, path: str | os.PathLike[str]) -> None:
+        """Write a pool's lists to `path`."""
+        check_columns(pool, TAKEN)
+        check_finite(pool.features)
+        _check_no_infinity(pool)
+        heads, tails = _sentence_parts(pool)
+        rules = None if pool.derivations is None else _rule_objects(pool.derivations)
+        sentences = sentence_of_rows(pool)
+        with open_output(path) as out:
+            for first, last in row_blocks(pool):
+                chosen = pa.array(sentences[first:last])
+                parts: list[pa.Array | str] = [heads.take(chosen)]
+                parts += [quoted(text_array(pool.texts, first, last)), ', "features": ']
+                parts += [feature_objects(pool.features, first, last), tails.take(chosen)]
+                if pool.derivations is not None:
+                    parts += [', "derivation": ', _derivations(pool.derivations, rules, first, last)]
+                for name, column in pool.columns.items():
+                    parts.append(_column(name, column[first:last]))
+                out.write(data_of(joined(*parts, "}\n")))
+
+
+def quoted(texts: pa.Array) -> pa.Array:
+    r"""Return each text as a JSON string: quotes, backslashes and control characters escaped.
+
+    >>> quoted(pa.array(['say "é"', "a\tb"])).to_pylist()
+    ['"say \\"é\\""', '"a\\u0009b"']
+    """
+    for sign in ("\\", '"'):  # backslashes first: the quotes' own must not be doubled
+        if pc.any(pc.match_substring(texts, sign)).as_py():
+            texts = pc.replace_substring(texts, sign, "\\" + sign)
+    if pc.any(pc.match_substring_regex(texts, r"[\x00-\x1f]")).as_py():
+        for code in range(32):
+            texts = pc.replace_substring(texts, chr(code), f"\\u{code:04x}")
+    return joined('"', texts, '"')
+
+
+def json_numbers(values: npt.NDArray[np.float64]) -> pa.Array:
+    """Return each number as JSON text; −0 with a decimal point, or it would read back as an integer."""
+    texts = numbers_as_text(values)
+    return pc.if_else(pc.equal(texts, "-0"), "-0.0", texts)
+
+
+def feature_objects(features: Features, first: int, last: int) -> pa.Array:
+    """Return the features of each row as a JSON object."""
+    keys = [json.dumps(name, ensure_ascii=False) + ": " for name in features.names]
+    parts: list[pa.Array | str] = ["{"]
+    for d in range(features.n_dense):
+        parts += [(", " if d else "") + keys[d], json_numbers(features.dense[first:last, d])]
+    bounds = features.indptr[first : last + 1]
+    entries = slice(bounds[0], bounds[-1])
+    names = pa.array(keys[features.n_dense :], pa.string())
+    pairs = joined(names.take(pa.array(features.indices[entries])), json_numbers(features.values[entries]))
+    if features.n_dense:
+        parts.append(pc.if_else(pa.array(np.diff(bounds) > 0), ", ", ""))
+    return joined(*parts, joined_lists(pairs, bounds - bounds[0], ", "), "}")
+
+
+def _sentence_parts(pool: Pool) -> tuple[pa.Array, pa.Array]:
+    """Return what stands before the hypothesis and behind its features, for each of N sentences."""
+    heads = joined('{"id": ', quoted(text_array(pool.sentence_ids)), ', "hyp": ')
+    tails = pa.array([""] * pool.n_sentences, pa.string())
+    if pool.sources is not None:
+        tails = joined(', "source": ', quoted(text_array(pool.sources)))
+    if pool.references is not None:
+        lists = joined_lists(quoted(text_array(pool.references.texts)), pool.references.offsets, ", ")
+        tails = joined(tails, ', "refs": [', lists, "]")
+    return heads, tails
+
+
+def _rule_objects(derivations: Derivations) -> pa.Array:
+    rules = quoted(text_array(derivations.texts))
+    features = feature_objects(derivations.features, 0, len(derivations.features))
+    return joined('{"rule": ', rules, ', "features": ', features, "}")
+
+
+def _derivations(derivations: Derivations, rules: pa.Array, first: int, last: int) -> pa.Array:
+    bounds = derivations.offsets[first : last + 1]
+    used = rules.take(pa.array(derivations.rules[bounds[0] : bounds[-1]]))
+    return joined("[", joined_lists(used, bounds - bounds[0], ", "), "]")
+
+
+def _column(name: str, values: npt.NDArray[np.float64]) -> pa.Array:
+    pairs = joined(f", {json.dumps(name, ensure_ascii=False)}: ", json_numbers(values))
+    return pc.if_else(pa.array(np.isnan(values)), "", pairs)
+
+
+def _check_no_infinity(pool: Pool) -> None:
+    for name, column in pool.columns.items():
+        if np.isinf(column).any():
+            raise LuthierError(f"column {name!r} holds infinity, which JSON cannot. hint: drop the column")
