@@ -245,12 +245,18 @@ class Reader:
 
 
 def number_fault(
-    bad: BadLines, path: str, lines: Int64, status: Bytes, spans: tuple[Bytes, Int64, Int64]
+    bad: BadLines,
+    path: str,
+    lines: Int64,
+    status: Bytes,
+    spans: tuple[Bytes, Int64, Int64],
+    *,
+    hint: str = "features are written name=value or name= value",
 ) -> None:
     """Add the lines of numbers that did not parse (`status` as `parse_numbers` returns it).
 
     `lines` and `status` have one entry per number; `spans` are the data, starts and stops parsed. Each
-    line is added once, for its first bad number.
+    line is added once, for its first bad number. `hint` says how numbers are written in the format.
     """
     wrong = np.flatnonzero(status != NUMBER_OK)
     first = wrong[np.unique(lines[wrong], return_index=True)[1]] if len(wrong) else wrong
@@ -268,7 +274,7 @@ def number_fault(
                 path=path, line=int(lines[entry]), kind=kind,
                 hint="a scorer failed there; mend the list, or leave such lines out with --skip-bad"
                 if kind == "not-finite"
-                else "features are written name=value or name= value",
+                else hint,
             )  # fmt: skip
 
         bad.add(kind, lines[chosen], describe)
