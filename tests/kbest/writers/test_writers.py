@@ -15,8 +15,11 @@ from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import writer
 from luthier.kbest.derivations import Derivations
+from luthier.kbest.faults import Faults
 from luthier.kbest.features import Features
+from luthier.kbest.names import NameTable
 from luthier.kbest.pool import Pool, References
+from luthier.kbest.reader import Source
 from luthier.kbest.storage import open_pool
 from luthier.kbest.writer import numbers_as_text, write_pool
 
@@ -262,3 +265,25 @@ def test_views_of_larger_columns_are_written_as_they_are(tmp_path):
         writer.text_array(shifted), offsets_from_counts([0, 2, 1, 0]), ", "
     ).to_pylist()
     assert lists == ["", ", ".join(rows[:2]), rows[2], ""]
+
+
+@pytest.mark.parametrize("format_name", ["moses", "jsonl", "parquet"])
+def test_our_readers_read_what_was_written(tmp_path, format_name):
+    reader = pytest.importorskip(f"luthier.kbest.readers.{format_name}")
+    pool = small_pool(texts=("a b", "", 'é "q" \\ ∞', "c\\", "tab\there"), derivations=format_name != "moses")
+    write_pool(pool, tmp_path / "list", format_name)
+    source = Source(str(tmp_path / "list"), Faults(), NameTable(), NameTable())
+    (block,) = reader.Method().blocks(source)
+    assert list(block.texts) == list(pool.texts)
+    assert list(block.ids) == [pool.sentence_ids[sentence] for sentence, _, _ in expected_rows(pool)]
+    assert "score" in block.columns
+    names = [source.names.label_of(number)[0] for number in range(len(source.names))]
+    for _, row, values in expected_rows(pool):
+        entries = slice(block.row_starts[row], block.row_starts[row + 1])
+        found = zip(block.names[entries], block.values[entries].tolist(), strict=True)
+        check_values({names[number]: value for number, value in found}, values)
+    if format_name != "moses":
+        assert np.array_equal(block.rule_uses.offsets, pool.derivations.offsets)
+        assert list(block.rule_uses.rule_texts) == [
+            pool.derivations.texts[rule] for rule in pool.derivations.rules
+        ]
