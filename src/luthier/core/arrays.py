@@ -13,6 +13,37 @@ Int32 = npt.NDArray[np.int32]
 Int64 = npt.NDArray[np.int64]
 Float64 = npt.NDArray[np.float64]
 
+
+class GrowingArray:
+    """An array that takes more and more at its end, in place.
+
+    The system moves pages when a large array is resized, it does not copy them; so many small arrays
+    become one large one without ever being there twice.
+    """
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self._room = np.empty(1 << 10, dtype=dtype)
+        self._size = 0
+
+    def __len__(self) -> int:
+        return self._size
+
+    def append(self, more: npt.NDArray[Any]) -> None:
+        """Put `more` at the end."""
+        size = self._size + len(more)
+        if size > len(self._room):
+            self._room.resize(size + size // 4, refcheck=False)
+        self._room[self._size : size] = more
+        self._size = size
+
+    def finish(self) -> npt.NDArray[Any]:
+        """Return the array at its true length, and forget it."""
+        done, size = self._room, self._size
+        self._room, self._size = np.empty(0, done.dtype), 0
+        done.resize(size, refcheck=False)
+        return done
+
+
 Array = TypeVar("Array", bound=npt.NDArray[Any])
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from luthier.core.arrays import Bytes, Int64
 from luthier.core.errors import InputError, LuthierError
 
-BLOCK_BYTES = 1 << 22
+BLOCK_BYTES = 1 << 20
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 BOM = b"\xef\xbb\xbf"
@@ -87,19 +87,20 @@ class TruncatedError(InputError):
     """A compressed file that ends, or breaks, before its end."""
 
 
-def read_some(stream: BinaryIO, size: int, path: str, line: int) -> bytes:
-    """Read up to `size` bytes; a damaged compressed stream becomes a `TruncatedError`."""
-    try:
-        return stream.read(size)
-    except (EOFError, zlib.error, gzip.BadGzipFile, OSError) as error:
-        raise TruncatedError(
-            expected="a whole compressed file",
-            found=f"damaged or cut off data ({_first_sentence(error)})",
-            path=path,
-            line=line,
-            hint="fetch or write the file again; --skip-bad keeps the lines before the damage",
-            kind="truncated",
-        ) from None
+# What the decompressors raise when a stream ends, or breaks, before its end.
+DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, OSError)
+
+
+def damage_error(error: Exception, path: str, line: int) -> TruncatedError:
+    """Return the complaint about a compressed stream that broke at `line`."""
+    return TruncatedError(
+        expected="a whole compressed file",
+        found=f"damaged or cut off data ({_first_sentence(error)})",
+        path=path,
+        line=line,
+        hint="fetch or write the file again; --skip-bad keeps the lines before the damage",
+        kind="truncated",
+    )
 
 
 def _first_sentence(error: Exception) -> str:
@@ -116,9 +117,9 @@ def line_blocks(stream: BinaryIO, path: str, block_bytes: int = BLOCK_BYTES) -> 
     while True:
         broken: TruncatedError | None = None
         try:
-            chunk = read_some(stream, block_bytes, path, first_line)
-        except TruncatedError as error:
-            broken, chunk = error, b""
+            chunk = stream.read(block_bytes)
+        except DAMAGE as error:
+            broken, chunk = damage_error(error, path, first_line), b""
         cut = chunk.rfind(b"\n") + 1
         if chunk and not cut:
             tail += chunk

@@ -17,9 +17,7 @@ kernel: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="num
 
 # For small kernels called per item by another kernel of the same file: a call that passes an array
 # counts references atomically (10 ns a call), a body laid into its caller does not.
-inner_kernel: Callable[..., Any] = numba.njit(
-    cache=True, nogil=True, error_model="numpy", inline="always"
-)
+inner_kernel: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
 
 # Reassociation lets a sum vectorise; infinities and NaN keep their meaning (plain fastmath deletes
 # the tests for them). Only where a benchmark shows that it pays and the order of a sum is free.
@@ -34,12 +32,12 @@ class _Announcer(event.Listener):
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say: Callable[[str], None] | None = say
 
-    def on_start(self, event: event.Event) -> None:  # noqa: A002 - Numba's own name
+    def on_start(self, event: event.Event) -> None:
         if self._say is not None:
             self._say("compiling kernels, on the first run only ('luthier warm' does all at once) …")
             self._say = None
 
-    def on_end(self, event: event.Event) -> None:  # noqa: A002 - Numba's own name
+    def on_end(self, event: event.Event) -> None:
         """Nothing to say at the end."""
 
 

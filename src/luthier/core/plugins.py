@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import importlib
 import importlib.metadata
 import importlib.util
+import types
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +30,13 @@ class Plugin:
     help: str
 
 
-def available(package: str) -> dict[str, Plugin]:
+@functools.cache
+def available(package: str) -> Mapping[str, Plugin]:
     """Return the plug-ins of `package` by public name, in alphabetical order."""
     found = {plugin.name: plugin for plugin in _in_folder(package)}
     for entry in importlib.metadata.entry_points(group=package):
         found.setdefault(entry.name, Plugin(entry.name, entry.module, f"from {entry.value}"))
-    return dict(sorted(found.items()))
+    return types.MappingProxyType(dict(sorted(found.items())))
 
 
 def load(package: str, name: str) -> Any:

@@ -124,8 +124,7 @@ def find_slot(data, start, stop, h, table, hashes, known, known_offsets):
     while True:
         k = table[slot]
         if k < 0 or (
-            hashes[k] == h
-            and same_bytes(data, start, stop, known, known_offsets[k], known_offsets[k + 1])
+            hashes[k] == h and same_bytes(data, start, stop, known, known_offsets[k], known_offsets[k + 1])
         ):
             return slot
         slot = (slot + np.uint64(1)) & mask

@@ -54,18 +54,6 @@ def split_fields(data, starts, stops, field_starts, field_stops, counts):
         counts[row] = fields
 
 
-@kernel
-def word_room(data, starts, stops):
-    """Return an upper bound on the number of blank-separated words in the spans together."""
-    room = len(starts)
-    for row in range(len(starts)):
-        blanks = 0
-        for i in range(starts[row], stops[row]):
-            blanks += (data[i] == SPACE) | (data[i] == TAB)
-        room += blanks
-    return room
-
-
 @inner_kernel
 def last_equals(data, start, stop):
     """Return where the last ``=`` of a word stands, −1 if there is none; names may contain more."""

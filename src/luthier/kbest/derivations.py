@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts, rows_of_segments
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
-from luthier.kbest.features import Features
+from luthier.kbest.features import Features, concatenate_features
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,34 +55,38 @@ class Derivations:
         )
 
 
-def concatenate_derivations(parts: list[Derivations]) -> Derivations:
-    """Put the derivations of several pools one behind another, with one table of rules."""
-    from luthier.kbest.merge import concatenate_features
+def unique_rules(offsets: Int64, uses: Int64, texts: Texts, features: Features) -> Derivations:
+    """Return derivations whose table has each (text, features) once, numbered by first appearance.
 
-    features = concatenate_features([part.features for part in parts])
-    texts = Texts.concatenate([part.texts for part in parts])
+    ``uses[offsets[m]:offsets[m+1]]`` are rows of `texts` and `features`, which may repeat themselves.
+    """
     interner = Interner()
     numbers = interner.intern_texts(_keys(texts, features))
     first = np.unique(numbers, return_index=True)[1]
+    return Derivations(offsets, numbers[uses], texts.take(first), features.take(first))
+
+
+def concatenate_derivations(parts: Sequence[Derivations]) -> Derivations:
+    """Put the derivations of several pools one behind another, with one table of rules."""
+    features = concatenate_features([part.features for part in parts])
+    texts = Texts.concatenate([part.texts for part in parts])
     shifts = offsets_from_counts([len(part.texts) for part in parts])
-    rules = [numbers[part.rules + shift] for part, shift in zip(parts, shifts, strict=False)]
+    uses = np.concatenate([part.rules + shift for part, shift in zip(parts, shifts, strict=False)])
     counts = np.concatenate([np.diff(part.offsets) for part in parts])
-    return Derivations(
-        offsets_from_counts(counts), np.concatenate(rules), texts.take(first), features.take(first)
-    )
+    return unique_rules(offsets_from_counts(counts), uses, texts, features)
 
 
 def _keys(texts: Texts, features: Features) -> Texts:
     """Return, for each rule, its text and the bytes of its features as one comparable key."""
-    dense = features.dense.view(np.uint8).reshape(len(texts), -1)
-    keys = []
-    for rule in range(len(texts)):
-        start, stop = features.indptr[rule], features.indptr[rule + 1]
-        keys.append(
-            texts.data[texts.offsets[rule] : texts.offsets[rule + 1]].tobytes()
-            + b"\x00"
-            + dense[rule].tobytes()
-            + features.indices[start:stop].tobytes()
-            + features.values[start:stop].tobytes()
-        )
+    dense = np.ascontiguousarray(features.dense).view(np.uint8).reshape(len(texts), -1)
+    text_data, text_offsets = texts.data.tobytes(), texts.offsets.tolist()
+    indices, values, indptr = features.indices.tobytes(), features.values.tobytes(), features.indptr.tolist()
+    keys = [
+        text_data[text_offsets[r] : text_offsets[r + 1]]
+        + b"\x00"
+        + dense[r].tobytes()
+        + indices[4 * indptr[r] : 4 * indptr[r + 1]]
+        + values[8 * indptr[r] : 8 * indptr[r + 1]]
+        for r in range(len(texts))
+    ]
     return Texts(offsets_from_counts([len(key) for key in keys]), np.frombuffer(b"".join(keys), np.uint8))

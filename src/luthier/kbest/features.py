@@ -168,6 +168,50 @@ class Features:
         return dataclasses.replace(self, costs=frozenset(names))
 
 
+def concatenate_features(parts: Sequence[Features]) -> Features:
+    """Put rows of several feature tables one behind another; what a part does not have counts 0.
+
+    A feature is dense in the result if it is dense in any part. Whether it is a cost must agree.
+    """
+    dense = list(dict.fromkeys(name for part in parts for name in part.names[: part.n_dense]))
+    every = dict.fromkeys(name for part in parts for name in part.names)
+    names = tuple(dense) + tuple(name for name in every if name not in set(dense))
+    for part in parts:
+        unlike = {name for name in part.names for other in parts if name in other.names
+                  and (name in part.costs) != (name in other.costs)}  # fmt: skip
+        if unlike:
+            raise LuthierError(f"{sorted(unlike)[0]!r} is called a cost in one part and a score in another")
+    spread = [_spread(part, names, len(dense)) for part in parts]
+    return Features(
+        names,
+        np.concatenate([part.dense for part in spread]),
+        offsets_from_counts(np.concatenate([np.diff(part.indptr) for part in spread])),
+        np.concatenate([part.indices for part in spread]),
+        np.concatenate([part.values for part in spread]),
+        frozenset().union(*(part.costs for part in parts)),
+    )
+
+
+def _spread(part: Features, names: tuple[str, ...], n_dense: int) -> Features:
+    """Return the same rows with the features `names`, of which the first `n_dense` are dense."""
+    if part.names == names and part.n_dense == n_dense:
+        return part
+    position = {name: d for d, name in enumerate(names)}
+    target = np.array([position[name] for name in part.names], dtype=np.int64)
+    dense = np.zeros((len(part), n_dense))
+    dense[:, target[: part.n_dense]] = part.dense
+    columns = target[part.n_dense :][part.indices]  # (E,)
+    rows = np.repeat(np.arange(len(part)), np.diff(part.indptr))
+    goes_dense = columns < n_dense
+    dense[rows[goes_dense], columns[goes_dense]] = part.values[goes_dense]
+    rows, columns, values = rows[~goes_dense], columns[~goes_dense], part.values[~goes_dense]
+    order = np.lexsort((columns, rows))
+    counts = np.bincount(rows, minlength=len(part))
+    return Features(
+        names, dense, offsets_from_counts(counts), columns[order] - n_dense, values[order], part.costs
+    )
+
+
 def unknown_names(names: Sequence[str], known: Sequence[str]) -> str:
     """Return the sentence about names no feature has, with the likeliest intended one."""
     import difflib

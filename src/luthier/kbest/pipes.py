@@ -59,9 +59,7 @@ class PipeReader(Reader):
             block, pattern = self._block(source, lines, pattern)
             yield block
 
-    def _block(
-        self, source: Source, lines: Lines, pattern: set[int] | None
-    ) -> tuple[Block, set[int] | None]:
+    def _block(self, source: Source, lines: Lines, pattern: set[int] | None) -> tuple[Block, set[int] | None]:
         bad = lines.bad
         fields, counts = _split(lines)
         enough = counts >= self.min_fields
@@ -104,6 +102,8 @@ class PipeReader(Reader):
     @staticmethod
     def _field(fields: Int64, counts: Int64, which: int) -> tuple[Int64, Int64]:
         """Return the spans of one field of each row; beyond the last field they are empty."""
+        if which >= 0 and counts.min(initial=MAX_FIELDS) > which:
+            return _column(fields[:, which], 0), _column(fields[:, which], 1)
         rows = np.arange(len(fields))
         index = np.full(len(fields), which) if which >= 0 else counts + which
         inside = (index >= 0) & (index < np.minimum(counts, MAX_FIELDS))
@@ -111,9 +111,7 @@ class PipeReader(Reader):
         starts = np.where(inside, fields[rows, index, 0], 0)
         return starts, np.where(inside, fields[rows, index, 1], starts)
 
-    def _report_fields(
-        self, bad: BadLines, source: Source, lines: Lines, counts: Int64, few: Bool
-    ) -> None:
+    def _report_fields(self, bad: BadLines, source: Source, lines: Lines, counts: Int64, few: Bool) -> None:
         at = np.flatnonzero(few)
 
         def describe(i: int) -> InputError:
@@ -153,12 +151,13 @@ def _split(lines: Lines) -> tuple[Int64, Int64]:
     spans = np.zeros((2, len(lines.starts), MAX_FIELDS), dtype=np.int64)
     counts = np.zeros(len(lines.starts), dtype=np.int64)
     kernels.split_fields(lines.data, lines.starts, lines.stops, spans[0], spans[1], counts)
-    return spans.transpose(1, 2, 0), counts
+    return spans.transpose(1, 2, 0), counts  # (R, F, 2)
 
 
 def _lex(data: Bytes, spans: tuple[Int64, Int64]) -> tuple[_Entries, Bytes]:
     starts, stops = spans
-    room = kernels.word_room(data, starts, stops)
+    # two bytes at least for a word and the blank behind it; pages that are not written cost nothing
+    room = int((stops - starts + 1).sum()) // 2 + len(starts)
     row_starts = np.zeros(len(starts) + 1, dtype=np.int64)
     names, values = np.empty((room, 2), np.int64), np.empty((room, 2), np.int64)
     positions, status = np.empty(room, np.int32), np.empty(len(starts), np.uint8)
@@ -225,9 +224,7 @@ def _check_positions(
         row = int(at[i])
         here = slice(row_starts[row], row_starts[row + 1])
         found = _counts_by_label(source, names[here][positional[here]].tolist())
-        label = next(
-            name for name in [*expected, *found] if expected.get(name, 0) != found.get(name, 0)
-        )
+        label = next(name for name in [*expected, *found] if expected.get(name, 0) != found.get(name, 0))
         return InputError(
             expected=f"{expected.get(label, 0)} values of {label + '='!r}, as on the first line",
             found=str(found.get(label, 0)), path=source.name, line=int(lines.numbers[rows[row]]),

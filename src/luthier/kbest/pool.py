@@ -196,9 +196,7 @@ class Pool:
             tokens=self.tokens.take(rows),
             derivations=None if self.derivations is None else self.derivations.take(rows),
             columns={name: column[rows] for name, column in self.columns.items()},
-            stats={
-                name: Statistics(part.names, part.values[rows]) for name, part in self.stats.items()
-            },
+            stats={name: Statistics(part.names, part.values[rows]) for name, part in self.stats.items()},
         )
 
     def with_features(self, features: Features) -> Pool:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from typing import ClassVar
+from contextlib import contextmanager
+from typing import BinaryIO, ClassVar
 
 import numpy as np
 
@@ -153,6 +154,16 @@ class Source:
     faults: Faults
     names: NameTable
     local_names: NameTable
+    stream: BinaryIO | None = None  # opened already, as standard input must be
+
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """Yield the decompressed bytes, from their beginning."""
+        if self.stream is not None:
+            yield self.stream
+        else:
+            with open_bytes(self.path) as stream:
+                yield stream
 
     @property
     def name(self) -> str:
@@ -162,7 +173,7 @@ class Source:
     def lines(self) -> Iterator[Lines]:
         """Yield the file's lines in stretches: UTF-8, without line ends, BOM and carriage returns."""
         empty = True
-        with open_bytes(self.path) as stream, progress(f"reading {self.name}") as advance:
+        with self.open() as stream, progress(f"reading {self.name}") as advance:
             blocks = line_blocks(stream, self.name)
             while True:
                 try:

@@ -28,8 +28,7 @@ def rerank(pool: Pool, weights: Float64, *, threads: int = 1) -> Int64:
     weights = np.asarray(weights, dtype=np.float64)
     if weights.ndim not in (1, 2) or weights.shape[-1] != pool.n_features:
         raise LuthierError(
-            f"expected weights of shape ({pool.n_features},) or (W, {pool.n_features}), "
-            f"found {weights.shape}"
+            f"expected weights of shape ({pool.n_features},) or (W, {pool.n_features}), found {weights.shape}"
         )
     if not np.isfinite(weights).all():
         raise LuthierError("weights must be finite numbers")
@@ -84,5 +83,3 @@ def segment_blocks(offsets: Int64, rows: int) -> list[tuple[int, int]]:
 def selected_texts(pool: Pool, rows: Int64) -> list[str]:
     """Return the text of each selected row, '' where a sentence has none."""
     return [pool.texts[row] if row >= 0 else "" for row in rows.tolist()]
-
-

@@ -11,7 +11,6 @@ import json
 import os
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
@@ -56,9 +55,16 @@ def _one_cell(array: npt.NDArray[Any]) -> pa.Array:
     return pa.LargeListArray.from_arrays(pa.array([0, len(flat)], pa.int64()), flat)
 
 
-def is_pool(head: bytes) -> bool:
-    """Return whether a file that begins with `head` is an Arrow IPC file, as pools are."""
-    return head.startswith(ARROW_MAGIC)
+def is_pool(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is a pool of any version (and no other Arrow file)."""
+    try:
+        with open(path, "rb") as file:
+            if file.read(len(ARROW_MAGIC)) != ARROW_MAGIC:
+                return False
+        with pa.memory_map(str(path), "r") as source:
+            return b"luthier.pool" in (pa.ipc.open_file(source).schema.metadata or {})
+    except (OSError, pa.ArrowInvalid):
+        return False
 
 
 def open_pool(path: str | os.PathLike[str]) -> Pool:

@@ -1,0 +1,147 @@
+"""Kernels over rows of features while a pool is built: repeated names, dense storage, duplicates."""
+
+import numpy as np
+
+from luthier.core.jit import inner_kernel, kernel
+
+
+@kernel
+def repeated_name(row_starts, names, last_row, out):
+    """Write, for each row, the first entry whose name stands a second time in it, −1 if none does.
+
+    `last_row` has one slot per name, all −1 at the start.
+    """
+    for row in range(len(row_starts) - 1):
+        out[row] = -1
+        for e in range(row_starts[row], row_starts[row + 1]):
+            if last_row[names[e]] == row and out[row] < 0:
+                out[row] = e
+            last_row[names[e]] = row
+
+
+@kernel
+def scatter(row_starts, names, values, rows, place, dense, n_sparse):
+    """Put entries where they belong: dense features into `dense`, and count the others per row.
+
+    ``place[name]`` is the dense column of a name, or −1 − its sparse column. Row r of the input is row
+    ``rows[r]`` of the result.
+    """
+    for r in range(len(row_starts) - 1):
+        row = rows[r]
+        sparse = 0
+        for e in range(row_starts[r], row_starts[r + 1]):
+            column = place[names[e]]
+            if column >= 0:
+                dense[row, column] = values[e]
+            else:
+                sparse += values[e] != 0.0
+        n_sparse[row] = sparse
+
+
+@kernel
+def gather_sparse(row_starts, names, values, rows, place, indptr, indices, out):
+    """Write the sparse entries of each row to their CSR place, columns ascending."""
+    for r in range(len(row_starts) - 1):
+        start = indptr[rows[r]]
+        n = 0
+        for e in range(row_starts[r], row_starts[r + 1]):
+            column = -1 - place[names[e]]
+            if column < 0 or values[e] == 0.0:
+                continue
+            at = start + n
+            while at > start and indices[at - 1] > column:  # rows are short and nearly in order
+                indices[at] = indices[at - 1]
+                out[at] = out[at - 1]
+                at -= 1
+            indices[at] = column
+            out[at] = values[e]
+            n += 1
+
+
+@inner_kernel
+def mix(h, word):
+    """Return a hash with one more word in it."""
+    h = (h ^ word) * np.uint64(0x9E3779B97F4A7C15)
+    return h ^ (h >> np.uint64(29))
+
+
+@inner_kernel
+def mix_float(h, bits):
+    """Return a hash with the bits of one more number in it; 0.0 and −0.0 count as the same."""
+    return mix(h, np.uint64(0) if bits == np.uint64(1 << 63) else bits)
+
+
+@kernel
+def hash_rows(token_offsets, tokens, dense_bits, indptr, indices, value_bits, with_features, out):
+    """Write a hash of the words (and features) of every row."""
+    for row in range(len(out)):
+        h = np.uint64(token_offsets[row + 1] - token_offsets[row])
+        for t in range(token_offsets[row], token_offsets[row + 1]):
+            h = mix(h, np.uint64(tokens[t]))
+        if with_features:
+            for d in range(dense_bits.shape[1]):
+                h = mix_float(h, dense_bits[row, d])
+            for e in range(indptr[row], indptr[row + 1]):
+                h = mix_float(mix(h, np.uint64(indices[e])), value_bits[e])
+        out[row] = h
+
+
+@inner_kernel
+def same_words(token_offsets, tokens, a, b):
+    """Return whether two rows have the same words."""
+    n = token_offsets[a + 1] - token_offsets[a]
+    if n != token_offsets[b + 1] - token_offsets[b]:
+        return False
+    for t in range(n):
+        if tokens[token_offsets[a] + t] != tokens[token_offsets[b] + t]:
+            return False
+    return True
+
+
+@inner_kernel
+def same_features(dense, indptr, indices, values, a, b):
+    """Return whether two rows have the same features."""
+    for d in range(dense.shape[1]):
+        if dense[a, d] != dense[b, d]:
+            return False
+    n = indptr[a + 1] - indptr[a]
+    if n != indptr[b + 1] - indptr[b]:
+        return False
+    for e in range(n):
+        i, j = indptr[a] + e, indptr[b] + e
+        if indices[i] != indices[j] or values[i] != values[j]:
+            return False
+    return True
+
+
+@kernel
+def first_of_equals(
+    offsets, hashes, token_offsets, tokens, dense, indptr, indices, values, with_features, table, keep
+):
+    """Mark in `keep` the first of each group of equal rows of a segment.
+
+    `table` is scratch space, a power of two at least twice the longest segment.
+    """
+    for s in range(len(offsets) - 1):
+        start, stop = offsets[s], offsets[s + 1]
+        size = 2
+        while size < 2 * (stop - start):
+            size *= 2
+        for i in range(size):
+            table[i] = -1
+        mask = np.uint64(size - 1)
+        for row in range(start, stop):
+            slot = hashes[row] & mask
+            keep[row] = True
+            while table[slot] >= 0:
+                other = table[slot]
+                if (
+                    hashes[other] == hashes[row]
+                    and same_words(token_offsets, tokens, row, other)
+                    and (not with_features or same_features(dense, indptr, indices, values, row, other))
+                ):
+                    keep[row] = False
+                    break
+                slot = (slot + np.uint64(1)) & mask
+            if keep[row]:
+                table[slot] = row

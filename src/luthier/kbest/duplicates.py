@@ -1,0 +1,40 @@
+"""Hypotheses of one sentence that are the same: same words, and (unless told otherwise) same features."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from luthier.core.arrays import Bool
+from luthier.kbest import _row_kernels as kernels
+from luthier.kbest.pool import Pool
+
+
+def first_of_equals(pool: Pool, *, by_features: bool = True) -> Bool:
+    """Return which rows are the first of their kind in their list, (M,).
+
+    With `by_features` two rows are equal if words and features are; without, if the words are.
+    """
+    f, tokens = pool.features, pool.tokens
+    hashes = np.empty(pool.n_hypotheses, dtype=np.uint64)
+    kernels.hash_rows(
+        tokens.offsets, tokens.ids, f.dense.view(np.uint64), f.indptr, f.indices,
+        f.values.view(np.uint64), by_features, hashes,
+    )  # fmt: skip
+    longest = int(pool.list_lengths.max(initial=1))
+    table = np.empty(1 << (2 * longest).bit_length(), dtype=np.int64)
+    keep = np.empty(pool.n_hypotheses, dtype=np.bool_)
+    kernels.first_of_equals(
+        pool.offsets, hashes, tokens.offsets, tokens.ids,
+        f.dense, f.indptr, f.indices, f.values, by_features, table, keep,
+    )  # fmt: skip
+    return keep
+
+
+def drop_duplicates(pool: Pool, *, by_features: bool = True) -> Pool:
+    """Return the pool without repeated hypotheses; the first of each kind stays."""
+    keep = first_of_equals(pool, by_features=by_features)
+    if keep.all():
+        return pool
+    what = "words and features" if by_features else "words"
+    dropped = int(np.count_nonzero(~keep))
+    return pool.take(np.flatnonzero(keep)).noting("drop duplicates", equal=what, dropped=dropped)

@@ -1,0 +1,142 @@
+"""Pools put together: several runs of a decoder become one pool, sentence by sentence."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Int32
+from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.vocab import Interner
+from luthier.kbest.derivations import concatenate_derivations
+from luthier.kbest.features import concatenate_features
+from luthier.kbest.pool import Pool, References, Statistics
+
+
+def merge(pools: Sequence[Pool]) -> Pool:
+    """Return one pool with the hypotheses of all; those of earlier pools stand first in each list.
+
+    Sentences are matched by id; the first pool's come first. A feature that a pool lacks counts 0
+    there. References and sources come from the first pool that has them and must not contradict one
+    another. Duplicates stay (see `luthier.kbest.duplicates`).
+    """
+    if not pools:
+        raise LuthierError("expected at least one pool to merge")
+    vocab = Interner()
+    token_maps = [vocab.intern_texts(pool.vocab) for pool in pools]
+    sentence_numbers = Interner()
+    numbers = [sentence_numbers.intern_texts(pool.sentence_ids) for pool in pools]
+    ids = sentence_numbers.texts()
+    sentence_of_row = np.concatenate(
+        [mine[segment_of_rows(pool.offsets)] for mine, pool in zip(numbers, pools, strict=True)]
+    )
+    order = np.argsort(sentence_of_row, kind="stable")
+    together = Pool(
+        offsets=offsets_from_counts([len(order)] + [0] * (len(ids) - 1)),
+        features=concatenate_features([pool.features for pool in pools]),
+        sentence_ids=ids,
+        texts=Texts.concatenate([pool.texts for pool in pools]),
+        tokens=Tokens.concatenate(
+            [pool.tokens.renumbered(mapping) for pool, mapping in zip(pools, token_maps, strict=True)]
+        ),
+        vocab=vocab.texts(),
+        references=_references(pools, numbers, token_maps, len(ids)),
+        sources=_sources(pools, numbers, len(ids)),
+        derivations=_derivations(pools),
+        columns=_columns(pools),
+        stats=_stats(pools),
+        provenance=_provenance(pools),
+    )
+    offsets = offsets_from_counts(np.bincount(sentence_of_row, minlength=len(ids)))
+    return together._with_rows(order, offsets)
+
+
+def _references(
+    pools: Sequence[Pool], numbers: Sequence[Int32], token_maps: Sequence[Int32], n: int
+) -> References | None:
+    """Return each sentence's references from the first pool that has them."""
+    given = [k for k, pool in enumerate(pools) if pool.references is not None]
+    if not given:
+        return None
+    found: dict[int, tuple[int, int]] = {}
+    for k in given:
+        references = pools[k].references
+        assert references is not None
+        for i, sentence in enumerate(numbers[k].tolist()):
+            here = references.of(i)
+            if not here:
+                continue
+            if sentence in found:
+                other = pools[found[sentence][0]].references
+                assert other is not None
+                if other.of(found[sentence][1]) != here:
+                    raise LuthierError(
+                        f"the pools have different references for sentence {pools[k].sentence_ids[i]!r}"
+                    )
+            else:
+                found[sentence] = (k, i)
+    if len(found) < n:
+        raise LuthierError(f"{n - len(found)} of {n} sentences would have no reference after the merge")
+    parts = []
+    for sentence in range(n):
+        k, i = found[sentence]
+        references = pools[k].references
+        assert references is not None
+        one = references.take([i])
+        parts.append(References(one.offsets, one.texts, one.tokens.renumbered(token_maps[k])))
+    return References(
+        offsets_from_counts([len(part.texts) for part in parts]),
+        Texts.concatenate([part.texts for part in parts]),
+        Tokens.concatenate([part.tokens for part in parts]),
+    )
+
+
+def _sources(pools: Sequence[Pool], numbers: Sequence[Int32], n: int) -> Texts | None:
+    found: dict[int, str] = {}
+    for pool, mine in zip(pools, numbers, strict=True):
+        if pool.sources is not None:
+            for sentence, text in zip(mine.tolist(), pool.sources, strict=True):
+                if found.setdefault(sentence, text) != text:
+                    raise LuthierError(f"the pools have different sources: {found[sentence]!r} and {text!r}")
+    return Texts.from_strings(found.get(sentence, "") for sentence in range(n)) if found else None
+
+
+def _derivations(pools: Sequence[Pool]) -> Any:
+    parts = [pool.derivations for pool in pools if pool.derivations is not None]
+    if len(parts) < len(pools):
+        if parts:
+            _warn("derivations are left out: not all pools have them")
+        return None
+    return concatenate_derivations(parts)
+
+
+def _columns(pools: Sequence[Pool]) -> dict[str, Any]:
+    common = [name for name in pools[0].columns if all(name in pool.columns for pool in pools)]
+    for name in sorted({name for pool in pools for name in pool.columns} - set(common)):
+        _warn(f"the column {name!r} is left out: not all pools have it")
+    return {name: np.concatenate([pool.columns[name] for pool in pools]) for name in common}
+
+
+def _stats(pools: Sequence[Pool]) -> dict[str, Statistics]:
+    common = [name for name in pools[0].stats if all(name in pool.stats for pool in pools)]
+    return {
+        name: Statistics(
+            pools[0].stats[name].names, np.concatenate([pool.stats[name].values for pool in pools])
+        )
+        for name in common
+    }
+
+
+def _provenance(pools: Sequence[Pool]) -> dict[str, Any]:
+    lists = [item for pool in pools for item in pool.provenance.get("lists", [])]
+    done = [item for pool in pools for item in pool.provenance.get("operations", [])]
+    return {"lists": lists, "operations": [*done, {"operation": "merge", "pools": len(pools)}]}
+
+
+def _warn(message: str) -> None:
+    warnings.warn(message, LuthierWarning, stacklevel=4)
