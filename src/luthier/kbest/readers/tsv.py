@@ -1,0 +1,260 @@
+"""TSV: a text file, N hypotheses per sentence, beside a TSV of scores; or one TSV with a text column.
+
+The TSV begins with a header of names. A column ``id`` (or ``sentence``) holds the sentence's id; without
+it, `per_sentence` lines after each other are a sentence, called 0, 1, 2, … A column ``ref`` holds a
+reference, ``source`` (or ``src``) the source; rows of one sentence agree in them, or leave them empty. If
+the TSV is the list itself, ``hyp`` (or ``text``, ``hypothesis``) is the hypothesis. All other columns are
+features. Fields are separated by single tabs; quotes mean nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Int32, Int64
+from luthier.core.errors import InputError, excerpt
+from luthier.core.io import BOM
+from luthier.core.params import param
+from luthier.core.segments import offsets_from_counts
+from luthier.corpus.texts import Texts
+from luthier.kbest.columns import Spans, decimals, full_rows, number_columns, spans_of, tab_fields
+from luthier.kbest.faults import BadLines
+from luthier.kbest.reader import Block, Lines, Reader, SentenceData, Source
+from luthier.kbest.sentence_data import TextLists, contradiction, one_per_sentence
+from luthier.kbest.stretches import Feed
+
+ROLES = {
+    "id": ("id", "sentence"),
+    "text": ("hyp", "text", "hypothesis"),
+    "reference": ("ref",),
+    "source": ("source", "src"),
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Reader):
+    """Reader of hypotheses with a table of scores."""
+
+    scores: str = param("", help="the TSV with the scores, a header of names")
+    per_sentence: int = param(0, low=0, help="hypotheses per sentence; 0: the TSV has an id column")
+
+    @classmethod
+    def recognizes(cls, head: bytes) -> int:
+        """Return 80 where the first line is a header that names a text column."""
+        fields = head.removeprefix(BOM).partition(b"\n")[0].rstrip(b"\r").split(b"\t")
+        return 80 if len(fields) > 1 and any(name.encode() in fields for name in ROLES["text"]) else 0
+
+    def blocks(self, source: Source) -> Iterator[Block]:
+        """Yield the hypotheses in the order of the lines."""
+        table_source = source
+        if self.scores:
+            table_source = Source(self.scores, source.faults, source.names, source.local_names)
+        with closing(table_source.lines()) as stretches:  # type: ignore[type-var]
+            feed = Feed(stretches)
+            feed.fetch()
+            header = _Header.read(feed.take(1), table_source.name)
+            header.check(table_source.name, with_text=not self.scores, with_id=not self.per_sentence)
+            table = _Table(source, table_source.name, header, self.per_sentence)
+            if self.scores:
+                yield from self._two_files(table, feed)
+            else:
+                yield from self._one_file(table, feed)
+
+    def _one_file(self, table: _Table, feed: Feed) -> Iterator[Block]:
+        done = 1
+        while feed.last > done or feed.fetch():
+            done = feed.last
+            yield table.block(feed.take(done), None)
+        if done == 1:
+            raise InputError(
+                expected="rows below the header", found="the header alone", path=table.name, kind="empty"
+            )
+        table.check_multiple(done - 1)
+
+    def _two_files(self, table: _Table, rows: Feed) -> Iterator[Block]:
+        """Pair line n of the text with row n of the table, line n + 1 of its file."""
+        with closing(table.source.lines()) as stretches:  # type: ignore[type-var]
+            texts, done = Feed(stretches), 0
+            while (texts.last > done or texts.fetch()) and (rows.last - 1 > done or rows.fetch()):
+                done = min(texts.last, rows.last - 1)
+                yield table.block(rows.take(done + 1), texts.take(done))
+            while texts.fetch() or rows.fetch():  # to know how long the longer one is
+                pass
+        if texts.last != rows.last - 1:
+            table.source.faults.settle_file(
+                InputError(
+                    expected="as many lines of text as rows of scores",
+                    found=f"{texts.last} lines in {table.source.name} and {rows.last - 1} rows, without "
+                    f"the header, in {table.name}",
+                    hint="each line of the text has its row in the TSV, below a header", kind="length",
+                )
+            )  # fmt: skip
+        table.check_multiple(texts.last)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Header:
+    """The names of a table's columns, and which column plays which role."""
+
+    names: tuple[str, ...]
+    roles: dict[str, int]
+
+    @classmethod
+    def read(cls, lines: Lines, path: str) -> _Header:
+        """Make a header of a table's first line.
+
+        Raises
+        ------
+        InputError
+            A name that is empty or comes twice, two columns of one role, bytes that are not UTF-8.
+        """
+        if not len(lines.numbers):
+            raise lines.bad.first()
+        names = tuple(lines.raw(0).decode("utf-8").split("\t"))
+
+        def error(expected: str, found: str, hint: str = "") -> InputError:
+            return InputError(expected=expected, found=found, path=path, line=1, hint=hint, kind="header")
+
+        if "" in names:
+            where = names.index("") + 1
+            raise error("a name for each column", f"none for column {where} of {len(names)}",
+                        "the first line of the TSV names its columns")  # fmt: skip
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
+            raise error("column names that differ", f"{twice!r} {names.count(twice)} times")
+        roles = {}
+        for role, candidates in ROLES.items():
+            found = [name for name in candidates if name in names]
+            if len(found) > 1:
+                raise error(f"one column for the {role}", " and ".join(map(repr, found)), "rename one")
+            if found:
+                roles[role] = names.index(found[0])
+        return cls(names, roles)
+
+    def check(self, path: str, *, with_text: bool, with_id: bool) -> None:
+        """Raise `InputError` where the columns are not those the form of the list needs."""
+        found = "the columns " + excerpt(", ".join(self.names).encode(), 60)
+        if with_text and "text" not in self.roles:
+            raise InputError(
+                expected="a column 'hyp', 'text' or 'hypothesis'", found=found, path=path, line=1,
+                hint="a text file without columns needs a TSV of scores beside it, given as 'scores'",
+                kind="header",
+            )  # fmt: skip
+        if not with_text and "text" in self.roles:
+            raise InputError(
+                expected="scores alone, as the text has a file of its own",
+                found=f"the column {self.names[self.roles['text']]!r}", path=path, line=1,
+                hint="read this TSV as the list, without 'scores'; or rename the column", kind="header",
+            )  # fmt: skip
+        if with_id and "id" not in self.roles:
+            raise InputError(
+                expected="a column 'id' or 'sentence'", found=found, path=path, line=1,
+                hint="say how many lines each sentence has with 'per_sentence'", kind="header",
+            )  # fmt: skip
+
+    @property
+    def features(self) -> list[int]:
+        """Columns that play no role, which makes them features."""
+        return [c for c in range(len(self.names)) if c not in self.roles.values()]
+
+
+class _Table:
+    """Makes blocks of stretches of rows."""
+
+    def __init__(self, source: Source, name: str, header: _Header, per_sentence: int) -> None:
+        self.source, self.name, self._header = source, name, header
+        self._per_sentence = 0 if "id" in header.roles else per_sentence
+        self._features: Int32 = source.names.from_strings([header.names[c] for c in header.features])
+
+    def block(self, table: Lines, texts: Lines | None) -> Block:
+        """Return the hypotheses of some rows of the table and, if it has none, the lines of text."""
+        bad = BadLines()
+        bad.extend(table.bad)
+        fields = tab_fields(spans_of(table), len(self._header.names))
+        whole = fields.counts == len(self._header.names)
+        self._report_counts(bad, table, fields.counts)
+        rows = np.flatnonzero(whole)
+        if texts is None:
+            numbers, text = table.numbers[rows], fields.columns[self._header.roles["text"]].take(rows)
+        else:
+            bad.extend(texts.bad)
+            numbers, in_text, in_rows = np.intersect1d(
+                texts.numbers, table.numbers[rows] - 1, assume_unique=True, return_indices=True
+            )
+            rows, text = rows[in_rows], spans_of(texts).take(in_text)
+
+        columns = [column.take(rows) for column in fields.columns]
+        values, fine = number_columns(
+            bad, self.name, table.numbers[rows], [columns[c] for c in self._header.features],
+            "columns other than id, hyp, ref and source hold a number in every row",
+        )  # fmt: skip
+        ids = self._ids(table.numbers[rows] - 2, columns)
+        sentences, agreeing = self._sentences(bad, table.numbers[rows], ids, columns)
+        row_starts, names, flat = full_rows(self._features, values)
+        block = Block(
+            lines=numbers, ids=ids, texts=text.texts(), row_starts=row_starts, names=names, values=flat,
+            sentences=sentences, bad=bad,
+        )  # fmt: skip
+        return block.keep(fine & agreeing)
+
+    def check_multiple(self, rows: int) -> None:
+        """Complain if the last sentence has not all its hypotheses."""
+        if self._per_sentence and rows % self._per_sentence:
+            self.source.faults.settle_file(
+                InputError(
+                    expected=f"a multiple of {self._per_sentence} hypotheses (per_sentence)",
+                    found=f"{rows}, which leaves {rows % self._per_sentence} for the last sentence",
+                    path=self.source.name, kind="length",
+                    hint="if sentences differ in their number of hypotheses, give the TSV an id column",
+                )
+            )  # fmt: skip
+
+    def _report_counts(self, bad: BadLines, table: Lines, counts: Int64) -> None:
+        at = np.flatnonzero(counts != len(self._header.names))
+
+        def describe(i: int) -> InputError:
+            raw = table.raw(int(at[i]))
+            return InputError(
+                expected=f"{len(self._header.names)} fields separated by tabs, as in the header",
+                found=f"{counts[at[i]]} in {excerpt(raw)}" if raw else "an empty line",
+                path=self.name, line=int(table.numbers[at[i]]), kind="fields",
+            )  # fmt: skip
+
+        bad.add("fields", table.numbers[at], describe)
+
+    def _ids(self, indices: Int64, columns: list[Spans]) -> Texts:
+        if not self._per_sentence:
+            return columns[self._header.roles["id"]].texts()
+        sentences = indices // self._per_sentence
+        different, which = np.unique(sentences, return_inverse=True)
+        return decimals(different).take(which)
+
+    def _sentences(
+        self, bad: BadLines, lines: Int64, ids: Texts, columns: list[Spans]
+    ) -> tuple[SentenceData | None, Bool]:
+        """Return sources and references, and which rows do not contradict those above them."""
+        sources, references = (self._texts_of(role, columns) for role in ("source", "reference"))
+        data, *others = one_per_sentence(ids, sources, references)
+        fine = np.ones(len(lines), dtype=np.bool_)
+        for what, other in zip(("source", "references"), others, strict=True):
+            at = lines[other & fine]
+            bad.add("sentence-data", at, self._contradictions(what, at))
+            fine &= ~other
+        return data, fine
+
+    def _texts_of(self, role: str, columns: list[Spans]) -> TextLists:
+        """Return the texts of a column; an empty field, or the lack of the column, says nothing."""
+        n_rows = len(columns[0])
+        if role not in self._header.roles:
+            nothing = np.zeros(0, dtype=np.int64)
+            return TextLists(np.zeros(n_rows + 1, dtype=np.int64), columns[0].data, nothing, nothing)
+        column = columns[self._header.roles[role]]
+        given = column.stops > column.starts
+        return TextLists(offsets_from_counts(given), *column.take(given).arrays())
+
+    def _contradictions(self, what: str, lines: Int64) -> Callable[[int], InputError]:
+        return lambda i: contradiction(what, self.name, int(lines[i]))
