@@ -1,0 +1,288 @@
+"""JSON Lines: one hypothesis per line as an object with "id", "hyp" and "features".
+
+Each line is an object::
+
+    {"id": 7, "hyp": "a text", "features": {"lm": -2.5, "tm": 0.1}, "source": "…", "refs": ["…", "…"],
+     "derivation": ["X -> a ||| b", {"rule": "S -> X", "features": {"glue": 1}}], "comet": 0.81}
+
+``id``          string or integer
+``hyp``         the hypothesis; ``hypothesis`` and ``text`` mean the same, in this order of preference
+``features``    an object of numbers, under any names; what a line does not name counts 0
+``source``      the source sentence; also ``src``
+``refs``        an array of references, or a string if there is only one; also ``ref``
+``derivation``  the rules used: texts, or objects with ``rule`` and the rule's own ``features``
+
+Any other key with a number is a column of the pool (a sentence-level score, say) and not a feature;
+other keys with anything else are passed over. null is the same as no key, except as a feature's value.
+Sources and references may stand on every line of a sentence, or only on one of them.
+
+NaN and Infinity, which Python's json module writes though they are not JSON, are refused by name.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Bytes, Float64, Int64
+from luthier.core.numbers import NUMBER_OK, parse_numbers
+from luthier.core.segments import offsets_from_counts
+from luthier.corpus.vocab import Interner
+from luthier.kbest import jsonl_faults as faults
+from luthier.kbest.faults import BadLines
+from luthier.kbest.json_tape import (
+    ABSENT,
+    ARRAY,
+    FINE,
+    INTEGER,
+    LONE_SURROGATE,
+    NO_ENTRY,
+    NULL,
+    OBJECT,
+    STRING,
+    SYNTAX,
+    TOO_DEEP,
+    TWICE,
+    Members,
+    Tape,
+    read_tape,
+)  # fmt: skip
+from luthier.kbest.reader import Block, Lines, Reader, RuleUses, Source
+from luthier.kbest.sentence_data import TextLists, one_per_sentence
+
+KEYS = ("id", "hyp", "hypothesis", "text", "features", "source", "src", "refs", "ref", "derivation")
+MEANINGS = (
+    ("id",),
+    ("hyp", "hypothesis", "text"),
+    ("features",),
+    ("source", "src"),
+    ("refs", "ref"),
+    ("derivation",),
+)
+ID, HYP, FEATURES, SOURCE, REFERENCES, DERIVATION = range(6)
+
+_HYPOTHESIS_KEY = re.compile(rb'"(hyp|hypothesis|text)"\s*:')
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Reader):
+    """Reads JSON Lines."""
+
+    @classmethod
+    def recognizes(cls, head: bytes) -> int:
+        """Return 90 for a file whose first line begins an object and has a hypothesis."""
+        line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
+        return 90 if line.startswith(b"{") and _HYPOTHESIS_KEY.search(line) else 0
+
+    def blocks(self, source: Source) -> Iterator[Block]:
+        """Yield the hypotheses of a source in the order of the file."""
+        for lines in source.lines():
+            yield _block(source, lines)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Numbers:
+    """Objects of numbers: their members, the numbers, and which of them are none or not finite."""
+
+    members: Members
+    values: Float64
+    not_number: Bool
+    not_finite: Bool
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Contents:
+    """What n rows hold, as entries of the tape: features, references, and rules with local features."""
+
+    features: _Numbers
+    sources: Members
+    references: Members
+    uses: Members
+    rules: Int64  # one per use
+    locals: Int64  # one per use: the object of its features
+    local_features: _Numbers  # one list per use
+
+
+def _block(source: Source, lines: Lines) -> Block:
+    tape = read_tape(lines.data, lines.starts, lines.stops)
+    verdict = _on_syntax(tape)
+    objects = np.where(verdict == faults.GOOD, tape.roots, NO_ENTRY)
+    found, others = tape.find(objects, KEYS)
+    parts = _parts(tape, found)
+    contents = _contents(tape, parts)
+    _judge(tape, parts, found, contents, verdict)
+    other_rows, numbers = _other_numbers(tape, objects, others, verdict)
+    good = np.flatnonzero(verdict == faults.GOOD)
+    if len(good) < len(parts):
+        contents = _contents(tape, parts[good])
+    ids = tape.texts(parts[good, ID])
+    sentences, other_source, other_references = one_per_sentence(
+        ids, _text_lists(tape, contents.sources), _text_lists(tape, contents.references)
+    )
+    if other_source.any() or other_references.any():
+        verdict[good[other_source]] = faults.OTHER_SOURCE
+        verdict[good[other_references]] = faults.OTHER_REFERENCES
+        good = np.flatnonzero(verdict == faults.GOOD)
+        contents, ids = _contents(tape, parts[good]), tape.texts(parts[good, ID])
+    bad = BadLines()
+    bad.extend(lines.bad)
+    faults.add(bad, source.name, lines, verdict)
+    return Block(
+        lines=lines.numbers[good],
+        ids=ids,
+        texts=tape.texts(parts[good, HYP]),
+        row_starts=contents.features.members.offsets,
+        names=source.names.from_spans(*tape.spans(contents.features.members.entries - 1)),
+        values=contents.features.values,
+        columns=_columns(tape, others, other_rows, numbers, good),
+        sentences=sentences,
+        rule_uses=_rule_uses(source, tape, contents),
+        bad=bad,
+    )
+
+
+def _on_syntax(tape: Tape) -> Bytes:
+    """Return the verdict on each line as far as it needs no key."""
+    verdict = np.full(len(tape.roots), faults.GOOD, dtype=np.uint8)
+    for status, fault in (
+        (SYNTAX, faults.NOT_JSON), (TOO_DEEP, faults.NOT_JSON), (LONE_SURROGATE, faults.HALF_PAIR),
+    ):  # fmt: skip
+        verdict[tape.status == status] = fault
+    verdict[(tape.status == FINE) & (tape.kinds(tape.roots) != OBJECT)] = faults.NOT_OBJECT
+    return verdict
+
+
+def _parts(tape: Tape, found: Int64) -> Int64:
+    """Return for each row the entries of its id, hypothesis, …, (n, 6): the first key that says it."""
+    parts = np.full((len(found), len(MEANINGS)), NO_ENTRY, dtype=np.int64)
+    for meaning, names in enumerate(MEANINGS):
+        for name in reversed(names):
+            entries = found[:, KEYS.index(name)]
+            kinds = tape.kinds(entries)
+            parts[:, meaning] = np.where((kinds == ABSENT) | (kinds == NULL), parts[:, meaning], entries)
+    return parts
+
+
+def _contents(tape: Tape, parts: Int64) -> _Contents:
+    uses = tape.members(_if_kind(tape, parts[:, DERIVATION], ARRAY))
+    rules, local = _rules(tape, uses.entries)
+    return _Contents(
+        _numbers(tape, parts[:, FEATURES]),
+        _strings(tape, parts[:, SOURCE]),
+        _strings(tape, parts[:, REFERENCES]),
+        uses, rules, local, _numbers(tape, local),
+    )  # fmt: skip
+
+
+def _if_kind(tape: Tape, entries: Int64, kind: int) -> Int64:
+    return np.where(tape.kinds(entries) == kind, entries, NO_ENTRY)
+
+
+def _numbers(tape: Tape, objects: Int64) -> _Numbers:
+    members = tape.members(_if_kind(tape, objects, OBJECT))
+    values, status = parse_numbers(*tape.spans(members.entries))
+    not_number = tape.kinds(members.entries) < INTEGER
+    return _Numbers(members, values, not_number, ~not_number & (status != NUMBER_OK))
+
+
+def _strings(tape: Tape, entries: Int64) -> Members:
+    """Return the members of arrays; anything else is its own only member."""
+    kinds = tape.kinds(entries)
+    inside = tape.members(_if_kind(tape, entries, ARRAY))
+    single = (kinds != ABSENT) & (kinds != ARRAY)
+    offsets = offsets_from_counts(np.diff(inside.offsets) + single)
+    joined = np.empty(int(offsets[-1]), dtype=np.int64)
+    place = np.zeros(len(joined), dtype=np.bool_)
+    place[offsets[:-1][single]] = True
+    joined[place], joined[~place] = entries[single], inside.entries
+    return Members(offsets, joined)
+
+
+def _rules(tape: Tape, uses: Int64) -> tuple[Int64, Int64]:
+    """Return the entries of each use's rule and of its object of features."""
+    found, _ = tape.find(_if_kind(tape, uses, OBJECT), ("rule", "features"))
+    rules = np.where(tape.kinds(uses) == OBJECT, found[:, 0], uses)
+    return rules, np.where(tape.kinds(found[:, 1]) == NULL, NO_ENTRY, found[:, 1])
+
+
+def _judge(tape: Tape, parts: Int64, found: Int64, contents: _Contents, verdict: Bytes) -> None:
+    """Write the first fault of every row into `verdict`."""
+    kinds = tape.kinds(parts.reshape(-1)).reshape(parts.shape)
+
+    def wrong(part: int, *allowed: int) -> Bool:
+        return ~np.isin(kinds[:, part], (ABSENT, *allowed))
+
+    def among(members: Members, *allowed: int) -> Bool:
+        return members.any(~np.isin(tape.kinds(members.entries), allowed))
+
+    def of_uses(per_use: Bool) -> Bool:
+        return contents.uses.any(per_use)
+
+    local = contents.local_features
+    local_objects = np.isin(tape.kinds(contents.locals), (ABSENT, OBJECT)) & (contents.locals != TWICE)
+    for rows, fault in (
+        ((found == TWICE).any(axis=1), faults.KEY_TWICE),
+        (kinds[:, ID] == ABSENT, faults.NO_ID),
+        (kinds[:, HYP] == ABSENT, faults.NO_HYPOTHESIS),
+        (wrong(ID, STRING, INTEGER), faults.ID_TYPE),
+        (wrong(HYP, STRING), faults.HYPOTHESIS_TYPE),
+        (wrong(FEATURES, OBJECT), faults.FEATURES_TYPE),
+        (wrong(SOURCE, STRING), faults.SOURCE_TYPE),
+        (among(contents.references, STRING), faults.REFERENCES_TYPE),
+        (wrong(DERIVATION, ARRAY) | among(contents.uses, STRING, OBJECT), faults.DERIVATION_TYPE),
+        (of_uses(tape.kinds(contents.rules) != STRING), faults.RULE_TYPE),
+        (of_uses(~local_objects), faults.RULE_TYPE),
+        (contents.features.members.any(contents.features.not_number), faults.NOT_NUMBER),
+        (of_uses(local.members.any(local.not_number)), faults.NOT_NUMBER),
+        (contents.features.members.any(contents.features.not_finite), faults.NOT_FINITE),
+        (of_uses(local.members.any(local.not_finite)), faults.NOT_FINITE),
+    ):
+        verdict[rows & (verdict == faults.GOOD)] = fault
+
+
+def _other_numbers(tape: Tape, objects: Int64, others: Int64, verdict: Bytes) -> tuple[Int64, Float64]:
+    """Return the row and value of each number under another key; infinite ones go into `verdict`."""
+    rows = np.flatnonzero(objects >= 0)
+    rows = rows[np.searchsorted(objects[rows], others, side="right") - 1] if len(others) else others
+    values, status = parse_numbers(*tape.spans(others))
+    infinite = rows[status != NUMBER_OK]
+    verdict[infinite[verdict[infinite] == faults.GOOD]] = faults.NOT_FINITE
+    return rows, values
+
+
+def _columns(tape: Tape, others: Int64, rows: Int64, values: Float64, good: Int64) -> dict[str, Float64]:
+    """Return the numbers under other keys by key; NaN where a row has none."""
+    if not len(others):
+        return {}
+    place = np.full(int(max(rows.max(), good.max(initial=0))) + 1, -1, dtype=np.int64)
+    place[good] = np.arange(len(good))
+    kept = place[rows] >= 0
+    rows, values = place[rows[kept]], values[kept]
+    interner = Interner()
+    names = interner.intern_spans(*tape.spans(others[kept] - 1))
+    columns = {}
+    for number, name in enumerate(interner.texts()):
+        column = np.full(len(good), np.nan)
+        column[rows[names == number]] = values[names == number]
+        columns[name] = column
+    return columns
+
+
+def _text_lists(tape: Tape, members: Members) -> TextLists:
+    return TextLists(members.offsets, *tape.spans(members.entries))
+
+
+def _rule_uses(source: Source, tape: Tape, contents: _Contents) -> RuleUses | None:
+    if not len(contents.uses.entries):
+        return None
+    members = contents.local_features.members
+    return RuleUses(
+        contents.uses.offsets,
+        tape.texts(contents.rules),
+        members.offsets,
+        source.local_names.from_spans(*tape.spans(members.entries - 1)),
+        contents.local_features.values,
+    )
