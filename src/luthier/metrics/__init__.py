@@ -1,0 +1,1 @@
+"""Hypotheses and references become statistics, and sums of statistics become scores."""

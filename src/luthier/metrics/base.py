@@ -1,0 +1,93 @@
+"""What a metric is: statistics of each hypothesis, and a score of their sum."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier import __version__
+from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError
+from luthier.core.params import validate
+from luthier.metrics.batch import Batch
+
+Stats = npt.NDArray[Any]
+VERSION_MARK = "|luthier:"
+
+
+@dataclasses.dataclass(frozen=True)
+class Metric(abc.ABC):
+    """A metric whose corpus value is a function of summed statistics.
+
+    A file ``metrics/methods/<name>.py`` holds one metric as a frozen dataclass `Method`; its parameters
+    are fields declared by `luthier.core.params.param`. `variants` gives names to parameter settings:
+    ``{"nist": {"reference_length": "shortest"}}`` in ``bleu.py`` makes the name ``bleu_nist``.
+    """
+
+    variants: ClassVar[dict[str, dict[str, Any]]] = {}
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    @property
+    @abc.abstractmethod
+    def stat_names(self) -> tuple[str, ...]:
+        """Names of the S statistics."""
+
+    @property
+    def higher_is_better(self) -> bool | None:
+        """The direction of improvement; None where there is none (a length ratio)."""
+        return True
+
+    @abc.abstractmethod
+    def stats(self, batch: Batch) -> Stats:
+        """Return the statistics of every hypothesis, (M, S) int64 or float64."""
+
+    @abc.abstractmethod
+    def score(self, stats: Stats) -> Float64:
+        """Return the score of (sums of) statistics, (..., S) → (...), on 0–100; `stats` is not changed."""
+
+    def sentence_score(self, stats: Stats) -> Float64:
+        """Return the score of single sentences, smoothed where the metric needs it, (..., S) → (...)."""
+        return self.score(stats)
+
+    @property
+    def name(self) -> str:
+        """The metric's name: that of its file."""
+        return type(self).__module__.rsplit(".", 1)[-1]
+
+    @property
+    def spec(self) -> str:
+        """The metric with all its parameters, as `luthier.metrics.loading.load_metric` reads it."""
+        values = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))
+        return f"{self.name}({', '.join(values)})"
+
+    @property
+    def signature(self) -> str:
+        """What a number of this metric must be quoted with: all parameters and the version."""
+        return f"{self.spec}{VERSION_MARK}{__version__}"
+
+    def check_stats(self, stats: Stats) -> Stats:
+        """Return `stats` as an array, or raise unless its last axis is as long as `stat_names`."""
+        stats = np.asarray(stats)
+        if stats.ndim == 0 or stats.shape[-1] != len(self.stat_names):
+            raise LuthierError(
+                f"expected {len(self.stat_names)} statistics of {self.name} in the last axis, "
+                f"found shape {stats.shape}"
+            )
+        return stats
+
+
+def ratio(numerator: npt.ArrayLike, denominator: npt.ArrayLike, empty: float = 0.0) -> Float64:
+    """Return numerator / denominator, and `empty` where the denominator is 0.
+
+    >>> ratio([1.0, 1.0], [2.0, 0.0]).tolist()
+    [0.5, 0.0]
+    """
+    denominator = np.asarray(denominator, dtype=np.float64)
+    quotient = np.asarray(numerator, dtype=np.float64) / np.where(denominator == 0, 1.0, denominator)
+    return np.where(denominator == 0, empty, quotient)
