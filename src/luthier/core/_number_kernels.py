@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels that read decimal numbers from bytes, rounded to the nearest double (ties to even).
 
 A number is read as ±w·10^q with an integer w of at most 19 digits. Small w and q are exact in double

@@ -56,3 +56,11 @@ def frozen(array: Array) -> Array:
     view = array.view()
     view.setflags(write=False)
     return view
+
+
+def flat(array: Array) -> Array:
+    """Return the array as every kernel gets it: contiguous and read-only, so that it compiles once.
+
+    Numba compiles a kernel anew for each mix of strided, writable and read-only arguments.
+    """
+    return frozen(np.ascontiguousarray(array))  # type: ignore[return-value]

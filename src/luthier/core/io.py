@@ -60,7 +60,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
         yield _decompressed(raw)
         return
     try:
-        raw = open(path, "rb")
+        raw = open(path, "rb")  # noqa: SIM115 - closed below, once the errors of opening are told apart
     except IsADirectoryError:
         raise InputError(expected="a file", found="a folder", path=str(path)) from None
     except OSError as error:
@@ -77,9 +77,9 @@ def _decompressed(raw: BinaryIO) -> BinaryIO:
     if magic.startswith(GZIP_MAGIC):
         return gzip.GzipFile(fileobj=buffered)  # type: ignore[return-value]
     if magic == ZSTD_MAGIC:
-        import pyarrow
+        import pyarrow as pa
 
-        return pyarrow.CompressedInputStream(pyarrow.PythonFile(buffered, "r"), "zstd")  # type: ignore[no-any-return]
+        return pa.CompressedInputStream(pa.PythonFile(buffered, "r"), "zstd")  # type: ignore[no-any-return]
     return buffered
 
 
@@ -141,6 +141,18 @@ def line_blocks(stream: BinaryIO, path: str, block_bytes: int = BLOCK_BYTES) -> 
             return
 
 
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise `LuthierError` if nothing can be written at `path`: better before hours of work than after."""
+    target = Path(path)
+    if str(path) == STDIN:
+        return
+    if target.is_dir():
+        raise LuthierError(f"{target}: cannot write here: it is a folder. hint: name a file in it")
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        why = "no permission" if target.parent.is_dir() else f"there is no folder {str(target.parent)!r}"
+        raise LuthierError(f"{target}: cannot write here: {why}. hint: make it, or name another place")
+
+
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; it takes the name `path` only when all went well.
@@ -188,9 +200,9 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as packed:
                 yield packed  # type: ignore[misc]
         elif str(path).endswith(".zst"):
-            import pyarrow
+            import pyarrow as pa
 
-            with pyarrow.CompressedOutputStream(pyarrow.PythonFile(raw, "w"), "zstd") as packed:
+            with pa.CompressedOutputStream(pa.PythonFile(raw, "w"), "zstd") as packed:
                 yield packed
         else:
             yield raw

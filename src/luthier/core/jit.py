@@ -13,6 +13,8 @@ from typing import Any
 import numba
 from numba.core import event
 
+from luthier.core.progress import notice
+
 kernel: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")
 
 # For small kernels called per item by another kernel of the same file: a call that passes an array
@@ -26,21 +28,18 @@ fast_kernel: Callable[..., Any] = numba.njit(
 )
 
 
-class _Announcer(event.Listener):
-    """Calls `say` once, when the first kernel is really compiled (not loaded from the cache)."""
+class _Announcer(event.Listener):  # type: ignore[misc]
+    """Says once that the first kernel is really being compiled (not loaded from the cache)."""
 
-    def __init__(self, say: Callable[[str], None]) -> None:
-        self._say: Callable[[str], None] | None = say
+    said = False
 
-    def on_start(self, event: event.Event) -> None:
-        if self._say is not None:
-            self._say("compiling kernels, on the first run only ('luthier warm' does all at once) …")
-            self._say = None
+    def on_start(self, event: event.Event) -> None:  # noqa: ARG002 - Numba's own name
+        if not self.said:
+            notice("compiling kernels, on the first run only ('luthier warm' does all at once) …")
+        self.said = True
 
     def on_end(self, event: event.Event) -> None:
         """Nothing to say at the end."""
 
 
-def announce_compilation(say: Callable[[str], None]) -> None:
-    """Call `say` with a sentence when a kernel has to be compiled in this process."""
-    event.register("numba:compile", _Announcer(say))
+event.register("numba:compile", _Announcer())

@@ -1,4 +1,4 @@
-"""How long work shows that it goes on: silent unless a door (the command line) installs a display."""
+"""How work speaks while it goes on: silent unless a door (the command line) installs a voice."""
 
 from __future__ import annotations
 
@@ -21,14 +21,30 @@ def _no_display(label: str, total: int | None) -> AbstractContextManager[Advance
 _display: ContextVar[Display] = ContextVar("luthier_progress", default=_no_display)
 
 
+Say = Callable[[str], None]
+
+
+def _say_nothing(message: str) -> None:
+    """Say nothing."""
+
+
+_say: ContextVar[Say] = ContextVar("luthier_notice", default=_say_nothing)
+
+
 @contextmanager
-def showing(display: Display) -> Iterator[None]:
-    """Use `display` for all progress reported inside the block."""
-    token = _display.set(display)
+def speaking(display: Display, say: Say) -> Iterator[None]:
+    """Use `display` for all progress, and `say` for all notices, that come from inside the block."""
+    tokens = _display.set(display), _say.set(say)
     try:
         yield
     finally:
-        _display.reset(token)
+        _display.reset(tokens[0])
+        _say.reset(tokens[1])
+
+
+def notice(message: str) -> None:
+    """Tell the user something that is neither a result nor a warning."""
+    _say.get()(message)
 
 
 def progress(label: str, total: int | None = None) -> AbstractContextManager[Advance]:

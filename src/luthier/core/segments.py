@@ -38,7 +38,8 @@ def rows_of_segments(offsets: Int64, segments: npt.ArrayLike) -> Int64:
     segments = np.asarray(segments, dtype=np.int64)
     counts = offsets[segments + 1] - offsets[segments]
     inner = np.arange(counts.sum(), dtype=np.int64) - np.repeat(offsets_from_counts(counts)[:-1], counts)
-    return np.repeat(offsets[segments], counts) + inner
+    rows: Int64 = np.repeat(offsets[segments], counts) + inner
+    return rows
 
 
 def counts_in_segments(offsets: Int64, rows: Int64) -> Int64:

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels over columns of text: white space, spans, gathering.
 
 A text column is one array of UTF-8 bytes with offsets; a span is a half-open stretch of bytes.

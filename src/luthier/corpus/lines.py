@@ -37,11 +37,10 @@ def read_lines(path: str | os.PathLike[str], *, mend: bool = False) -> Texts:
     with open_bytes(path) as stream:
         for block in line_blocks(stream, name):
             data = block.data
+            starts, stops = line_spans(block.ends)
             if block.first_line == 1 and data[:3].tobytes() == BOM:
                 if not mend:
                     raise bom_error(name)
-            starts, stops = line_spans(block.ends)
-            if block.first_line == 1 and data[:3].tobytes() == BOM:
                 starts[0] = len(BOM)
             ends_in_cr = (stops > starts) & (data[np.maximum(stops - 1, 0)] == CARRIAGE_RETURN)
             if ends_in_cr.any():

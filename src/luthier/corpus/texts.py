@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Bytes, Int32, Int64, frozen
+from luthier.core.arrays import Bytes, Int32, Int64, flat, frozen
 from luthier.core.segments import offsets_from_counts, rows_of_segments
 from luthier.corpus import _text_kernels as kernels
 
@@ -45,7 +46,7 @@ class Texts:
         """Copy the spans ``data[starts[i]:stops[i]]`` into a column of their own."""
         offsets = offsets_from_counts(stops - starts)
         out = np.empty(int(offsets[-1]), dtype=np.uint8)
-        kernels.gather_spans(data, starts, stops, offsets, out)
+        kernels.gather_spans(flat(data), flat(starts), flat(stops), flat(offsets), out)
         return cls(offsets, out)
 
     @classmethod
@@ -66,7 +67,7 @@ class Texts:
 
     def __iter__(self) -> Iterator[str]:
         data, offsets = self.data.tobytes(), self.offsets.tolist()
-        for start, stop in zip(offsets[:-1], offsets[1:], strict=True):
+        for start, stop in itertools.pairwise(offsets):
             yield data[start:stop].decode("utf-8")
 
     def __eq__(self, other: object) -> bool:

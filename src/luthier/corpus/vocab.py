@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from luthier.core.arrays import Bytes, Int32, Int64
+from luthier.core.arrays import Array, Bytes, Int32, Int64, flat
 from luthier.corpus import _text_kernels as kernels
 from luthier.corpus.texts import Texts, Tokens
 
@@ -36,6 +36,7 @@ class Interner:
 
     def intern_spans(self, data: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the number of each text ``data[starts[i]:stops[i]]``, adding the new ones."""
+        data, starts, stops = flat(data), flat(starts), flat(stops)
         ids = np.empty(len(starts), dtype=np.int32)
         done = 0
         while True:
@@ -68,10 +69,10 @@ class Interner:
             kernels.rehash(self._hashes, self._size, self._table)
 
 
-def _enlarged(array: np.ndarray, length: int) -> np.ndarray:  # type: ignore[type-arg]
+def _enlarged(array: Array, length: int) -> Array:
     larger = np.zeros(length, dtype=array.dtype)
     larger[: len(array)] = array
-    return larger
+    return larger  # type: ignore[return-value]
 
 
 def tokenize(texts: Texts, vocab: Interner) -> Tokens:

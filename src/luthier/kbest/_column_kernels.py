@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels that cut lines into columns: at tabs, at white space, and by the marks of a log.
 
 A line i is ``data[starts[i]:stops[i]]``. White space is what ASCII calls so: the formats cut here know no

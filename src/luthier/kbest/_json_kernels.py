@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels that read JSON (RFC 8259), one value per line, onto a flat tape.
 
 The tape is a (T, 4) int64 array, one row per key and per value in the order of the file. Its columns:

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels that cut lines of ``field ||| field ||| …`` and the features inside one field."""
 
 from luthier.core.jit import inner_kernel, kernel

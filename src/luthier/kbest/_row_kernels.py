@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels over rows of features while a pool is built: repeated names, dense storage, duplicates."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels that score hypotheses and pick winners.
 
 Every score is the plain IEEE sum ``((w_0·h_0) + w_1·h_1) + …`` in the order of the features, one

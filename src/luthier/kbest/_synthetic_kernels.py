@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels that draw, spell out and score the derivations of one synthetic sentence.
 
 A sentence of L slots has T = 2L decisions: decision l < L chooses what slot l becomes, decision L + l

@@ -103,4 +103,4 @@ class FeatureRows:
 
 def _places(is_dense: Bool) -> Int64:
     """Return for each name its dense column, or −1 − its sparse column."""
-    return np.where(is_dense, np.cumsum(is_dense) - 1, -np.cumsum(~is_dense)).astype(np.int64)
+    return np.where(is_dense, np.cumsum(is_dense) - 1, 0 - np.cumsum(~is_dense)).astype(np.int64)

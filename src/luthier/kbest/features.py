@@ -65,7 +65,7 @@ class Features:
     @property
     def n_dense(self) -> int:
         """How many features are dense."""
-        return self.dense.shape[1]
+        return int(self.dense.shape[1])
 
     @property
     def n_features(self) -> int:
@@ -208,7 +208,12 @@ def _spread(part: Features, names: tuple[str, ...], n_dense: int) -> Features:
     order = np.lexsort((columns, rows))
     counts = np.bincount(rows, minlength=len(part))
     return Features(
-        names, dense, offsets_from_counts(counts), columns[order] - n_dense, values[order], part.costs
+        names,
+        dense,
+        offsets_from_counts(counts),
+        (columns[order] - n_dense).astype(np.int32),
+        values[order],
+        part.costs,
     )
 
 

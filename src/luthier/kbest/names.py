@@ -53,10 +53,11 @@ class NameTable:
         numbers = self._numbers[labels, positions + 1]
         new = np.flatnonzero(numbers < 0)
         if len(new):
-            for label, position in zip(labels[new].tolist(), positions[new].tolist(), strict=True):
-                if self._numbers[label, position + 1] < 0:
-                    self._numbers[label, position + 1] = len(self._pairs)
-                    self._pairs.append((label, position))
+            keys = labels[new].astype(np.int64) * shape[1] + positions[new]
+            for i in np.sort(new[np.unique(keys, return_index=True)[1]]):  # in order of appearance
+                label, position = int(labels[i]), int(positions[i])
+                self._numbers[label, position + 1] = len(self._pairs)
+                self._pairs.append((label, position))
             numbers = self._numbers[labels, positions + 1]
         return numbers
 

@@ -171,7 +171,8 @@ def _column(spans: Int64, which: int) -> Int64:
 
 def _all_in_row(fine: Bool, row_starts: Int64) -> Bool:
     wrong_before = np.concatenate([[0], np.cumsum(~fine)])
-    return wrong_before[row_starts[1:]] == wrong_before[row_starts[:-1]]
+    fine_rows: Bool = wrong_before[row_starts[1:]] == wrong_before[row_starts[:-1]]
+    return fine_rows
 
 
 def _report_lexing(bad: BadLines, source: Source, lines: Lines, rows: Int64, status: Bytes) -> None:

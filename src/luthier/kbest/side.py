@@ -24,12 +24,13 @@ class SideData:
     def add(self, data: SentenceData, path: str) -> None:
         """Take what one block says."""
         for i, sentence in enumerate(data.ids):
-            if data.sources is not None:
+            if data.sources is not None and data.sources[i]:
                 self._note(self._sources, sentence, data.sources[i], "source", path)
             if data.references is not None and data.reference_offsets is not None:
                 start, stop = data.reference_offsets[i], data.reference_offsets[i + 1]
                 refs = tuple(data.references[r] for r in range(start, stop))
-                self._note(self._references, sentence, refs, "references", path)
+                if refs:
+                    self._note(self._references, sentence, refs, "references", path)
 
     @staticmethod
     def _note(table: dict[str, V], sentence: str, value: V, what: str, path: str) -> None:

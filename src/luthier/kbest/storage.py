@@ -45,9 +45,12 @@ def save_pool(pool: Pool, path: str | os.PathLike[str]) -> None:
         [pa.field(name, cell.type) for name, cell in zip(arrays, cells, strict=True)],
         metadata={"luthier.pool": str(FORMAT_VERSION), "luthier.meta": json.dumps(meta, ensure_ascii=False)},
     )
-    with atomic_write(path) as temporary:
-        with pa.OSFile(str(temporary), "wb") as sink, pa.ipc.new_file(sink, schema) as writer:
-            writer.write_batch(pa.record_batch(cells, schema=schema))
+    with (
+        atomic_write(path) as temporary,
+        pa.OSFile(str(temporary), "wb") as sink,
+        pa.ipc.new_file(sink, schema) as writer,
+    ):
+        writer.write_batch(pa.record_batch(cells, schema=schema))
 
 
 def _one_cell(array: npt.NDArray[Any]) -> pa.Array:
@@ -125,8 +128,8 @@ def _assemble(arrays: dict[str, npt.NDArray[Any]], meta: dict[str, Any]) -> Pool
         return Tokens(arrays[f"{name}.offsets"], arrays[f"{name}.ids"])
 
     def features(name: str, names: list[str], costs: list[str]) -> Features:
-        parts = [arrays[f"{name}.{part}"] for part in ("dense", "indptr", "indices", "values")]
-        return Features(tuple(names), *parts, frozenset(costs))
+        parts = {part: arrays[f"{name}.{part}"] for part in ("dense", "indptr", "indices", "values")}
+        return Features(tuple(names), **parts, costs=frozenset(costs))
 
     references = sources = derivations = None
     if "references.offsets" in arrays:

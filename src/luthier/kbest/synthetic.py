@@ -25,6 +25,7 @@ from luthier.core.arrays import Bytes, Float64, Int32, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.io import open_output
 from luthier.core.params import param, validate
+from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
@@ -89,8 +90,10 @@ class SyntheticLists:
             make_rng(self.language), vocabulary=self.vocabulary, n_candidates=self.candidates
         )
         lists = _Lists(self, language)
-        for rng in make_rng(seed).spawn(self.sentences):
-            lists.add(rng)
+        with progress("generating lists", self.sentences) as advance:
+            for rng in make_rng(seed).spawn(self.sentences):
+                lists.add(rng)
+                advance(1)
         parameters = dataclasses.asdict(self)
         return lists.pool({
             "generator": "luthier.kbest.synthetic", "parameters": parameters, "seed": seed,
@@ -248,8 +251,8 @@ def texts_of(tokens: Tokens, vocab: Texts) -> Texts:
     return Texts(offsets, data)
 
 
-def write(pool: Pool, folder: str | os.PathLike[str]) -> None:
-    """Write a synthetic pool as the files a decoder's user has.
+def write(pool: Pool, folder: str | os.PathLike[str]) -> list[Path]:
+    """Write a synthetic pool as the files a decoder's user has; return their paths.
 
     ``list.moses.gz``, ``source.txt``, ``refs.0.txt``, ``refs.1.txt``, … and ``weights.txt``, lines of
     ``name value``.
@@ -260,12 +263,16 @@ def write(pool: Pool, folder: str | os.PathLike[str]) -> None:
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     write_pool(pool, target / "list.moses.gz")
-    _write_lines(target / "source.txt", list(pool.sources))
     references = list(pool.references.texts)
     n = len(references) // pool.n_sentences
-    for r in range(n):
-        _write_lines(target / f"refs.{r}.txt", references[r::n])
-    _write_lines(target / "weights.txt", [f"{name} {value!r}" for name, value in weights.items()])
+    contents = {
+        "source.txt": list(pool.sources),
+        **{f"refs.{r}.txt": references[r::n] for r in range(n)},
+        "weights.txt": [f"{name} {value!r}" for name, value in weights.items()],
+    }
+    for name, lines in contents.items():
+        _write_lines(target / name, lines)
+    return [target / "list.moses.gz", *(target / name for name in contents)]
 
 
 def _write_lines(path: Path, lines: Sequence[str]) -> None:

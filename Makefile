@@ -1,0 +1,62 @@
+# Two commands for a newcomer: `make demo` and `make test`. Each makes the virtual environment it needs.
+# pip alone does; uv is used where it is installed.
+
+VENV ?= .venv
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& command -v $$p && break; done)
+UV := $(shell command -v uv 2>/dev/null)
+BIN := $(VENV)/bin
+DATA ?=
+
+.PHONY: demo test test-jit test-plain lint bench clean
+
+demo: $(VENV)/.base
+	$(BIN)/luthier demo -o demo-out
+
+test: test-jit test-plain
+
+# The whole suite, kernels compiled.
+test-jit: $(VENV)/.test
+	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest --doctest-modules src/luthier -q
+
+# Kernels once more as plain Python: what the compiler hides (overflow, bad indices) shows here.
+test-plain: $(VENV)/.test
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow and not compiled" tests/core tests/corpus tests/kbest
+
+lint: $(VENV)/.lint
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/mypy
+
+# `make bench DATA=folder` measures on real lists too (docs/performance.md says what the folder holds).
+bench: $(VENV)/.base
+	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(if $(DATA),--data $(DATA)) || exit 1; done
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "make: expected Python 3.11 or newer on the PATH, found none"; exit 1; }
+ifdef UV
+	uv venv --quiet --python $(PYTHON) $(VENV)
+else
+	$(PYTHON) -m venv $(VENV)
+endif
+
+# install,EXTRAS: the package in place, with what pyproject.toml says it needs
+install = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check) -e '.$(1)'
+
+$(VENV)/.base: pyproject.toml | $(VENV)/bin/python
+	$(call install,)
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(VENV)/bin/python
+	$(call install,[test])
+	@touch $@
+
+$(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
+	$(call install,[lint])
+	@touch $@
+
+clean:
+	rm -rf demo-out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +

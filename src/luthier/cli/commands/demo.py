@@ -1,0 +1,25 @@
+"""Run the main job on generated lists, ending in tables and a picture.
+
+luthier demo -o demo-out
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier demo`."""
+    parser.add_argument("-o", "--output", default="demo-out", metavar="DIR", help="where to write (demo-out)")
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Generate, read, inspect, re-rank, draw."""
+    from luthier.pipelines.demo import run_demo
+    from luthier.report.demo_table import demo_tables
+
+    output.note(f"seed {options.seed}, {options.threads} threads")
+    result = run_demo(options.output, seed=options.seed, threads=options.threads)
+    output.emit(result.summary(), lambda: demo_tables(result))

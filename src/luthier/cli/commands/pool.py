@@ -1,0 +1,41 @@
+"""Read K-best lists of any origin into a pool.
+
+  luthier pool dev.nbest.gz --refs dev.en -o pool.arrow
+  luthier pool run1.gz run2.gz run3.gz --refs ref0 ref1 --source dev.de -o pool.arrow
+
+Several files are several runs of one decoder: they are merged, sentence by sentence, and hypotheses
+that repeat one another in words and features count once. A saved pool can be one of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+from luthier.cli.reading_options import add_reading_options, add_transform_options, read_options, transforms
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier pool`."""
+    parser.add_argument(
+        "lists", nargs="+", metavar="LIST", help="a list: plain, gz, zst; - is standard input"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="POOL", help="the pool to write (.arrow)")
+    add_reading_options(parser)
+    add_transform_options(parser)
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Read, transform, save, and say what was read."""
+    from luthier.core.io import check_writable
+    from luthier.kbest.reading import read_lists
+    from luthier.kbest.storage import save_pool
+    from luthier.report.reading_table import reading_report, reading_table
+
+    check_writable(options.output)
+    reading = read_lists(options.lists, options.refs, options.source, read_options(options))
+    pool = transforms(options).apply(reading.pool)
+    save_pool(pool, options.output)
+    output.emit(
+        reading_report(reading, pool, options.output), lambda: reading_table(reading, pool, options.output)
+    )

@@ -1,0 +1,59 @@
+"""Declared fields on the command line: options grow from them, texts become the types they say."""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import typing
+from collections.abc import Mapping
+from typing import Any
+
+from luthier.core.errors import LuthierError
+from luthier.core.params import describe_domain, scalar_type
+
+
+def add_field_options(parser: argparse.ArgumentParser, method: type) -> None:
+    """Add an option for every field of a dataclass: its name, default, domain and help."""
+    hints = typing.get_type_hints(method)
+    group = parser.add_argument_group("parameters")
+    for field in dataclasses.fields(method):
+        domain = describe_domain(hints[field.name], field.metadata)
+        group.add_argument(
+            f"--{field.name.replace('_', '-')}", dest=f"field_{field.name}", metavar="X",
+            help=f"{field.metadata['help']} ({domain}; default: {field.default})",
+        )  # fmt: skip
+
+
+def field_values(method: type, options: argparse.Namespace) -> dict[str, Any]:
+    """Return the fields that were given on the command line, in their types."""
+    given = {
+        field.name: getattr(options, f"field_{field.name}")
+        for field in dataclasses.fields(method)
+        if getattr(options, f"field_{field.name}") is not None
+    }
+    return convert_fields(method, given, method.__name__)
+
+
+def convert_fields(method: type, given: Mapping[str, str], owner: str) -> dict[str, Any]:
+    """Return `given` with each value in its field's type; an unknown name or a bad value is an error."""
+    fields = {field.name: field for field in dataclasses.fields(method)}
+    hints = typing.get_type_hints(method)
+    converted: dict[str, Any] = {}
+    for name, text in given.items():
+        key = name.replace("-", "_")
+        if key not in fields:
+            has = f"it has: {', '.join(sorted(fields))}" if fields else "it has none"
+            raise LuthierError(f"{owner!r} has no option {name!r}. {has}")
+        kind, _ = scalar_type(hints[key])
+        try:
+            converted[key] = _boolean(text) if kind is bool else kind(text)
+        except ValueError:
+            words = describe_domain(hints[key], fields[key].metadata)
+            raise LuthierError(f"the {key!r} option of {owner} must be {words}, found {text!r}") from None
+    return converted
+
+
+def _boolean(text: str) -> bool:
+    if text.lower() not in ("yes", "no", "true", "false"):
+        raise ValueError(text)
+    return text.lower() in ("yes", "true")

@@ -1,0 +1,131 @@
+"""The `luthier` command: finds the subcommand's file, reads the common options, reports errors."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from luthier import __version__
+from luthier.core.errors import LuthierError
+from luthier.core.plugins import Plugin, available
+
+COMMANDS = "luthier.cli.commands"
+INTERRUPTED, BROKEN_PIPE = 130, 141
+DEFAULT_SEED = 20150531
+
+
+def common_options() -> argparse.ArgumentParser:
+    """Return the options that mean the same for every command, before it or behind it."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    group = parser.add_argument_group("options of every command")
+    group.add_argument("--threads", type=_positive, metavar="N", help="cores to use, BLAS too (default: all)")
+    group.add_argument(
+        "--seed", type=_natural, default=DEFAULT_SEED, metavar="N",
+        help="start of all randomness (default: %(default)s)",
+    )  # fmt: skip
+    group.add_argument("--quiet", action="store_true", help="results, warnings and errors only")
+    group.add_argument("--json", action="store_true", help="results as JSON on standard output")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"expected a whole number from 1 on, found {text!r}")
+    return int(text)
+
+
+def _natural(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"expected a whole number from 0 on, found {text!r}")
+    return int(text)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit code."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        return _run(arguments)
+    except LuthierError as error:
+        _complain(f"error: {error}")
+        return error.exit_code
+    except KeyboardInterrupt:
+        _complain("interrupted; no output was written")
+        return INTERRUPTED
+    except BrokenPipeError:
+        # whoever read our output has gone: keep Python from complaining about it at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+    except MemoryError:
+        _complain("error: not enough memory for this job")
+        return LuthierError.exit_code
+
+
+def _run(arguments: list[str]) -> int:
+    common = common_options()
+    options, rest = common.parse_known_args(arguments)
+    commands = available(COMMANDS)
+    if not rest or rest[0] in ("-h", "--help"):
+        _top_parser(common, commands).print_help()
+        return 0 if rest else LuthierError.exit_code
+    if rest[0] == "--version":
+        print(f"luthier {__version__}")  # noqa: T201
+        return 0
+    if rest[0] not in commands:
+        _top_parser(common, commands).error(_unknown(rest[0], commands))
+    module = importlib.import_module(commands[rest[0]].module)
+    parser = argparse.ArgumentParser(
+        prog=f"luthier {rest[0]}", description=module.__doc__, parents=[common], allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    module.add_arguments(parser)
+    return _execute(module, parser.parse_args(rest[1:], namespace=options))
+
+
+def _execute(module: Any, options: argparse.Namespace) -> int:
+    from luthier.core.parallel import available_threads, hold_blas
+
+    options.threads = options.threads or available_threads()
+    hold_blas(options.threads)
+
+    from luthier.cli.output import Output
+
+    with Output(quiet=options.quiet, as_json=options.json) as output:
+        code: int | None = module.run(options, output)
+    return code or 0
+
+
+def _unknown(name: str, commands: Any) -> str:
+    import difflib
+
+    close = difflib.get_close_matches(name, list(commands), n=1)
+    return f"there is no command {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
+
+
+def _top_parser(common: argparse.ArgumentParser, commands: Any) -> argparse.ArgumentParser:
+    listing = "\n".join(_entry(plugin) for plugin in commands.values())
+    parser = argparse.ArgumentParser(
+        prog="luthier",
+        usage="luthier COMMAND [options]",
+        description="Tune linear models of translation against the metric people care about.",
+        epilog=f"commands:\n{listing}\n\n'luthier COMMAND --help' explains a command.",
+        parents=[common],
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="store_true", help="print the version and exit")
+    return parser
+
+
+def _entry(plugin: Plugin) -> str:
+    return f"  {plugin.name:<12}{plugin.help}"
+
+
+def _complain(message: str) -> None:
+    print(f"luthier: {message}", file=sys.stderr)  # noqa: T201
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,71 @@
+"""What the command line says, and where: results on standard output, all else on standard error."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from types import TracebackType
+from typing import Any
+
+from luthier.core.errors import LuthierWarning
+from luthier.core.progress import Advance, speaking
+
+
+class Output:
+    """The voice of one command; a context manager, inside which notices and warnings are heard."""
+
+    def __init__(self, *, quiet: bool, as_json: bool) -> None:
+        self.quiet, self.as_json = quiet, as_json
+        self.bars = not quiet and sys.stderr.isatty()
+        self._speaking: AbstractContextManager[None] | None = None
+        self._show_before = warnings.showwarning
+
+    def __enter__(self) -> Output:
+        self._show_before = warnings.showwarning
+        warnings.simplefilter("always", LuthierWarning)
+        warnings.showwarning = self._show_warning
+        self._speaking = speaking(self._display, self.note)
+        self._speaking.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        warnings.showwarning = self._show_before
+        assert self._speaking is not None
+        self._speaking.__exit__(kind, error, trace)
+
+    def note(self, message: str) -> None:
+        """Say something that is neither result, warning nor error."""
+        if not self.quiet:
+            print(message, file=sys.stderr)  # noqa: T201
+
+    def emit(self, data: Mapping[str, Any], render: Callable[[], Any]) -> None:
+        """Print a result: `data` as JSON if asked for, else what `render` returns (a table, a text)."""
+        if self.as_json:
+            print(json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False))  # noqa: T201
+            return
+        from luthier.report.console import show
+
+        show(render())
+
+    def _show_warning(self, message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
+        if issubclass(category, LuthierWarning):
+            print(f"luthier: warning: {message}", file=sys.stderr)  # noqa: T201
+        else:
+            self._show_before(message, category, *rest, **more)
+
+    @contextmanager
+    def _display(self, label: str, total: int | None) -> Iterator[Advance]:
+        if not self.bars:
+            yield lambda amount: None  # noqa: ARG005
+            return
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task(label, total=total)
+            yield lambda amount: progress.advance(task, amount)

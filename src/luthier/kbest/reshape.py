@@ -1,0 +1,59 @@
+"""Smaller or other pools from a pool: shorter lists, parts by sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64
+from luthier.core.errors import LuthierError
+from luthier.core.rng import make_rng
+from luthier.core.segments import segment_of_rows
+from luthier.kbest.pool import Pool
+
+
+def cap(pool: Pool, k: int, *, weights: Float64 | None = None) -> Pool:
+    """Return the pool with at most `k` hypotheses per sentence: the first, or the best by `weights`.
+
+    Rows keep their order; ties go to the lower row.
+    """
+    if k < 1:
+        raise LuthierError(f"expected lists of at least 1, found {k}")
+    segments = segment_of_rows(pool.offsets)
+    if weights is None:
+        rank = np.arange(pool.n_hypotheses) - pool.offsets[segments]
+    else:
+        rank = _ranks(pool, weights, segments)
+    kept = np.flatnonzero(rank < k)
+    how = "the first" if weights is None else "the best by given weights"
+    return pool.take(kept).noting("cap", k=k, kept=how)
+
+
+def _ranks(pool: Pool, weights: Float64, segments: Int64) -> Int64:
+    """Return each row's place in its list by score, best first, ties to the lower row."""
+    order = np.lexsort((-pool.scores(weights), segments))
+    ranks = np.empty(pool.n_hypotheses, dtype=np.int64)
+    ranks[order] = np.arange(pool.n_hypotheses) - pool.offsets[segments]
+    return ranks
+
+
+def split(pool: Pool, shares: Mapping[str, float], *, seed: int) -> dict[str, Pool]:
+    """Return disjoint pools that together have every sentence, drawn at random by the given shares.
+
+    Shares are relative; the largest remainders get the sentences that rounding leaves over. Within a
+    part, sentences keep their order.
+    """
+    if not shares or any(not np.isfinite(share) or share <= 0 for share in shares.values()):
+        raise LuthierError(f"expected shares above 0, found {dict(shares)}")
+    if len(shares) > pool.n_sentences:
+        raise LuthierError(f"cannot cut {pool.n_sentences} sentences into {len(shares)} parts")
+    exact = np.array(list(shares.values())) / sum(shares.values()) * pool.n_sentences
+    counts = np.floor(exact).astype(np.int64)
+    counts[np.argsort(counts - exact, kind="stable")[: pool.n_sentences - counts.sum()]] += 1
+    order = make_rng(seed).permutation(pool.n_sentences)
+    parts = np.split(order, np.cumsum(counts)[:-1])
+    return {
+        name: pool.take_sentences(np.sort(part)).noting("split", part=name, seed=seed)
+        for name, part in zip(shares, parts, strict=True)
+    }

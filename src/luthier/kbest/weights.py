@@ -1,0 +1,212 @@
+"""Weights by name, as files have them, and as the vector a pool needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import re
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Literal
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.core.io import display_name, open_output
+from luthier.corpus.lines import read_lines
+from luthier.kbest.features import unknown_names
+
+WeightFormat = Literal["text", "moses", "json"]
+MOSES_SECTION = "[weight]"
+
+
+@dataclasses.dataclass(frozen=True)
+class Weights(Mapping[str, float]):
+    """A finite number for each of some names, in their order."""
+
+    values_by_name: Mapping[str, float]
+
+    def __post_init__(self) -> None:
+        for name, value in self.values_by_name.items():
+            if not np.isfinite(value):
+                raise LuthierError(f"the weight of {name!r} must be a finite number, found {value}")
+        object.__setattr__(self, "values_by_name", MappingProxyType(dict(self.values_by_name)))
+
+    @classmethod
+    def from_vector(cls, names: Sequence[str], vector: Float64) -> Weights:
+        """Name the components of a vector."""
+        return cls(dict(zip(names, np.asarray(vector, dtype=np.float64).tolist(), strict=True)))
+
+    def __getitem__(self, name: str) -> float:
+        return self.values_by_name[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.values_by_name)
+
+    def __len__(self) -> int:
+        return len(self.values_by_name)
+
+    def vector(self, names: Sequence[str], *, source: str = "the weights") -> Float64:
+        """Return the weights in the order of a pool's features, (D,).
+
+        A weight for a name that is no feature is an error; a feature without a weight counts 0, with
+        a warning.
+        """
+        unknown = [name for name in self if name not in set(names)]
+        if unknown:
+            raise LuthierError(f"{source}: {unknown_names(unknown, names)}")
+        missing = [name for name in names if name not in self]
+        if missing:
+            shown = ", ".join(repr(name) for name in missing[:5]) + (" …" if len(missing) > 5 else "")
+            warnings.warn(
+                f"{source}: {len(missing)} of {len(names)} features have no weight and count 0: {shown}",
+                LuthierWarning,
+                stacklevel=2,
+            )
+        return np.array([self.get(name, 0.0) for name in names])
+
+
+def read_weights(path: str | os.PathLike[str]) -> Weights:
+    """Read weights: ``name value`` lines, a Moses ``[weight]`` section, or a JSON object; told by content."""
+    lines = list(read_lines(path))
+    name = display_name(path)
+    text = "\n".join(lines)
+    if text.lstrip().startswith("{"):
+        return _from_json(text, name)
+    if any(line.strip() == MOSES_SECTION for line in lines):
+        return _from_moses(lines, name)
+    return _from_lines(lines, name)
+
+
+def _from_json(text: str, path: str) -> Weights:
+    try:
+        found = json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
+    except json.JSONDecodeError as error:
+        raise InputError(
+            expected="a JSON object of names and numbers", found=error.msg, path=path, line=error.lineno
+        ) from None
+    found = found.get("weights", found) if isinstance(found.get("weights"), dict) else found
+    for name, value in found.items():
+        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+            raise InputError(expected=f"a finite number for {name!r}", found=repr(value), path=path)
+    return Weights({name: float(value) for name, value in found.items()})
+
+
+def _once(pairs: list[tuple[str, object]], path: str) -> dict[str, object]:
+    table = dict(pairs)
+    if len(table) < len(pairs):
+        names = [name for name, _ in pairs]
+        repeated = next(name for name in names if names.count(name) > 1)
+        raise InputError(expected="each name once", found=f"{repeated!r} twice", path=path)
+    return table
+
+
+def _from_moses(lines: list[str], path: str) -> Weights:
+    """Read ``Name= v v`` lines of the section; several values are name_0, name_1, … as in the lists."""
+    found: dict[str, float] = {}
+    inside = False
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if text.startswith("["):
+            inside = text == MOSES_SECTION
+        elif inside and text and not text.startswith("#"):
+            name, equals, rest = text.partition("=")
+            if not equals or not rest.split():
+                raise InputError(expected="'Name= value …'", found=repr(text), path=path, line=number)
+            values = rest.split()
+            for position, value in enumerate(values):
+                full = name.strip() if len(values) == 1 else f"{name.strip()}_{position}"
+                _put(found, full, value, path, number)
+    return Weights(found)
+
+
+def _from_lines(lines: list[str], path: str) -> Weights:
+    found: dict[str, float] = {}
+    for number, line in enumerate(lines, start=1):
+        text = line.strip()
+        if not text or text.startswith("#"):
+            continue
+        parts = text.rsplit(None, 1)
+        if len(parts) == 1:
+            parts = list(text.rpartition("=")[::2])
+        if len(parts) != 2 or not parts[0]:
+            raise InputError(
+                expected="'name value'", found=repr(text), path=path, line=number,
+                hint="weights are 'name value' lines, a Moses [weight] section, or a JSON object",
+            )  # fmt: skip
+        _put(
+            found, parts[0].removesuffix("=") if parts[0].endswith("=") else parts[0], parts[1], path, number
+        )
+    if not found:
+        raise InputError(expected="at least one weight", found="none", path=path)
+    return Weights(found)
+
+
+def _put(found: dict[str, float], name: str, value: str, path: str, line: int) -> None:
+    try:
+        number = float(value)
+    except ValueError:
+        number = float("nan")
+    if not np.isfinite(number) or "_" in value:
+        raise InputError(expected=f"a finite number for {name!r}", found=repr(value), path=path, line=line)
+    if name in found:
+        raise InputError(expected="each name once", found=f"{name!r} again", path=path, line=line)
+    found[name] = number
+
+
+def write_weights(
+    weights: Mapping[str, float], path: str | os.PathLike[str], *, style: WeightFormat | None = None
+) -> None:
+    """Write weights; the style is told by the name's ending (.json, .ini) unless given.
+
+    Numbers are written in the shortest form that reads back to the same bits.
+    """
+    ending = Path(str(path).removesuffix(".gz").removesuffix(".zst")).suffix
+    style = style or {".json": "json", ".ini": "moses"}.get(ending, "text")  # type: ignore[assignment]
+    if style == "json":
+        text = json.dumps(dict(weights), indent=1, ensure_ascii=False) + "\n"
+    elif style == "moses":
+        text = MOSES_SECTION + "\n" + "".join(f"{line}\n" for line in _moses_lines(weights))
+    else:
+        text = "".join(f"{_plain(name)} {float(value)!r}\n" for name, value in weights.items())
+    with open_output(path) as file:
+        file.write(text.encode("utf-8"))
+
+
+def _plain(name: str) -> str:
+    """Return a name that survives ``name value``, or say why it does not."""
+    if (
+        name != name.strip()
+        or not name
+        or name[0] in "#[{"
+        or name.endswith("=")
+        or re.search(r"[\r\n]", name)
+    ):
+        raise LuthierError(
+            f"the name {name!r} cannot be written as a 'name value' line. hint: write weights.json instead"
+        )
+    return name
+
+
+def _moses_lines(weights: Mapping[str, float]) -> Iterator[str]:
+    """Gather name_0, name_1, … (complete, from 0) under one label; other names stand alone."""
+    done: set[str] = set()
+    for name, value in weights.items():
+        if name in done:
+            continue
+        label, underscore, position = name.rpartition("_")
+        group: list[str] = []
+        if underscore and position == "0":
+            while f"{label}_{len(group)}" in weights:
+                group.append(f"{label}_{len(group)}")
+        if re.search(r"\s|=$", name):
+            raise LuthierError(f"the name {name!r} cannot stand in a [weight] section. hint: use JSON")
+        if len(group) > 1:
+            done.update(group)
+            yield f"{label}= " + " ".join(repr(float(weights[item])) for item in group)
+        else:
+            yield f"{name}= {float(value)!r}"

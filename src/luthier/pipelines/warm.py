@@ -1,0 +1,108 @@
+"""Compile every kernel of the package, by running each on a small job of the real kind."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import tempfile
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+import luthier
+from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.progress import progress
+from luthier.kbest.duplicates import drop_duplicates
+from luthier.kbest.merge import merge
+from luthier.kbest.pool import Pool
+from luthier.kbest.reading import ReadOptions, read_pool
+from luthier.kbest.rerank import rerank
+from luthier.kbest.synthetic import SyntheticLists
+from luthier.kbest.writer import write_pool
+
+SAMPLES = {
+    "moses": "{i} ||| w{k} b c ||| a= {k} 1 b={i}.5 s{k}=1 ||| -1 ||| 0-0\n",
+    "fairseq": "S-{i}\ta b\nT-{i}\tb c\nH-{i}\t-0.{k}\tw{k} b c\nD-{i}\t-0.{k}\tw{k} b c\nP-{i}\t-0.5 -1\n",
+    "kaldi": "utt{i} -1.{k} 2 w{k} b c\n",
+    "jsonl": '{{"id": {i}, "hyp": "w{k} \\u00e9", "features": {{"a": 1.{k}, "s{k}": 1}}, "src": "x", "ref": "y",'
+    ' "derivation": [{{"rule": "r{k}", "features": {{"p": 1}}}}]}}\n',
+    "sockeye": '{{"sentence_id": "{i}-{k}", "translations": ["a b", "c"], "scores": [1.5, 2]}}\n',
+}
+
+
+def warm() -> dict[str, int]:
+    """Run all kernels; return how many each kernel file has.
+
+    Raises
+    ------
+    LuthierError
+        If a kernel was not reached: then this job must learn of it.
+    """
+    with warnings.catch_warnings(), progress("compiling kernels") as advance:
+        warnings.simplefilter("ignore", LuthierWarning)
+        for job in (_read_samples, _use_pools):
+            job()
+            advance(1)
+    counts, missed = {}, []
+    for module in kernel_modules():
+        kernels = kernels_of(module)
+        counts[module.__name__.removeprefix("luthier.")] = len(kernels)
+        missed += [f"{module.__name__}.{name}" for name, kernel in kernels.items() if not is_warm(kernel)]
+    if missed:
+        raise LuthierError(f"these kernels are never run by 'luthier warm': {', '.join(missed)}")
+    return counts
+
+
+def _read_samples() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        for kind, line in SAMPLES.items():
+            path = Path(name, kind)
+            text = "".join(line.format(i=i, k=k) for i in range(2) for k in range(40))
+            path.write_text(text, encoding="utf-8")
+            read_pool(path, options=ReadOptions(format=kind, any_order=kind == "sockeye"))
+        path = Path(name, "tsv")
+        path.write_text("id\thyp\ta\n" + "".join(f"{i}\tx y\t{i}\n" for i in range(3)), encoding="utf-8")
+        read_pool(path)
+
+
+def _use_pools() -> None:
+    pool = SyntheticLists(sentences=4, k=8).generate(0)
+    with tempfile.TemporaryDirectory() as name:
+        for ending in ("jsonl", "parquet", "txt"):
+            write_pool(pool, Path(name, f"list.{ending}"))
+            again = read_pool(Path(name, f"list.{ending}"))
+    _rerank_all(pool)
+    drop_duplicates(merge([pool, again]))
+
+
+def _rerank_all(pool: Pool) -> None:
+    vectors = np.ones((3, pool.n_features))
+    rerank(pool, vectors[0])
+    rerank(pool, vectors)
+
+
+def kernel_modules() -> list[ModuleType]:
+    """Import and return every module whose name ends in ``kernels``."""
+    names = [
+        info.name
+        for info in pkgutil.walk_packages(luthier.__path__, "luthier.")
+        if info.name.rsplit(".", 1)[-1].startswith("_") and info.name.endswith("kernels")
+    ]
+    return [importlib.import_module(name) for name in names]
+
+
+def kernels_of(module: ModuleType) -> dict[str, Any]:
+    """Return the kernels a module defines, by name."""
+    return {
+        name: value
+        for name, value in vars(module).items()
+        if hasattr(value, "py_func") and value.py_func.__module__ == module.__name__
+    }
+
+
+def is_warm(kernel: Any) -> bool:
+    """Return whether a kernel is compiled, or laid into others wherever it is called."""
+    return bool(kernel.signatures) or kernel.targetoptions.get("inline") == "always"

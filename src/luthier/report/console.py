@@ -1,0 +1,64 @@
+"""Tables for the terminal, from rows of plain values."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+# Without a terminal tables must not be folded: someone greps in them.
+UNLIMITED_WIDTH = 400
+
+
+def show(renderable: Any) -> None:
+    """Print a table, a text or several of them to standard output (colours obey NO_COLOR)."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED_WIDTH
+    Console(width=width, highlight=False, soft_wrap=isinstance(renderable, str)).print(renderable)
+
+
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, caption: str = "") -> Table:
+    """Return a table; numbers are set to the right, None is left empty."""
+    numeric = [
+        all(isinstance(row[c], int | float | None) or _looks_numeric(row[c]) for row in rows)
+        for c in range(len(columns))
+    ]
+    result = Table(title=Text(title), title_justify="left", caption=caption or None, caption_justify="left")
+    for column, right in zip(columns, numeric, strict=True):
+        result.add_column(column, justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        result.add_row(*(Text(cell(value)) for value in row))  # as Text: names may look like markup
+    return result
+
+
+def stack(*parts: Any) -> Group:
+    """Return several renderables below one another."""
+    return Group(*parts)
+
+
+def cell(value: Any) -> str:
+    """Return a value as text: integers with thin groups, floats to five significant digits.
+
+    >>> cell(1234567), cell(0.123456789), cell(None), cell(True)
+    ('1,234,567', '0.12346', '', 'yes')
+    """
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else ""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def _looks_numeric(value: Any) -> bool:
+    text = str(value).rstrip("%").replace(",", "")
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

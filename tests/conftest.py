@@ -1,0 +1,26 @@
+"""What all tests share: kernels as plain Python where asked, and our own doctests."""
+
+import os
+
+import numpy as np
+import pytest
+
+if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+    # Hashes overflow on purpose; compiled code does so in silence, NumPy's scalars warn.
+    np.seterr(over="ignore")
+
+
+@pytest.fixture
+def run_cli(capfd):
+    """Run the command line in this process; return (exit code, standard output, standard error)."""
+    from luthier.cli.main import main
+
+    def run(*arguments):
+        try:
+            code = main([str(argument) for argument in arguments])
+        except SystemExit as stop:
+            code = stop.code
+        captured = capfd.readouterr()
+        return code, captured.out, captured.err
+
+    return run
