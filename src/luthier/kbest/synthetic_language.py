@@ -13,6 +13,7 @@ import dataclasses
 import numpy as np
 
 from luthier.core.arrays import Float64, Int32, Int64
+from luthier.corpus.words import invent_words
 
 N_NAMES = 300
 N_CLASSES = 16
@@ -98,10 +99,10 @@ def make_language(rng: np.random.Generator, *, vocabulary: int, n_candidates: in
         np.add.at(joint, (sources[:, a], np.arange(vocabulary)), prior * shares[:, a])
     candidates = np.argsort(-joint, axis=1, kind="stable")[:, :n_candidates].astype(np.int32)
     candidates[np.take_along_axis(joint, candidates.astype(np.int64), axis=1) <= 0] = -1
-    names = [name.capitalize() for name in _invent(N_NAMES, TARGET_SOUNDS, rng, syllables=3)]
+    names = [name.capitalize() for name in invent_words(N_NAMES, TARGET_SOUNDS, rng, syllables=3)]
     return Language(
-        words=_invent(vocabulary, TARGET_SOUNDS, rng) + names,
-        source_words=_invent(n_meanings, SOURCE_SOUNDS, rng) + names,
+        words=invent_words(vocabulary, TARGET_SOUNDS, rng) + names,
+        source_words=invent_words(n_meanings, SOURCE_SOUNDS, rng) + names,
         meanings=meanings,
         log_prior=np.log(prior),
         chain=chain,
@@ -151,15 +152,3 @@ def _sources(meanings: Int32, n_meanings: int, rng: np.random.Generator) -> tupl
     of_meaning = (np.abs(near) % n_meanings).astype(np.int32)
     shares = np.array(SOURCE_SHARES) * rng.uniform(0.5, 1.5, (len(meanings), n_shares))
     return of_meaning[meanings], shares / shares.sum(axis=1, keepdims=True)
-
-
-def _invent(
-    count: int, sounds: tuple[list[str], list[str], list[str]], rng: np.random.Generator, syllables: int = 0
-) -> list[str]:
-    """Return distinct pronounceable words, the first ones short, or all of `syllables` syllables."""
-    words: dict[str, None] = {}
-    while len(words) < count:
-        length = syllables or 1 + (len(words) >= 40) + (len(words) >= 400) + int(rng.random() < 0.2)
-        picks = [[part[rng.integers(len(part))] for part in sounds] for _ in range(length)]
-        words["".join(sound for pick in picks for sound in pick)] = None
-    return list(words)
