@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels that read texts as code points, with or without their white space."""
 
 import numpy as np

@@ -18,6 +18,7 @@ from luthier.corpus.vocab import Interner, tokenize
 from luthier.metrics import _character_kernels as kernels
 
 WhiteSpace = Literal["drop", "keep", "single"]
+BLOCK_ROWS = 1 << 13
 _MODES = {"drop": kernels.DROP_SPACE, "keep": kernels.KEEP_SPACE, "single": kernels.SINGLE_SPACE}
 
 
@@ -180,7 +181,7 @@ class Batch:
         if self.given is not None:
             return self.given
         vocab = Interner()
-        refs, hyps = tokenize(self.refs, vocab), tokenize(self.hyps, vocab)
+        refs, hyps = _tokenize_blocks(self.refs, vocab), _tokenize_blocks(self.hyps, vocab)
         return Numbered(hyps, refs, vocab.texts())
 
     def _check_references(self) -> None:
@@ -205,6 +206,13 @@ def _check_offsets(what: str, offsets: Int64, count: int) -> None:
 def _check_count(what: str, expected: int, found: int) -> None:
     if expected != found:
         raise LuthierError(f"expected {expected} {what}, found {found}")
+
+
+def _tokenize_blocks(texts: Texts, vocab: Interner) -> Tokens:
+    """Split a column block by block: the spans between bytes and ids then never leave the cache."""
+    starts = range(0, len(texts), BLOCK_ROWS)
+    blocks = (Texts(texts.offsets[i : i + BLOCK_ROWS + 1], texts.data) for i in starts)
+    return Tokens.concatenate([tokenize(block, vocab) for block in blocks])
 
 
 def _code_points(texts: Texts, mode: int) -> Tokens:

@@ -1,0 +1,150 @@
+# mypy: ignore-errors
+"""Kernels that count the n-grams hypotheses share with references.
+
+The n-grams of a sentence's references form a trie: a node is an n-gram, its parent the n-gram without
+the last word. First words are found by an array over the vocabulary, children by an open-addressing
+table whose keys are exactly (parent, word), so nothing is left to chance. A hypothesis walks its words
+once: an n-gram can be in a reference only if its first n − 1 and its last n − 1 words are, so at each
+word only the orders up to one more than matched at the word before are looked up.
+"""
+
+import numpy as np
+
+from luthier.core.jit import inner_kernel, kernel
+
+# A node's `used` is epoch · 2^24 + count: counts of an older epoch are 0 without being cleared.
+COUNT_BITS = 24
+FREE = -1
+
+
+@inner_kernel
+def find_slot(key, keys, shift):
+    """Return the slot of `key`, or the free slot where it belongs; the table has 2^(64 − shift)."""
+    mask = np.int64((np.uint64(1) << (np.uint64(64) - shift)) - np.uint64(1))
+    slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> shift)
+    while keys[slot] != key and keys[slot] != FREE:
+        slot = (slot + 1) & mask
+    return slot
+
+
+@inner_kernel
+def count_up(node, base, used):
+    """Return how often `node` was met in this epoch, this time included."""
+    used[node] = max(used[node], base) + 1
+    return used[node] - base
+
+
+@inner_kernel
+def add_reference(ids, start, stop, order, column, base, words, keys, shift, counts, used, previous, n_first):
+    """Put the n-grams of one reference into the trie; return the number of first words.
+
+    `counts[node, column]` becomes the largest count in any reference of that column. Nodes are slots of
+    the table, first words come behind them.
+    """
+    size = np.int64(1) << (np.int64(64) - np.int64(shift))
+    for i in range(start, stop):
+        word = ids[i]
+        node = np.int64(words[word])
+        if node < 0:
+            node = size + n_first
+            n_first += 1
+            words[word] = node
+            counts[node] = 0
+        parent, previous[0] = previous[0], node
+        counts[node, column] = max(counts[node, column], count_up(node, base, used))
+        for n in range(1, min(order, i - start + 1)):
+            key = parent * len(words) + word
+            node = find_slot(key, keys, shift)
+            if keys[node] == FREE:
+                keys[node] = key
+                counts[node] = 0
+            parent, previous[n] = previous[n], node
+            counts[node, column] = max(counts[node, column], count_up(node, base, used))
+    return n_first
+
+
+@inner_kernel
+def match_row(
+    ids, start, stop, order, width, base, words, keys, shift, counts, used, previous, out, at, left
+):
+    """Add to out[at + c, left + n] the clipped matches of order n + 1 with column c, of `width` columns."""
+    depth = 0
+    for i in range(start, stop):
+        word = ids[i]
+        node = np.int64(words[word])
+        if node < 0:
+            depth = 0
+            continue
+        parent, previous[0] = previous[0], node
+        met = count_up(node, base, used)
+        for c in range(width):
+            out[at + c, left] += met <= counts[node, c]
+        limit, n = min(depth + 1, order), 1
+        while n < limit:
+            key = parent * len(words) + word
+            node = find_slot(key, keys, shift)
+            if keys[node] == FREE:
+                break
+            parent, previous[n] = previous[n], node
+            met = count_up(node, base, used)
+            for c in range(width):
+                out[at + c, left + n] += met <= counts[node, c]
+            n += 1
+        depth = n
+
+
+@kernel
+def table_shift(entries):
+    """Return 64 − log2 of the size of a table at most half full of `entries`."""
+    bits = 4
+    while (1 << bits) < 2 * entries:
+        bits += 1
+    return np.uint64(64 - bits)
+
+
+@kernel
+def match_all(
+    hyp_ids, hyp_offsets, offsets, ref_ids, ref_token_offsets, ref_offsets,
+    order, merged, left, words, keys, counts, used, out,
+):  # fmt: skip
+    """Count the clipped matches of every hypothesis with its sentence's references.
+
+    Merged references clip by the largest count in any of them and fill one row of `out` for each
+    hypothesis; otherwise each hypothesis has a row for each of its references, one behind another.
+    `words` (V,) must be −1 throughout, and is so again in the end; `used` must be 0.
+    """
+    previous = np.zeros(order, np.int64)
+    epoch = 0
+    at = 0
+    for s in range(len(offsets) - 1):
+        first, last = ref_offsets[s], ref_offsets[s + 1]
+        left_token, right_token = ref_token_offsets[first], ref_token_offsets[last]
+        shift = table_shift((right_token - left_token) * (order - 1))
+        keys[: np.int64(1) << (np.int64(64) - np.int64(shift))] = FREE
+        n_first = 0
+        for r in range(first, last):
+            epoch += 1
+            column = 0 if merged else r - first
+            n_first = add_reference(
+                ref_ids, ref_token_offsets[r], ref_token_offsets[r + 1], order, column,
+                epoch << COUNT_BITS, words, keys, shift, counts, used, previous, n_first,
+            )  # fmt: skip
+        width = 1 if merged else last - first
+        for row in range(offsets[s], offsets[s + 1]):
+            epoch += 1
+            match_row(
+                hyp_ids, hyp_offsets[row], hyp_offsets[row + 1], order, width,
+                epoch << COUNT_BITS, words, keys, shift, counts, used, previous, out, at, left,
+            )  # fmt: skip
+            at += width
+        for i in range(left_token, right_token):
+            words[ref_ids[i]] = -1
+
+
+@kernel
+def write_totals(offsets, order, left, out):
+    """Write to out[row, left + n] how many n-grams of order n + 1 a sequence has."""
+    for row in range(len(offsets) - 1):
+        length = offsets[row + 1] - offsets[row]
+        for n in range(order):
+            out[row, left + n] = max(length - n, 0)

@@ -1,0 +1,122 @@
+"""BLEU: n-gram precision with a penalty for short output (Papineni et al., 2002)."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any, ClassVar
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Float64
+from luthier.core.params import param
+from luthier.corpus.tokenizers import TOKENIZERS
+from luthier.metrics.base import Metric, Stats, ratio
+from luthier.metrics.batch import Batch
+from luthier.metrics.ngrams import REFERENCE_LENGTHS, add_matches, reference_lengths, write_totals
+
+SMOOTHINGS = ("none", "floor", "add-k", "exp", "plus-one")
+# What Chen and Cherry found to work; sacrebleu has the same.
+DEFAULT_VALUES = {"floor": 0.1, "add-k": 1.0}
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Metric):
+    r"""BLEU of order n: :math:`100 \cdot BP \cdot \exp(\frac{1}{n} \sum_k \log (m_k / t_k))`.
+
+    Here m_k are the matched k-grams, clipped by the largest count in any reference, t_k all k-grams, and
+    BP = min(1, exp(1 − r/c)) for a hypothesis length c and a reference length r.
+
+    Smoothings: ``floor`` puts a small value in the place of no match, ``add-k`` adds it to matches and
+    totals of orders above 1, ``exp`` halves the precision with every order without match; these are as
+    sacrebleu has them. ``plus-one`` is ``add-k`` with 1, but leaves out the orders that a short sentence
+    cannot have instead of scoring them 1.
+    """
+
+    variants: ClassVar[dict[str, dict[str, Any]]] = {
+        "nist": {"reference_length": "shortest"},
+        "ibm": {"reference_length": "closest"},
+        "mean": {"reference_length": "mean"},
+    }
+
+    order: int = param(4, low=1, high=16, help="longest n-grams")
+    reference_length: str = param(
+        "closest", choices=REFERENCE_LENGTHS, help="which of several references gives the length"
+    )
+    smoothing: str = param("exp", choices=SMOOTHINGS, help="smoothing of corpus scores")
+    smoothing_value: float | None = param(None, low=0.0, help="value of floor (0.1) and add-k (1)")
+    effective_order: bool = param(False, help="leave out orders that the hypotheses do not have")
+    sentence_smoothing: str = param(
+        "plus-one", choices=SMOOTHINGS, help="smoothing of sentence scores, which have effective order"
+    )
+    tokenizer: str = param("none", choices=TOKENIZERS, help="tokenizer of raw text")
+    lowercase: bool = param(False, help="ignore case")
+
+    @property
+    def stat_names(self) -> tuple[str, ...]:
+        """Lengths, then matches, then totals of each order."""
+        orders = range(1, self.order + 1)
+        return (
+            "hyp_len",
+            "ref_len",
+            *(f"matches_{n}" for n in orders),
+            *(f"totals_{n}" for n in orders),
+        )
+
+    def stats(self, batch: Batch) -> Stats:
+        """Return the statistics of every hypothesis, (M, 2 + 2n), int64 unless the length is a mean."""
+        hyps, refs = batch.tokens(self.tokenizer, lowercase=self.lowercase)
+        out = np.zeros((batch.n_hypotheses, len(self.stat_names)), dtype=np.int64)
+        add_matches(batch, hyps, refs, order=self.order, merged=True, out=out, left=2)
+        out[:, 0] = hyps.lengths
+        write_totals(hyps, order=self.order, out=out, left=2 + self.order)
+        lengths = reference_lengths(batch, hyps, refs, self.reference_length)
+        if lengths.dtype != out.dtype:
+            out = out.astype(lengths.dtype)
+        out[:, 1] = lengths
+        return out
+
+    def score(self, stats: Stats) -> Float64:
+        """Return BLEU of (sums of) statistics."""
+        return self._bleu(stats, self.smoothing, effective_order=self.effective_order)
+
+    def sentence_score(self, stats: Stats) -> Float64:
+        """Return BLEU of single sentences, by `sentence_smoothing` and with effective order."""
+        return self._bleu(stats, self.sentence_smoothing, effective_order=True)
+
+    def _bleu(self, stats: Stats, smoothing: str, *, effective_order: bool) -> Float64:
+        stats = self.check_stats(stats).astype(np.float64)
+        hyp_len, ref_len = stats[..., 0], stats[..., 1]
+        matches, totals = stats[..., 2 : 2 + self.order], stats[..., 2 + self.order :]  # (..., n)
+        matched = np.any(matches > 0, axis=-1)
+        value = DEFAULT_VALUES.get(smoothing, 1.0)
+        if self.smoothing_value is not None and smoothing in DEFAULT_VALUES:
+            value = self.smoothing_value
+        if smoothing in ("add-k", "plus-one"):
+            higher = np.arange(self.order) > 0
+            if smoothing == "plus-one":
+                higher = higher & (totals > 0)
+            matches, totals = matches + value * higher, totals + value * higher
+        # An order behind one without n-grams is not reached; it counts as 0, or not at all.
+        reached = np.logical_and.accumulate(totals > 0, axis=-1)
+        numerators = np.where(matches > 0, matches, _stand_in(matches, reached, smoothing, value))
+        precisions = np.where(reached, ratio(numerators, totals), 0.0)
+        with np.errstate(divide="ignore"):
+            logs = np.log(precisions)
+        if effective_order or smoothing == "plus-one":
+            orders = np.maximum(reached.sum(axis=-1), 1)
+            logs = np.where(reached, logs, 0.0)
+        else:
+            orders = np.asarray(self.order)
+        # Exp of −inf is 0: no output has no brevity credit, and no match no precision.
+        gap = np.where(hyp_len > 0, 1.0 - ratio(ref_len, hyp_len), -np.inf)
+        penalty = np.exp(np.minimum(gap, 0.0))
+        return np.where(matched, 100.0 * penalty * np.exp(logs.sum(axis=-1) / orders), 0.0)
+
+
+def _stand_in(matches: Float64, reached: Bool, smoothing: str, value: float) -> Float64:
+    """Return what stands in the place of no match, (..., n)."""
+    if smoothing == "floor":
+        return np.full_like(matches, value)
+    if smoothing == "exp":
+        return 0.5 ** np.cumsum((matches == 0) & reached, axis=-1)
+    return np.zeros_like(matches)
