@@ -8,7 +8,6 @@ import io
 import os
 import sys
 import tempfile
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,10 +17,9 @@ import numpy as np
 
 from luthier.core.arrays import Bytes, Int64
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.streams import DAMAGE, damage_error, decompressed
 
 BLOCK_BYTES = 1 << 20
-GZIP_MAGIC = b"\x1f\x8b"
-ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 BOM = b"\xef\xbb\xbf"
 STDIN = "-"
 LINE_FEED = 10
@@ -52,12 +50,12 @@ def display_name(path: str | os.PathLike[str]) -> str:
 
 
 @contextmanager
-def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+def open_bytes(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
     """Yield the decompressed bytes of a file (plain, gz or zst, told by content) or of ``-``."""
     raw: BinaryIO
     if str(path) == STDIN:
         raw = sys.stdin.buffer
-        yield _decompressed(raw)
+        yield decompressed(raw, BLOCK_BYTES)
         return
     try:
         raw = open(path, "rb")  # noqa: SIM115 - closed below, once the errors of opening are told apart
@@ -68,77 +66,48 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
             expected="a readable file", found=(error.strerror or str(error)).lower(), path=str(path)
         ) from None
     with raw:
-        yield _decompressed(raw)
+        yield decompressed(raw, BLOCK_BYTES)
 
 
-def _decompressed(raw: BinaryIO) -> BinaryIO:
-    buffered = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)  # type: ignore[type-var]
-    magic = buffered.peek(4)[:4]
-    if magic.startswith(GZIP_MAGIC):
-        return gzip.GzipFile(fileobj=buffered)  # type: ignore[return-value]
-    if magic == ZSTD_MAGIC:
-        import pyarrow as pa
-
-        return pa.CompressedInputStream(pa.PythonFile(buffered, "r"), "zstd")  # type: ignore[no-any-return]
-    return buffered
-
-
-class TruncatedError(InputError):
-    """A compressed file that ends, or breaks, before its end."""
-
-
-# What the decompressors raise when a stream ends, or breaks, before its end.
-DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, OSError)
-
-
-def damage_error(error: Exception, path: str, line: int) -> TruncatedError:
-    """Return the complaint about a compressed stream that broke at `line`."""
-    return TruncatedError(
-        expected="a whole compressed file",
-        found=f"damaged or cut off data ({_first_sentence(error)})",
-        path=path,
-        line=line,
-        hint="fetch or write the file again; --skip-bad keeps the lines before the damage",
-        kind="truncated",
-    )
-
-
-def _first_sentence(error: Exception) -> str:
-    return str(error).strip().rstrip(".").split("\n")[0]
-
-
-def line_blocks(stream: BinaryIO, path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
+def line_blocks(stream: io.BufferedReader, path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
     """Yield the stream as blocks of whole lines, each of about `block_bytes` (or one longer line).
 
     The blocks are copies that the caller owns. Memory is bounded by the block and the longest line.
     When the stream breaks, the whole lines before the damage are yielded first.
     """
-    tail, first_line = b"", 1
-    while True:
-        broken: TruncatedError | None = None
-        try:
-            chunk = stream.read(block_bytes)
-        except DAMAGE as error:
-            broken, chunk = damage_error(error, path, first_line), b""
+    tail, first_line, broken = b"", 1, None
+    while broken is None:
+        chunk, broken = _read_block(stream, block_bytes)
+        if not chunk and broken is None:
+            if not tail:
+                return
+            chunk = b"\n"  # the last line has no end of its own
         cut = chunk.rfind(b"\n") + 1
-        if chunk and not cut:
+        if not cut:
             tail += chunk
             continue
-        whole, tail = tail + chunk[:cut], (tail + chunk if not chunk else chunk[cut:])
-        if not chunk and broken is None:
-            whole, tail = (tail + b"\n" if tail else b""), b""
-        elif not chunk:
-            whole = b""
-        if whole:
-            data = np.frombuffer(whole, dtype=np.uint8)
-            ends = np.flatnonzero(data == LINE_FEED)
-            yield LineBlock(data, ends, first_line)
-            first_line += len(ends)
-        if broken is not None:
-            broken.line = first_line
-            raise broken
-        if not chunk:
-            return
+        whole, tail = tail + chunk[:cut], chunk[cut:]
+        data = np.frombuffer(whole, dtype=np.uint8)
+        ends = np.flatnonzero(data == LINE_FEED)
+        yield LineBlock(data, ends, first_line)
+        first_line += len(ends)
+    raise damage_error(broken, path, first_line)
+
+
+def _read_block(stream: io.BufferedReader, size: int) -> tuple[bytes, Exception | None]:
+    """Return up to `size` bytes, fewer only at the end or before damage, and the damage."""
+    pieces: list[bytes] = []
+    missing = size
+    while missing:
+        try:
+            piece = stream.read1(missing)  # unlike read, it loses nothing when the next part is damaged
+        except DAMAGE as error:
+            return b"".join(pieces), error
+        if not piece:
+            break
+        pieces.append(piece)
+        missing -= len(piece)
+    return b"".join(pieces), None
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

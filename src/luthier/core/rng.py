@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-DEFAULT_SEED = 20150531
-
 
 def make_rng(seed: int | np.random.Generator) -> np.random.Generator:
     """Return the generator of a seed (0 is a seed like any other), or the generator itself."""

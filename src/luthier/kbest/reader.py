@@ -8,19 +8,21 @@ business (`luthier.kbest.builder`), the same for all formats.
 from __future__ import annotations
 
 import dataclasses
+import io
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import BinaryIO, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from luthier.core.arrays import Bool, Bytes, Float64, Int32, Int64
 from luthier.core.errors import InputError, excerpt
-from luthier.core.io import BOM, TruncatedError, display_name, line_blocks, open_bytes
+from luthier.core.io import BOM, display_name, line_blocks, open_bytes
 from luthier.core.numbers import NOT_FINITE, NUMBER_OK
 from luthier.core.params import validate
 from luthier.core.progress import progress
 from luthier.core.segments import offsets_from_counts, rows_of_segments
+from luthier.core.streams import TruncatedError
 from luthier.corpus.lines import (
     CARRIAGE_RETURN,
     bom_error,
@@ -154,10 +156,10 @@ class Source:
     faults: Faults
     names: NameTable
     local_names: NameTable
-    stream: BinaryIO | None = None  # opened already, as standard input must be
+    stream: io.BufferedReader | None = None  # opened already, as standard input must be
 
     @contextmanager
-    def open(self) -> Iterator[BinaryIO]:
+    def open(self) -> Iterator[io.BufferedReader]:
         """Yield the decompressed bytes, from their beginning."""
         if self.stream is not None:
             yield self.stream

@@ -8,14 +8,15 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
 from luthier import __version__
 from luthier.core import plugins
 from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt
-from luthier.core.io import DAMAGE, STDIN, damage_error, display_name, open_bytes
+from luthier.core.io import STDIN, display_name, open_bytes
+from luthier.core.streams import DAMAGE, damage_error
 from luthier.corpus.lines import empty_error
 from luthier.kbest.builder import PoolBuilder
 from luthier.kbest.duplicates import drop_duplicates
@@ -155,17 +156,16 @@ def _finish(
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[tuple[bytes, BinaryIO]]:
+def _opened(path: str) -> Iterator[tuple[bytes, io.BufferedReader]]:
     """Yield the first bytes of a file, and the whole of it as a stream (standard input has no second)."""
     with open_bytes(path) as stream:
-        buffered = io.BufferedReader(stream, HEAD_BYTES)  # type: ignore[type-var]
         try:
-            head = buffered.peek(HEAD_BYTES)
+            head = stream.peek(HEAD_BYTES)
         except DAMAGE as error:
             raise damage_error(error, display_name(path), 1) from None
         if not head:
             raise empty_error(display_name(path))
-        yield head, buffered
+        yield head, stream
 
 
 def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Reader]:

@@ -48,9 +48,8 @@ def warm() -> dict[str, int]:
             advance(1)
     counts, missed = {}, []
     for module in kernel_modules():
-        kernels = kernels_of(module)
-        counts[module.__name__.removeprefix("luthier.")] = len(kernels)
-        missed += [f"{module.__name__}.{name}" for name, kernel in kernels.items() if not is_warm(kernel)]
+        counts[module.__name__.removeprefix("luthier.")] = len(kernels_of(module))
+        missed += [f"{module.__name__}.{n}" for n, k in entry_kernels(module).items() if not k.signatures]
     if missed:
         raise LuthierError(f"these kernels are never run by 'luthier warm': {', '.join(missed)}")
     return counts
@@ -60,7 +59,7 @@ def _read_samples() -> None:
     with tempfile.TemporaryDirectory() as name:
         for kind, line in SAMPLES.items():
             path = Path(name, kind)
-            text = "".join(line.format(i=i, k=k) for i in range(2) for k in range(40))
+            text = "".join(line.format(i=i, k=k) for i in range(2) for k in range(80))
             path.write_text(text, encoding="utf-8")
             read_pool(path, options=ReadOptions(format=kind, any_order=kind == "sockeye"))
         path = Path(name, "tsv")
@@ -103,6 +102,8 @@ def kernels_of(module: ModuleType) -> dict[str, Any]:
     }
 
 
-def is_warm(kernel: Any) -> bool:
-    """Return whether a kernel is compiled, or laid into others wherever it is called."""
-    return bool(kernel.signatures) or kernel.targetoptions.get("inline") == "always"
+def entry_kernels(module: ModuleType) -> dict[str, Any]:
+    """Return the kernels that Python calls; those that only other kernels call come along with them."""
+    kernels = kernels_of(module)
+    inner = {name for kernel in kernels.values() for name in kernel.py_func.__code__.co_names}
+    return {name: kernel for name, kernel in kernels.items() if name not in inner}

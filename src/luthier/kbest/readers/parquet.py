@@ -92,7 +92,7 @@ class _Layout:
 def _batches(source: Source) -> Iterator[tuple[_Layout, pa.RecordBatch]]:
     """Yield the file's rows, at most BATCH_ROWS at a time, with the meaning of its columns."""
     if source.path == STDIN:
-        with open_bytes(STDIN) as stream:
+        with source.open() as stream:
             file = pa.BufferReader(stream.read())
     else:
         with open_bytes(source.path):  # complains if there is no such file

@@ -1,0 +1,81 @@
+"""Compressed bytes as plain ones: what was whole before the damage is handed out before it is told."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from typing import Any, BinaryIO
+
+from luthier.core.errors import InputError
+
+GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+READ_BYTES = 1 << 17
+
+# What the decompressors raise when a stream ends, or breaks, before its end.
+DAMAGE = (EOFError, zlib.error, OSError)
+
+
+class TruncatedError(InputError):
+    """A compressed file that ends, or breaks, before its end."""
+
+
+def damage_error(error: Exception, path: str, line: int) -> TruncatedError:
+    """Return the complaint about a compressed stream that broke at `line`."""
+    reason = str(error).strip().rstrip(".").split("\n")[0]
+    return TruncatedError(
+        expected="a whole compressed file",
+        found=f"damaged or cut off data ({reason})",
+        path=path,
+        line=line,
+        hint="fetch or write the file again; --skip-bad keeps the lines before the damage",
+        kind="truncated",
+    )
+
+
+def decompressed(raw: BinaryIO, buffer_bytes: int) -> io.BufferedReader[Any]:
+    """Return the plain bytes of a stream: gz and zst are told by their first bytes."""
+    buffered: io.BufferedReader[Any] = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
+    magic = buffered.peek(4)[:4]
+    if magic.startswith(GZIP_MAGIC):
+        return io.BufferedReader(_Gunzip(buffered), buffer_bytes)
+    if magic == ZSTD_MAGIC:
+        import pyarrow as pa
+
+        plain = pa.CompressedInputStream(pa.PythonFile(buffered, "r"), "zstd")
+        return io.BufferedReader(plain, buffer_bytes)
+    return buffered
+
+
+class _Gunzip(io.RawIOBase):
+    """Gzip members one behind another.
+
+    `gzip.GzipFile` forgets, when it meets the damage, what it had decoded just before; this does not.
+    """
+
+    def __init__(self, packed: io.BufferedReader[Any]) -> None:
+        self._packed = packed
+        self._member: zlib._Decompress | None = None
+        self._input = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            if not self._input:
+                self._input = self._packed.read1(READ_BYTES)
+            if self._member is None:
+                self._input = self._input.lstrip(b"\0")  # padding between and behind members is allowed
+                if not self._input:
+                    return 0
+                self._member = zlib.decompressobj(wbits=31)
+            elif not self._input:
+                raise EOFError("the end of the compressed data is missing")
+            plain = self._member.decompress(self._input, len(buffer))
+            self._input = self._member.unconsumed_tail or self._member.unused_data
+            if self._member.eof:
+                self._member = None
+            if plain:
+                buffer[: len(plain)] = plain
+                return len(plain)
