@@ -2,35 +2,65 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64
+from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Tokens
 from luthier.metrics import _length_kernels as length_kernels
 from luthier.metrics import _ngram_kernels as kernels
 from luthier.metrics.batch import Batch
 
-ReferenceLength = Literal["closest", "shortest", "mean"]
 REFERENCE_LENGTHS = ("closest", "shortest", "mean")
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sentences:
+    """Some consecutive sentences: where their hypotheses and their references lie, (n+1,) each."""
+
+    offsets: Int64
+    ref_offsets: Int64
+
+
+def pair_blocks(batch: Batch, most: int = 1 << 16) -> Iterator[tuple[Sentences, int]]:
+    """Yield stretches of sentences with about `most` pairs of hypothesis and reference, and how many."""
+    before = offsets_from_counts(np.diff(batch.offsets) * batch.ref_counts)  # (N+1,)
+    first = 0
+    while first < batch.n_sentences:
+        last = max(int(np.searchsorted(before, before[first] + most, side="right")) - 1, first + 1)
+        yield (
+            Sentences(batch.offsets[first : last + 1], batch.ref_offsets[first : last + 1]),
+            int(before[last] - before[first]),
+        )
+        first = last
+
+
 def add_matches(
-    batch: Batch, hyps: Tokens, refs: Tokens, *, order: int, merged: bool, out: Int64, left: int = 0
+    sentences: Batch | Sentences,
+    hyps: Tokens,
+    refs: Tokens,
+    *,
+    order: int,
+    merged: bool,
+    out: Int64,
+    left: int = 0,
 ) -> None:
     """Add the clipped matches of orders 1 … `order` to the columns of `out` from `left` on.
 
     Parameters
     ----------
-    batch
-        Which hypotheses and references belong to which sentence.
+    sentences
+        Which hypotheses and references belong to which sentence; a whole batch, or part of one.
     hyps, refs : Tokens
-        Of the batch, in one vocabulary.
+        Of the whole batch, in one vocabulary.
     merged : bool
         Clip by the largest count in any reference; `out` then has a row per hypothesis. Otherwise it
-        has a row per hypothesis and reference, the references of a hypothesis one behind another.
+        has a row per hypothesis and reference of these sentences, those of a hypothesis one behind another.
     out : (M or more, left + order or more) int64
 
     Notes
@@ -38,17 +68,17 @@ def add_matches(
     Time is linear in the tokens, about 10 ns each; memory beyond `out` is that of the vocabulary and of
     the references of one sentence.
     """
-    tokens = refs.offsets[batch.ref_offsets]  # (N+1,)
+    tokens = refs.offsets[sentences.ref_offsets]  # (N+1,)
     longest = int(np.diff(tokens).max(initial=0))
-    width = 1 if merged else int(batch.ref_counts.max(initial=1))
+    width = 1 if merged else int(np.diff(sentences.ref_offsets).max(initial=1))
     size = 1 << (64 - int(kernels.table_shift(longest * (order - 1))))
     n_words = 1 + max(int(hyps.ids.max(initial=0)), int(refs.ids.max(initial=0)))
     kernels.match_all(
-        hyps.ids, hyps.offsets, batch.offsets, refs.ids, refs.offsets, batch.ref_offsets,
+        hyps.ids, hyps.offsets, sentences.offsets, refs.ids, refs.offsets, sentences.ref_offsets,
         order, merged, left,
         np.full(n_words, -1, np.int32),
         np.empty(size, np.int64),
-        np.empty((size + longest, max(width, 1)), np.int64),
+        np.empty((size + longest, width), np.int64),
         np.zeros(size + longest, np.int64),
         out,
     )  # fmt: skip

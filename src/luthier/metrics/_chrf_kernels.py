@@ -1,0 +1,84 @@
+# mypy: ignore-errors
+"""Kernels of chrF: words with punctuation split off, and the best reference of each hypothesis."""
+
+import numpy as np
+
+from luthier.core.jit import inner_kernel, kernel
+
+
+@kernel
+def split_words(ids, offsets, firsts, seconds, out_offsets, out):
+    """Replace each word k by `firsts[k]` and, where it is not negative, `seconds[k]`; return how many."""
+    n = 0
+    for row in range(len(offsets) - 1):
+        out_offsets[row] = n
+        for i in range(offsets[row], offsets[row + 1]):
+            word = ids[i]
+            out[n] = firsts[word]
+            n += 1
+            if seconds[word] >= 0:
+                out[n] = seconds[word]
+                n += 1
+    out_offsets[len(offsets) - 1] = n
+    return n
+
+
+@inner_kernel
+def f_score(stats, factor, by_order, epsilon):
+    """Return chrF of one vector of (hypothesis, reference, matches) per order, on 0–1.
+
+    The sums run in sacrebleu's order, so that references that tie there tie here, to the last bit.
+    """
+    orders = len(stats) // 3
+    score, precision_sum, recall_sum, effective = 0.0, 0.0, 0.0, 0
+    for n in range(orders):
+        hyp, ref, matches = stats[3 * n], stats[3 * n + 1], stats[3 * n + 2]
+        precision = matches / hyp if hyp > 0 else epsilon
+        recall = matches / ref if ref > 0 else epsilon
+        below = factor * precision + recall
+        score += (1 + factor) * precision * recall / below if below > 0 else epsilon
+        if hyp > 0 and ref > 0:
+            precision_sum += precision
+            recall_sum += recall
+            effective += 1
+    if by_order:
+        return score / orders
+    if precision_sum + recall_sum == 0:
+        return 0.0
+    precision, recall = precision_sum / effective, recall_sum / effective
+    return (1 + factor) * precision * recall / (factor * precision + recall)
+
+
+@kernel
+def choose_references(
+    offsets, ref_offsets, hyp_chars, ref_chars, hyp_words, ref_words, char_order, matches,
+    factor, by_order, epsilon, out,
+):  # fmt: skip
+    """Write for every hypothesis its statistics with the first of its best references.
+
+    `hyp_chars` … `ref_words` are offsets of characters and words; `matches` has a row for each pair of
+    hypothesis and reference of these sentences.
+    """
+    orders = matches.shape[1]
+    stats = np.zeros(3 * orders, np.int64)
+    at = 0
+    for s in range(len(offsets) - 1):
+        for row in range(offsets[s], offsets[s + 1]):
+            best = -1.0
+            for r in range(ref_offsets[s], ref_offsets[s + 1]):
+                for n in range(orders):
+                    if n < char_order:
+                        hyp = hyp_chars[row + 1] - hyp_chars[row] - n
+                        ref = ref_chars[r + 1] - ref_chars[r] - n
+                    else:
+                        hyp = hyp_words[row + 1] - hyp_words[row] - (n - char_order)
+                        ref = ref_words[r + 1] - ref_words[r] - (n - char_order)
+                    # An order that the reference does not have is not held against the hypothesis.
+                    stats[3 * n] = max(hyp, 0) if ref > 0 else 0
+                    stats[3 * n + 1] = max(ref, 0)
+                    stats[3 * n + 2] = matches[at, n]
+                at += 1
+                score = f_score(stats, factor, by_order, epsilon)
+                if score > best:
+                    best = score
+                    out[row] = stats

@@ -1,0 +1,114 @@
+"""chrF and chrF++: F-score of character (and word) n-grams (Popović, 2015, 2017)."""
+
+from __future__ import annotations
+
+import dataclasses
+import string
+from typing import Any, ClassVar
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int32
+from luthier.core.params import ParameterError, param
+from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.vocab import Interner
+from luthier.metrics import _chrf_kernels as kernels
+from luthier.metrics.base import Metric, Stats, ratio
+from luthier.metrics.batch import Batch, Numbered
+from luthier.metrics.ngrams import add_matches, pair_blocks
+
+EPSILON = 1e-16  # precision or recall of an order without n-grams, as chrF++.py has it
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Metric):
+    r"""chrF: :math:`100 (1 + \beta^2) P R / (\beta^2 P + R)`, P and R averaged over the orders.
+
+    P is the share of the hypothesis' n-grams found in the reference, R that of the reference's found in
+    the hypothesis. Of several references a hypothesis counts the one with the best score. Settings are
+    those of sacrebleu; `word_order` 2 is chrF++.
+    """
+
+    variants: ClassVar[dict[str, dict[str, Any]]] = {"pp": {"word_order": 2}}
+
+    char_order: int = param(6, low=0, high=16, help="longest character n-grams")
+    word_order: int = param(0, low=0, high=16, help="longest word n-grams; 2 is chrF++")
+    beta: float = param(2.0, low=0.0, help="weight of recall against precision")
+    whitespace: bool = param(False, help="count white space as characters")
+    lowercase: bool = param(False, help="ignore case")
+    eps_smoothing: bool = param(False, help="smooth as chrF++.py does, without effective order")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.char_order + self.word_order == 0:
+            raise ParameterError("chrf needs a 'char_order' or a 'word_order' of at least 1, got 0 and 0")
+
+    @property
+    def stat_names(self) -> tuple[str, ...]:
+        """For each order: n-grams of the hypothesis, of the reference, and matched."""
+        orders = [f"char_{n + 1}" for n in range(self.char_order)]
+        orders += [f"word_{n + 1}" for n in range(self.word_order)]
+        return tuple(f"{what}_{order}" for order in orders for what in ("hyp", "ref", "matches"))
+
+    def stats(self, batch: Batch) -> Stats:
+        """Return the statistics of every hypothesis with its best reference, (M, 3 orders) int64."""
+        chars = batch.characters("keep" if self.whitespace else "drop", lowercase=self.lowercase)
+        words = _split_words(batch.numbered(lowercase=self.lowercase)) if self.word_order else chars
+        levels = [(chars, self.char_order), (words, self.word_order)]
+        out = np.zeros((batch.n_hypotheses, len(self.stat_names)), dtype=np.int64)
+        for block, n_pairs in pair_blocks(batch):
+            matches = np.zeros((n_pairs, self.char_order + self.word_order), dtype=np.int64)
+            left = 0
+            for (hyps, refs), order in levels:
+                if order:
+                    add_matches(block, hyps, refs, order=order, merged=False, out=matches, left=left)
+                left += order
+            kernels.choose_references(
+                block.offsets, block.ref_offsets,
+                chars[0].offsets, chars[1].offsets, words[0].offsets, words[1].offsets, self.char_order,
+                matches, float(self.beta**2), self.eps_smoothing, EPSILON, out,
+            )  # fmt: skip
+        return out
+
+    def score(self, stats: Stats) -> Float64:
+        """Return chrF of (sums of) statistics."""
+        stats = self.check_stats(stats).astype(np.float64)
+        hyp, ref, matches = stats[..., 0::3], stats[..., 1::3], stats[..., 2::3]  # (..., orders)
+        precision, recall = ratio(matches, hyp, EPSILON), ratio(matches, ref, EPSILON)
+        factor = self.beta**2
+        if self.eps_smoothing:
+            below = factor * precision + recall
+            return 100.0 * np.mean(ratio((1 + factor) * precision * recall, below, EPSILON), axis=-1)
+        effective = (hyp > 0) & (ref > 0)
+        orders = effective.sum(axis=-1)
+        precision = ratio(np.where(effective, precision, 0.0).sum(axis=-1), orders)
+        recall = ratio(np.where(effective, recall, 0.0).sum(axis=-1), orders)
+        return 100.0 * ratio((1 + factor) * precision * recall, factor * precision + recall)
+
+
+def _split_words(numbered: Numbered) -> tuple[Tokens, Tokens]:
+    """Return the words with a punctuation mark split off the end, or else off the beginning.
+
+    As in sacrebleu, at most one mark is split off a word: ``(hi)`` becomes ``(hi`` and ``)``.
+    """
+    interner = Interner()
+    halves = [_halves(word) for word in numbered.vocab]
+    firsts = interner.intern_texts(Texts.from_strings(first for first, _ in halves))
+    seconds = interner.intern_texts(Texts.from_strings(second for _, second in halves))
+    seconds[[not second for _, second in halves]] = -1
+    return tuple(_expand(tokens, firsts, seconds) for tokens in (numbered.hyps, numbered.refs))  # type: ignore[return-value]
+
+
+def _halves(word: str) -> tuple[str, str]:
+    if len(word) > 1 and word[-1] in string.punctuation:
+        return word[:-1], word[-1]
+    if len(word) > 1 and word[0] in string.punctuation:
+        return word[0], word[1:]
+    return word, ""
+
+
+def _expand(tokens: Tokens, firsts: Int32, seconds: Int32) -> Tokens:
+    offsets = np.empty(len(tokens) + 1, dtype=np.int64)
+    ids = np.empty(2 * len(tokens.ids), dtype=np.int32)
+    used = kernels.split_words(tokens.ids, tokens.offsets, firsts, seconds, offsets, ids)
+    return Tokens(offsets, ids[:used])
