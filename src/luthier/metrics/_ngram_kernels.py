@@ -4,8 +4,8 @@
 The n-grams of a sentence's references form a trie: a node is an n-gram, its parent the n-gram without
 the last word. First words are found by an array over the vocabulary, children by an open-addressing
 table whose keys are exactly (parent, word), so nothing is left to chance. A hypothesis walks its words
-once: an n-gram can be in a reference only if its first n − 1 and its last n − 1 words are, so at each
-word only the orders up to one more than matched at the word before are looked up.
+once and keeps the longest n-gram that ends there; a node's link, the n-gram without its first word,
+leads to the shorter ones, so that mostly one search serves all orders.
 """
 
 import numpy as np
@@ -35,12 +35,13 @@ def count_up(node, base, used):
 
 
 @inner_kernel
-def add_reference(ids, start, stop, order, column, base, words, keys, shift, counts, used, previous, n_first):
+def add_reference(ids, start, stop, order, column, base, trie, previous, n_first):
     """Put the n-grams of one reference into the trie; return the number of first words.
 
     `counts[node, column]` becomes the largest count in any reference of that column. Nodes are slots of
     the table, first words come behind them.
     """
+    words, keys, shift, links, counts, used = trie
     size = np.int64(1) << (np.int64(64) - np.int64(shift))
     for i in range(start, stop):
         word = ids[i]
@@ -54,9 +55,10 @@ def add_reference(ids, start, stop, order, column, base, words, keys, shift, cou
         counts[node, column] = max(counts[node, column], count_up(node, base, used))
         for n in range(1, min(order, i - start + 1)):
             key = parent * len(words) + word
-            node = find_slot(key, keys, shift)
+            shorter, node = node, find_slot(key, keys, shift)
             if keys[node] == FREE:
                 keys[node] = key
+                links[node] = shorter
                 counts[node] = 0
             parent, previous[n] = previous[n], node
             counts[node, column] = max(counts[node, column], count_up(node, base, used))
@@ -64,33 +66,35 @@ def add_reference(ids, start, stop, order, column, base, words, keys, shift, cou
 
 
 @inner_kernel
-def match_row(
-    ids, start, stop, order, width, base, words, keys, shift, counts, used, previous, out, at, left
-):
+def match_row(ids, start, stop, order, width, base, trie, out, at, left):
     """Add to out[at + c, left + n] the clipped matches of order n + 1 with column c, of `width` columns."""
-    depth = 0
+    words, keys, shift, links, counts, used = trie
+    longest, depth = np.int64(0), 0
     for i in range(start, stop):
         word = ids[i]
-        node = np.int64(words[word])
-        if node < 0:
+        first = np.int64(words[word])
+        if first < 0:
             depth = 0
             continue
-        parent, previous[0] = previous[0], node
-        met = count_up(node, base, used)
-        for c in range(width):
-            out[at + c, left] += met <= counts[node, c]
-        limit, n = min(depth + 1, order), 1
-        while n < limit:
-            key = parent * len(words) + word
-            node = find_slot(key, keys, shift)
-            if keys[node] == FREE:
+        if depth == order:
+            longest = links[longest]
+            depth -= 1
+        while depth > 0:
+            slot = find_slot(longest * len(words) + word, keys, shift)
+            if keys[slot] != FREE:
+                longest = slot
                 break
-            parent, previous[n] = previous[n], node
+            longest = links[longest]
+            depth -= 1
+        if depth == 0:
+            longest = first
+        depth += 1
+        node = longest
+        for n in range(depth - 1, -1, -1):
             met = count_up(node, base, used)
             for c in range(width):
                 out[at + c, left + n] += met <= counts[node, c]
-            n += 1
-        depth = n
+            node = links[node]
 
 
 @kernel
@@ -105,13 +109,13 @@ def table_shift(entries):
 @kernel
 def match_all(
     hyp_ids, hyp_offsets, offsets, ref_ids, ref_token_offsets, ref_offsets,
-    order, merged, left, words, keys, counts, used, out,
+    order, merged, left, words, keys, links, counts, used, out,
 ):  # fmt: skip
     """Count the clipped matches of every hypothesis with its sentence's references.
 
     Merged references clip by the largest count in any of them and fill one row of `out` for each
     hypothesis; otherwise each hypothesis has a row for each of its references, one behind another.
-    `words` (V,) must be −1 throughout, and is so again in the end; `used` must be 0.
+    `words` (V,) must be −1 throughout, and is so again in the end; `links` and `used` must be 0.
     """
     previous = np.zeros(order, np.int64)
     epoch = 0
@@ -121,20 +125,21 @@ def match_all(
         left_token, right_token = ref_token_offsets[first], ref_token_offsets[last]
         shift = table_shift((right_token - left_token) * (order - 1))
         keys[: np.int64(1) << (np.int64(64) - np.int64(shift))] = FREE
+        trie = (words, keys, shift, links, counts, used)
         n_first = 0
         for r in range(first, last):
             epoch += 1
             column = 0 if merged else r - first
             n_first = add_reference(
                 ref_ids, ref_token_offsets[r], ref_token_offsets[r + 1], order, column,
-                epoch << COUNT_BITS, words, keys, shift, counts, used, previous, n_first,
+                epoch << COUNT_BITS, trie, previous, n_first,
             )  # fmt: skip
         width = 1 if merged else last - first
         for row in range(offsets[s], offsets[s + 1]):
             epoch += 1
             match_row(
                 hyp_ids, hyp_offsets[row], hyp_offsets[row + 1], order, width,
-                epoch << COUNT_BITS, words, keys, shift, counts, used, previous, out, at, left,
+                epoch << COUNT_BITS, trie, out, at, left,
             )  # fmt: skip
             at += width
         for i in range(left_token, right_token):

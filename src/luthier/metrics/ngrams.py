@@ -78,6 +78,7 @@ def add_matches(
         order, merged, left,
         np.full(n_words, -1, np.int32),
         np.empty(size, np.int64),
+        np.zeros(size + longest, np.int64),
         np.empty((size + longest, width), np.int64),
         np.zeros(size + longest, np.int64),
         out,

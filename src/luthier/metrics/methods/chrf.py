@@ -78,7 +78,8 @@ class Method(Metric):
         factor = self.beta**2
         if self.eps_smoothing:
             below = factor * precision + recall
-            return 100.0 * np.mean(ratio((1 + factor) * precision * recall, below, EPSILON), axis=-1)
+            f_scores = ratio((1 + factor) * precision * recall, below, EPSILON)
+            return np.asarray(100.0 * f_scores.mean(axis=-1))
         effective = (hyp > 0) & (ref > 0)
         orders = effective.sum(axis=-1)
         precision = ratio(np.where(effective, precision, 0.0).sum(axis=-1), orders)

@@ -1,0 +1,128 @@
+"""Weighted sums of metrics: the statistics of the parts side by side, the sum of their scores."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError
+from luthier.metrics.base import Metric, Stats
+from luthier.metrics.batch import Batch
+
+
+@dataclasses.dataclass(frozen=True)
+class Expression(Metric):
+    """constant + Σ coefficients[k] · parts[k].
+
+    Attributes
+    ----------
+    parts, coefficients
+        Metrics, and as many finite numbers other than 0.
+    constant
+    maximize
+        The direction of improvement. None: that of the parts, if all of them pull the sum the same way.
+    """
+
+    parts: tuple[Metric, ...]
+    coefficients: tuple[float, ...]
+    constant: float = 0.0
+    maximize: bool | None = None
+
+    def __post_init__(self) -> None:
+        if not self.parts or len(self.parts) != len(self.coefficients):
+            raise LuthierError(
+                f"expected one coefficient for each of one or more metrics, found {len(self.coefficients)} "
+                f"for {len(self.parts)}"
+            )
+        numbers = np.array([*self.coefficients, self.constant])
+        if not np.isfinite(numbers).all() or 0.0 in self.coefficients:
+            raise LuthierError(f"expected finite coefficients other than 0, found {self.coefficients}")
+        if self.maximize is None and self._common_direction() is None:
+            raise LuthierError(
+                f"the parts of {self.formula!r} pull in different directions ({self._directions()}), so it "
+                "is not clear what is better. hint: say --minimize or --maximize"
+            )
+
+    @property
+    def stat_names(self) -> tuple[str, ...]:
+        """``part.statistic``; of several parts of one name the second is ``part2``, and so on."""
+        names: list[str] = []
+        met: dict[str, int] = {}
+        for part in self.parts:
+            met[part.name] = met.get(part.name, 0) + 1
+            label = part.name + (str(met[part.name]) if met[part.name] > 1 else "")
+            names += [f"{label}.{name}" for name in part.stat_names]
+        return tuple(names)
+
+    @property
+    def higher_is_better(self) -> bool:
+        """As `maximize` says, otherwise as all parts do."""
+        return bool(self._common_direction() if self.maximize is None else self.maximize)
+
+    def stats(self, batch: Batch) -> Stats:
+        """Return the statistics of all parts side by side, (M, S); float64 if those of any part are."""
+        return np.concatenate([part.stats(batch) for part in self.parts], axis=1)
+
+    def score(self, stats: Stats) -> Float64:
+        """Return the weighted sum of the parts' scores."""
+        return self._sum([part.score(own) for part, own in self._own(stats)])
+
+    def sentence_score(self, stats: Stats) -> Float64:
+        """Return the weighted sum of the parts' sentence scores."""
+        return self._sum([part.sentence_score(own) for part, own in self._own(stats)])
+
+    @property
+    def name(self) -> str:
+        """The formula without parameters: ``0.5*ter - 0.5*bleu``."""
+        return self._formula([part.name for part in self.parts])
+
+    @property
+    def formula(self) -> str:
+        """The formula with all parameters of the parts."""
+        return self._formula([part.spec for part in self.parts])
+
+    @property
+    def spec(self) -> str:
+        """The formula, and the direction where it was said."""
+        if self.maximize is None:
+            return self.formula
+        return f"{'maximize' if self.maximize else 'minimize'}({self.formula})"
+
+    def _own(self, stats: Stats) -> Iterator[tuple[Metric, Stats]]:
+        stats, left = self.check_stats(stats), 0
+        for part in self.parts:
+            right = left + len(part.stat_names)
+            yield part, stats[..., left:right]
+            left = right
+
+    def _sum(self, scores: list[Float64]) -> Float64:
+        terms = [c * score for c, score in zip(self.coefficients, scores, strict=True)]
+        return np.asarray(sum(terms[1:], start=self.constant + terms[0]))
+
+    def _formula(self, names: list[str]) -> str:
+        text = ""
+        for name, c in zip(names, self.coefficients, strict=True):
+            sign = ("-" if c < 0 else "") if not text else (" - " if c < 0 else " + ")
+            text += sign + (name if abs(c) == 1 else f"{abs(c)!r}*{name}")
+        if self.constant:
+            text += f" {'-' if self.constant < 0 else '+'} {abs(self.constant)!r}"
+        return text
+
+    def _pulls(self) -> list[bool | None]:
+        """Return for each part whether its improvement raises the sum; None where it has no direction."""
+        return [
+            None if part.higher_is_better is None else part.higher_is_better == (c > 0)
+            for part, c in zip(self.parts, self.coefficients, strict=True)
+        ]
+
+    def _common_direction(self) -> bool | None:
+        pulls = set(self._pulls())
+        return pulls.pop() if len(pulls) == 1 else None
+
+    def _directions(self) -> str:
+        words = {True: "up", False: "down", None: "neither way"}
+        names = (part.name for part in self.parts)
+        return ", ".join(f"{name} {words[pull]}" for name, pull in zip(names, self._pulls(), strict=True))
