@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 # Few words, so that they repeat; some with capitals, punctuation, letters of more than one byte, other
 # white space, and none, which joins neighbours.
 PIECES = (
-    "a ", "b ", "c ", "a ", "b ", "ab\u3000", "Ba ", "ÄΣ ", "ß, ", "(x) ", "x.\t", ". ", "𝒳y\u00a0", "İ", "  ",
+    "a ", "b ", "c ", "a ", "b ", "ab\u3000", "Ba ", "ÄΣ ", "ß, ", "(x) ", "x.\t", ". ", "𝒳y\u00a0", "İ",
 )  # fmt: skip
 
 

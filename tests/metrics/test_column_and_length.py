@@ -27,7 +27,7 @@ def test_column_says_its_direction():
 
 
 def test_column_complains():
-    with pytest.raises(LuthierError, match="no column .bleurt. beside the hypotheses"):
+    with pytest.raises(LuthierError, match="no column 'bleurt' beside the hypotheses"):
         Column("bleurt").stats(batch_with([1.0]))
     with pytest.raises(LuthierError, match="found nan in row 1"):
         Column("comet").stats(batch_with([1.0, np.nan]))

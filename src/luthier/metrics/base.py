@@ -55,6 +55,15 @@ class Metric(abc.ABC):
         """Return the score of single sentences, smoothed where the metric needs it, (..., S) → (...)."""
         return self.score(stats)
 
+    def gain(self, scores: Float64) -> Float64:
+        """Return scores as gains, of which more is better: the one place that knows the direction."""
+        if self.higher_is_better is None:
+            raise LuthierError(
+                f"{self.name} is better neither when higher nor when lower. "
+                "hint: say --minimize or --maximize"
+            )
+        return scores if self.higher_is_better else -scores
+
     @property
     def name(self) -> str:
         """The metric's name: that of its file."""
