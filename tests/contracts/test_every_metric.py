@@ -1,0 +1,163 @@
+"""What every file in metrics/methods must keep to; a new metric is tested without a new test."""
+
+import dataclasses
+import pickle
+
+import numpy as np
+import pytest
+
+from luthier.core.params import ParameterError
+from luthier.corpus.texts import Texts
+from luthier.metrics.base import VERSION_MARK
+from luthier.metrics.batch import Batch
+from luthier.metrics.loading import load_metric, metric_from_signature, metric_names
+
+WORDS = ("the", "The", "cat", "sat", "on", "mat", ".", "Ä", "ß!", "(x)")
+METRICS = [*metric_names(), "0.5*bleu_mean + 0.25*chrf++"]
+
+
+@pytest.fixture(params=METRICS)
+def metric(request):
+    return load_metric(request.param)
+
+
+def make_batch(seed=0, sentences=6, k=5, n_refs=3):
+    """Return lists of random texts, some empty, with a given number beside each."""
+    rng = np.random.default_rng(seed)
+
+    def text():
+        return " ".join(rng.choice(WORDS, rng.integers(0, 12)))
+
+    hyps = ["", *(text() for _ in range(sentences * k - 1))]
+    refs = [text() or "mat" for _ in range(sentences * n_refs)]
+    return Batch.of(
+        texts=Texts.from_strings(hyps), offsets=np.arange(sentences + 1) * k,
+        references=Texts.from_strings(refs), reference_offsets=np.arange(sentences + 1) * n_refs,
+        columns={"score": rng.normal(size=len(hyps))},
+    )  # fmt: skip
+
+
+def arrays_of(batch):
+    return [
+        batch.hyps.data, batch.hyps.offsets, batch.refs.data, batch.refs.offsets, batch.offsets,
+        batch.ref_offsets, *batch.columns.values(),
+    ]  # fmt: skip
+
+
+def test_statistics_have_the_declared_names_shape_and_type(metric):
+    batch = make_batch()
+    stats = metric.stats(batch)
+    names = metric.stat_names
+    assert isinstance(names, tuple)
+    assert len(set(names)) == len(names)
+    assert stats.shape == (batch.n_hypotheses, len(names))
+    assert stats.dtype in (np.dtype(np.int64), np.dtype(np.float64))
+
+
+def test_statistics_of_a_part_are_part_of_the_statistics(metric):
+    """Rows depend on nothing but their own text and references."""
+    batch = make_batch()
+    stats = metric.stats(batch)
+    for first, last in ((0, 2), (2, 6)):
+        rows, refs = slice(*batch.offsets[[first, last]]), slice(*batch.ref_offsets[[first, last]])
+        part = Batch.of(
+            texts=batch.hyps.take(np.arange(rows.start, rows.stop)),
+            offsets=batch.offsets[first : last + 1] - rows.start,
+            references=batch.refs.take(np.arange(refs.start, refs.stop)),
+            reference_offsets=batch.ref_offsets[first : last + 1] - refs.start,
+            columns={name: column[rows] for name, column in batch.columns.items()},
+        )
+        np.testing.assert_array_equal(metric.stats(part), stats[rows])
+
+
+def test_score_of_a_split_corpus_equals_the_whole(metric):
+    stats = metric.stats(make_batch())
+    a, b = stats[:11].sum(axis=0), stats[11:].sum(axis=0)
+    np.testing.assert_allclose(metric.score(a + b), metric.score(stats.sum(axis=0)), rtol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["score", "sentence_score"])
+def test_broadcast_equals_loop(metric, method):
+    stats = metric.stats(make_batch())
+    score = getattr(metric, method)
+    flat = score(stats)
+    assert flat.shape == (len(stats),)
+    np.testing.assert_allclose(flat, [score(row) for row in stats], rtol=1e-12)
+    np.testing.assert_array_equal(score(stats.reshape(5, 6, -1)), flat.reshape(5, 6))
+    assert np.shape(score(stats[0])) == ()
+    assert score(stats[:0]).shape == (0,)
+
+
+def test_scores_are_finite_even_of_nothing(metric):
+    batch = Batch.of(
+        texts=Texts.from_strings(["", "", "a"]), offsets=[0, 1, 3],
+        references=Texts.from_strings(["the cat", ""]), reference_offsets=[0, 1, 2],
+        columns={"score": np.zeros(3)},
+    )  # fmt: skip
+    stats = metric.stats(batch)
+    for values in (stats, stats.sum(axis=0), np.zeros_like(stats)):
+        assert np.isfinite(metric.score(values)).all()
+        assert np.isfinite(metric.sentence_score(values)).all()
+
+
+def test_no_sentences_have_no_statistics(metric):
+    empty = Batch.of(texts=Texts.from_strings([]), offsets=[0], columns={"score": np.zeros(0)})
+    assert metric.stats(empty).shape == (0, len(metric.stat_names))
+
+
+def test_inputs_are_not_changed(metric):
+    batch = make_batch()
+    before = [array.copy() for array in arrays_of(batch)]
+    stats = metric.stats(batch)
+    for array, copy in zip(arrays_of(batch), before, strict=True):
+        np.testing.assert_array_equal(array, copy)
+    kept = stats.copy()
+    stats.setflags(write=False)
+    metric.score(stats)
+    metric.sentence_score(stats)
+    np.testing.assert_array_equal(stats, kept)
+
+
+def test_the_same_twice_is_the_same(metric):
+    batch = make_batch()
+    first = metric.stats(batch)
+    np.testing.assert_array_equal(metric.stats(batch), first)
+    np.testing.assert_array_equal(metric.stats(make_batch()), first)
+
+
+def test_improvement_has_a_direction_or_none(metric):
+    assert metric.higher_is_better in (True, False, None)
+    if metric.higher_is_better is not None:
+        gains = metric.gain(np.array([1.0, 2.0]))
+        assert (gains[1] > gains[0]) == metric.higher_is_better
+
+
+def test_signature_round_trips(metric):
+    assert VERSION_MARK in metric.signature
+    again = metric_from_signature(metric.signature)
+    assert again == metric
+    assert again.signature == metric.signature
+    assert hash(again) == hash(metric)
+    assert pickle.loads(pickle.dumps(metric)) == metric
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_every_parameter_is_checked(name):
+    method = type(load_metric(name))
+    for field in dataclasses.fields(method):
+        assert field.metadata.get("help"), field.name
+        with pytest.raises(ParameterError, match=f"the '{field.name}' parameter of .* must be .*, got"):
+            method(**{field.name: object()})
+
+
+@pytest.mark.parametrize("name", metric_names())
+def test_a_perfect_translation_is_not_worse_than_another(name):
+    metric = load_metric(name)
+    if metric.higher_is_better is None or name == "column":
+        pytest.skip("knows no perfect translation")
+    refs = ["the cat sat on the mat .", "on the mat sat the cat ."]
+    stats = metric.stats(Batch.from_lines([*refs, "the mat", "a dog"], [[*refs, *refs]]))
+    gains = metric.gain(metric.sentence_score(stats))
+    assert gains[:2].min() > gains[2:].max()
+    perfect = 100.0 if metric.higher_is_better else 0.0
+    assert metric.score(stats[:2].sum(axis=0)) == pytest.approx(perfect)
