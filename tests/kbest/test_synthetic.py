@@ -16,7 +16,7 @@ from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import _synthetic_kernels as kernels
 from luthier.kbest.rerank import rerank, selected_texts
 from luthier.kbest.storage import open_pool, save_pool
-from luthier.kbest.synthetic import SyntheticLists, draw_derivations, write
+from luthier.kbest.synthetic import DECIMALS, SyntheticLists, draw_derivations, write
 from luthier.kbest.synthetic_language import make_language
 from luthier.kbest.synthetic_sentence import draw_decisions, draw_sentence
 
@@ -96,7 +96,7 @@ def test_features_are_what_they_are_called(pool, language):
     unknown = [(pool.tokens[row] >= SMALL.vocabulary).sum() for row in range(pool.n_hypotheses)]
     assert np.array_equal(pool.features.column("oov"), unknown)
     lm = [chain_sum(pool.tokens[row].tolist(), language.scorer) for row in range(pool.n_hypotheses)]
-    assert pool.features.column("lm") == pytest.approx(lm)
+    assert pool.features.column("lm") == pytest.approx(np.round(lm, DECIMALS), abs=1.01 * 10.0**-DECIMALS)
 
 
 def test_lists_hold_near_duplicates_and_spurious_ambiguity(pool):

@@ -96,11 +96,9 @@ def winners_one(scores, offsets, first, out):
     base = offsets[first]
     for s in range(len(out)):
         start, stop = offsets[first + s], offsets[first + s + 1]
-        best = -1
+        out[s] = start if stop > start else -1
         top = -np.inf
         for row in range(start, stop):
-            value = scores[row - base]
-            if value > top or best < 0:
-                top = value
-                best = row
-        out[s] = best
+            if scores[row - base] > top:
+                top = scores[row - base]
+                out[s] = row

@@ -50,6 +50,17 @@ class Features:
         types = {"dense": np.float64, "indptr": np.int64, "indices": np.int32, "values": np.float64}
         for name, dtype in types.items():
             object.__setattr__(self, name, frozen(np.ascontiguousarray(getattr(self, name), dtype=dtype)))
+        self._check()
+
+    def _check(self) -> None:
+        """Raise `LuthierError` unless the arrays fit one another: kernels trust them."""
+        if self.dense.ndim != 2:
+            raise LuthierError(f"expected dense features of shape (M, D), found {self.dense.shape}")
+        if self.n_dense > len(self.names) or (self.n_dense < len(self.names) and not self._has_sparse()):
+            raise LuthierError(f"expected a name for each of {self.n_dense} features, found {len(self.names)}")
+        ends = (len(self.indptr) - 1, int(self.indptr[-1]), len(self.indices)) if len(self.indptr) else ()
+        if ends != (len(self.dense), len(self.values), len(self.values)):
+            raise LuthierError(f"expected the sparse part of {len(self.dense)} rows, found another")
 
     @classmethod
     def from_dense(cls, names: Sequence[str], dense: npt.ArrayLike) -> Features:
@@ -122,7 +133,11 @@ class Features:
 
     def select(self, names: Sequence[str]) -> Features:
         """Return only the named features; dense ones stay before sparse ones."""
-        wanted = sorted(self.index(name) for name in names)
+        position = {name: d for d, name in enumerate(self.names)}
+        unknown = [name for name in names if name not in position]
+        if unknown:
+            raise LuthierError(unknown_names(unknown, self.names))
+        wanted = sorted(position[name] for name in names)
         if len(set(wanted)) != len(wanted):
             raise LuthierError(f"feature names must differ, {_first_repeat(names)!r} stands twice")
         dense = [d for d in wanted if d < self.n_dense]
@@ -173,14 +188,14 @@ def concatenate_features(parts: Sequence[Features]) -> Features:
 
     A feature is dense in the result if it is dense in any part. Whether it is a cost must agree.
     """
-    dense = list(dict.fromkeys(name for part in parts for name in part.names[: part.n_dense]))
+    dense = dict.fromkeys(name for part in parts for name in part.names[: part.n_dense])
     every = dict.fromkeys(name for part in parts for name in part.names)
-    names = tuple(dense) + tuple(name for name in every if name not in set(dense))
+    names = tuple(dense) + tuple(name for name in every if name not in dense)
+    costs: frozenset[str] = frozenset().union(*(part.costs for part in parts))
     for part in parts:
-        unlike = {name for name in part.names for other in parts if name in other.names
-                  and (name in part.costs) != (name in other.costs)}  # fmt: skip
+        unlike = (costs & set(part.names)) - part.costs
         if unlike:
-            raise LuthierError(f"{sorted(unlike)[0]!r} is called a cost in one part and a score in another")
+            raise LuthierError(f"{min(unlike)!r} is called a cost in one part and a score in another")
     spread = [_spread(part, names, len(dense)) for part in parts]
     return Features(
         names,
@@ -188,7 +203,7 @@ def concatenate_features(parts: Sequence[Features]) -> Features:
         offsets_from_counts(np.concatenate([np.diff(part.indptr) for part in spread])),
         np.concatenate([part.indices for part in spread]),
         np.concatenate([part.values for part in spread]),
-        frozenset().union(*(part.costs for part in parts)),
+        costs,
     )
 
 

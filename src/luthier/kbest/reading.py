@@ -160,7 +160,7 @@ def _opened(path: str) -> Iterator[tuple[bytes, io.BufferedReader]]:
     """Yield the first bytes of a file, and the whole of it as a stream (standard input has no second)."""
     with open_bytes(path) as stream:
         try:
-            head = stream.peek(HEAD_BYTES)
+            head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
         except DAMAGE as error:
             raise damage_error(error, display_name(path), 1) from None
         if not head:

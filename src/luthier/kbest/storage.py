@@ -7,6 +7,7 @@ opened: pages are read as they are touched.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from typing import Any
@@ -47,7 +48,7 @@ def save_pool(pool: Pool, path: str | os.PathLike[str]) -> None:
     )
     with (
         atomic_write(path) as temporary,
-        pa.OSFile(str(temporary), "wb") as sink,
+        pa.OSFile(os.fsencode(temporary), "wb") as sink,
         pa.ipc.new_file(sink, schema) as writer,
     ):
         writer.write_batch(pa.record_batch(cells, schema=schema))
@@ -60,11 +61,13 @@ def _one_cell(array: npt.NDArray[Any]) -> pa.Array:
 
 def is_pool(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is a pool of any version (and no other Arrow file)."""
+    if not os.path.isfile(path):  # what a pipe has given once it does not give again
+        return False
     try:
         with open(path, "rb") as file:
             if file.read(len(ARROW_MAGIC)) != ARROW_MAGIC:
                 return False
-        with pa.memory_map(str(path), "r") as source:
+        with pa.memory_map(os.fsencode(path), "r") as source:
             return b"luthier.pool" in (pa.ipc.open_file(source).schema.metadata or {})
     except (OSError, pa.ArrowInvalid):
         return False
@@ -103,7 +106,9 @@ def open_pool(path: str | os.PathLike[str]) -> Pool:
 
 def _map(path: str | os.PathLike[str]) -> tuple[pa.Schema, pa.RecordBatch]:
     try:
-        source = pa.memory_map(str(path), "r")
+        if os.path.isdir(path):
+            raise IsADirectoryError(errno.EISDIR, "")
+        source = pa.memory_map(os.fsencode(path), "r")
     except OSError as error:
         raise InputError(
             expected="a readable pool", found=os.strerror(error.errno or 5).lower(), path=str(path)

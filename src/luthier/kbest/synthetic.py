@@ -42,6 +42,7 @@ DECODER_WEIGHTS = {
     "length": 0.3, "swaps": -0.2, "oov": -0.5, "rules": 0.1,
 }  # fmt: skip
 NOISE_WEIGHT = 0.25
+DECIMALS = 4  # decoders print a few digits, so that ties happen
 REDUNDANT = "rules2"
 SHORTEST, LONGEST = 1, 70
 P_SYNONYM = 0.35
@@ -144,7 +145,7 @@ class _Lists:
         features = measured[:, : self.spec.n_features]
         if self.spec.redundant:
             features = np.column_stack([features, measured[:, 1 + RULES] + 1.0])
-        features = np.ascontiguousarray(features)
+        features = np.round(np.ascontiguousarray(features), DECIMALS)
         scores = Features.from_dense(self.spec.names, features).scores(self.weights)
         best = np.argsort(-scores, kind="stable")[: self.spec.k]
         offsets = offsets_from_counts(lengths[best])

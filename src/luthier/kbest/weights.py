@@ -56,7 +56,8 @@ class Weights(Mapping[str, float]):
         A weight for a name that is no feature is an error; a feature without a weight counts 0, with
         a warning.
         """
-        unknown = [name for name in self if name not in set(names)]
+        known = set(names)
+        unknown = [name for name in self if name not in known]
         if unknown:
             raise LuthierError(f"{source}: {unknown_names(unknown, names)}")
         missing = [name for name in names if name not in self]

@@ -18,6 +18,7 @@ infinities. Complaints name rows as they name lines, from 1. Rows are read in ba
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -96,7 +97,7 @@ def _batches(source: Source) -> Iterator[tuple[_Layout, pa.RecordBatch]]:
             file = pa.BufferReader(stream.read())
     else:
         with open_bytes(source.path):  # complains if there is no such file
-            file = pa.memory_map(source.path) if _size(source) else pa.BufferReader(b"")
+            file = pa.memory_map(os.fsencode(source.path)) if _size(source) else pa.BufferReader(b"")
     with file:
         magic = file.read(len(ARROW_MAGIC))
         file.seek(0)

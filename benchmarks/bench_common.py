@@ -1,0 +1,77 @@
+"""What the benchmark scripts share: CPU timing, sizes, the data folder, one form of table."""
+
+import argparse
+import gzip
+import json
+import os
+import platform
+import re
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+SIZES = {"toy": (50, 50), "paper": (1500, 1000), "large": (3000, 2000)}  # sentences, hypotheses of each
+
+
+def parse_arguments(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument(
+        "--data", type=Path, help="a folder with kbest-de-en/ and multi30k/ (docs/performance.md)"
+    )
+    parser.add_argument(
+        "--size", choices=SIZES, default="paper", help="of the generated lists (default: paper)"
+    )
+    parser.add_argument("--seed", type=int, default=0)
+    return parser.parse_args()
+
+
+def cpu_seconds(function, repeats=3):
+    """Return the least CPU time of a few runs, after one that warms kernels and caches, and its result."""
+    result = function()
+    best = float("inf")
+    for _ in range(repeats):
+        start = time.process_time()
+        result = function()
+        best = min(best, time.process_time() - start)
+    return best, result
+
+
+def peak_megabytes():
+    """Return the peak resident memory of this process.
+
+    `ru_maxrss` of a child counts its parent's memory too, where it was forked; Linux tells its own apart.
+    """
+    status = Path("/proc/self/status")
+    if status.exists():
+        return int(re.search(r"VmHWM:\s+(\d+)", status.read_text()).group(1)) / 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def in_fresh_process(script, *arguments):
+    """Run a script of ours that prints JSON, in a process of its own; return what it printed."""
+    command = [sys.executable, script, *map(str, arguments)]
+    return json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+
+
+def show(title, columns, rows):
+    from luthier.report.console import show as print_table
+    from luthier.report.console import table
+
+    print_table(table(title, columns, rows))
+
+
+def machine():
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return f"{platform.processor() or platform.machine()}, {cores} cores, Python {platform.python_version()}"
+
+
+def unpacked_list(data, folder):
+    """Return the path of the De→En 1000-best list, its two parts unpacked and joined."""
+    path = folder / "val.kbest1000.txt"
+    with open(path, "wb") as out:
+        for part in (1, 2):
+            with gzip.open(data / "kbest-de-en" / f"val.kbest1000.part{part}.gz") as packed:
+                out.write(packed.read())
+    return path

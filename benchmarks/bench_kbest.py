@@ -1,0 +1,164 @@
+"""Reading, opening and re-ranking lists: rates, ratios to a plain reader and to a matrix product, memory.
+
+python benchmarks/bench_kbest.py [--data FOLDER] [--size paper]
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from bench_common import (
+    cpu_seconds,
+    in_fresh_process,
+    machine,
+    parse_arguments,
+    peak_megabytes,
+    show,
+    unpacked_list,
+)
+
+
+def plain_python_reader(path, limit):
+    """Read `limit` lines as one would without kernels: the rival."""
+    rows = []
+    with open(path, encoding="utf-8") as file:
+        for line, _ in zip(file, range(limit), strict=False):
+            sentence, text, features, score = line.split(" ||| ")
+            values = {}
+            for item in features.split():
+                name, _, value = item.rpartition("=")
+                values[name] = float(value)
+            rows.append((sentence, text.split(), values, float(score)))
+    return rows
+
+
+def read(path, refs):
+    from luthier import read_pool
+
+    return read_pool(path, refs=refs)
+
+
+def memory_of_reading(path, refs):
+    """Print, as JSON, the peak memory of one reading in this process and the size of its arrays."""
+    pool = read(path, refs)
+    print(json.dumps({"peak": peak_megabytes(), "arrays": pool.nbytes / 2**20, "rows": pool.n_hypotheses}))
+
+
+def generated(folder, size, seed):
+    from luthier.kbest.synthetic import SyntheticLists
+    from luthier.kbest.writer import write_pool
+
+    sentences, k = size
+    pool = SyntheticLists(sentences=sentences, k=k, n_features=15).generate(seed)
+    path, refs = folder / "generated.moses", folder / "refs.txt"
+    write_pool(pool, path)
+    refs.write_text("".join(f"{text}\n" for text in pool.references.texts), encoding="utf-8")
+    return path, refs
+
+
+def bench_reading(label, path, refs):
+    seconds, pool = cpu_seconds(lambda: read(path, [str(refs)]))
+    limit = min(50_000, pool.n_hypotheses)
+    plain, _ = cpu_seconds(lambda: plain_python_reader(path, limit), repeats=1)
+    rate, plain_rate = pool.n_hypotheses / seconds, limit / plain
+    memory = in_fresh_process(__file__, "--memory-of", path, refs)
+    packed = path.with_suffix(".gz")
+    subprocess.run(["gzip", "-kc", "-6", str(path)], stdout=open(packed, "wb"), check=True)  # noqa: SIM115
+    gz_seconds, _ = cpu_seconds(lambda: read(packed, [str(refs)]), repeats=1)
+    rows = [
+        ("hypotheses", f"{pool.n_hypotheses:,}"),
+        ("features", f"{pool.n_features}"),
+        ("text", f"{path.stat().st_size / 2**20:,.0f} MiB"),
+        ("read, plain text, one core", f"{seconds:.2f} s = {rate:,.0f} hypotheses/s"),
+        (
+            "read, gz (decompression included)",
+            f"{gz_seconds:.2f} s = {pool.n_hypotheses / gz_seconds:,.0f}/s",
+        ),
+        ("rival: plain Python", f"{plain_rate:,.0f} hypotheses/s"),
+        ("ratio", f"{rate / plain_rate:.1f} ×"),
+        ("peak memory of the process", f"{memory['peak']:,.0f} MiB"),
+        ("arrays of the pool", f"{memory['arrays']:,.0f} MiB"),
+        ("ratio (limit: 3)", f"{memory['peak'] / memory['arrays']:.2f}"),
+    ]
+    show(f"reading: {label}", ("", ""), rows)
+    return pool
+
+
+def bench_pool(label, pool, folder, seed):
+    from luthier import open_pool, rerank, save_pool
+
+    path = folder / "pool.arrow"
+    start = time.perf_counter()
+    save_pool(pool, path)
+    save = time.perf_counter() - start
+    start = time.perf_counter()
+    pool = open_pool(path)
+    opened = time.perf_counter() - start
+    rng = np.random.default_rng(seed)
+    vectors = rng.standard_normal((100, pool.n_features))
+    one, _ = cpu_seconds(lambda: rerank(pool, vectors[0]))
+    many, _ = cpu_seconds(lambda: rerank(pool, vectors))
+    dense = np.array(pool.features.dense)
+    product, _ = cpu_seconds(lambda: dense @ vectors.T)
+    rows = [
+        ("save", f"{save:.2f} s"),
+        ("open", f"{opened * 1000:.1f} ms"),
+        ("re-rank, one vector", f"{one * 1000:.1f} ms = {one / len(dense) * 1e9:.1f} ns per hypothesis"),
+        ("re-rank, 100 vectors at once", f"{many:.3f} s"),
+        ("limit: the matrix product alone", f"{product:.3f} s"),
+        ("ratio (limit: 3)", f"{many / product:.2f}"),
+    ]
+    show(f"the pool: {label}", ("", ""), rows)
+
+
+def bench_start():
+    def wall(*command):
+        best = float("inf")
+        for _ in range(5):
+            start = time.perf_counter()
+            subprocess.run(command, check=True, capture_output=True)
+            best = min(best, time.perf_counter() - start)
+        return best
+
+    python = sys.executable
+    luthier = str(Path(python).parent / "luthier")
+    rows = [
+        ("python -c pass", f"{wall(python, '-c', 'pass'):.3f} s"),
+        ("luthier --help", f"{wall(luthier, '--help'):.3f} s"),
+        ("import luthier", f"{wall(python, '-c', 'import luthier'):.3f} s"),
+        ("luthier formats", f"{wall(luthier, 'formats'):.3f} s"),
+    ]
+    show("start-up, wall clock", ("", ""), rows)
+
+
+def main():
+    if "--memory-of" in sys.argv:
+        memory_of_reading(sys.argv[-2], [sys.argv[-1]])
+        return
+    from luthier.core.parallel import hold_blas
+
+    hold_blas(1)  # one core for everyone, the rival too
+    arguments = parse_arguments(__doc__)
+    from bench_common import SIZES
+
+    print(machine())
+    bench_start()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        path, refs = generated(folder, SIZES[arguments.size], arguments.seed)
+        label = f"generated, {arguments.size}"
+        bench_pool(label, bench_reading(label, path, refs), folder, arguments.seed)
+        path.unlink()
+        if arguments.data:
+            path = unpacked_list(arguments.data, folder)
+            refs = arguments.data / "multi30k" / "val.en.gz"
+            bench_pool("De→En", bench_reading("De→En 1000-best", path, refs), folder, arguments.seed)
+
+
+if __name__ == "__main__":
+    main()
