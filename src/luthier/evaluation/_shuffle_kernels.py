@@ -1,0 +1,86 @@
+# mypy: ignore-errors
+"""Kernels that permute the items of every sentence and sum what lands in each slot.
+
+The permutation of sentence i in shuffle b is a function of (key, b, i) alone: random words are hashes
+of counters (SplitMix64), not the states of a generator. So no result depends on how shuffles are
+shared out among threads, or on which sentences are left out.
+"""
+
+import numpy as np
+
+from luthier.core.jit import inner_kernel, kernel
+
+# The output of SplitMix64 at place n of a stream is a mixture of the stream's start and n times this.
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+DRAWS_PER_WORD = 6
+# Shuffles worked on together: their sums stay in the first cache while the sentences pass by.
+GROUP = 32
+
+
+@inner_kernel
+def mixed(z):
+    """Return a well-mixed function of a 64-bit word (the output step of SplitMix64)."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@kernel
+def permute(stream, counter, order):
+    """Write a permutation of 0 … K-1, the one that belongs to this stream and counter.
+
+    Fisher and Yates' shuffle, from the last place down. Each 32-bit half of a word serves three
+    places: (half · n) >> 32 is the choice among n, the low half of that product is what is left for
+    the next. No choice is off its probability by more than a part in 2³²/K³.
+    """
+    half, low = np.uint64(32), np.uint64(0xFFFFFFFF)
+    n_words = (len(order) + DRAWS_PER_WORD - 2) // DRAWS_PER_WORD
+    word, rest = np.uint64(0), np.uint64(0)
+    for k in range(len(order)):
+        order[k] = k
+    for step in range(len(order) - 1):
+        phase = step % DRAWS_PER_WORD
+        if phase == 0:
+            tick = counter * n_words + step // DRAWS_PER_WORD + 1
+            word = mixed(stream + np.uint64(tick) * GOLDEN)
+            rest = word & low
+        elif phase == DRAWS_PER_WORD // 2:
+            rest = word >> half
+        last = len(order) - 1 - step
+        product = rest * np.uint64(last + 1)
+        rest = product & low
+        chosen = np.int64(product >> half)
+        order[last], order[chosen] = order[chosen], order[last]
+
+
+@kernel
+def add_group(items, sentences, streams, sums):
+    """Add, for each of the streams, what its permutations send to each slot; as `add_shuffled`."""
+    n_items, n_stats = sums.shape[1], sums.shape[2]
+    order = np.empty(n_items, dtype=np.int64)
+    source, target = items.reshape(-1), sums.reshape(-1)
+    for i in range(len(sentences)):
+        for b in range(len(streams)):
+            permute(streams[b], sentences[i], order)
+            for slot in range(n_items):
+                # Unsigned numbers cannot count from the end; with signed ones the test for that
+                # would keep the loop from being vectorised, which makes it twice as slow.
+                x = np.uint64((i * n_items + order[slot]) * n_stats)
+                y = np.uint64((b * n_items + slot) * n_stats)
+                for s in range(n_stats):
+                    target[y + np.uint64(s)] += source[x + np.uint64(s)]
+
+
+@kernel
+def add_shuffled(items, sentences, key, first, sums):
+    """Add, for shuffles ``first + b``, the statistics that each slot receives.
+
+    `items` (n, K, S) are the statistics of K items of n sentences, numbered `sentences` (n,);
+    `sums` (B, K, S) is added to, sentence by sentence. Both are C-contiguous.
+    """
+    streams = np.empty(len(sums), dtype=np.uint64)
+    for b in range(len(sums)):
+        streams[b] = mixed(key + np.uint64(first + b + 1) * GOLDEN)
+    for start in range(0, len(sums), GROUP):
+        stop = min(start + GROUP, len(sums))
+        add_group(items, sentences, streams[start:stop], sums[start:stop])
