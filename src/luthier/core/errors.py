@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class LuthierError(Exception):
     """Root of all errors raised on purpose; the command line prints it and exits with `exit_code`."""
@@ -45,7 +47,8 @@ class InputError(LuthierError):
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive a trip between processes, although all arguments are keywords."""
-        return (_rebuild, (self.expected, self.found, self.path, self.line, self.hint, self.kind))
+        parts = ("expected", "found", "path", "line", "hint", "kind")
+        return (_rebuild, (type(self), {part: getattr(self, part) for part in parts}))
 
     def __str__(self) -> str:
         where = self.path + (f":{self.line}" if self.line is not None else "")
@@ -53,8 +56,8 @@ class InputError(LuthierError):
         return (f"{where}: " if where else "") + text + (f" hint: {self.hint}" if self.hint else "")
 
 
-def _rebuild(expected: str, found: str, path: str, line: int | None, hint: str, kind: str) -> InputError:
-    return InputError(expected=expected, found=found, path=path, line=line, hint=hint, kind=kind)
+def _rebuild(kind_of_error: type[InputError], arguments: dict[str, Any]) -> InputError:
+    return kind_of_error(**arguments)
 
 
 def excerpt(raw: bytes, limit: int = 40) -> str:
@@ -63,5 +66,5 @@ def excerpt(raw: bytes, limit: int = 40) -> str:
     >>> excerpt(b"abc")
     "'abc'"
     """
-    text = raw[: limit + 1].decode("utf-8", "backslashreplace")
+    text = raw[: 4 * (limit + 1)].decode("utf-8", "backslashreplace")  # no character has more bytes
     return repr(text[:limit] + "…" if len(text) > limit else text)

@@ -45,8 +45,10 @@ class LineBlock:
 
 
 def display_name(path: str | os.PathLike[str]) -> str:
-    """Return the name by which complaints call a file."""
-    return "<standard input>" if str(path) == STDIN else str(path)
+    """Return the name by which complaints call a file; bytes that are not UTF-8 are written out."""
+    if str(path) == STDIN:
+        return "<standard input>"
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 @contextmanager
@@ -112,11 +114,13 @@ def _read_block(stream: io.BufferedReader, size: int) -> tuple[bytes, Exception 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
     """Raise `LuthierError` if nothing can be written at `path`: better before hours of work than after."""
-    target = Path(path)
     if str(path) == STDIN:
         return
+    target = Path(os.path.realpath(path))
     if target.is_dir():
         raise LuthierError(f"{target}: cannot write here: it is a folder. hint: name a file in it")
+    if target.exists() and not target.is_file():
+        return  # a device or a pipe
     if not os.access(target.parent, os.W_OK | os.X_OK):
         why = "no permission" if target.parent.is_dir() else f"there is no folder {str(target.parent)!r}"
         raise LuthierError(f"{target}: cannot write here: {why}. hint: make it, or name another place")
@@ -126,9 +130,13 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; it takes the name `path` only when all went well.
 
-    A write that fails, is interrupted or is killed leaves what stood at `path` before it.
+    A write that fails, is interrupted or is killed leaves what stood at `path` before it. A symbolic
+    link stays and its file is replaced; a device or a pipe is written to as it is.
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file() and not target.is_dir():
+        yield target
+        return
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
     except OSError as error:

@@ -56,7 +56,9 @@ def describe_domain(hint: Any, metadata: typing.Mapping[str, Any]) -> str:
         article = "an" if kind.__name__[0] in "aeiou" else "a"
         text = f"{article} {kind.__name__}"
         low, high = metadata.get("low"), metadata.get("high")
-        if low is not None or high is not None:
+        if low is None and high is None:
+            text = text.replace("a float", "a finite float")
+        else:
             left = "(-inf" if low is None else f"[{low}"
             text += f" in {left}, {'inf)' if high is None else f'{high}]'}"
     return text + (" or None" if optional else "")
@@ -73,9 +75,9 @@ def _complaint(hint: Any, metadata: typing.Mapping[str, Any], value: Any) -> str
         return words
     if metadata.get("choices") and value not in metadata["choices"]:
         return words
-    if isinstance(value, float) and math.isnan(value):
-        return words
     low, high = metadata.get("low"), metadata.get("high")
+    if isinstance(value, float) and not math.isfinite(value) and value not in (low, high):
+        return words  # an open end is no bound
     if (low is not None and value < low) or (high is not None and value > high):
         return words
     return ""

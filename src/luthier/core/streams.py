@@ -37,14 +37,44 @@ def decompressed(raw: BinaryIO, buffer_bytes: int) -> io.BufferedReader[Any]:
     """Return the plain bytes of a stream: gz and zst are told by their first bytes."""
     buffered: io.BufferedReader[Any] = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
     magic = buffered.peek(4)[:4]
+    plain: Any = buffered
     if magic.startswith(GZIP_MAGIC):
-        return io.BufferedReader(_Gunzip(buffered), buffer_bytes)
-    if magic == ZSTD_MAGIC:
+        plain = _Gunzip(buffered)
+    elif magic == ZSTD_MAGIC:
         import pyarrow as pa
 
         plain = pa.CompressedInputStream(pa.PythonFile(buffered, "r"), "zstd")
-        return io.BufferedReader(plain, buffer_bytes)
-    return buffered
+    return io.BufferedReader(_Filled(plain), buffer_bytes)
+
+
+class _Filled(io.RawIOBase):
+    """Reads that come back full: pipes and gzip members hand out pieces of any size.
+
+    So the head of a stream, by which formats are told, does not depend on how it came. Damage is told
+    after what was whole before it.
+    """
+
+    def __init__(self, pieces: Any) -> None:
+        self._pieces = pieces
+        self._damage: Exception | None = None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        room, filled = memoryview(buffer), 0
+        while filled < len(room) and self._damage is None:
+            try:
+                count = self._pieces.readinto(room[filled:])
+            except DAMAGE as error:
+                self._damage = error
+                break
+            if not count:
+                return filled
+            filled += count
+        if not filled and self._damage is not None:
+            raise self._damage
+        return filled
 
 
 class _Gunzip(io.RawIOBase):

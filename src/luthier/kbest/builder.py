@@ -21,7 +21,7 @@ from luthier.kbest.pool import Pool, References
 from luthier.kbest.reader import Block, Reader, RuleUses, Source
 from luthier.kbest.references import SentenceTable
 from luthier.kbest.rule_uses import derivations_from_uses
-from luthier.kbest.sentences import OrderCheck, SentenceNumbers
+from luthier.kbest.sentences import OrderCheck, SentenceNumbers, is_number
 from luthier.kbest.side import SideData
 
 
@@ -122,7 +122,7 @@ class PoolBuilder:
             return ids.take(np.arange(n)), np.arange(len(ids))
         names = list(ids)
         order = np.arange(len(ids))
-        if all(name.isascii() and name.isdigit() for name in names):
+        if all(is_number(name) for name in names):
             order = np.array(sorted(range(len(names)), key=lambda i: int(names[i])), dtype=np.int64)
         rank = np.empty(len(ids), dtype=np.int64)
         rank[order] = np.arange(len(ids))

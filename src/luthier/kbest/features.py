@@ -56,8 +56,8 @@ class Features:
         """Raise `LuthierError` unless the arrays fit one another: kernels trust them."""
         if self.dense.ndim != 2:
             raise LuthierError(f"expected dense features of shape (M, D), found {self.dense.shape}")
-        if self.n_dense > len(self.names) or (self.n_dense < len(self.names) and not self._has_sparse()):
-            raise LuthierError(f"expected a name for each of {self.n_dense} features, found {len(self.names)}")
+        if self.n_dense > len(self.names):
+            raise LuthierError(f"expected names for {self.n_dense} features, found {len(self.names)}")
         ends = (len(self.indptr) - 1, int(self.indptr[-1]), len(self.indices)) if len(self.indptr) else ()
         if ends != (len(self.dense), len(self.values), len(self.values)):
             raise LuthierError(f"expected the sparse part of {len(self.dense)} rows, found another")
@@ -66,6 +66,8 @@ class Features:
     def from_dense(cls, names: Sequence[str], dense: npt.ArrayLike) -> Features:
         """Wrap an (M, D) array."""
         dense = np.asarray(dense, dtype=np.float64)
+        if dense.ndim != 2 or dense.shape[1] != len(names):
+            raise LuthierError(f"expected features of shape (M, {len(names)}), found {dense.shape}")
         return cls(
             tuple(names), dense, np.zeros(len(dense) + 1, np.int64), np.zeros(0, np.int32), np.zeros(0)
         )

@@ -12,7 +12,7 @@ from luthier.kbest.duplicates import first_of_equals
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 
-# Beyond so many features the search for linear relations looks at the dense ones only.
+# Beyond so many features the search for linear relations looks at the first ones only.
 RELATION_LIMIT = 256
 # A column is a combination of others if what remains of it is this small beside its own spread.
 RELATION_TOLERANCE = 1e-9
@@ -176,14 +176,15 @@ def linear_relations(pool: Pool) -> dict[str, str]:
     the features), so that the first of a redundant set counts as given and later ones as derived.
     """
     f = pool.features
-    if not len(f) or f.n_features > RELATION_LIMIT:
+    if not len(f):
         return {}
     gram = _centred_gram(pool)
     scale = np.sqrt(np.diag(gram))
+    fixed = _fixed_in_lists(pool)  # what rounding leaves of them is no direction
     basis: list[int] = []
     found: dict[str, str] = {}
-    for d in range(f.n_features):
-        if scale[d] == 0:
+    for d in range(len(gram)):
+        if fixed[d] or scale[d] == 0:
             continue
         if basis:
             correlations = gram / np.outer(scale, scale).clip(min=np.finfo(float).tiny)
@@ -207,8 +208,10 @@ def spread_in_lists(pool: Pool) -> Float64:
 
 
 def _centred_gram(pool: Pool) -> Float64:
-    """Return Σ (h − mean of its list)(h − mean)ᵀ, (D, D), list by list in blocks."""
+    """Return Σ (h − mean of its list)(h − mean)ᵀ, (d, d), of the first d ≤ RELATION_LIMIT features."""
     f = pool.features
+    if f.n_features > RELATION_LIMIT:
+        f = f.select(f.names[:RELATION_LIMIT])
     gram = np.zeros((f.n_features, f.n_features))
     for start, stop in zip(pool.offsets[:-1], pool.offsets[1:], strict=True):
         if stop - start < 2:

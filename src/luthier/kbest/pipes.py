@@ -219,10 +219,11 @@ def _check_positions(
     per_row = np.bincount(segment_of_rows(row_starts)[positional], minlength=len(rows))
     differs = (per_row != len(pattern)) | ~_all_in_row(~positional | known[names], row_starts)
     at = np.flatnonzero(differs & good)
-    expected = _counts_by_label(source, sorted(pattern))
+    complete = sorted(pattern)
 
     def describe(i: int) -> InputError:
         row = int(at[i])
+        expected = _counts_by_label(source, complete)
         here = slice(row_starts[row], row_starts[row + 1])
         found = _counts_by_label(source, names[here][positional[here]].tolist())
         label = next(name for name in [*expected, *found] if expected.get(name, 0) != found.get(name, 0))

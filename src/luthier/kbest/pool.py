@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -178,18 +179,18 @@ class Pool:
         sentences = np.asarray(sentences, dtype=np.int64)
         rows = rows_of_segments(self.offsets, sentences)
         offsets = offsets_from_counts(self.list_lengths[sentences])
-        whole = dataclasses.replace(
-            self,
-            offsets=offsets_from_counts([self.n_hypotheses] + [0] * (len(sentences) - 1)),
+        return self._with_rows(
+            rows,
+            offsets,
             sentence_ids=self.sentence_ids.take(sentences),
             references=None if self.references is None else self.references.take(sentences),
             sources=None if self.sources is None else self.sources.take(sentences),
         )
-        return whole._with_rows(rows, offsets)
 
-    def _with_rows(self, rows: Int64, offsets: Int64) -> Pool:
+    def _with_rows(self, rows: Int64, offsets: Int64, **more: Any) -> Pool:
         return dataclasses.replace(
             self,
+            **more,
             offsets=offsets,
             features=self.features.take(rows),
             texts=self.texts.take(rows),
@@ -222,7 +223,10 @@ class Pool:
         for name, array in _named_arrays(self):
             state.update(f"{name}:{array.dtype.str}:{array.shape};".encode())
             state.update(np.ascontiguousarray(array).data)
-        state.update("\0".join([*self.features.names, *sorted(self.features.costs)]).encode())
+        local = () if self.derivations is None else self.derivations.features.names
+        statistics = [(signature, part.names) for signature, part in self.stats.items()]
+        named = (self.features.names, sorted(self.features.costs), local, statistics)
+        state.update(json.dumps(named).encode())
         return state.hexdigest()
 
 

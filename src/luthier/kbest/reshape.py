@@ -51,6 +51,11 @@ def split(pool: Pool, shares: Mapping[str, float], *, seed: int) -> dict[str, Po
     exact = np.array(list(shares.values())) / sum(shares.values()) * pool.n_sentences
     counts = np.floor(exact).astype(np.int64)
     counts[np.argsort(counts - exact, kind="stable")[: pool.n_sentences - counts.sum()]] += 1
+    if not counts.all():
+        smallest = list(shares)[int(np.argmin(counts))]
+        raise LuthierError(
+            f"of {pool.n_sentences} sentences the share of {smallest!r} is none. hint: give it a larger one"
+        )
     order = make_rng(seed).permutation(pool.n_sentences)
     parts = np.split(order, np.cumsum(counts)[:-1])
     return {

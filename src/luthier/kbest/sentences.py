@@ -11,6 +11,14 @@ from luthier.kbest.faults import BadLines
 from luthier.kbest.reader import Block
 from luthier.kbest.references import SentenceTable
 
+# A longer run of digits is a name, not a number.
+MOST_DIGITS = 18
+
+
+def is_number(name: str) -> bool:
+    """Return whether a sentence id is a whole number."""
+    return name.isascii() and name.isdigit() and len(name) <= MOST_DIGITS
+
 
 class SentenceNumbers:
     """Numbers sentences: as the references do, or else in the order of first appearance."""
@@ -67,7 +75,7 @@ class OrderCheck:
         """Note that a list of `sentence` begins; return what is wrong with that, if anything."""
         if sentence == self._current:
             return ""
-        number = int(name) if name.isascii() and name.isdigit() else None
+        number = int(name) if is_number(name) else None
         if sentence in self._closed:
             return f"{name!r} again, after other sentences"
         if number is not None and self._highest is not None and number < self._highest:

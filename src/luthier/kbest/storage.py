@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy.typing as npt
@@ -61,7 +62,7 @@ def _one_cell(array: npt.NDArray[Any]) -> pa.Array:
 
 def is_pool(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is a pool of any version (and no other Arrow file)."""
-    if not os.path.isfile(path):  # what a pipe has given once it does not give again
+    if not Path(path).is_file():  # what a pipe has given once it does not give again
         return False
     try:
         with open(path, "rb") as file:
@@ -106,7 +107,7 @@ def open_pool(path: str | os.PathLike[str]) -> Pool:
 
 def _map(path: str | os.PathLike[str]) -> tuple[pa.Schema, pa.RecordBatch]:
     try:
-        if os.path.isdir(path):
+        if Path(path).is_dir():
             raise IsADirectoryError(errno.EISDIR, "")
         source = pa.memory_map(os.fsencode(path), "r")
     except OSError as error:
