@@ -191,3 +191,49 @@ def _long_form(found: re.Match[str]) -> str:
 
 def _scaled(terms: Linear, factor: float) -> Linear:
     return {key: factor * value for key, value in terms.items()}
+
+
+def load_metrics(
+    specs: str, *, defaults: Mapping[str, Any] | None = None, maximize: bool | None = None
+) -> dict[str, Metric]:
+    """Return the metrics of a comma-separated list, by the words that asked for them.
+
+    A default holds for those metrics that have the parameter.
+
+    >>> list(load_metrics("bleu(order=2, smoothing=none),bleu_nist"))
+    ['bleu(order=2, smoothing=none)', 'bleu_nist']
+    """
+    metrics: dict[str, Metric] = {}
+    used: set[str] = set()
+    for part in split_specs(specs):
+        fields = _parameters(load_metric(part, maximize=maximize))
+        suitable = {key: value for key, value in (defaults or {}).items() if key in fields}
+        used |= set(suitable)
+        metrics[part] = load_metric(part, defaults=suitable, maximize=maximize)
+    for key in set(defaults or {}) - used:
+        raise LuthierError(f"no metric in {specs!r} has a parameter {key!r}")
+    return metrics
+
+
+def split_specs(specs: str) -> list[str]:
+    """Cut a list of specifications at its commas, but not inside brackets or quotes."""
+    depth, quote, start = 0, "", 0
+    parts: list[str] = []
+    for i, c in enumerate(specs):
+        if quote:
+            quote = "" if c == quote else quote
+        elif c in "'\"":
+            quote = c
+        elif c in "([":
+            depth += 1
+        elif c in ")]":
+            depth -= 1
+        elif c == "," and depth == 0:
+            parts.append(specs[start:i])
+            start = i + 1
+    return [part.strip() for part in [*parts, specs[start:]]]
+
+
+def _parameters(metric: Metric) -> set[str]:
+    parts = metric.parts if isinstance(metric, Expression) else (metric,)
+    return {field.name for part in parts for field in dataclasses.fields(part)}

@@ -34,7 +34,7 @@ class DemoResult:
 
     folder: str
     seed: int
-    summary_of_pool: PoolSummary
+    pool: PoolSummary
     metric: str
     rows: list[dict[str, Any]]
     picture: str
@@ -44,7 +44,7 @@ class DemoResult:
         """Return it as plain data."""
         return {
             **{key: getattr(self, key) for key in ("folder", "seed", "metric", "rows", "picture", "files")},
-            "pool": dataclasses.asdict(self.summary_of_pool),
+            "pool": dataclasses.asdict(self.pool),
         }
 
 
@@ -121,9 +121,7 @@ def _rows(names: list[str], scores: Float64, selections: Int64, pool: Pool) -> l
     return fixed + chosen
 
 
-def weight_curves(
-    pool: Pool, start: Float64, stats: Any, metric: Any, *, threads: int
-) -> tuple[Float64, Float64]:
+def weight_curves(pool: Pool, start: Float64, stats: Any, metric: Any, *, threads: int) -> tuple[Float64, Float64]:
     """Return the score as one weight at a time moves: positions (D, P) and scores (D, P).
 
     Each weight goes so far to both sides that its feature's effect is six times the mean effect of one.

@@ -14,8 +14,7 @@ def reading_report(reading: Reading, pool: Pool, output: str) -> dict[str, Any]:
     return {
         "output": output,
         "lists": [
-            {"path": path, "format": reading.formats[path], "hypotheses": rows}
-            for path, rows in reading.rows.items()
+            {"path": path, "format": reading.formats[path], "hypotheses": rows} for path, rows in reading.rows.items()
         ],
         "sentences": pool.n_sentences,
         "hypotheses": pool.n_hypotheses,

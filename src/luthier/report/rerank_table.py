@@ -13,8 +13,5 @@ def rerank_table(rows: Sequence[dict[str, Any]]) -> Any:
     return table(
         "re-ranked",
         ("weights", "written to", "sentences", "not the list's first", "mean score", "mean words"),
-        [
-            (r["weights"], r["output"], r["sentences"], r["not_first"], r["mean_score"], r["mean_words"])
-            for r in rows
-        ],
+        [(r["weights"], r["output"], r["sentences"], r["not_first"], r["mean_score"], r["mean_words"]) for r in rows],
     )

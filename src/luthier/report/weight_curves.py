@@ -13,9 +13,7 @@ from luthier.core.io import atomic_write
 COLUMNS = 5
 
 
-def draw_weight_curves(
-    names: Sequence[str], start: Float64, positions: Float64, scores: Float64, path: Path
-) -> None:
+def draw_weight_curves(names: Sequence[str], start: Float64, positions: Float64, scores: Float64, path: Path) -> None:
     """Draw one panel per feature, (D, P) positions and scores; the start weight is marked."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt

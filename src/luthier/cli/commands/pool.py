@@ -17,9 +17,7 @@ from luthier.cli.reading_options import add_reading_options, add_transform_optio
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier pool`."""
-    parser.add_argument(
-        "lists", nargs="+", metavar="LIST", help="a list: plain, gz, zst; - is standard input"
-    )
+    parser.add_argument("lists", nargs="+", metavar="LIST", help="a list: plain, gz, zst; - is standard input")
     parser.add_argument("-o", "--output", required=True, metavar="POOL", help="the pool to write (.arrow)")
     add_reading_options(parser)
     add_transform_options(parser)
@@ -36,6 +34,4 @@ def run(options: argparse.Namespace, output: Output) -> None:
     reading = read_lists(options.lists, options.refs, options.source, read_options(options))
     pool = transforms(options).apply(reading.pool)
     save_pool(pool, options.output)
-    output.emit(
-        reading_report(reading, pool, options.output), lambda: reading_table(reading, pool, options.output)
-    )
+    output.emit(reading_report(reading, pool, options.output), lambda: reading_table(reading, pool, options.output))

@@ -14,9 +14,7 @@ from luthier.cli.reading_options import pairs
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier split`."""
     parser.add_argument("pool", metavar="POOL")
-    parser.add_argument(
-        "--into", action="append", required=True, metavar="POOL=X", help="a part and its share"
-    )
+    parser.add_argument("--into", action="append", required=True, metavar="POOL=X", help="a part and its share")
 
 
 def run(options: argparse.Namespace, output: Output) -> None:

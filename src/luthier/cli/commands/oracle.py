@@ -1,0 +1,32 @@
+"""Show what the best, worst and other selections of a pool would score.
+
+  luthier oracle pool.arrow --metric bleu
+
+The corpus oracle is greedy: passes over the sentences, each changed to what improves the corpus score
+most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.metric_options import add_metric_options, metrics_from
+from luthier.cli.output import Output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier oracle`."""
+    parser.add_argument("pool", metavar="POOL")
+    add_metric_options(parser, "bleu")
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Find the oracles by each metric."""
+    from luthier.kbest.storage import open_pool
+    from luthier.pipelines.scoring import pool_oracles
+    from luthier.report.score_table import oracle_table
+
+    pool = open_pool(options.pool)
+    output.note(f"seed {options.seed}")
+    results = {m.signature: pool_oracles(pool, m, seed=options.seed) for m in metrics_from(options).values()}
+    output.emit({"seed": options.seed, "oracles": results}, lambda: oracle_table(results))

@@ -1,0 +1,31 @@
+"""Options of every command that scores by metrics."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+
+def add_metric_options(parser: argparse.ArgumentParser, default: str) -> None:
+    """Add --metric, its tokenizer and its direction."""
+    group = parser.add_argument_group("metrics")
+    group.add_argument(
+        "--metric", default=default, metavar="M",
+        help=f"metrics, comma separated: names, names with parameters such as bleu(order=2), or weighted sums "
+        f"such as '0.5*ter - 0.5*bleu_nist' (default: {default}; 'luthier metrics' lists them)",
+    )  # fmt: skip
+    group.add_argument(
+        "--tokenize", metavar="T", help="13a, intl, zh, char or none, for metrics of words (default: none)"
+    )
+    direction = group.add_mutually_exclusive_group()
+    direction.add_argument("--minimize", action="store_true", help="lower is better, where a sum leaves it open")
+    direction.add_argument("--maximize", action="store_true", help="higher is better, where a sum leaves it open")
+
+
+def metrics_from(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the metrics that were asked for, by the words that asked for them."""
+    from luthier.metrics.loading import load_metrics
+
+    maximize = True if options.maximize else False if options.minimize else None
+    defaults = {"tokenizer": options.tokenize} if options.tokenize else {}
+    return load_metrics(options.metric, defaults=defaults, maximize=maximize)

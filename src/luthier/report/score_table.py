@@ -1,0 +1,37 @@
+"""Scores and oracles as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from luthier.report.console import stack, table
+
+
+def score_table(rows: Sequence[tuple[str, Mapping[str, float]]], signatures: Mapping[str, str]) -> Any:
+    """Return a table of files × metrics; `signatures` maps each metric's label to what it is quoted with."""
+    return table(
+        "scores, 0 to 100",
+        ("translations", *signatures),
+        [(path, *(f"{scores[key]:.2f}" for key in signatures)) for path, scores in rows],
+        caption="\n".join(f"{label}: {signature}" for label, signature in signatures.items()),
+    )
+
+
+def oracle_table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
+    """Return a table for each metric (by signature): selections, scores, passes of the greedy ones."""
+    return stack(
+        *(
+            table(
+                "what the lists hold",
+                ("selection", "score", "after each pass"),
+                [(row["selection"], f"{row['score']:.2f}", _passes(row["passes"])) for row in rows],
+                caption=signature,
+            )
+            for signature, rows in results.items()
+        )
+    )
+
+
+def _passes(scores: Sequence[float]) -> str:
+    return " → ".join(f"{score:.2f}" for score in scores) if len(scores) > 1 else ""
