@@ -10,7 +10,6 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.params import param, validate
 from luthier.core.progress import progress
-from luthier.core.rng import make_rng
 from luthier.evaluation.bootstrap import Interval, bootstrap_scores, difference_interval, sampling_spread
 from luthier.evaluation.randomisation import Contrast, randomisation_ps
 from luthier.evaluation.replicas import ReplicaTest, compare_replicas, optimizer_spread
@@ -119,7 +118,8 @@ def compare(
     """Compare systems with the first of them, under each metric.
 
     All metrics and systems see the same resamples, and all metrics of a pair of systems the same
-    shuffles; a number depends neither on `threads` nor on what else is compared.
+    shuffles; a number depends neither on `threads` nor on what else is compared, and is the one that
+    `bootstrap_scores` or `randomisation_ps` gives by itself with the same seed.
 
     Parameters
     ----------
@@ -134,19 +134,18 @@ def compare(
     """
     settings = settings or Settings()
     _check(systems, metrics)
-    seeds = make_rng(settings.seed).integers(1 << 63, size=3).tolist()
     with progress("comparing systems", len(systems) - 1 + len(metrics)) as advance:
         ps = {}
         for system in systems[1:]:
             contrasts = [
                 Contrast(systems[0].stats[name], system.stats[name], metric.score) for name, metric in metrics.items()
             ]
-            found = randomisation_ps(contrasts, shuffles=settings.shuffles, seed=seeds[0], threads=threads)
+            found = randomisation_ps(contrasts, shuffles=settings.shuffles, seed=settings.seed, threads=threads)
             ps.update({(system.name, name): p for name, p in zip(metrics, found.tolist(), strict=True)})
             advance(1)
         results = []
         for name, metric in metrics.items():
-            rows = _results(systems, name, metric, settings, seeds=seeds[1:], ps=ps)
+            rows = _results(systems, name, metric, settings, ps)
             results.append(MetricResults(name, metric.signature, metric.higher_is_better, rows))
             advance(1)
     return Comparison(
@@ -163,13 +162,11 @@ def _results(
     name: str,
     metric: Metric,
     settings: Settings,
-    *,
-    seeds: Sequence[int],
     ps: Mapping[tuple[str, str], float],
 ) -> tuple[Result, ...]:
     """Return the rows of one metric; `ps` are the p-values by system and metric."""
     stats = [system.stats[name] for system in systems]
-    resampled = bootstrap_scores(stats, metric.score, draws=settings.draws, seed=seeds[0])  # (R, B) each
+    resampled = bootstrap_scores(stats, metric.score, draws=settings.draws, seed=settings.seed)  # (R, B) each
     scores = [metric.score(array.sum(axis=1)) for array in stats]  # (R,) each
     differences: list[Difference | None] = [None]
     for k in range(1, len(systems)):
@@ -179,7 +176,7 @@ def _results(
             higher_is_better=metric.higher_is_better,
             confidence=settings.confidence,
         )
-        test = compare_replicas(scores[0], scores[k], seed=seeds[1])
+        test = compare_replicas(scores[0], scores[k], seed=settings.seed)
         distance = float(scores[k].mean() - scores[0].mean())
         differences.append(Difference(distance, ps[systems[k].name, name], test, interval))
     return tuple(map(_result, systems, scores, resampled, differences))
