@@ -8,7 +8,7 @@ from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64
 from luthier.core.segments import offsets_from_counts
 from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.features import Features
-from luthier.kbest.names import NameTable
+from luthier.kbest.names import NameTable, collision
 
 # With at most so many names all are dense; beyond, only those that a tenth of the rows have.
 DENSE_LIMIT = 64
@@ -25,6 +25,7 @@ class FeatureRows:
     def __init__(self, table: NameTable) -> None:
         self._table = table
         self._n_rows = 0
+        self._used = np.zeros(0, dtype=np.bool_)  # which numbers of the table any row has
         self._width: int | None = 0  # of the dense rows; None once there are too many names
         self._dense = GrowingArray(np.float64)
         self._counts, self._names = GrowingArray(np.int64), GrowingArray(np.int32)
@@ -33,6 +34,7 @@ class FeatureRows:
     def append(self, row_starts: Int64, names: Int32, values: Float64) -> None:
         """Take rows; row r has the entries ``row_starts[r]:row_starts[r+1]``."""
         n_rows = len(row_starts) - 1
+        self._note_used(names)
         if self._width is not None and len(self._table) > self._width:
             self._widen()
         if self._width is None:
@@ -45,6 +47,11 @@ class FeatureRows:
             )
             self._dense.append(dense.reshape(-1))
         self._n_rows += n_rows
+
+    def _note_used(self, names: Int32) -> None:
+        if len(self._table) > len(self._used):
+            self._used = np.append(self._used, np.zeros(len(self._table) - len(self._used), dtype=np.bool_))
+        self._used[names] = True
 
     def _append_entries(self, row_starts: Int64, names: Int32, values: Float64) -> None:
         self._counts.append(np.diff(row_starts))
@@ -68,26 +75,34 @@ class FeatureRows:
 
     def finish(self, order: Int64 | None, path: str) -> Features:
         """Return the features of all rows, in the given order of rows (None: as they came)."""
-        names, mapping = self._table.resolve(path)
-        if self._width is not None and len(self._table) > self._width:
-            self._widen()  # names that only faulty rows had
+        self._note_used(np.zeros(0, dtype=np.int32))
+        names, mapping = self._table.resolve(path, self._used)
         if self._width is None:
-            return self._from_entries(names, mapping, order)
+            return self._from_entries(names, mapping, order, path)
         dense = self._dense.finish().reshape(self._n_rows, self._width)
         if not np.array_equal(mapping, np.arange(len(names))):
             joined = np.zeros((len(dense), len(names)))
-            for number, column in enumerate(mapping):
+            for number in np.flatnonzero(mapping >= 0):
+                column = mapping[number]
+                if np.any((joined[:, column] != 0) & (dense[:, number] != 0)):
+                    raise collision(names[column], path)
                 joined[:, column] += dense[:, number]
             dense = joined
         return Features.from_dense(names, dense if order is None else dense[order])
 
-    def _from_entries(self, final: list[str], mapping: Int32, order: Int64 | None) -> Features:
+    def _from_entries(
+        self, final: list[str], mapping: Int32, order: Int64 | None, path: str
+    ) -> Features:
         row_starts = offsets_from_counts(self._counts.finish())
-        names, values = self._names.finish(), self._values.finish()
-        present = np.zeros(len(final), dtype=np.int64)
-        np.add.at(present, mapping, np.bincount(names, minlength=len(mapping)))
+        names, values = mapping[self._names.finish()], self._values.finish()
+        repeated = np.empty(self._n_rows, dtype=np.int64)
+        kernels.repeated_name(row_starts, names, np.full(len(final) + 1, -1), repeated)
+        if np.any(repeated >= 0):
+            raise collision(final[names[repeated.max()]], path)
+        # a written 0 counts as absent, as it does where rows were dense at first
+        present = np.bincount(names[values != 0], minlength=len(final))
         is_dense = present >= DENSE_SHARE * self._n_rows
-        place = _places(is_dense)[mapping]
+        place = _places(is_dense)
         rows = np.arange(self._n_rows)
         if order is not None:
             rows[order] = np.arange(self._n_rows)

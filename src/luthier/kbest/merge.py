@@ -36,6 +36,7 @@ def merge(pools: Sequence[Pool]) -> Pool:
         [mine[segment_of_rows(pool.offsets)] for mine, pool in zip(numbers, pools, strict=True)]
     )
     order = np.argsort(sentence_of_row, kind="stable")
+    with_rows = [pool for pool in pools if pool.n_hypotheses]
     together = Pool(
         offsets=offsets_from_counts([len(order)] + [0] * (len(ids) - 1)),
         features=concatenate_features([pool.features for pool in pools]),
@@ -47,9 +48,9 @@ def merge(pools: Sequence[Pool]) -> Pool:
         vocab=vocab.texts(),
         references=_references(pools, numbers, token_maps, len(ids)),
         sources=_sources(pools, numbers, len(ids)),
-        derivations=_derivations(pools),
-        columns=_columns(pools),
-        stats=_stats(pools),
+        derivations=_derivations(with_rows),
+        columns=_columns(with_rows),
+        stats=_stats(with_rows),
         provenance=_provenance(pools),
     )
     offsets = offsets_from_counts(np.bincount(sentence_of_row, minlength=len(ids)))
@@ -108,7 +109,7 @@ def _sources(pools: Sequence[Pool], numbers: Sequence[Int32], n: int) -> Texts |
 
 def _derivations(pools: Sequence[Pool]) -> Any:
     parts = [pool.derivations for pool in pools if pool.derivations is not None]
-    if len(parts) < len(pools):
+    if not parts or len(parts) < len(pools):
         if parts:
             _warn("derivations are left out: not all pools have them")
         return None
@@ -116,17 +117,19 @@ def _derivations(pools: Sequence[Pool]) -> Any:
 
 
 def _columns(pools: Sequence[Pool]) -> dict[str, Any]:
-    common = [name for name in pools[0].columns if all(name in pool.columns for pool in pools)]
+    first = pools[0].columns if pools else {}
+    common = [name for name in first if all(name in pool.columns for pool in pools)]
     for name in sorted({name for pool in pools for name in pool.columns} - set(common)):
         _warn(f"the column {name!r} is left out: not all pools have it")
     return {name: np.concatenate([pool.columns[name] for pool in pools]) for name in common}
 
 
 def _stats(pools: Sequence[Pool]) -> dict[str, Statistics]:
-    common = [name for name in pools[0].stats if all(name in pool.stats for pool in pools)]
+    first = pools[0].stats if pools else {}
+    common = [name for name in first if all(name in pool.stats for pool in pools)]
     return {
         name: Statistics(
-            pools[0].stats[name].names, np.concatenate([pool.stats[name].values for pool in pools])
+            first[name].names, np.concatenate([pool.stats[name].values for pool in pools])
         )
         for name in common
     }

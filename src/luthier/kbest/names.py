@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Bytes, Int32, Int64
+from luthier.core.arrays import Bool, Bytes, Int32, Int64
 from luthier.core.errors import InputError
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
@@ -66,10 +66,11 @@ class NameTable:
         label, position = self._pairs[number]
         return self._labels.texts()[label], position
 
-    def resolve(self, path: str) -> tuple[list[str], Int32]:
-        """Return the final names, and for each number the index of its name.
+    def resolve(self, path: str, used: Bool | None = None) -> tuple[list[str], Int32]:
+        """Return the final names of the numbers in use, and for each number the index of its name, or −1.
 
-        A label that has one value everywhere and the plain name of the same spelling are one feature.
+        A label that has one value everywhere and the plain name of the same spelling are one feature. A
+        number that only faulty lines had is not in use: it names nothing, and no other differently.
 
         Raises
         ------
@@ -79,19 +80,26 @@ class NameTable:
         # values without any name of their own are called f
         labels = [label or "f" for label in self._labels.texts()]
         widest: dict[int, int] = {}
-        for label, position in self._pairs:
+        in_use = range(len(self._pairs)) if used is None else np.flatnonzero(used).tolist()
+        for label, position in (self._pairs[number] for number in in_use):
             widest[label] = max(widest.get(label, PLAIN), position)
         names: dict[str, int] = {}
         origin: dict[str, tuple[int, bool]] = {}
-        mapping = np.empty(len(self._pairs), dtype=np.int32)
-        for number, (label, position) in enumerate(self._pairs):
+        mapping = np.full(len(self._pairs), -1, dtype=np.int32)
+        for number in in_use:
+            label, position = self._pairs[number]
             several = position >= 0 and widest[label] > 0
             name = f"{labels[label]}_{position}" if several else labels[label]
             if origin.setdefault(name, (label, several)) != (label, several):
-                raise InputError(
-                    expected="feature names that differ",
-                    found=f"two that come to {name!r}: by position, and written out", path=path,
-                    hint="rename one of them in the list", kind="names-collide",
-                )  # fmt: skip
+                raise collision(name, path)
             mapping[number] = names.setdefault(name, len(names))
         return list(names), mapping
+
+
+def collision(name: str, path: str) -> InputError:
+    """Return the complaint about two ways of writing that come to one name."""
+    return InputError(
+        expected="feature names that differ",
+        found=f"two that come to {name!r}: by position, and written out", path=path,
+        hint="rename one of them in the list", kind="names-collide",
+    )  # fmt: skip

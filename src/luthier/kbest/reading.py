@@ -109,12 +109,14 @@ def read_lists(
     formats: dict[str, str] = {}
     rows: dict[str, int] = {}
     pools: list[Pool] = []
+    place = 0  # of the lists among the pools: where the first of them was named
     last: Source | None = None
     for path in paths:
         if options.format == AUTO and path != STDIN and is_pool(path):
             pools.append(open_pool(path))
             formats[path], rows[path] = "pool", pools[-1].n_hypotheses
             continue
+        place = len(pools) if last is None else place
         with _opened(path) as (head, stream):
             name, reader = choose_reader(head, display_name(path), options)
             last = Source(path, faults, names, local_names, stream)
@@ -125,7 +127,9 @@ def read_lists(
                 expected="at least one usable hypothesis", found="none", path=last.name,
                 hint="; ".join(str(error) for error in faults.first.values()),
             )  # fmt: skip
-        pools.insert(0, builder.build(last, {}))
+        pools.insert(place, builder.build(last, {}))
+    elif known is not None:  # references or sources for pools that stand already
+        pools.append(builder.build(Source(paths[-1], faults, names, local_names), {}))
     pool = merge(pools) if len(pools) > 1 else pools[0]
     return _finish(pool, faults, formats, rows, options)
 

@@ -22,7 +22,10 @@ def derivations_from_uses(
     counts = [np.zeros(rows, np.int64) if uses is None else np.diff(uses.offsets) for uses, rows in parts]
     given = [uses for uses, _ in parts if uses is not None]
     texts = Texts.concatenate([uses.rule_texts for uses in given])
-    final, mapping = names.resolve(path)
+    used = np.zeros(len(names), dtype=np.bool_)
+    for uses in given:
+        used[uses.names] = True
+    final, mapping = names.resolve(path, used)
     dense = np.zeros((len(texts), len(final)))
     feature_counts = np.concatenate([np.diff(uses.feature_offsets) for uses in given])
     kernels.scatter(

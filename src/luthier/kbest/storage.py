@@ -17,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from luthier import __version__
-from luthier.core.errors import InputError
-from luthier.core.io import atomic_write
+from luthier.core.errors import InputError, LuthierError
+from luthier.core.io import STDIN, atomic_write
 from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
@@ -30,6 +30,8 @@ ARROW_MAGIC = b"ARROW1"
 
 def save_pool(pool: Pool, path: str | os.PathLike[str]) -> None:
     """Write a pool; a write that is killed leaves what stood at `path` before."""
+    if str(path) == STDIN:
+        raise LuthierError("a pool is memory-mapped and cannot go to standard output. hint: name a file")
     arrays = pool.arrays()
     cells = [_one_cell(array) for array in arrays.values()]
     meta = {

@@ -1,8 +1,9 @@
 """Moses: ``id ||| text ||| name= v v other=v ||| score [||| alignments]``.
 
-Dense features are printed by position under a label (``TM0= -1.2 -0.7``), sparse ones by name
-(``pp_a~b=1``); versions before 2013 wrote ``d: 0 lm: -12.1``. Some versions leave out the space before
-the first ``|||``. Fields behind the score (phrase and word alignments) are passed over.
+Dense features are printed by position under a label (``TM0= -1.2 -0.7``) and stand on every line. Sparse
+ones have an underscore in their name and one value (``pp_a~b= 1``, other tools ``pp_a~b=1``) and stand
+where they are not 0. Versions before 2013 wrote ``d: 0 lm: -12.1``. Some leave out the space before the
+first ``|||``. Fields behind the score (phrase and word alignments) are passed over.
 """
 
 from __future__ import annotations
