@@ -84,39 +84,40 @@ class Method(Metric):
         return self._bleu(stats, self.sentence_smoothing, effective_order=True)
 
     def _bleu(self, stats: Stats, smoothing: str, *, effective_order: bool) -> Float64:
-        stats = self.check_stats(stats).astype(np.float64)
-        hyp_len, ref_len = stats[..., 0], stats[..., 1]
-        matches, totals = stats[..., 2 : 2 + self.order], stats[..., 2 + self.order :]  # (..., n)
-        matched = np.any(matches > 0, axis=-1)
+        # Statistics first: each is then one stretch of memory, over which NumPy is fastest.
+        values = np.ascontiguousarray(np.moveaxis(self.check_stats(stats), -1, 0), dtype=np.float64)
+        hyp_len, ref_len = values[0], values[1]
+        matches, totals = values[2 : 2 + self.order], values[2 + self.order :]  # (n, ...)
+        matched = np.any(matches > 0, axis=0)
         value = DEFAULT_VALUES.get(smoothing, 1.0)
         if self.smoothing_value is not None and smoothing in DEFAULT_VALUES:
             value = self.smoothing_value
         if smoothing in ("add-k", "plus-one"):
-            higher = np.arange(self.order) > 0
+            more = np.full_like(totals, value)
+            more[0] = 0.0
             if smoothing == "plus-one":
-                higher = higher & (totals > 0)
-            matches, totals = matches + value * higher, totals + value * higher
+                more[totals == 0] = 0.0
+            matches, totals = matches + more, totals + more
         # An order behind one without n-grams is not reached; it counts as 0, or not at all.
-        reached = np.logical_and.accumulate(totals > 0, axis=-1)
-        numerators = np.where(matches > 0, matches, _stand_in(matches, reached, smoothing, value))
-        precisions = np.where(reached, ratio(numerators, totals), 0.0)
+        reached = np.logical_and.accumulate(totals > 0, axis=0)
+        numerators = _without_zeros(matches, reached, smoothing, value)
+        precisions = np.divide(numerators, totals, out=np.zeros_like(totals), where=reached)
         with np.errstate(divide="ignore"):
             logs = np.log(precisions)
+        orders: Any = self.order
         if effective_order or smoothing == "plus-one":
-            orders = np.maximum(reached.sum(axis=-1), 1)
-            logs = np.where(reached, logs, 0.0)
-        else:
-            orders = np.asarray(self.order)
+            orders = np.maximum(reached.sum(axis=0), 1)
+            logs[~reached] = 0.0
         # Exp of −inf is 0: no output has no brevity credit, and no match no precision.
         gap = np.where(hyp_len > 0, 1.0 - ratio(ref_len, hyp_len), -np.inf)
-        penalty = np.exp(np.minimum(gap, 0.0))
-        return np.where(matched, 100.0 * penalty * np.exp(logs.sum(axis=-1) / orders), 0.0)
+        logs = np.minimum(gap, 0.0) + logs.sum(axis=0) / orders
+        return np.where(matched, 100.0 * np.exp(logs), 0.0)
 
 
-def _stand_in(matches: Float64, reached: Bool, smoothing: str, value: float) -> Float64:
-    """Return what stands in the place of no match, (..., n)."""
-    if smoothing == "floor":
-        return np.full_like(matches, value)
-    if smoothing == "exp":
-        return 0.5 ** np.cumsum((matches == 0) & reached, axis=-1)
-    return np.zeros_like(matches)
+def _without_zeros(matches: Float64, reached: Bool, smoothing: str, value: float) -> Float64:
+    """Return the matches with something in the place of none where the smoothing says so, (n, ...)."""
+    missing = (matches == 0) & reached
+    if smoothing not in ("floor", "exp") or not missing.any():
+        return matches
+    stand_in = value if smoothing == "floor" else 0.5 ** np.cumsum(missing, axis=0)
+    return np.where(missing, stand_in, matches)
