@@ -185,9 +185,7 @@ def test_the_edge_of_overflow():
     half = Fraction(2) ** 970
     for number in (LARGEST, LARGEST + half, LARGEST + half / 2):
         check(*around(number), *around(-number))
-    check(
-        b"1.7976931348623158e308", b"1.7976931348623159e308", b"179769313486231580793e289", b"1e308", b"1e309"
-    )
+    check(b"1.7976931348623158e308", b"1.7976931348623159e308", b"179769313486231580793e289", b"1e308", b"1e309")
 
 
 @unhurried
