@@ -198,15 +198,6 @@ def linear_relations(pool: Pool) -> dict[str, str]:
     return found
 
 
-def spread_in_lists(pool: Pool) -> Float64:
-    """Return each feature's standard deviation about the mean of its list, (D,).
-
-    Differences within a list are all that a weight can act on; differences between sentences are not.
-    """
-    spread: Float64 = np.sqrt(np.diag(_centred_gram(pool)) / max(1, pool.n_hypotheses))
-    return spread
-
-
 def _centred_gram(pool: Pool) -> Float64:
     """Return Σ (h − mean of its list)(h − mean)ᵀ, (d, d), of the first d ≤ RELATION_LIMIT features."""
     f = pool.features

@@ -204,9 +204,9 @@ class Pool:
         """Return the pool with other features of the same rows."""
         return dataclasses.replace(self, features=features)
 
-    def with_stats(self, signature: str, statistics: Statistics) -> Pool:
-        """Return the pool with the statistics of one more metric."""
-        return dataclasses.replace(self, stats={**self.stats, signature: statistics})
+    def with_stats(self, signature: str, names: Sequence[str], values: npt.NDArray[Any]) -> Pool:
+        """Return the pool with the statistics of one more metric, (M, S)."""
+        return dataclasses.replace(self, stats={**self.stats, signature: Statistics(tuple(names), values)})
 
     def noting(self, operation: str, **details: Any) -> Pool:
         """Return the pool with one more line in its provenance."""

@@ -1,14 +1,18 @@
-"""Statistics of a pool under a metric: computed once, kept with the pool, summed over selections."""
+"""Statistics of a whole pool under a metric: computed once, kept with the pool, summed over selections.
+
+This room does not know the pool's type; whatever has its parts will do.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64
-from luthier.kbest.pool import Pool, Statistics
+from luthier.corpus.texts import Texts, Tokens
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch, Numbered
 
@@ -16,7 +20,41 @@ from luthier.metrics.batch import Batch, Numbered
 BLOCK_ITEMS = 1 << 20
 
 
-def pool_batch(pool: Pool) -> Batch:
+class ReferencesLike(Protocol):
+    """References of N sentences."""
+
+    @property
+    def offsets(self) -> Int64: ...  # noqa: D102
+    @property
+    def texts(self) -> Texts: ...  # noqa: D102
+    @property
+    def tokens(self) -> Tokens: ...  # noqa: D102
+
+
+class PoolLike(Protocol):
+    """The parts of a pool that metrics look at."""
+
+    @property
+    def offsets(self) -> Int64: ...  # noqa: D102
+    @property
+    def texts(self) -> Texts: ...  # noqa: D102
+    @property
+    def tokens(self) -> Tokens: ...  # noqa: D102
+    @property
+    def vocab(self) -> Texts: ...  # noqa: D102
+    @property
+    def references(self) -> ReferencesLike | None: ...  # noqa: D102
+    @property
+    def columns(self) -> Mapping[str, Float64]: ...  # noqa: D102
+    @property
+    def stats(self) -> Mapping[str, Any]: ...  # noqa: D102
+    def with_stats(self, signature: str, names: tuple[str, ...], values: npt.NDArray[Any]) -> Any: ...  # noqa: D102
+
+
+P = TypeVar("P", bound=PoolLike)
+
+
+def pool_batch(pool: PoolLike) -> Batch:
     """Return the pool as metrics see it."""
     references = pool.references
     return Batch.of(
@@ -29,17 +67,18 @@ def pool_batch(pool: Pool) -> Batch:
     )
 
 
-def with_statistics(pool: Pool, metric: Metric) -> Pool:
+def with_statistics(pool: P, metric: Metric) -> P:
     """Return the pool with the statistics of a metric; the pool itself if it has them."""
     if metric.signature in pool.stats:
         return pool
-    values = metric.stats(pool_batch(pool))
-    return pool.with_stats(metric.signature, Statistics(tuple(metric.stat_names), values))
+    grown: P = pool.with_stats(metric.signature, tuple(metric.stat_names), metric.stats(pool_batch(pool)))
+    return grown
 
 
-def pool_statistics(pool: Pool, metric: Metric) -> npt.NDArray[Any]:
+def pool_statistics(pool: PoolLike, metric: Metric) -> npt.NDArray[Any]:
     """Return the statistics of every hypothesis under a metric, (M, S)."""
-    return with_statistics(pool, metric).stats[metric.signature].values
+    values: npt.NDArray[Any] = with_statistics(pool, metric).stats[metric.signature].values
+    return values
 
 
 def score_selections(stats: npt.NDArray[Any], selections: Int64, metric: Metric) -> Float64:

@@ -12,16 +12,17 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.progress import notice
 from luthier.core.rng import make_rng
-from luthier.evaluation.pool_stats import pool_statistics, score_selections
-from luthier.kbest.inspection import PoolSummary, inspect, spread_in_lists
+from luthier.kbest.inspection import PoolSummary, inspect
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading import ReadOptions, read_lists
 from luthier.kbest.rerank import rerank
 from luthier.kbest.reranking import write_selection
+from luthier.kbest.spread import spread_in_lists
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.synthetic import SyntheticLists, write
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.metrics.loading import load_metric
+from luthier.metrics.pools import pool_statistics, score_selections
 from luthier.report.weight_curves import draw_weight_curves
 
 RANDOM_VECTORS = 500

@@ -13,11 +13,11 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.io import display_name, open_output
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
-from luthier.evaluation.pool_stats import pool_statistics
 from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch
 from luthier.metrics.oracle import corpus_oracle, first_best, random_choice, sentence_oracle
+from luthier.metrics.pools import pool_statistics
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

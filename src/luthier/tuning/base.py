@@ -1,0 +1,103 @@
+"""What a tuner is: a frozen set of parameters, and steps from a start towards better weights.
+
+A file ``tuning/methods/<name>.py`` holds one tuner as a frozen dataclass `Method(Tuner)`; its docstring's
+first line is the help line, its fields, declared by `luthier.core.params.param`, are the options.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from luthier.core.arrays import Float64, frozen
+from luthier.core.params import validate
+from luthier.core.plugins import load
+from luthier.tuning.problem import Problem
+
+if TYPE_CHECKING:
+    from luthier.tuning.run import Result
+
+PACKAGE = "luthier.tuning.methods"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class State:
+    """Where a tuner stands after a step; small and picklable.
+
+    Attributes
+    ----------
+    weights : (D,) float64
+    gain : float
+        The problem's gain at `weights`, exactly.
+    did : str
+        What the step was, in a few words.
+    objective : float or None
+        The value of the tuner's own objective (a loss, a margin), where it has one.
+    """
+
+    weights: Float64
+    gain: float
+    did: str = ""
+    objective: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "weights", frozen(np.array(self.weights, dtype=np.float64)))
+
+
+@dataclasses.dataclass(frozen=True)
+class Tuner(abc.ABC):
+    """Base of all tuners.
+
+    Attributes
+    ----------
+    monotone : bool
+        Whether the last state is never worse than the start on the tuning pool.
+    sparse : bool
+        Whether the method is meant for many (sparse) features.
+    metrics : str
+        Which metrics make sense: "any", or a word of explanation that `check_metric` acts on.
+    """
+
+    monotone: ClassVar[bool] = True
+    sparse: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    @abc.abstractmethod
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        """Yield the state after each step; the first is the start itself, the last is the answer.
+
+        Pure in its arguments: it prints nothing, reads nothing, changes neither `start` nor itself.
+        """
+
+    def refuses(self, problem: Problem) -> str:  # noqa: ARG002
+        """Return why this method cannot work on a problem, or '' if it can."""
+        return ""
+
+    @property
+    def name(self) -> str:
+        """The tuner's public name: that of its file."""
+        return type(self).__module__.rsplit(".", 1)[-1].replace("_", "-")
+
+    @property
+    def spec(self) -> str:
+        """The tuner with all its parameters."""
+        values = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))
+        return f"{self.name}({', '.join(values)})"
+
+    def tune(self, problem: Problem, start: Float64 | None = None, *, seed: int = 0) -> Result:
+        """Run from one start to the end: the short form of `luthier.tuning.run.run`."""
+        from luthier.tuning.run import RunOptions, run
+
+        return run(self, problem, start, RunOptions(seed=seed))
+
+
+def tuner(name: str, **parameters: Any) -> Tuner:
+    """Return a tuner by its name: ``tuner("pro", c=0.1)``."""
+    method: type[Tuner] = load(PACKAGE, name)
+    return method(**parameters)

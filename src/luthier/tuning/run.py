@@ -1,0 +1,231 @@
+"""The one runner of all tuners: seed, restarts, threads, held-out set, checkpoints, interruption."""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from concurrent.futures import Future, as_completed
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError
+from luthier.core.parallel import executor
+from luthier.core.params import param, validate
+from luthier.core.progress import progress
+from luthier.core.rng import make_rng
+from luthier.kbest.spread import spread_in_lists
+from luthier.tuning.base import State, Tuner
+from luthier.tuning.checkpoint import Checkpoint
+from luthier.tuning.problem import Problem
+from luthier.tuning.restarts import KINDS, draw_start
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """How a tuner is run; the same for all of them."""
+
+    seed: int = param(0, low=0, help="start of all randomness")
+    restarts: int = param(0, low=0, high=1_000_000, help="further runs from other starts")
+    restart_kind: str = param("random", choices=KINDS, help="how other starts are drawn")
+    restart_size: float = param(1.0, low=0.0, help="size of random moves, in units of a feature's mean effect")
+    patience: int = param(0, low=0, help="stop a run after so many steps without gain on the held-out set (0: never)")
+    threads: int = param(1, low=1, high=4096, help="runs at a time")
+    checkpoint: str = param("", help="file that keeps finished runs")
+    resume: bool = param(False, help="go on from the checkpoint")
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class RestartTrace:
+    """All states of one run, the gain of each on the held-out set, and which of them is its answer."""
+
+    restart: int
+    states: tuple[State, ...]
+    heldout_gains: tuple[float, ...]
+    finished: bool
+
+    @property
+    def chosen(self) -> int:
+        """Number of the answer: the best on the held-out set (the earliest of equals), else the last."""
+        if self.heldout_gains:
+            return int(np.argmax(self.heldout_gains))
+        return len(self.states) - 1
+
+    @property
+    def key(self) -> float:
+        """What runs are compared by."""
+        return self.heldout_gains[self.chosen] if self.heldout_gains else self.states[self.chosen].gain
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Result:
+    """Weights, and how they were found.
+
+    Attributes
+    ----------
+    weights : (D,)
+    gain, heldout_gain
+        At `weights`; the latter None without a held-out set.
+    start_gain, start_heldout_gain
+        At the start of the first run.
+    best_restart, agreed
+        Which run it was, and how many runs ended at the same gain.
+    traces : one for each run, in order
+    interrupted : bool
+    seconds : CPU and wall-clock seconds of this process while it ran
+    """
+
+    weights: Float64
+    gain: float
+    heldout_gain: float | None
+    start_gain: float
+    start_heldout_gain: float | None
+    best_restart: int
+    agreed: int
+    traces: tuple[RestartTrace, ...]
+    interrupted: bool
+    seconds: tuple[float, float]
+
+
+def run(
+    tuner: Tuner,
+    problem: Problem,
+    start: Float64 | None = None,
+    options: RunOptions | None = None,
+    *,
+    heldout: Problem | None = None,
+) -> Result:
+    """Run a tuner from a start, and from as many others as asked for; return the best end.
+
+    With a held-out problem every state is judged by it too, and the answer is chosen by it. The result
+    depends on the seed and not on the number of threads. Ctrl-C ends all runs after their present step
+    and returns the best so far, marked `interrupted`.
+    """
+    options = options or RunOptions()
+    start = _checked_start(tuner, problem, start)
+    if heldout is not None and heldout.names != problem.names:
+        raise LuthierError("the held-out pool has other features, or has them in another order")
+    clocks = time.process_time(), time.perf_counter()
+    job = _Job(tuner, problem, start, options, heldout)
+    keeper = Checkpoint.open(options.checkpoint, resume=options.resume, identity=job.identity())
+    traces, interrupted = job.run_all(keeper)
+    best = max(traces, key=lambda trace: (trace.key, -trace.restart))
+    answer = best.states[best.chosen]
+    return Result(
+        weights=answer.weights,
+        gain=answer.gain,
+        heldout_gain=best.heldout_gains[best.chosen] if best.heldout_gains else None,
+        start_gain=problem.gain(start),
+        start_heldout_gain=None if heldout is None else heldout.gain(start),
+        best_restart=best.restart,
+        agreed=sum(abs(trace.key - best.key) <= 1e-9 for trace in traces),
+        traces=tuple(traces),
+        interrupted=interrupted,
+        seconds=(time.process_time() - clocks[0], time.perf_counter() - clocks[1]),
+    )
+
+
+def _checked_start(tuner: Tuner, problem: Problem, start: Float64 | None) -> Float64:
+    reason = tuner.refuses(problem)
+    if reason:
+        raise LuthierError(f"{tuner.name} cannot be used here: {reason}")
+    start = problem.default_start() if start is None else np.array(start, dtype=np.float64)
+    if start.shape != (problem.n_features,) or not np.isfinite(start).all():
+        raise LuthierError(f"expected {problem.n_features} finite start weights, found shape {start.shape}")
+    if not problem.bounds.allow(start):
+        raise LuthierError("the start weights are outside their bounds")
+    start.setflags(write=False)
+    return start
+
+
+class _Job:
+    """One call of `run`: what its runs share."""
+
+    def __init__(
+        self, tuner: Tuner, problem: Problem, start: Float64, options: RunOptions, heldout: Problem | None
+    ) -> None:
+        self.tuner, self.problem, self.start = tuner, problem, start
+        self.options, self.heldout = options, heldout
+        self.rngs = make_rng(options.seed).spawn(options.restarts + 1)
+        self.stop = threading.Event()
+        spread = np.maximum(spread_in_lists(problem.pool), 1e-12) if options.restarts else np.ones(len(start))
+        effect = np.mean(np.abs(start) * spread) or 1.0
+        self.scale = options.restart_size * effect / spread  # (D,)
+
+    def identity(self) -> dict[str, Any]:
+        """Return what must agree for a checkpoint to be of this job; digests only if there is one."""
+        if not self.options.checkpoint:
+            return {}
+        kept = ("seed", "restarts", "restart_kind", "restart_size", "patience")
+        return {
+            "tuner": self.tuner.spec,
+            "metric": self.problem.metric.signature,
+            "pool": self.problem.pool.digest(),
+            "heldout": "" if self.heldout is None else self.heldout.pool.digest(),
+            "start": self.start.tolist(),
+            "bounds": [repr(self.problem.bounds.low.tolist()), repr(self.problem.bounds.high.tolist())],
+            **{name: getattr(self.options, name) for name in kept},
+        }
+
+    def run_all(self, keeper: Checkpoint) -> tuple[list[RestartTrace], bool]:
+        """Return the traces of all runs, those of the checkpoint included, in order."""
+        done = {number: self._revived(number, saved) for number, saved in keeper.finished.items()}
+        waiting = [number for number in range(self.options.restarts + 1) if number not in done]
+        chained = self.options.restart_kind == "walk"
+        threads = 1 if chained else min(self.options.threads, max(1, len(waiting)))
+        with executor(threads) as workers, progress(f"{self.tuner.name}: runs", len(waiting)) as advance:
+            futures: dict[Future[RestartTrace], int] = {}
+            try:
+                if chained:
+                    for number in waiting:
+                        before = done[number - 1] if number else None
+                        future = workers.submit(self.run_one, number, before)
+                        done[number] = future.result()
+                        self._keep(keeper, done[number], advance)
+                else:
+                    futures = {workers.submit(self.run_one, number, None): number for number in waiting}
+                    for future in as_completed(futures):
+                        done[futures[future]] = future.result()
+                        self._keep(keeper, future.result(), advance)
+            except KeyboardInterrupt:
+                self.stop.set()
+                for future, number in futures.items():
+                    if not future.cancel():
+                        done[number] = future.result()
+        traces = [done[number] for number in sorted(done) if done[number].states]
+        if not traces:
+            raise KeyboardInterrupt
+        return traces, self.stop.is_set()
+
+    def _keep(self, keeper: Checkpoint, trace: RestartTrace, advance: Any) -> None:
+        keeper.keep(trace.restart, trace.states, trace.heldout_gains)
+        advance(1)
+
+    def _revived(self, number: int, saved: tuple[tuple[State, ...], tuple[float, ...]]) -> RestartTrace:
+        return RestartTrace(number, *saved, finished=True)
+
+    def run_one(self, number: int, before: RestartTrace | None) -> RestartTrace:
+        """Run once, from the start if `number` is 0, else from one drawn by that run's own generator."""
+        rng, begin = self.rngs[number], self.start
+        if number:
+            origin = begin if before is None else before.states[before.chosen].weights
+            begin = draw_start(self.options.restart_kind, origin, self.scale, self.problem.bounds, rng)
+        states: list[State] = []
+        heldout_gains: list[float] = []
+        for state in self.tuner.steps(self.problem, begin, rng):
+            states.append(state)
+            if self.heldout is not None:
+                heldout_gains.append(self.heldout.gain(state.weights))
+            if self.stop.is_set() or self._out_of_patience(heldout_gains):
+                break
+        return RestartTrace(number, tuple(states), tuple(heldout_gains), finished=not self.stop.is_set())
+
+    def _out_of_patience(self, heldout_gains: list[float]) -> bool:
+        if not self.options.patience or not heldout_gains:
+            return False
+        return len(heldout_gains) - 1 - int(np.argmax(heldout_gains)) >= self.options.patience
