@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -82,9 +83,14 @@ def test_names_in_complaints():
 def test_a_write_that_fails_leaves_the_old_file(tmp_path):
     path = tmp_path / "out"
     path.write_text("old")
-    with pytest.raises(ZeroDivisionError), atomic_write(path) as temporary:
-        temporary.write_text("half of the new")
-        raise ZeroDivisionError
+
+    def write():
+        with atomic_write(path) as temporary:
+            temporary.write_bytes(b"half of the new")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write()
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
@@ -122,7 +128,7 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
     check_writable(os.devnull)
     with open_output(os.devnull) as file:
         file.write(b"gone")
-    assert stat.S_ISCHR(os.stat(os.devnull).st_mode)
+    assert stat.S_ISCHR(Path(os.devnull).stat().st_mode)
 
 
 KILLED = """

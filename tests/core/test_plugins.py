@@ -42,7 +42,7 @@ def test_one_is_loaded_on_demand(package):
 
 
 def test_an_unknown_name_is_an_error_that_lists_the_known(package):
-    with pytest.raises(LuthierError, match="there is no 'pear' among the methods. known: broken, red-apple"):
+    with pytest.raises(LuthierError, match=r"there is no 'pear' among the methods. known: broken, red-apple"):
         plugins.load(package, "pear")
 
 

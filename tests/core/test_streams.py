@@ -68,10 +68,9 @@ def test_whole_lines_before_a_cut_are_kept(how):
     lines = [b"%d %d\n" % (i, rng.getrandbits(60)) for i in range(20_000)]  # several blocks of zst
     raw = packed(b"".join(lines), how)
     stream = decompressed(io.BytesIO(raw[: len(raw) // 2]), 1 << 12)
-    found = []
+    found, blocks = [], line_blocks(stream, "list.gz", 1 << 10)
     with pytest.raises(TruncatedError) as caught:
-        for block in line_blocks(stream, "list.gz", 1 << 10):
-            found += block.data.tobytes().splitlines(keepends=True)
+        found.extend(line for block in blocks for line in block.data.tobytes().splitlines(keepends=True))
     assert found == lines[: len(found)]
     assert len(found) > 1000
     assert (caught.value.path, caught.value.line) == ("list.gz", len(found) + 1)
@@ -83,8 +82,7 @@ def test_damage_is_told_again_and_again():
     stream = decompressed(io.BytesIO(raw), 64)
     for _ in range(2):
         with pytest.raises(DAMAGE):
-            while stream.read1(64):
-                pass
+            list(iter(lambda: stream.read1(64), b""))
 
 
 def test_rubbish_behind_a_gzip_member_is_damage():
