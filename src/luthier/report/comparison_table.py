@@ -1,0 +1,188 @@
+"""A comparison of systems as text for the terminal, as Markdown and as LaTeX."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rich.text import Text
+
+from luthier.evaluation.comparison import Comparison, MetricResults, Result
+from luthier.evaluation.ranking import SentenceDifference
+from luthier.report.console import stack, table
+
+# The least p that is printed as a number.
+LEAST_P = 0.001
+LATEX_SPECIAL = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        **{character: "\\" + character for character in "&%$#_{}"},
+    }
+)
+LATEX_SIGNS = str.maketrans({"↑": r"$\uparrow$", "↓": r"$\downarrow$", "Δ": r"$\Delta$", "…": r"\dots{}", "<": "$<$"})
+LATEX_COLUMNS = {"s_sel": r"$s_{\mathrm{sel}}$", "s_opt": r"$s_{\mathrm{opt}}$", "p": "$p$", "p (runs)": "$p$ (runs)"}
+
+
+def comparison_text(comparison: Comparison, *, decimals: int = 1) -> Any:
+    """Return the comparison as a table and notes that `luthier.report.console.show` prints."""
+    rows = [[_heading(metric), *row] for metric in comparison.metrics for row in _rows(metric, decimals)]
+    title = f"systems against {comparison.systems[0]}"
+    return stack(table(title, _columns(comparison), rows), Text("\n".join(_notes(comparison))))
+
+
+def comparison_markdown(comparison: Comparison, *, decimals: int = 1) -> str:
+    """Return the comparison as one Markdown table, and notes below it."""
+    columns = _columns(comparison)
+    lines = [_markdown_row(columns), _markdown_row(["---", "---", *["---:"] * (len(columns) - 2)])]
+    for metric in comparison.metrics:
+        for k, row in enumerate(_rows(metric, decimals)):
+            lines.append(_markdown_row([_heading(metric) if k == 0 else None, *row]))
+    notes = [f"- {_markdown_cell(note)}" for note in _notes(comparison)]
+    return "\n".join([*lines, "", *notes, ""])
+
+
+def comparison_latex(comparison: Comparison, *, decimals: int = 1) -> str:
+    """Return the comparison as a LaTeX table (with the package booktabs), notes as comments above it."""
+    columns = _columns(comparison)
+    body: list[str] = []
+    for metric in comparison.metrics:
+        body.append(r"\midrule")
+        for k, row in enumerate(_rows(metric, decimals)):
+            body.append(_latex_row([_heading(metric) if k == 0 else None, *row]))
+    header = " & ".join(LATEX_COLUMNS.get(column) or _latex_cell(column) for column in columns)
+    return "\n".join(
+        [
+            *(f"% {note}" for note in _notes(comparison)),
+            rf"\begin{{tabular}}{{ll{'r' * (len(columns) - 2)}}}",
+            r"\toprule",
+            header + r" \\",
+            *body,
+            r"\bottomrule",
+            r"\end{tabular}",
+            "",
+        ]
+    )
+
+
+def sentences_text(
+    metric: str, systems: tuple[str, str], sentences: Sequence[SentenceDifference], *, decimals: int = 1
+) -> str:
+    """Return the most different sentences of a baseline and a system, with all texts, one below the other."""
+    width = max(map(len, (*systems, "reference")))
+    blocks = []
+    for found in sentences:
+        lines = [
+            f"sentence {found.sentence + 1}: {metric} {_signed(found.difference, decimals)} "
+            f"(corpus {_signed(found.effect, decimals + 2)})"
+        ]
+        lines += [f"  {'reference':{width}}        {text}" for text in found.references]
+        rows = (found.baseline_score, found.baseline_text), (found.system_score, found.system_text)
+        for name, (score, text) in zip(systems, rows, strict=True):
+            lines.append(f"  {name:{width}} {score:6.{decimals}f} {text}".rstrip())
+        blocks.append("\n".join(lines))
+    return "\n\n".join(blocks)
+
+
+def _heading(metric: MetricResults) -> str:
+    arrow = {True: " ↑", False: " ↓", None: ""}[metric.higher_is_better]
+    return f"{metric.metric}{arrow}"
+
+
+def _columns(comparison: Comparison) -> list[str]:
+    share = f"{comparison.settings.confidence:.4%}".rstrip("0%").rstrip(".")
+    return ["metric", "system", "mean", "s_sel", "s_opt", "p", "p (runs)", "Welch", "Δ", f"{share} % interval"]
+
+
+def _rows(metric: MetricResults, decimals: int) -> list[list[str | None]]:
+    return [[*_own_cells(result, decimals), *_difference_cells(result, decimals)] for result in metric.results]
+
+
+def _own_cells(result: Result, decimals: int) -> Iterator[str | None]:
+    yield result.system
+    yield f"{result.mean:.{decimals}f}"
+    yield f"{result.s_sel:.{decimals}f}"
+    yield None if result.s_opt is None else f"{result.s_opt:.{decimals}f}"
+
+
+def _difference_cells(result: Result, decimals: int) -> Iterator[str | None]:
+    found = result.against_baseline
+    if found is None:
+        yield from [None] * 5
+        return
+    yield _p(found.randomisation_p)
+    yield _p(found.replica_test.permutation_p)
+    yield None if found.replica_test.welch_p is None else _p(found.replica_test.welch_p)
+    # One digit more than the means: differences are small beside them.
+    yield _signed(found.difference, decimals + 1)
+    yield f"{_signed(found.interval.low, decimals + 1)} … {_signed(found.interval.high, decimals + 1)}"
+
+
+def _p(p: float) -> str:
+    return f"<{LEAST_P}" if p < LEAST_P else f"{p:.3f}"
+
+
+def _signed(number: float, decimals: int) -> str:
+    """Return a number with its sign, none if it is printed as zero.
+
+    >>> _signed(-0.26, 1), _signed(0.26, 1), _signed(-0.01, 1)
+    ('-0.3', '+0.3', '0.0')
+    """
+    text = f"{number:+.{decimals}f}"
+    return text if text.strip("+-0.") else text[1:]
+
+
+def _notes(comparison: Comparison) -> list[str]:
+    """Return what a reader must know about the numbers, a sentence each."""
+    settings = comparison.settings
+    named = zip(comparison.systems, comparison.replicas, strict=True)
+    notes = [
+        f"{comparison.sentences} sentences; replicas: {', '.join(f'{name} {count}' for name, count in named)}; "
+        f"all against {comparison.systems[0]}",
+        f"s_sel: standard deviation over {settings.draws} resamples of the test set; s_opt: over replicas",
+    ]
+    if len(comparison.systems) > 1:
+        notes += [
+            f"p: stratified approximate randomisation, {settings.shuffles} shuffles, two-sided, given these replicas",
+            "p (runs), Welch: between the replicas' scores, by permutation of runs and by Welch's t-test",
+            *_weaknesses(comparison),
+            "Δ: difference from the baseline; interval: of Δ, by paired bootstrap over sentences, given these replicas",
+        ]
+    notes += [f"{metric.metric}: {metric.signature}" for metric in comparison.metrics]
+    return [*notes, f"seed {settings.seed}"]
+
+
+def _weaknesses(comparison: Comparison) -> Iterator[str]:
+    """Say of each number of replicas what the permutation of runs cannot show with it."""
+    said = set()
+    for count, result in zip(comparison.replicas, comparison.metrics[0].results, strict=True):
+        if result.against_baseline is None or count in said:
+            continue
+        said.add(count)
+        least = result.against_baseline.replica_test.smallest_p
+        yield (
+            f"with {comparison.replicas[0]} against {count} replicas p (runs) cannot be less than {least:.3g}"
+            + (": too few to show anything at 5 %" if least > 0.05 else "")
+        )
+
+
+def _markdown_row(cells: Sequence[str | None]) -> str:
+    return "| " + " | ".join(map(_markdown_cell, cells)) + " |"
+
+
+def _markdown_cell(text: str | None) -> str:
+    text = text or ""
+    for character in "\\|*_<":
+        text = text.replace(character, "\\" + character)
+    return text
+
+
+def _latex_row(cells: Sequence[str | None]) -> str:
+    names, numbers = cells[:2], cells[2:]
+    signed = [_latex_cell(number).replace("-", "$-$") for number in numbers]
+    return " & ".join([*map(_latex_cell, names), *signed]) + r" \\"
+
+
+def _latex_cell(text: str | None) -> str:
+    return (text or "").translate(LATEX_SPECIAL).translate(LATEX_SIGNS)

@@ -1,0 +1,225 @@
+"""Stratified approximate randomisation: valid, symmetric, and the same with any number of threads."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from luthier.core.errors import LuthierError
+from luthier.evaluation import _shuffle_kernels as kernels
+from luthier.evaluation.randomisation import Contrast, randomisation_p, randomisation_ps
+
+WORD = 2**64 - 1
+GOLDEN = 0x9E3779B97F4A7C15
+
+unhurried = settings(deadline=None, max_examples=50)
+
+
+def ratio(stats):
+    return 100.0 * stats[..., 0] / np.maximum(stats[..., 1], 1)
+
+
+def geometric(stats):
+    """Like BLEU, no linear function of the sums."""
+    matches, total, length = stats[..., 0], stats[..., 1], stats[..., 2]
+    return 100.0 * np.sqrt((matches + 1.0) / (total + 1.0)) * np.exp(np.minimum(0.0, 1 - length / (total + 1.0)))
+
+
+def slow_mixed(z):
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & WORD
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & WORD
+    return z ^ z >> 31
+
+
+def slow_permutation(stream, counter, n):
+    n_words = -(-(n - 1) // 6)
+    order = list(range(n))
+    halves = []
+    for word in range(n_words):
+        z = slow_mixed((stream + (counter * n_words + word + 1) * GOLDEN) & WORD)
+        halves += [z & 0xFFFFFFFF, z >> 32]
+    for step in range(n - 1):
+        last = n - 1 - step
+        chosen, halves[step // 3] = divmod(halves[step // 3] * (last + 1), 2**32)
+        order[last], order[chosen] = order[chosen], order[last]
+    return order
+
+
+def permutation(stream, counter, n):
+    order = np.empty(n, dtype=np.int64)
+    kernels.permute(np.uint64(stream), counter, order)
+    return order.tolist()
+
+
+def random_systems(seed, shapes=((3, 20, 2), (3, 20, 2)), high=9):
+    rng = np.random.default_rng(seed)
+    return [rng.integers(0, high, shape) for shape in shapes]
+
+
+def test_the_hash_is_splitmix64():
+    # the first outputs of the reference implementation for the seed 1234567
+    stream, found = 1234567, []
+    for n in range(1, 4):
+        found.append(slow_mixed((stream + n * GOLDEN) & WORD))
+    assert found == [6457827717110365317, 3203168211198807973, 9817491932198370423]
+
+
+@unhurried
+@given(st.integers(0, WORD), st.integers(0, 2**31), st.integers(1, 30))
+def test_permutations_are_those_of_the_slow_twin(stream, counter, n):
+    found = permutation(stream, counter, n)
+    assert found == slow_permutation(stream, counter, n)
+    assert sorted(found) == list(range(n))
+
+
+def test_all_permutations_are_equally_likely():
+    n, draws = 4, 12_000
+    counts = dict.fromkeys(itertools.permutations(range(n)), 0)
+    for counter in range(draws):
+        counts[tuple(permutation(99, counter, n))] += 1
+    expected = draws / len(counts)
+    chi_square = sum((count - expected) ** 2 / expected for count in counts.values())
+    assert chi_square < 49.7  # the 99.9 % quantile with 23 degrees of freedom
+
+
+@unhurried
+@given(st.integers(0, 2**32), st.integers(1, 5), st.integers(1, 4), st.integers(0, 100))
+def test_shuffled_sums_are_those_of_the_slow_twin(seed, n_items, n_stats, first):
+    rng = np.random.default_rng(seed)
+    items = rng.integers(0, 100, (3, n_items, n_stats)).astype(float)
+    sentences = np.sort(rng.choice(50, 3, replace=False))
+    sums = np.zeros((kernels.GROUP + 3, n_items, n_stats))
+    kernels.add_shuffled(items, sentences, np.uint64(seed), first, sums)
+    for b in (0, kernels.GROUP - 1, kernels.GROUP + 2):
+        stream = slow_mixed((seed + (first + b + 1) * GOLDEN) & WORD)
+        expected = np.zeros((n_items, n_stats))
+        for item, sentence in zip(items, sentences.tolist(), strict=True):
+            expected += item[slow_permutation(stream, sentence, n_items)]
+        assert np.array_equal(sums[b], expected)
+
+
+def exact_p(first, second, score):
+    """Return p over all permutations of all sentences, the limit of many shuffles."""
+    items = np.concatenate([first, second]).transpose(1, 0, 2)
+    n_items = items.shape[1]
+    one_sentence = [np.array(order) for order in itertools.permutations(range(n_items))]
+    differences = []
+    for orders in itertools.product(one_sentence, repeat=len(items)):
+        sums = sum(item[order] for item, order in zip(items, orders, strict=True))
+        scores = score(sums)
+        differences.append(abs(scores[: len(first)].mean() - scores[len(first) :].mean()))
+    scores = score(items.sum(axis=0))
+    observed = abs(scores[: len(first)].mean() - scores[len(first) :].mean())
+    return np.mean(np.array(differences) >= observed - 1e-12)
+
+
+@pytest.mark.parametrize("shapes", [((1, 8, 2), (1, 8, 2)), ((2, 2, 2), (2, 2, 2)), ((1, 4, 2), (2, 4, 2))])
+@pytest.mark.parametrize("seed", [0, 1])
+def test_many_shuffles_tend_to_all_permutations(shapes, seed):
+    first, second = random_systems(seed, shapes)
+    limit, shuffles = exact_p(first, second, ratio), 4000
+    found = randomisation_p(Contrast(first, second, ratio), shuffles=shuffles, seed=seed)
+    assert abs(found - limit) < 4 * np.sqrt(limit * (1 - limit) / shuffles) + 1 / shuffles
+
+
+def test_one_difference_by_hand():
+    # Single replicas that differ in one sentence: both deals give the same |difference|, so all count.
+    first = np.array([[[1, 4], [2, 4]]])
+    second = np.array([[[1, 4], [3, 4]]])
+    assert randomisation_p(Contrast(first, second, ratio), shuffles=100) == 1.0
+
+
+def test_a_constant_difference_is_found():
+    # 30 sentences, each one better by 2: only the two deals that keep or exchange all are as extreme.
+    first = np.stack([np.array([[i % 5, 10] for i in range(30)])])
+    second = first + np.array([2, 0])
+    assert randomisation_p(Contrast(first, second, ratio), shuffles=999) == 1 / 1000
+
+
+def test_identical_systems_get_p_one():
+    first, _ = random_systems(3)
+    assert randomisation_p(Contrast(first, first.copy(), ratio), shuffles=50) == 1.0
+    assert randomisation_p(Contrast(first, first[[2, 0, 1]], ratio), shuffles=50) == 1.0
+
+
+@unhurried
+@given(st.integers(0, 1000), st.sampled_from([(1, 1), (2, 2), (1, 3), (3, 2)]))
+def test_exchanging_the_systems_changes_nothing(seed, replicas):
+    first, second = random_systems(seed, [(r, 6, 3) for r in replicas], high=4)
+    there = randomisation_p(Contrast(first, second, geometric), shuffles=60, seed=seed)
+    assert there == randomisation_p(Contrast(second, first, geometric), shuffles=60, seed=seed)
+
+
+def test_a_p_value_does_not_depend_on_the_company():
+    first, second = random_systems(5, ((3, 40, 2), (3, 40, 2)))
+    others = random_systems(6, ((3, 40, 3), (3, 40, 3)))
+    alone = randomisation_p(Contrast(first, second, ratio), shuffles=300)
+    together = randomisation_ps([Contrast(*others, geometric), Contrast(first, second, ratio)], shuffles=300)
+    assert together[1] == alone
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_seeds_and_threads(kind):
+    first, second = [part.astype(kind) / kind(3) for part in random_systems(7)]
+    contrast = Contrast(first, second, ratio)
+    once = randomisation_p(contrast, shuffles=1500, seed=0)
+    assert once == randomisation_p(contrast, shuffles=1500, seed=0)
+    assert once == randomisation_p(contrast, shuffles=1500, seed=0, threads=2)
+    assert once == randomisation_p(contrast, shuffles=1500, seed=np.random.default_rng(0))
+    others = {randomisation_p(contrast, shuffles=1500, seed=seed) for seed in range(1, 6)}
+    assert others != {once}
+
+
+def test_inputs_are_not_changed():
+    first, second = random_systems(8)
+    first.setflags(write=False)
+    second.setflags(write=False)
+    randomisation_p(Contrast(first, second, ratio), shuffles=10)
+
+
+def test_faults():
+    first, second = random_systems(9)
+    for wrong in (second[0], second[:, :5], second[:0]):
+        with pytest.raises(LuthierError):
+            Contrast(first, wrong, ratio)
+    with pytest.raises(LuthierError, match="finite"):
+        Contrast(first, np.full(first.shape, np.nan), ratio)
+    with pytest.raises(LuthierError, match="shuffles"):
+        randomisation_p(Contrast(first, second, ratio), shuffles=0)
+    with pytest.raises(LuthierError, match="same replicas"):
+        randomisation_ps([Contrast(first, second, ratio), Contrast(first[:2], second, ratio)])
+    assert randomisation_ps([]).tolist() == []
+
+
+def null_rejections(trials, replicas, *, effect=0.0, seed=0):
+    """Return how often p ≤ 0.05 where two systems are draws of one, with replica effects if asked for."""
+    rng = np.random.default_rng(seed)
+    n, rejected = 40, 0
+    for trial in range(trials):
+        lengths = rng.integers(5, 40, n)
+        difficulty = rng.beta(2, 2, n)  # sentences differ, and the items of a sentence resemble each other
+        items = []
+        for _ in range(sum(replicas)):
+            chance = np.clip(difficulty + effect * rng.normal(), 0.01, 0.99)
+            items.append(np.stack([rng.binomial(lengths, chance), lengths + rng.integers(-1, 2, n)], axis=1))
+        items = np.stack(items)
+        contrast = Contrast(items[: replicas[0]], items[replicas[0] :], ratio)
+        rejected += randomisation_p(contrast, shuffles=199, seed=trial) <= 0.05
+    return rejected / trials
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize("replicas", [(1, 1), (3, 3), (2, 4)])
+def test_true_nulls_are_rejected_as_often_as_they_should_be(replicas):
+    trials = 1500
+    error = np.sqrt(0.05 * 0.95 / trials)
+    assert abs(null_rejections(trials, replicas) - 0.05) < 3 * error
+
+
+@pytest.mark.compiled
+def test_replica_effects_are_what_this_test_does_not_see():
+    # The reason for the test between replicas: runs that differ as a whole are taken for systems that do.
+    assert null_rejections(200, (3, 3), effect=0.05) > 0.2
