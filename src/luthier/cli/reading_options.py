@@ -21,6 +21,8 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         "--format-option", action="append", default=[], metavar="NAME=VALUE",
         help="an option of the format, such as columns=am,lm for kaldi",
     )  # fmt: skip
+    group.add_argument("--scores", metavar="TSV", help="the list is plain text, its scores are here (format tsv)")
+    group.add_argument("--per-sentence", metavar="N", help="lines per sentence of such a list")
     group.add_argument("--first-id", type=int, default=0, metavar="N", help="id of the first reference (0)")
     group.add_argument("--keyed", action="store_true", help="reference lines begin with their sentence id")
     group.add_argument("--any-order", action="store_true", help="sort by sentence instead of complaining")
@@ -49,6 +51,12 @@ def read_options(options: argparse.Namespace) -> Any:
     from luthier.kbest.reading import AUTO, ReadOptions
 
     given = pairs(options.format_option, str, "--format-option")
+    tsv = {"scores": options.scores, "per_sentence": options.per_sentence}
+    if any(tsv.values()):
+        if options.format not in (AUTO, "tsv"):
+            raise LuthierError("--scores and --per-sentence are options of the format tsv")
+        options.format = "tsv"
+        given |= {name: value for name, value in tsv.items() if value}
     if given and options.format == AUTO:
         raise LuthierError("--format-option needs --format, so that it is clear whose option it is")
     typed = {}
