@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
 
 def score(weights, features):
     """Return w·h, summed from the first feature to the last, one term at a time."""
@@ -98,25 +96,3 @@ def bag_distance(a, b):
 def fewest_edits(distance, hyp, refs):
     """Return (edits, length) of the reference with the fewest edits; of equals, of the longest."""
     return min(((distance(hyp, ref), len(ref)) for ref in refs), key=lambda pair: (pair[0], -pair[1]))
-
-
-def edit_distance(hypothesis, reference):
-    """Return the fewest insertions, deletions and substitutions between two sequences, by the full table."""
-    row = list(range(len(reference) + 1))
-    for i, word in enumerate(hypothesis, start=1):
-        above, row = row, [i]
-        for j, other in enumerate(reference, start=1):
-            row.append(min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (word != other)))
-    return row[-1]
-
-
-def bag_distance(hypothesis, reference):
-    """Return the edits between two bags of words: those of the longer one that have no partner."""
-    partners = Counter(hypothesis) & Counter(reference)
-    return max(len(hypothesis), len(reference)) - sum(partners.values())
-
-
-def fewest_edits(distance, hypothesis, references):
-    """Return (edits, length) of the nearest reference; of equally near ones the longest counts."""
-    edits, length = min((distance(hypothesis, reference), -len(reference)) for reference in references)
-    return edits, -length
