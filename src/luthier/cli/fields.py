@@ -11,12 +11,17 @@ from typing import Any
 from luthier.core.errors import LuthierError
 from luthier.core.params import describe_domain, scalar_type
 
+# Fields that every command has an option for already.
+COMMON = ("seed", "threads")
+
 
 def add_field_options(parser: argparse.ArgumentParser, method: type) -> None:
     """Add an option for every field of a dataclass: its name, default, domain and help."""
     hints = typing.get_type_hints(method)
     group = parser.add_argument_group("parameters")
     for field in dataclasses.fields(method):
+        if field.name in COMMON:
+            continue
         domain = describe_domain(hints[field.name], field.metadata)
         group.add_argument(
             f"--{field.name.replace('_', '-')}", dest=f"field_{field.name}", metavar="X",
@@ -25,13 +30,15 @@ def add_field_options(parser: argparse.ArgumentParser, method: type) -> None:
 
 
 def field_values(method: type, options: argparse.Namespace) -> dict[str, Any]:
-    """Return the fields that were given on the command line, in their types."""
+    """Return the fields that were given on the command line, in their types, and the common ones."""
+    names = [field.name for field in dataclasses.fields(method)]
     given = {
-        field.name: getattr(options, f"field_{field.name}")
-        for field in dataclasses.fields(method)
-        if getattr(options, f"field_{field.name}") is not None
+        name: getattr(options, f"field_{name}")
+        for name in names
+        if name not in COMMON and getattr(options, f"field_{name}") is not None
     }
-    return convert_fields(method, given, method.__name__)
+    common = {name: getattr(options, name) for name in names if name in COMMON}
+    return convert_fields(method, given, method.__name__) | common
 
 
 def convert_fields(method: type, given: Mapping[str, str], owner: str) -> dict[str, Any]:

@@ -38,4 +38,5 @@ def _sparse_squares(pool: Pool) -> Float64:
     lists, features = np.divmod(keys[order][starts], n_sparse)
     means = np.bincount(features, weights=sums**2 / pool.list_lengths[lists], minlength=n_sparse)
     total = np.bincount(f.indices, weights=f.values**2, minlength=n_sparse)
-    return np.maximum(total - means, 0.0)
+    squares: Float64 = np.maximum(total - means, 0.0)
+    return squares

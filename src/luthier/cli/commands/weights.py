@@ -1,7 +1,7 @@
 """Turn weights into another form: 'name value' lines, a Moses [weight] section, or JSON.
 
-  luthier weights weights.txt weights.json
-  luthier weights weights.txt moses.ini
+luthier weights weights.txt weights.json
+luthier weights weights.txt moses.ini
 """
 
 from __future__ import annotations
