@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels of edit distance and of bags of tokens, over lists of hypotheses that repeat themselves."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# mypy: ignore-errors
 """Kernels of translation edit rate: word edits plus block moves, by tercom's greedy search.
 
 Rows of a distance table belong to the n words of a hypothesis, columns to the m words of a reference;
@@ -112,8 +113,8 @@ def beam_of_row(i, n, m):
     ratio = m / n
     width = BEAM
     if ratio / 2 > BEAM:
-        width = int(math.ceil(ratio / 2 + BEAM))
-    middle = int(math.floor(i * ratio))
+        width = math.ceil(ratio / 2 + BEAM)
+    middle = math.floor(i * ratio)
     return max(0, middle - width), m + 1 if i == n else min(m + 1, middle + width)
 
 
