@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, Int32, Int64, frozen
+from luthier.core.arrays import Float64, Int32, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts, rows_of_segments
 from luthier.kbest import _score_kernels as kernels
@@ -95,11 +95,12 @@ class Features:
 
         The order of the sum is fixed, so a vector scores the same alone and among others.
         """
-        weights = np.ascontiguousarray(weights, dtype=np.float64)
+        weights = flat(np.asarray(weights, dtype=np.float64))
         if weights.shape[-1] != self.n_features:
             raise LuthierError(f"expected {self.n_features} weights, found {weights.shape[-1]}")
         out = np.empty((*weights.shape[:-1], len(self)))
-        for vector, row in zip(weights.reshape(-1, self.n_features), out.reshape(-1, len(self)), strict=True):
+        for index in np.ndindex(weights.shape[:-1]):
+            vector, row = weights[index], out[index]
             kernels.scores_one(self.dense, self.indptr, self.indices, self.values, vector, 0, row)
         return out
 

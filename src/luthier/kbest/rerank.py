@@ -49,7 +49,7 @@ def _rerank_many(pool: Pool, weights: Float64, threads: int) -> Int64:
     n_tiles = -(-n_vectors // tile_width)
     padded = np.zeros((n_tiles * tile_width, pool.n_features))
     padded[:n_vectors] = weights
-    tiles = np.ascontiguousarray(padded.reshape(n_tiles, tile_width, -1).transpose(0, 2, 1))  # (T, D, 8)
+    tiles = np.ascontiguousarray(padded.reshape(n_tiles, tile_width, pool.n_features).transpose(0, 2, 1))  # (T, D, 8)
     winners = np.empty((n_tiles, pool.n_sentences, tile_width), dtype=np.int64)
     f = pool.features
 
@@ -62,7 +62,7 @@ def _rerank_many(pool: Pool, weights: Float64, threads: int) -> Int64:
     with executor(threads) as workers:
         for task in [workers.submit(work, *block) for block in segment_blocks(pool.offsets, BLOCK_ROWS)]:
             task.result()
-    return winners.transpose(0, 2, 1).reshape(-1, pool.n_sentences)[:n_vectors]
+    return winners.transpose(0, 2, 1).reshape(n_tiles * tile_width, pool.n_sentences)[:n_vectors]
 
 
 def segment_blocks(offsets: Int64, rows: int) -> list[tuple[int, int]]:
