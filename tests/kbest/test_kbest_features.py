@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import score
 from small_pools import make_features
 
 from luthier.core.errors import LuthierError
 from luthier.kbest.features import Features, concatenate_features
+from oracles import score
 
 NAMES = ("a", "b", "c", "d")
 any_number = st.sampled_from([0.0, -0.0, 0.1, -0.3, 1e-300, 1e17, 3.0, -7.0])

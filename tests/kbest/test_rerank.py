@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from oracles import winners
 from small_pools import make_pool, small_integers, small_lists
 
 from luthier.core.errors import LuthierError
 from luthier.kbest import rerank as rerank_module
 from luthier.kbest.rerank import rerank, segment_blocks, selected_texts
+from oracles import winners
 
 vectors = st.lists(st.tuples(*[small_integers] * 3), min_size=1, max_size=19)
 

@@ -41,6 +41,10 @@ class Weights(Mapping[str, float]):
         """Name the components of a vector."""
         return cls(dict(zip(names, np.asarray(vector, dtype=np.float64).tolist(), strict=True)))
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Survive a trip between processes, although a read-only view of a dictionary does not."""
+        return (Weights, (dict(self.values_by_name),))
+
     def __getitem__(self, name: str) -> float:
         return self.values_by_name[name]
 
@@ -77,15 +81,19 @@ def read_weights(path: str | os.PathLike[str]) -> Weights:
     name = display_name(path)
     text = "\n".join(lines)
     if text.lstrip().startswith("{"):
-        return _from_json(text, name)
-    if any(line.strip() == MOSES_SECTION for line in lines):
-        return _from_moses(lines, name)
-    return _from_lines(lines, name)
+        found = _from_json(text, name)
+    elif any(line.strip() == MOSES_SECTION for line in lines):
+        found = _from_moses(lines, name)
+    else:
+        found = _from_lines(lines, name)
+    if not found:
+        raise InputError(expected="at least one weight", found="none", path=name)
+    return found
 
 
 def _from_json(text: str, path: str) -> Weights:
     try:
-        found = json.loads(text, object_pairs_hook=lambda pairs: _once(pairs, path))
+        found = json.loads(text, parse_int=float, object_pairs_hook=lambda pairs: _once(pairs, path))
     except json.JSONDecodeError as error:
         raise InputError(
             expected="a JSON object of names and numbers", found=error.msg, path=path, line=error.lineno
@@ -115,7 +123,7 @@ def _from_moses(lines: list[str], path: str) -> Weights:
         if text.startswith("["):
             inside = text == MOSES_SECTION
         elif inside and text and not text.startswith("#"):
-            name, equals, rest = text.partition("=")
+            name, equals, rest = text.rpartition("=")
             if not equals or not rest.split():
                 raise InputError(expected="'Name= value …'", found=repr(text), path=path, line=number)
             values = rest.split()
@@ -142,8 +150,6 @@ def _from_lines(lines: list[str], path: str) -> Weights:
         _put(
             found, parts[0].removesuffix("=") if parts[0].endswith("=") else parts[0], parts[1], path, number
         )
-    if not found:
-        raise InputError(expected="at least one weight", found="none", path=path)
     return Weights(found)
 
 
@@ -199,14 +205,13 @@ def _moses_lines(weights: Mapping[str, float]) -> Iterator[str]:
     for name, value in weights.items():
         if name in done:
             continue
-        label, underscore, position = name.rpartition("_")
+        label, underscore, _ = name.rpartition("_")
         group: list[str] = []
-        if underscore and position == "0":
-            while f"{label}_{len(group)}" in weights:
-                group.append(f"{label}_{len(group)}")
-        if re.search(r"\s|=$", name):
+        while underscore and f"{label}_{len(group)}" in weights:
+            group.append(f"{label}_{len(group)}")
+        if not name or name[0] in "#[" or re.search(r"\s|=$", name):
             raise LuthierError(f"the name {name!r} cannot stand in a [weight] section. hint: use JSON")
-        if len(group) > 1:
+        if len(group) > 1 and name in group:
             done.update(group)
             yield f"{label}= " + " ".join(repr(float(weights[item])) for item in group)
         else:

@@ -1,0 +1,187 @@
+"""Weights: three formats that read back to the last bit, and names that must fit."""
+
+from __future__ import annotations
+
+import copy
+import gzip
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.kbest.weights import Weights, read_weights, write_weights
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+names = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6) | st.sampled_from(
+    ["tm_0", "tm_1", "tm_2", "tm", "x_0", "_0", "_1", "a=b", "a b", "#x", "[weight]", "{", "a=", "1", "\u2028x"]
+)
+tables = st.dictionaries(names, finite, min_size=1, max_size=6)
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="weights"):
+        (tmp_path / name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        return tmp_path / name
+
+    return write
+
+
+@settings(deadline=None, max_examples=100)
+@given(tables, st.sampled_from(["text", "moses", "json"]))
+def test_what_is_written_reads_back_and_what_cannot_be_is_refused(tmp_path_factory, weights, style):
+    path = tmp_path_factory.mktemp("weights") / "w"
+    try:
+        write_weights(weights, path, style=style)
+    except LuthierError as error:
+        assert style != "json"
+        assert "cannot" in str(error)
+        assert "hint: " in str(error)
+        assert not path.exists()
+        return
+    again = read_weights(path)
+    assert dict(again) == weights
+    assert all(np.float64(again[name]).tobytes() == np.float64(weights[name]).tobytes() for name in weights)
+
+
+@pytest.mark.parametrize("style", ["text", "moses", "json"])
+def test_ordinary_names_can_be_written_in_any_style(tmp_path, style):
+    weights = {"LM0": 0.5, "TM0_0": 0.1, "TM0_1": -1e-30, "a=b": 3.0, "ü😀": 0.0}
+    write_weights(weights, tmp_path / "w", style=style)
+    assert dict(read_weights(tmp_path / "w")) == weights
+
+
+def test_names_with_spaces_in_lines_and_json(tmp_path):
+    for style in ("text", "json"):
+        write_weights({"word penalty": 0.5}, tmp_path / "w", style=style)
+        assert dict(read_weights(tmp_path / "w")) == {"word penalty": 0.5}
+    with pytest.raises(LuthierError, match="'word penalty' cannot stand in a \\[weight\\] section"):
+        write_weights({"word penalty": 0.5}, tmp_path / "w", style="moses")
+
+
+def test_the_ending_says_the_style(tmp_path):
+    for ending, start in (("json", "{"), ("ini", "[weight]"), ("txt", "tm_0 "), ("json.gz", "{")):
+        path = tmp_path / f"w.{ending}"
+        write_weights({"tm_0": 0.1, "tm_1": 0.2}, path)
+        raw = path.read_bytes()
+        text = (gzip.decompress(raw) if ending.endswith("gz") else raw).decode()
+        assert text.startswith(start)
+        assert dict(read_weights(path)) == {"tm_0": 0.1, "tm_1": 0.2}
+
+
+def test_lines(write):
+    text = "# a comment\n\nlm 0.5\nword penalty\t-1e-3\n  tm_0   2\n a=b 3\nd= 4\nx=5\n"
+    assert dict(read_weights(write(text))) == {
+        "lm": 0.5, "word penalty": -1e-3, "tm_0": 2, "a=b": 3, "d": 4, "x": 5,
+    }  # fmt: skip
+
+
+def test_a_moses_section_with_several_values(write):
+    ini = """
+# moses.ini
+[feature]
+Distortion name=Distortion0
+[weight]
+# tuned
+TranslationModel0= 0.2 0.1 -0.3
+LM0= 0.5
+ Distortion0=0.25
+
+[decoder]
+x= 7
+"""
+    assert dict(read_weights(write(ini))) == {
+        "TranslationModel0_0": 0.2, "TranslationModel0_1": 0.1, "TranslationModel0_2": -0.3, "LM0": 0.5,
+        "Distortion0": 0.25,
+    }  # fmt: skip
+
+
+def test_moses_values_are_gathered_under_their_label(tmp_path):
+    weights = {"tm_1": 2.0, "lm": 1.0, "tm_0": 0.5, "x_0": 3.0, "y_1": 4.0}
+    write_weights(weights, tmp_path / "w.ini")
+    assert (tmp_path / "w.ini").read_text().splitlines() == [
+        "[weight]", "tm= 0.5 2.0", "lm= 1.0", "x_0= 3.0", "y_1= 4.0",
+    ]  # fmt: skip
+    assert dict(read_weights(tmp_path / "w.ini")) == weights
+
+
+def test_json(write):
+    assert dict(read_weights(write('{"a": 1, "b c": -2.5e-3}'))) == {"a": 1, "b c": -0.0025}
+    assert dict(read_weights(write('\n {"weights": {"a": 1}, "seed": 3}'))) == {"a": 1}
+    assert dict(read_weights(write('{"weights": 2}'))) == {"weights": 2}
+
+
+@pytest.mark.parametrize(
+    "text, message, line",
+    [
+        ("lm 0.5\nlm 0.6\n", "each name once, found 'lm' again", 2),
+        ("lm nan\n", "a finite number for 'lm', found 'nan'", 1),
+        ("a 1\nlm -inf\n", "a finite number for 'lm', found '-inf'", 2),
+        ("lm 1_000\n", "a finite number for 'lm', found '1_000'", 1),
+        ("lm x\n", "a finite number for 'lm', found 'x'", 1),
+        ("lm 1e999\n", "a finite number", 1),
+        ("lonely\n", "'name value', found 'lonely'", 1),
+        ("=3\n", "'name value', found '=3'", 1),
+        ("# nothing\n", "at least one weight", None),
+        ("", "at least one line", None),
+        ("[weight]\n", "at least one weight", None),
+        ("[weight]\nLM0 0.5\n", "'Name= value …', found 'LM0 0.5'", 2),
+        ("[weight]\nLM0=\n", "'Name= value …'", 2),
+        ("[weight]\nLM0= 1 y\n", "a finite number for 'LM0_1', found 'y'", 2),
+        ("[weight]\nLM0= 1\nLM0= 2\n", "'LM0' again", 3),
+        ("{}", "at least one weight", None),
+        ('{"a": 1, "a": 2}', "'a' twice", None),
+        ('{"a": NaN}', "a finite number for 'a'", None),
+        ('{"a": 1' + "0" * 400 + "}", "a finite number for 'a'", None),
+        ('{"a": "1"}', "a finite number for 'a'", None),
+        ('{"a": true}', "a finite number for 'a'", None),
+        ('{"a": null}', "a finite number for 'a'", None),
+        ('{"a": 1,\n]', "a JSON object of names and numbers", 2),
+        (b"caf\xe9 1\n", "UTF-8", 1),
+    ],
+)
+def test_faults_have_their_place(write, text, message, line):
+    path = write(text)
+    with pytest.raises(InputError) as caught:
+        read_weights(path)
+    assert message in str(caught.value)
+    assert (caught.value.path, caught.value.line) == (str(path), line)
+
+
+def test_a_weight_for_an_unknown_feature_is_an_error_with_a_suggestion():
+    with pytest.raises(LuthierError, match=r"w.txt: no feature is called 'LM0'. hint: did you mean 'LM00'"):
+        Weights({"LM0": 1.0}).vector(["LM00", "TM1"], source="w.txt")
+
+
+def test_a_feature_without_a_weight_counts_0_with_a_warning():
+    with pytest.warns(LuthierWarning, match=r"the weights: 2 of 3 features have no weight and count 0: 'b', 'c'"):
+        vector = Weights({"a": 2.0}).vector(["b", "a", "c"])
+    assert vector.tolist() == [0, 2, 0]
+
+
+def test_vectors_are_in_the_order_of_the_features():
+    weights = Weights.from_vector(["a", "b", "c"], np.array([1, 2, 3]))
+    assert weights.vector(["c", "a", "b"]).tolist() == [3, 1, 2]
+    with pytest.raises(ValueError, match="zip"):
+        Weights.from_vector(["a"], np.array([1, 2]))
+    with pytest.raises(LuthierError, match="the weight of 'a' must be a finite number, found nan"):
+        Weights({"a": float("nan")})
+
+
+def test_many_names_are_handled_in_good_time():
+    names = [f"name {i}" for i in range(30_000)]  # quadratic work would take minutes
+    assert Weights(dict.fromkeys(names, 1.0)).vector(names).sum() == len(names)
+
+
+def test_weights_are_a_mapping_that_cannot_be_changed_but_sent():
+    table = {"a": 1.0}
+    weights = Weights(table)
+    table["a"] = 2.0
+    assert dict(weights) == {"a": 1.0}
+    with pytest.raises(TypeError):
+        weights.values_by_name["a"] = 3.0
+    for again in (pickle.loads(pickle.dumps(weights)), copy.deepcopy(weights)):
+        assert again == weights
