@@ -15,16 +15,23 @@ from luthier.core.params import describe_domain, scalar_type
 COMMON = ("seed", "threads")
 
 
-def add_field_options(parser: argparse.ArgumentParser, method: type) -> None:
+def add_field_options(parser: argparse.ArgumentParser, method: type, title: str = "parameters") -> None:
     """Add an option for every field of a dataclass: its name, default, domain and help."""
     hints = typing.get_type_hints(method)
-    group = parser.add_argument_group("parameters")
+    group = parser.add_argument_group(title)
     for field in dataclasses.fields(method):
         if field.name in COMMON:
             continue
+        option = f"--{field.name.replace('_', '-')}"
+        if scalar_type(hints[field.name])[0] is bool:
+            group.add_argument(
+                option, dest=f"field_{field.name}", action=argparse.BooleanOptionalAction, default=None,
+                help=f"{field.metadata['help']} (default: {'yes' if field.default else 'no'})",
+            )  # fmt: skip
+            continue
         domain = describe_domain(hints[field.name], field.metadata)
         group.add_argument(
-            f"--{field.name.replace('_', '-')}", dest=f"field_{field.name}", metavar="X",
+            option, dest=f"field_{field.name}", metavar="X",
             help=f"{field.metadata['help']} ({domain}; default: {field.default})",
         )  # fmt: skip
 
@@ -41,7 +48,7 @@ def field_values(method: type, options: argparse.Namespace) -> dict[str, Any]:
     return convert_fields(method, given, method.__name__) | common
 
 
-def convert_fields(method: type, given: Mapping[str, str], owner: str) -> dict[str, Any]:
+def convert_fields(method: type, given: Mapping[str, Any], owner: str) -> dict[str, Any]:
     """Return `given` with each value in its field's type; an unknown name or a bad value is an error."""
     fields = {field.name: field for field in dataclasses.fields(method)}
     hints = typing.get_type_hints(method)
@@ -52,6 +59,9 @@ def convert_fields(method: type, given: Mapping[str, str], owner: str) -> dict[s
             has = f"it has: {', '.join(sorted(fields))}" if fields else "it has none"
             raise LuthierError(f"{owner!r} has no option {name!r}. {has}")
         kind, _ = scalar_type(hints[key])
+        if isinstance(text, bool):
+            converted[key] = text
+            continue
         try:
             converted[key] = _boolean(text) if kind is bool else kind(text)
         except ValueError:

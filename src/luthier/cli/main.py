@@ -82,6 +82,8 @@ def _run(arguments: list[str]) -> int:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
     module.add_arguments(parser)
+    if hasattr(module, "extend_arguments"):  # options that depend on other options
+        module.extend_arguments(parser, rest[1:])
     return _execute(module, parser.parse_args(rest[1:], namespace=options))
 
 

@@ -22,4 +22,4 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     output.note(f"seed {options.seed}, {options.threads} threads")
     result = run_demo(options.output, seed=options.seed, threads=options.threads)
-    output.emit(result.summary(), lambda: demo_tables(result.pool, result.metric, result.rows, result.files))
+    output.emit(result.summary(), lambda: demo_tables(result))

@@ -1,0 +1,187 @@
+"""Tuning from a pool to files of weights: replicas, guards, standardisation, what the table needs."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierWarning
+from luthier.core.io import open_output
+from luthier.core.progress import notice
+from luthier.evaluation.bootstrap import Interval, bootstrap_scores, difference_interval
+from luthier.kbest.pool import Pool
+from luthier.kbest.weights import Weights, write_weights
+from luthier.metrics.base import Metric
+from luthier.metrics.oracle import sentence_oracle
+from luthier.tuning.base import Tuner
+from luthier.tuning.bounds import Bounds
+from luthier.tuning.guards import warnings_after, warnings_before
+from luthier.tuning.problem import Problem
+from luthier.tuning.run import Result, RunOptions, run
+from luthier.tuning.standardize import rescaled, standardized
+
+BOOTSTRAP_DRAWS = 1000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TuningJob:
+    """What to tune, on what, how, and what to watch."""
+
+    tuner: Tuner
+    pool: Pool
+    metric: Metric
+    options: RunOptions
+    start: Float64 | None = None
+    bounds: Bounds | None = None
+    heldout: Pool | None = None
+    standardize: bool = False
+    replicas: int = 1
+    average: bool = False
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Tuned:
+    """One replica's answer, in the pool's own units, with scores (not gains) for the table."""
+
+    seed: int
+    weights: Float64
+    result: Result
+    scores: dict[str, float | None]
+    interval: Interval
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TuningReport:
+    """All replicas of a job, their average if asked for, and what holds for all of them."""
+
+    tuner: str
+    metric: str
+    names: tuple[str, ...]
+    start: Float64
+    oracle: float
+    replicas: tuple[Tuned, ...]
+    average: Float64 | None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return any(replica.result.interrupted for replica in self.replicas)
+
+
+def tune_pool(job: TuningJob) -> TuningReport:
+    """Run a job; with replicas, once for each of as many seeds, one after another."""
+    problem = Problem.make(job.pool, job.metric, bounds=job.bounds)
+    heldout = None if job.heldout is None else Problem.make(job.heldout, job.metric)
+    start = problem.default_start() if job.start is None else job.start
+    for sentence in warnings_before(problem):
+        warnings.warn(sentence, LuthierWarning, stacklevel=2)
+    replicas = []
+    for r in range(job.replicas):
+        options = dataclasses.replace(job.options, seed=job.options.seed + r, checkpoint=_checkpoint(job, r))
+        notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} runs")
+        replicas.append(_one(job, problem, heldout, start, options))
+        if replicas[-1].result.interrupted:
+            break
+    average = np.mean([_unit(tuned.weights) for tuned in replicas], axis=0) if job.average else None
+    for sentence in warnings_after(problem, start, replicas[0].weights):
+        warnings.warn(sentence, LuthierWarning, stacklevel=2)
+    oracle = sentence_oracle(job.metric, problem.stats, problem.offsets)
+    return TuningReport(
+        job.tuner.spec, job.metric.signature, problem.names, start, oracle.score, tuple(replicas), average
+    )
+
+
+def _checkpoint(job: TuningJob, replica: int) -> str:
+    path = job.options.checkpoint
+    return numbered(path, replica + 1) if path and job.replicas > 1 else path
+
+
+def _one(job: TuningJob, problem: Problem, heldout: Problem | None, start: Float64, options: RunOptions) -> Tuned:
+    if job.standardize:
+        scaled, spread = standardized(problem)
+        watched = None if heldout is None else rescaled(heldout, spread)
+        result = run(job.tuner, scaled, start * spread, options, heldout=watched)
+        weights = result.weights / spread
+    else:
+        result = run(job.tuner, problem, start, options, heldout=heldout)
+        weights = result.weights
+    return Tuned(
+        options.seed, weights, result, _scores(problem, heldout, start, weights), _interval(problem, start, weights)
+    )
+
+
+def _scores(problem: Problem, heldout: Problem | None, start: Float64, weights: Float64) -> dict[str, float | None]:
+    def score(part: Problem | None, vector: Float64) -> float | None:
+        return None if part is None else float(part.metric.gain(np.array(part.gain(vector))))  # its own inverse
+
+    return {
+        "tune_before": score(problem, start),
+        "tune_after": score(problem, weights),
+        "heldout_before": score(heldout, start),
+        "heldout_after": score(heldout, weights),
+    }
+
+
+def _interval(problem: Problem, start: Float64, weights: Float64) -> Interval:
+    """Return the paired-bootstrap interval of the gain on the tuning sentences."""
+    rows = problem.select(np.array([start, weights]))
+    systems = [problem.stats[chosen][None] for chosen in rows]  # (1, N, S) each
+    before, after = bootstrap_scores(systems, problem.metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
+    return difference_interval(before, after, higher_is_better=problem.metric.higher_is_better, confidence=0.95)
+
+
+def _unit(weights: Float64) -> Float64:
+    """Return weights of length 1: only their direction matters, and lengths must not weigh an average."""
+    length = float(np.linalg.norm(weights))
+    return weights / length if length else weights
+
+
+def numbered(path: str, number: int) -> str:
+    """Return ``weights.3.txt`` for ``weights.txt`` and 3."""
+    place = Path(path)
+    return str(place.with_name(f"{place.stem}.{number}{place.suffix}"))
+
+
+def write_answers(report: TuningReport, output: str) -> list[str]:
+    """Write the weights of each replica (numbered if there are several), and the average as `output`."""
+    several = len(report.replicas) > 1
+    written = []
+    for number, tuned in enumerate(report.replicas, start=1):
+        path = numbered(output, number) if several else output
+        write_weights(Weights.from_vector(report.names, tuned.weights), path)
+        written.append(path)
+    if report.average is not None:
+        write_weights(Weights.from_vector(report.names, report.average), output)
+        written.append(output)
+    return written
+
+
+def write_trace(report: TuningReport, path: str) -> None:
+    """Write every state of every run as a line of JSON; the same job writes the same bytes."""
+    with open_output(path) as file:
+        for tuned in report.replicas:
+            for trace in tuned.result.traces:
+                for step, state in enumerate(trace.states):
+                    row: dict[str, Any] = {
+                        "seed": tuned.seed,
+                        "restart": trace.restart,
+                        "step": step,
+                        "gain": state.gain,
+                        "heldout_gain": trace.heldout_gains[step] if trace.heldout_gains else None,
+                        "objective": state.objective,
+                        "did": state.did,
+                        "weights": state.weights.tolist(),
+                    }
+                    file.write(json.dumps(row).encode("utf-8") + b"\n")
+
+
+def check_replica_paths(output: str, replicas: int) -> Sequence[str]:
+    """Return the files that a job will write, so that they can be checked before it runs."""
+    return [output] if replicas == 1 else [numbered(output, number + 1) for number in range(replicas)]

@@ -1,0 +1,89 @@
+"""What a user should know about a problem or an answer, each in one clear sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.kbest.inspection import linear_relations
+from luthier.kbest.rerank import rerank
+from luthier.kbest.spread import spread_in_lists
+from luthier.tuning.problem import Problem
+
+SCALE_RATIO = 1e3  # features whose spreads differ by more are called unscaled
+SMALL_EFFECT, LARGE_EFFECT = 1e-4, 1e4
+
+
+def warnings_before(problem: Problem) -> list[str]:
+    """Return what is odd about a problem before anything is tuned."""
+    return [*_about_lists(problem), *_about_features(problem)]
+
+
+def _about_lists(problem: Problem) -> Iterator[str]:
+    starts = problem.offsets[:-1]
+    same = np.all(
+        np.maximum.reduceat(problem.stats, starts, axis=0) == np.minimum.reduceat(problem.stats, starts, axis=0), axis=1
+    )
+    n = int(np.count_nonzero(same))
+    if n == len(same):
+        yield "all hypotheses of every list have the same statistics: no weights can change the score"
+    elif n > 0.2 * len(same):
+        yield f"in {n} of {len(same)} lists all hypotheses have the same statistics: these cannot guide the tuning"
+
+
+def _about_features(problem: Problem) -> Iterator[str]:
+    spread = spread_in_lists(problem.pool)
+    still = [name for name, s in zip(problem.names, spread, strict=True) if s == 0]
+    if still:
+        yield f"{_listed(still)} never differ within a list: their weights cannot matter"
+    moving = spread[spread > 0]
+    if len(moving) and moving.max() > SCALE_RATIO * moving.min():
+        ratio = moving.max() / moving.min()
+        yield f"features differ in scale by a factor of {ratio:,.0f}; --standardize evens that out while tuning"
+    relations = {} if problem.pool.features.n_dense < problem.n_features else linear_relations(problem.pool)
+    if relations:
+        yield f"{_listed(list(relations))} can be computed from the other features: their weights are not unique"
+
+
+def warnings_after(problem: Problem, start: Float64, weights: Float64) -> list[str]:
+    """Return what is odd about an answer."""
+    return [*_about_movement(start, weights), *_about_effects(problem, start, weights), *_about_ties(problem, weights)]
+
+
+def _about_movement(start: Float64, weights: Float64) -> Iterator[str]:
+    if np.array_equal(start, weights):
+        yield "the answer is the start itself: nothing better was found from there; try --restarts or another start"
+
+
+def _about_effects(problem: Problem, start: Float64, weights: Float64) -> Iterator[str]:
+    spread = spread_in_lists(problem.pool)
+    before, after = np.abs(start) * spread, np.abs(weights) * spread
+    others = after.sum() - after
+    names = np.array(problem.names, dtype=object)
+    if not after.any():
+        yield "all weights are zero: every list is one tie, and its first hypothesis is selected"
+        return
+    vanished = (before > 0) & (after < SMALL_EFFECT * after.max()) & ~problem.bounds.fixed
+    if vanished.any():
+        yield f"the weight of {_listed(list(names[vanished]))} was driven to zero: the feature hardly counts any more"
+    ruling = after > LARGE_EFFECT * np.maximum(others, np.finfo(float).tiny)
+    if ruling.any() and len(after) > 1:
+        yield f"the weight of {_listed(list(names[ruling]))} grew until nothing else counts; a bound may help"
+
+
+def _about_ties(problem: Problem, weights: Float64) -> Iterator[str]:
+    """Tell when many winners are tied with hypotheses of other statistics: the first one is taken then."""
+    winners = rerank(problem.pool, weights)
+    scores = problem.pool.scores(weights)
+    segments = np.repeat(winners, problem.pool.list_lengths)
+    rivals = (scores == scores[segments]) & np.any(problem.stats != problem.stats[segments], axis=1)
+    tied = int(np.count_nonzero(np.logical_or.reduceat(rivals, problem.offsets[:-1])))
+    if tied > 0.01 * len(winners):
+        yield f"in {tied} of {len(winners)} lists the winner is tied with others: the score rests on their order"
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(repr(str(name)) for name in names[:5])
+    return shown + (f" and {len(names) - 5} more" if len(names) > 5 else "")

@@ -1,0 +1,39 @@
+"""Features brought to one scale while tuning, and the answer brought back to theirs."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.kbest.features import Features
+from luthier.kbest.spread import spread_in_lists
+from luthier.tuning.bounds import Bounds
+from luthier.tuning.problem import Problem
+
+
+def standardized(problem: Problem) -> tuple[Problem, Float64]:
+    """Return the problem with each feature divided by its spread within lists, and the spreads, (D,).
+
+    Weights w' of the new problem are ``w = w' / spread`` of the old one: w'·(h/s) = (w'/s)·h. A feature
+    that never differs keeps its scale.
+    """
+    spread = spread_in_lists(problem.pool)
+    spread = np.where(spread > 0, spread, 1.0)
+    bounds = Bounds(problem.bounds.low * spread, problem.bounds.high * spread)
+    pool = problem.pool.with_features(_divided(problem.pool.features, spread))
+    return dataclasses.replace(problem, pool=pool, bounds=bounds), spread
+
+
+def rescaled(problem: Problem, spread: Float64) -> Problem:
+    """Return another problem (a held-out one) in the same units."""
+    return dataclasses.replace(problem, pool=problem.pool.with_features(_divided(problem.pool.features, spread)))
+
+
+def _divided(features: Features, spread: Float64) -> Features:
+    return dataclasses.replace(
+        features,
+        dense=features.dense / spread[: features.n_dense],
+        values=features.values / spread[features.n_dense :][features.indices],
+    )
