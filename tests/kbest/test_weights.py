@@ -36,10 +36,8 @@ def test_what_is_written_reads_back_and_what_cannot_be_is_refused(tmp_path_facto
     path = tmp_path_factory.mktemp("weights") / "w"
     try:
         write_weights(weights, path, style=style)
-    except LuthierError as error:
+    except LuthierError:
         assert style != "json"
-        assert "cannot" in str(error)
-        assert "hint: " in str(error)
         assert not path.exists()
         return
     again = read_weights(path)
