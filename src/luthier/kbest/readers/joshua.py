@@ -15,10 +15,10 @@ class Method(PipeReader):
 
     @classmethod
     def recognizes(cls, head: bytes) -> int:
-        """Return 70 where Joshua's names stand, or bare values."""
+        """Return 75 where Joshua's names stand (it shares others with cdec), 70 for bare values."""
         rows = first_fields(head)
         if not rows or any(len(row) < 4 for row in rows):
             return 0
         named = re.search(r"(^| )(tm_\w+|lm)_\d+=", rows[0][2])
         bare = all("=" not in row[2] and ":" not in row[2] and len(row[2].split()) > 1 for row in rows)
-        return 70 if named or bare else 0
+        return 75 if named else 70 if bare else 0
