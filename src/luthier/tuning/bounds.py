@@ -83,6 +83,11 @@ def parse_range(text: str) -> tuple[float, float]:
     ((0.0, inf), (2.0, 2.0))
     """
     low, colon, high = text.partition(":")
-    if not colon:
-        return float(text), float(text)
-    return float(low) if low.strip() else -np.inf, float(high) if high.strip() else np.inf
+    try:
+        least = float(low) if low.strip() else -np.inf
+        most = (float(high) if high.strip() else np.inf) if colon else least
+    except ValueError:
+        least = most = np.nan
+    if not least <= most or not (np.isfinite(least) or np.isfinite(most) or colon):
+        raise LuthierError(f"expected a range lo:hi, lo:, :hi or one value, found {text!r}")
+    return least, most

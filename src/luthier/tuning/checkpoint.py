@@ -76,10 +76,11 @@ def _read(path: str, identity: dict[str, Any]) -> dict[int, Saved]:
             )
             for number, run in found["runs"].items()
         }
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        of_job = dict(found["identity"])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(expected="a checkpoint", found=f"something else ({error})", path=path) from None
     for name, value in identity.items():
-        if found["identity"].get(name) != value:
+        if of_job.get(name) != value:
             raise LuthierError(
                 f"{path}: the checkpoint is of another job: its {name} is not the same. "
                 "hint: run that job's command, or name another file"

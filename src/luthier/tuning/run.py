@@ -16,11 +16,11 @@ from luthier.core.parallel import executor
 from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
-from luthier.kbest.spread import spread_in_lists
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint
 from luthier.tuning.problem import Problem
 from luthier.tuning.restarts import KINDS, draw_start
+from luthier.tuning.units import effect_units
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,7 +31,9 @@ class RunOptions:
     restarts: int = param(0, low=0, high=1_000_000, help="further runs from other starts")
     restart_kind: str = param("random", choices=KINDS, help="how other starts are drawn")
     restart_size: float = param(1.0, low=0.0, help="size of random moves, in units of a feature's mean effect")
-    patience: int = param(0, low=0, help="stop a run after so many steps without gain on the held-out set (0: never)")
+    heldout_patience: int = param(
+        0, low=0, help="stop a run after so many steps without gain on the held-out set (0: never)"
+    )
     threads: int = param(1, low=1, high=4096, help="runs at a time")
     checkpoint: str = param("", help="file that keeps finished runs")
     resume: bool = param(False, help="go on from the checkpoint")
@@ -153,15 +155,14 @@ class _Job:
         self.options, self.heldout = options, heldout
         self.rngs = make_rng(options.seed).spawn(options.restarts + 1)
         self.stop = threading.Event()
-        spread = np.maximum(spread_in_lists(problem.pool), 1e-12) if options.restarts else np.ones(len(start))
-        effect = np.mean(np.abs(start) * spread) or 1.0
-        self.scale = options.restart_size * effect / spread  # (D,)
+        units = effect_units(problem.pool, start) if options.restarts else np.ones(len(start))
+        self.scale = options.restart_size * units  # (D,)
 
     def identity(self) -> dict[str, Any]:
         """Return what must agree for a checkpoint to be of this job; digests only if there is one."""
         if not self.options.checkpoint:
             return {}
-        kept = ("seed", "restarts", "restart_kind", "restart_size", "patience")
+        kept = ("seed", "restarts", "restart_kind", "restart_size", "heldout_patience")
         return {
             "tuner": self.tuner.spec,
             "metric": self.problem.metric.signature,
@@ -181,30 +182,33 @@ class _Job:
         with executor(threads) as workers, progress(f"{self.tuner.name}: runs", len(waiting)) as advance:
             futures: dict[Future[RestartTrace], int] = {}
             try:
-                if chained:
-                    for number in waiting:
-                        before = done[number - 1] if number else None
-                        future = workers.submit(self.run_one, number, before)
-                        done[number] = future.result()
-                        self._keep(keeper, done[number], advance)
-                else:
-                    futures = {workers.submit(self.run_one, number, None): number for number in waiting}
+                for batch in [[number] for number in waiting] if chained else [waiting]:
+                    before = done.get(batch[0] - 1) if chained else None
+                    futures = {workers.submit(self.run_one, number, before): number for number in batch}
                     for future in as_completed(futures):
                         done[futures[future]] = future.result()
-                        self._keep(keeper, future.result(), advance)
+                        self._keep(keeper, done[futures[future]], advance)
+                    if self.stop.is_set():
+                        break
             except KeyboardInterrupt:
                 self.stop.set()
                 for future, number in futures.items():
                     if not future.cancel():
                         done[number] = future.result()
+            except BaseException:
+                self.stop.set()  # the others end after their present step
+                for future in futures:
+                    future.cancel()
+                raise
         traces = [done[number] for number in sorted(done) if done[number].states]
         if not traces:
             raise KeyboardInterrupt
         return traces, self.stop.is_set()
 
     def _keep(self, keeper: Checkpoint, trace: RestartTrace, advance: Any) -> None:
-        keeper.keep(trace.restart, trace.states, trace.heldout_gains)
-        advance(1)
+        if trace.finished:
+            keeper.keep(trace.restart, trace.states, trace.heldout_gains)
+            advance(1)
 
     def _revived(self, number: int, saved: tuple[tuple[State, ...], tuple[float, ...]]) -> RestartTrace:
         return RestartTrace(number, *saved, finished=True)
@@ -217,15 +221,19 @@ class _Job:
             begin = draw_start(self.options.restart_kind, origin, self.scale, self.problem.bounds, rng)
         states: list[State] = []
         heldout_gains: list[float] = []
-        for state in self.tuner.steps(self.problem, begin, rng):
-            states.append(state)
-            if self.heldout is not None:
-                heldout_gains.append(self.heldout.gain(state.weights))
-            if self.stop.is_set() or self._out_of_patience(heldout_gains):
-                break
+        try:
+            for state in () if self.stop.is_set() else self.tuner.steps(self.problem, begin, rng):
+                gain = None if self.heldout is None else self.heldout.gain(state.weights)
+                states.append(state)
+                if gain is not None:
+                    heldout_gains.append(gain)
+                if self.stop.is_set() or self._out_of_patience(heldout_gains):
+                    break
+        except KeyboardInterrupt:
+            self.stop.set()
         return RestartTrace(number, tuple(states), tuple(heldout_gains), finished=not self.stop.is_set())
 
     def _out_of_patience(self, heldout_gains: list[float]) -> bool:
-        if not self.options.patience or not heldout_gains:
+        if not self.options.heldout_patience or not heldout_gains:
             return False
-        return len(heldout_gains) - 1 - int(np.argmax(heldout_gains)) >= self.options.patience
+        return len(heldout_gains) - 1 - int(np.argmax(heldout_gains)) >= self.options.heldout_patience

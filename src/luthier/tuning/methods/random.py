@@ -9,9 +9,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.kbest.spread import spread_in_lists
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.problem import Problem
+from luthier.tuning.units import effect_units
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,8 +32,7 @@ class Method(Tuner):
         """Yield the best vector after each round."""
         best = State(start, problem.gain(start), "start")
         yield best
-        spread = np.maximum(spread_in_lists(problem.pool), 1e-12)
-        unit = (np.mean(np.abs(start) * spread) or 1.0) / spread
+        unit = effect_units(problem.pool, start)
         size = self.size
         for number in range(1, self.rounds + 1):
             noise = rng.standard_normal((self.batch, len(start))) * unit * size

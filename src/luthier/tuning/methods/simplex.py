@@ -1,0 +1,92 @@
+"""Downhill simplex: reflection, expansion, contraction and shrink on the error (Nelder and Mead, 1965)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.params import param
+from luthier.tuning.base import State, Tuner
+from luthier.tuning.problem import Problem
+from luthier.tuning.simplices import Simplex, first_simplex, reason_to_stop
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Tuner):
+    """Move the worst of the vertices of a simplex, step by step, by the errors at its vertices alone.
+
+    With θ_1 … θ_{V} sorted by ascending error S and θ_o the mean of all but the worst, a step tries
+
+        θ_r = θ_o + α(θ_o − θ_V),  θ_e = θ_o + γ(θ_o − θ_V),  θ_c = θ_o ± ρ(θ_o − θ_V)
+
+    (+ outside, − inside) in one re-rank: θ_e or θ_r if S(θ_r) < S(θ_1), whichever is lower; θ_r if
+    S(θ_r) < S(θ_{V−1}); the outside contraction if S(θ_r) < S(θ_V) and it is not above S(θ_r); the inside
+    one if S(θ_r) ≥ S(θ_V) and it is below S(θ_V). If none applies, all vertices move towards the best:
+    θ_i ← θ_1 + σ(θ_i − θ_1), one more re-rank. The error is the negative gain. Trial points are clipped to
+    the bounds; weights that are fixed, or whose features never differ within a list, do not move.
+
+    The error is piecewise constant, so that vertices can come to equal error: that ends the search, as
+    do a simplex below `tolerance` (the sum of squared distances of all pairs of vertices, in units of
+    the mean effect of a feature) and `patience` steps without a better vertex. The last state says which.
+
+    References
+    ----------
+    [nelder1965]; which comparisons are strict is from [lagarias1998].
+    """
+
+    size: float = param(1.0, low=1e-9, help="edge of the first simplex, in units of the mean effect of a feature")
+    reflection: float = param(1.0, low=1e-6, high=1e6, help="α, how far the worst vertex is reflected")
+    expansion: float = param(2.0, low=1.0, high=1e6, help="γ, how far it is moved where that was good")
+    contraction: float = param(0.5, low=1e-6, high=1.0, help="ρ, how far it is moved where that was bad")
+    shrink: float = param(0.5, low=1e-6, high=1.0, help="σ, what is left of all edges where nothing helped")
+    tolerance: float = param(1e-6, low=0.0, help="stop when the simplex is smaller")
+    patience: int = param(200, low=1, help="stop after so many steps without a better vertex")
+    limit: int = param(2000, low=1, help="stop after so many steps")
+
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
+        """Yield the best vertex after each step, and at the end why it is the end."""
+        yield State(start, problem.gain(start), "start")
+        simplex, units = first_simplex(problem, start, self.size)
+        yield simplex.state("first simplex")
+        waited = done = 0
+        while not (why := reason_to_stop(simplex, simplex.spread(units), self.tolerance)):
+            if waited == self.patience:
+                why = f"stopped: {waited} steps without a better vertex"
+                break
+            if done == self.limit:
+                why = f"stopped: {done} steps done"
+                break
+            before = simplex.gains[0]
+            simplex, did = self._step(problem, simplex)
+            done, waited = done + 1, 0 if simplex.gains[0] > before else waited + 1
+            yield simplex.state(did)
+        yield simplex.state(why)
+
+    def _step(self, problem: Problem, simplex: Simplex) -> tuple[Simplex, str]:
+        """Return the simplex after one step, and what the step was."""
+        away = simplex.centroid() - simplex.vertices[-1]
+        factors = np.array([self.reflection, self.expansion, self.contraction, -self.contraction])
+        trials = problem.bounds.clip(simplex.centroid() + factors[:, None] * away)  # (4, D)
+        gains = problem.gains(trials)
+        reflected, expanded, outside, inside = gains
+        best, second_worst, worst = simplex.gains[0], simplex.gains[-2], simplex.gains[-1]
+        if reflected > best:
+            chosen, did = (1, "expansion") if expanded > reflected else (0, "reflection")
+        elif reflected > second_worst:
+            chosen, did = 0, "reflection"
+        elif reflected > worst and outside >= reflected:
+            chosen, did = 2, "outside contraction"
+        elif reflected <= worst and inside > worst:
+            chosen, did = 3, "inside contraction"
+        else:
+            return self._shrunk(problem, simplex), "shrink"
+        return simplex.replaced(trials[chosen], float(gains[chosen])), did
+
+    def _shrunk(self, problem: Problem, simplex: Simplex) -> Simplex:
+        best = simplex.vertices[0]
+        moved = problem.bounds.clip(best + self.shrink * (simplex.vertices[1:] - best))
+        gains = np.concatenate([simplex.gains[:1], problem.gains(moved)])
+        return Simplex.sorted(np.concatenate([best[None], moved]), gains)
