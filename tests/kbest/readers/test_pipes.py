@@ -31,7 +31,7 @@ MOSES_OLD = """\
 """
 MOSES_ALIGNED = """\
 0 ||| a b ||| LM0= -1 ||| -4 ||| 0=0 1-2=1 ||| 0-0 1-1 2-1
-0 ||| b ||| LM0= -2 ||| -5 |||  ||| 
+0 ||| b ||| LM0= -2 ||| -5 |||  |||\x20
 """
 CDEC = """\
 0 ||| the transactions ||| Glue=8 LanguageModel=-39.2525 PassThrough=1 PhraseModel_0=2.18572 ||| -28.842
