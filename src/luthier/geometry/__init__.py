@@ -1,0 +1,1 @@
+"""Arrays → envelopes, error surfaces, polytopes, fans; knows no word of translation."""

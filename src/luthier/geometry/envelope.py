@@ -1,0 +1,173 @@
+"""Upper envelopes of lines, exactly: which row of each segment is highest, everywhere on a line.
+
+Rows h of M, in segments, become lines along ``w + t·d``: row k has the height ``a_k + t·b_k`` with
+``a_k = w·h_k`` and ``b_k = d·h_k`` [och2003] [macherey2008]. The envelope of a segment says which row is
+the highest at every t; on every open interval it is the row that a search for the maximum finds there,
+of equal rows the lowest.
+
+Most lines are far below. The fast way looks at all of them in float32 and drops those that lie under
+five others for certain; what is left is computed in float64 and stacked. What is *certain* follows from
+the arithmetic. Let u = 2⁻²⁴, v = 2⁻⁵³, and for a segment r_j the largest |h_kj − h_1j| and s_j the largest
+|h_kj|. The copy holds h_kj − h_1j in float32. A projected sum has at most D terms, each with a rounded
+coefficient, a rounded entry, a rounded product and at most D − 1 rounded additions in any order; its
+error is at most γ(D+3)·Σ|c_j|r_j, γ(n) = nu / (1 − nu) ([higham2002] section 3.1). Its height at t adds two
+roundings, the floor it is compared with one more: together γ(D+7)·(Σ|w_j|r_j + |t|·Σ|d_j|r_j). The float64
+lines themselves differ from the true ones by γ(D) in units of v, times Σ|c_j|s_j, for the row and for the
+first row; the floor adds six more such roundings. Numbers too small for float32 add at most 2⁻⁹⁹ each,
+as long as none is larger than 2⁵⁰. Hence the margin below, in which every constant is rounded up.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64, flat, frozen
+from luthier.core.errors import LuthierError
+from luthier.geometry import _envelope_kernels as kernels
+
+UNIT32, UNIT64, TINY, LARGEST = 2.0**-24, 2.0**-53, 2.0**-90, 2.0**50
+# The outer two probes look this far, in units of the largest possible ratio of a to b.
+REACH = 4.0
+FEW_ROWS = 24  # in shorter segments sorting everything is as fast
+EVENTS_PER_SEGMENT = 24  # room made at first; it doubles where that is too little
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Envelope:
+    """Which row of N segments is the highest along a line.
+
+    Attributes
+    ----------
+    first : (N,) int64
+        The highest row of each segment as t → −∞.
+    breakpoints : (P,) float64
+        Positions at which the highest row of some segment changes; ascending within a segment,
+        segments one after another.
+    before, after : (P,) int64
+        The highest row of that segment just before and after.
+    bends : (P,) float64
+        By how much the slope rises there; positive.
+    """
+
+    first: Int64
+    breakpoints: Float64
+    before: Int64
+    after: Int64
+    bends: Float64
+
+
+class _Events:
+    """Room for the breakpoints of Q directions, that grows."""
+
+    def __init__(self, n_directions: int, n_segments: int, longest: int) -> None:
+        room = n_segments * EVENTS_PER_SEGMENT + longest
+        self.times, self.bends = np.empty((n_directions, room)), np.empty((n_directions, room))
+        self.before = np.empty((n_directions, room), dtype=np.int64)
+        self.after = np.empty((n_directions, room), dtype=np.int64)
+        self.counts = np.zeros(n_directions, dtype=np.int64)
+        self.firsts = np.empty((n_directions, n_segments), dtype=np.int64)
+
+    def arrays(self) -> tuple[Float64, Int64, Int64, Float64, Int64, Int64]:
+        return self.times, self.before, self.after, self.bends, self.counts, self.firsts
+
+    def grow(self) -> None:
+        for name in ("times", "before", "after", "bends"):
+            old = getattr(self, name)
+            setattr(self, name, np.concatenate([old, np.empty_like(old)], axis=1))
+
+    def envelopes(self) -> list[Envelope]:
+        return [
+            Envelope(
+                first=frozen(self.firsts[q]),
+                breakpoints=frozen(self.times[q, :count]),
+                before=frozen(self.before[q, :count]),
+                after=frozen(self.after[q, :count]),
+                bends=frozen(self.bends[q, :count]),
+            )
+            for q, count in enumerate(self.counts)
+        ]
+
+
+class Envelopes:
+    """The rows of N segments, made ready for envelopes along many lines.
+
+    Parameters
+    ----------
+    offsets : (N+1,) int64
+        Segment i has the rows ``offsets[i]:offsets[i+1]``, at least one.
+    features : (M, D) float64
+        Kept, not copied; half as much memory is used for a float32 copy.
+    """
+
+    def __init__(self, offsets: Int64, features: Float64) -> None:
+        self.offsets, self.features = flat(np.asarray(offsets, np.int64)), flat(np.asarray(features, np.float64))
+        lengths = _checked_lengths(self.offsets, len(self.features))
+        self._longest = int(lengths.max(initial=1))
+        n_columns = self.features.shape[1]
+        copy = np.empty(self.features.size, dtype=np.float32)
+        radius, size = np.empty((len(lengths), n_columns)), np.empty((len(lengths), n_columns))
+        kernels.centre(self.features, self.offsets, copy, radius, size)
+        self._copy, self._radius, self._size = frozen(copy), frozen(radius), frozen(size)
+        largest = float(size.max(initial=0.0))
+        if not np.isfinite(largest):
+            raise LuthierError("features must be finite numbers")
+        self._fits = largest <= LARGEST / 2 and self._longest >= FEW_ROWS
+
+    def along(self, start: Float64, directions: Float64) -> list[Envelope]:
+        """Return the envelope along ``start + t·direction`` for each direction, (D,) and (Q, D).
+
+        Time is O(M·D) for each direction with a small constant; where numbers are too large for
+        float32, O(M·(D + log K)).
+        """
+        start, directions = flat(np.asarray(start, np.float64)), flat(np.asarray(directions, np.float64))
+        largest = max(np.abs(start).max(initial=0.0), np.abs(directions).max(initial=0.0))
+        if not self._fits or largest > LARGEST:
+            return self.along_sorted(start, directions)
+        n_columns = self.features.shape[1]
+        units = np.array([
+            (n_columns + 8) * UNIT32 * (65 / 64), (4 * n_columns + 16) * UNIT64, n_columns * TINY, REACH, LARGEST,
+        ])  # fmt: skip
+        events = _Events(len(directions), len(self.offsets) - 1, self._longest)
+        segment = 0
+        while segment < len(self.offsets) - 1:
+            segment = kernels.fast_envelopes(
+                self.features, self._copy, self._radius, self._size, self.offsets,
+                start, directions, units, segment, *events.arrays(),
+            )  # fmt: skip
+            if segment < len(self.offsets) - 1:
+                events.grow()
+        return events.envelopes()
+
+    def along_sorted(self, start: Float64, directions: Float64) -> list[Envelope]:
+        """Return the same as `along`, by sorting all lines of a segment by slope."""
+        vectors = np.concatenate([start[None], directions])
+        lines = np.empty((len(vectors), len(self.features)))
+        kernels.all_lines(self.features, flat(vectors), lines)
+        return envelopes_of_lines(self.offsets, lines[0], lines[1:])
+
+
+def envelopes_of_lines(offsets: Int64, intercepts: Float64, slopes: Float64) -> list[Envelope]:
+    """Return the envelopes of given lines, (M,) and (Q, M), in O(M log K) for each of Q.
+
+    >>> line, = envelopes_of_lines(np.array([0, 3]), np.array([0.0, 1.0, 0.0]), np.array([[-1.0, 0.0, 1.0]]))
+    >>> line.first.tolist(), line.breakpoints.tolist(), line.after.tolist()
+    ([0], [-1.0, 1.0], [1, 2])
+    """
+    offsets, intercepts, slopes = flat(offsets), flat(intercepts), flat(slopes)
+    lengths = _checked_lengths(offsets, len(intercepts))
+    events = _Events(len(slopes), len(lengths), int(lengths.max(initial=1)))
+    segment = 0
+    while segment < len(lengths):
+        segment = kernels.sorted_envelopes(intercepts, slopes, offsets, segment, *events.arrays())
+        if segment < len(lengths):
+            events.grow()
+    return events.envelopes()
+
+
+def _checked_lengths(offsets: Int64, n_rows: int) -> Int64:
+    lengths = np.diff(offsets)
+    if not len(offsets) or offsets[0] != 0 or offsets[-1] != n_rows or np.any(lengths < 1):
+        raise LuthierError(f"expected segments of one row or more that cover {n_rows} rows, found others")
+    return lengths
