@@ -56,10 +56,7 @@ class Pair:
         for j, node in enumerate(self.references[0].nodes):
             places.setdefault(node, []).append(j)
         return tuple(
-            (i, j)
-            for i, node in enumerate(self.source.nodes)
-            if node != NO_NODE
-            for j in places.get(node, ())
+            (i, j) for i, node in enumerate(self.source.nodes) if node != NO_NODE for j in places.get(node, ())
         )
 
 
@@ -77,9 +74,9 @@ class PairGenerator:
     4
     """
 
-    vocabulary: int = param(8000, low=200, high=200_000, help="number of concepts")
+    vocabulary: int = param(1600, low=200, high=200_000, help="number of concepts")
     topics: int = param(12, low=1, high=100, help="number of topics a sentence can have")
-    ambiguity: float = param(0.4, low=0.0, high=1.0, help="chance that a concept shares its source word")
+    ambiguity: float = param(0.3, low=0.0, high=1.0, help="chance that a concept shares its source word")
     synonymy: float = param(0.5, low=0.0, high=1.0, help="chance that a concept has several target words")
     elaboration: float = param(1.0, low=0.0, high=2.0, help="how readily sentences grow; 1 is like real text")
     names: float = param(0.15, low=0.0, high=1.0, help="share of the people and places that have a name")
@@ -104,9 +101,7 @@ class PairGenerator:
 
     @functools.cached_property
     def _speaker(self) -> Speaker:
-        return Speaker(
-            self.lexicon, elaboration=self.elaboration, p_name=self.names, p_new_name=self.new_names
-        )
+        return Speaker(self.lexicon, elaboration=self.elaboration, p_name=self.names, p_new_name=self.new_names)
 
     def n_references(self, part: str) -> int:
         """Return how many references the sentences of a part have."""
@@ -115,9 +110,7 @@ class PairGenerator:
     def pair(self, part: str, index: int, seed: int = 0) -> Pair:
         """Return sentence `index`, from 0, of a part."""
         if part not in PARTS:
-            raise ParameterError(
-                f"the 'part' parameter of pair must be one of {', '.join(PARTS)}, got {part!r}"
-            )
+            raise ParameterError(f"the 'part' parameter of pair must be one of {', '.join(PARTS)}, got {part!r}")
         key = (PARTS.index(part), _count("index", index))
         draws = Draws(_rng(_count("seed", seed), key))
         while True:
@@ -125,9 +118,7 @@ class PairGenerator:
             source = speak_source(sentence, draws)
             if zlib.crc32(str(source).encode("utf-8")) % N_BUCKETS in BUCKETS[part]:
                 break
-        references = tuple(
-            speak_target(sentence, Draws(_rng(seed, (*key, r)))) for r in range(self.n_references(part))
-        )
+        references = tuple(speak_target(sentence, Draws(_rng(seed, (*key, r)))) for r in range(self.n_references(part)))
         return Pair(source, references)
 
     def pairs(self, part: str, count: int, seed: int = 0) -> Iterator[Pair]:

@@ -32,22 +32,28 @@ FRONT_VOWELS = frozenset("eiöü")
 
 # ---- the source language: endings come in two forms, for stems of harmony 0 and 1 -------------------
 PLURALS = ("ol", "el")
-# No case (subject, indefinite object), definite object, recipient, possessor.
-BARE, ACCUSATIVE, DATIVE, GENITIVE = range(4)
-CASES = (("", ""), ("ya", "ye"), ("mu", "mi"), ("ko", "ke"))
-CASE_LABELS = ("", ".ACC", ".DAT", ".GEN")
-NEGATIVES = ("ma", "me")
+# No case, object, recipient, possessor: a definite object is told by an ending, the last two by a small
+# word behind.
+BARE, OBJECT_CASE, DATIVE, GENITIVE = range(4)
+ACCUSATIVES = ("ya", "ye")
+CASE_WORDS = ("", "", "mim", "ko")
+CASE_LABELS = ("", ".ACC", "DAT", "GEN")
+SOURCE_NOT = "mat"
+# Before an indefinite singular that is no object; an indefinite object is told by having no accusative.
+SOURCE_ONE = "hin"
 TENSES = (("", ""), ("ta", "te"), ("zu", "zi"))
 TENSE_LABELS = (".PRES", ".PAST", ".FUT")
 # First, second, third person singular, then plural.
 PERSONS = (("n", "n"), ("sh", "sh"), ("", ""), ("nak", "nek"), ("shak", "shek"), ("rak", "rek"))
 PERSON_LABELS = (".1SG", ".2SG", ".3SG", ".1PL", ".2PL", ".3PL")
+INFINITIVES = ("un", "ün")
+FUTURE_AUXILIARY = "weza"
 PARTICIPLES = ("dho", "dhe")
 COMPOUND_LINKS = ("u", "ü")
 SOURCE_PRONOUNS = ("wan", "shei", "hö", "wannol", "sheiyel", "höyel")
 SOURCE_PARTICLES = ("an", "ob", "ur", "es", "it", "om", "ul", "ek")
 POSTPOSITIONS = ("sutta", "khem", "awo", "tsil", "jorr", "dhei", "maku", "xen")
-SOURCE_THAT, SOURCE_YEAR, SOURCE_QUESTION = "qe", "hatt", "hönu"
+SOURCE_THAT, SOURCE_WHICH, SOURCE_YEAR, SOURCE_QUESTION = "qe", "yoq", "hatt", "hönu"
 SOURCE_AND, SOURCE_OR, SOURCE_BUT = "ja", "wo", "tem"
 
 # ---- the target language: gender 0 or 1, singular or plural, as 2·gender + number -------------------
@@ -102,8 +108,9 @@ COORDINATORS = ((SOURCE_AND, AND), (SOURCE_OR, OR), (SOURCE_BUT, BUT))
 AND_INDEX, OR_INDEX, BUT_INDEX = range(3)
 
 SOURCE_TAKEN = frozenset((
-    *SOURCE_PRONOUNS, *SOURCE_PARTICLES, *POSTPOSITIONS, SOURCE_THAT, SOURCE_YEAR, SOURCE_QUESTION,
-    SOURCE_AND, SOURCE_OR, SOURCE_BUT, *(row[0] for row in SUBORDINATORS + CONNECTIVES),
+    *SOURCE_PRONOUNS, *SOURCE_PARTICLES, *POSTPOSITIONS, SOURCE_THAT, SOURCE_WHICH, SOURCE_YEAR,
+    SOURCE_QUESTION, FUTURE_AUXILIARY, SOURCE_NOT, SOURCE_ONE, *CASE_WORDS, SOURCE_AND, SOURCE_OR, SOURCE_BUT,
+    *(row[0] for row in SUBORDINATORS + CONNECTIVES),
 ))  # fmt: skip
 TARGET_TAKEN = frozenset((
     *DEFINITE, *INDEFINITE, OF, *OF_DEFINITE, *SUBJECT_PRONOUNS, *OBJECT_PRONOUNS, *TARGET_PARTICLES,

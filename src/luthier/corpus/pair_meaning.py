@@ -40,8 +40,8 @@ class Thing:
 
     Attributes
     ----------
-    node
-        Number by which the words of the two languages find each other.
+    node, article_node
+        Numbers by which the words of the two languages find each other.
     number
         A numeral, or ""; then `plural` is true.
     modifier
@@ -51,6 +51,7 @@ class Thing:
     """
 
     node: int
+    article_node: int
     noun: Noun
     plural: bool
     definite: bool
@@ -100,11 +101,13 @@ class Clause:
     """A verb with all that belongs to it.
 
     `subject` is always there; in a relative clause whose noun is the subject or the object, `gap` says
-    that it is not spoken. `link_node` belongs to the word that joins the clause to what stands above it.
+    that it is not spoken. `link_node` belongs to the word that joins the clause to what stands above it,
+    `not_node` to the negation.
     """
 
     node: int
     link_node: int
+    not_node: int
     verb: Verb
     tense: int
     negative: bool

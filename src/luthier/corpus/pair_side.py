@@ -8,6 +8,11 @@ import dataclasses
 NO_NODE = -1
 
 
+def case_node(node: int) -> int:
+    """Return the number of the small word that tells the case of a phrase with the number `node`."""
+    return -2 - node
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Side:
     """A sentence of T words in one language.

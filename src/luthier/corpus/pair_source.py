@@ -15,28 +15,33 @@ pronouns                a subject pronoun is left to the verb's ending
 
 from __future__ import annotations
 
-from luthier.corpus.pair_concepts import GOVERNED
+from luthier.corpus.pair_concepts import FUTURE, GOVERNED, OBJECT, Stem
 from luthier.corpus.pair_draws import Draws
 from luthier.corpus.pair_forms import (
-    ACCUSATIVE,
+    ACCUSATIVES,
     BARE,
     BUT_INDEX,
     CASE_LABELS,
-    CASES,
+    CASE_WORDS,
     COMPOUND_LINKS,
     CONNECTIVES,
     COORDINATORS,
     DATIVE,
+    FUTURE_AUXILIARY,
     GENITIVE,
-    NEGATIVES,
+    INFINITIVES,
+    OBJECT_CASE,
     PARTICIPLES,
     PERSON_LABELS,
     PERSONS,
     PLURALS,
     POSTPOSITIONS,
+    SOURCE_NOT,
+    SOURCE_ONE,
     SOURCE_PRONOUNS,
     SOURCE_QUESTION,
     SOURCE_THAT,
+    SOURCE_WHICH,
     SOURCE_YEAR,
     SUBORDINATORS,
     TENSE_LABELS,
@@ -55,11 +60,9 @@ from luthier.corpus.pair_meaning import (
     Sentence,
     Thing,
 )  # fmt: skip
-from luthier.corpus.pair_side import NO_NODE, Side, SideWriter
+from luthier.corpus.pair_side import NO_NODE, Side, SideWriter, case_node
 
-P_OBJECT_EARLY, P_OBJECT_FIRST = 0.25, 0.3
-# Names have no endings; small words stand for the case.
-NAME_CASES = ("", "", "awo", "ko")
+P_OBJECT_FIRST = 0.08
 
 
 def speak_source(sentence: Sentence, draws: Draws) -> Side:
@@ -93,7 +96,7 @@ class _Source:
                 self._join(*sentence.coordinators[i - 1])
             self.clause(clause, main=True)
         if sentence.mark == "?":
-            put(SOURCE_QUESTION, NO_NODE, "Q")
+            put(SOURCE_QUESTION, case_node(sentence.mark_node), "Q")
         put(sentence.mark, sentence.mark_node, sentence.mark)
 
     def _join(self, node: int, coordinator: int) -> None:
@@ -105,33 +108,44 @@ class _Source:
         self.out.put(COORDINATORS[coordinator][0], node, ("and", "or", "but")[coordinator])
 
     def clause(self, clause: Clause, *, main: bool) -> None:
-        """Write a clause, its verb last; the particle of a main clause stands in second place."""
+        """Write a clause: in a main one the finite verb second, the rest of the verb last; else all of it last."""
         stem, out = clause.verb.stems.draw(self.draws), self.out
-        parted = bool(stem.particle) and main
-        for place, (phrase, case) in enumerate(self._parts(clause, main)):
+        parts = self._parts(clause, main)
+        for place, (phrase, case) in enumerate(parts):
             if isinstance(phrase, Adjunct):
                 self.phrase(phrase.phrase, BARE)
                 out.put(POSTPOSITIONS[phrase.relation], phrase.node, f"post{phrase.relation}")
             else:
                 self.phrase(phrase, case)
-            if parted and not place:
-                out.put(stem.particle, clause.node, f"{clause.verb.citation}.PARTICLE")
-                parted = False
+            if main and not place:
+                self._finite(clause, stem)
+        if main and not parts:
+            self._finite(clause, stem)
         if clause.manner is not None:
             out.put(clause.manner.stems.draw(self.draws).text, clause.manner_node, clause.manner.citation)
-        if clause.complement is not None:
-            self.clause(clause.complement, main=False)
-            out.put(SOURCE_THAT, clause.complement.link_node, "that")
-        if parted:
-            out.put(stem.particle, clause.node, f"{clause.verb.citation}.PARTICLE")
         if stem.partner:
             out.put(stem.partner, clause.node, f"{clause.verb.citation}.PARTNER")
-        joined = "" if main else stem.particle
-        self._verb(clause, joined + stem.text, stem.harmony)
+        if not main:
+            self._finite(clause, stem, joined=True)
+        elif clause.tense == FUTURE:
+            infinitive = stem.particle + stem.text + INFINITIVES[stem.harmony]
+            out.put(infinitive, clause.node, f"{clause.verb.citation}.INF")
+        elif stem.particle:
+            out.put(stem.particle, clause.node, f"{clause.verb.citation}.PARTICLE")
+        if clause.complement is not None:
+            out.put(",", NO_NODE, ",")
+            out.put(SOURCE_THAT, clause.complement.link_node, "that")
+            self.clause(clause.complement, main=False)
 
-    def _verb(self, clause: Clause, text: str, form: int) -> None:
-        text += (NEGATIVES[form] if clause.negative else "") + TENSES[clause.tense][form]
-        label = clause.verb.citation + (".NEG" if clause.negative else "") + TENSE_LABELS[clause.tense]
+    def _finite(self, clause: Clause, stem: Stem, *, joined: bool = False) -> None:
+        """Write the verb with its endings, or, for the future of a main clause, the auxiliary with them."""
+        if clause.negative:
+            self.out.put(SOURCE_NOT, clause.not_node, "not")
+        if clause.tense == FUTURE and not joined:
+            text, form, label = FUTURE_AUXILIARY, harmony(FUTURE_AUXILIARY), "FUT"
+        else:
+            text, form = (stem.particle if joined else "") + stem.text, stem.harmony
+            text, label = text + TENSES[clause.tense][form], clause.verb.citation + TENSE_LABELS[clause.tense]
         if clause.gap is None:
             person = clause.subject.person
             self.out.put(text + PERSONS[person][form], clause.node, label + PERSON_LABELS[person])
@@ -139,35 +153,39 @@ class _Source:
             self.out.put(text + PARTICIPLES[form], clause.node, label + ".PART")
 
     def _parts(self, clause: Clause, main: bool) -> list[tuple[Phrase | Adjunct, int]]:
-        """Return what stands before the verb, in order, with cases."""
-        parts: list[tuple[Phrase | Adjunct, int]] = [(adjunct, BARE) for adjunct in clause.adjuncts]
-        thing, subject, at = clause.object, clause.subject, None
+        """Return what stands around the verb, in order, with cases."""
+        others: list[tuple[Phrase | Adjunct, int]] = []
+        subject, spoken = clause.subject, None if clause.gap == OBJECT_GAP else clause.object
         if clause.recipient is not None:
-            parts.append((clause.recipient, DATIVE))
-        if thing is not None and clause.gap != OBJECT_GAP:
-            case = DATIVE if clause.verb.frame == GOVERNED else _object_case(thing)
-            early = self.draws.chance(P_OBJECT_EARLY)
-            if main and early and isinstance(thing, Thing) and case == ACCUSATIVE:
-                at = 0 if self.draws.chance(P_OBJECT_FIRST) else None
-            parts.insert(0 if early else len(parts), (thing, case))
-        unspoken = isinstance(subject, Pronoun) and not subject.stressed
-        if clause.gap != SUBJECT_GAP and not unspoken:
-            parts.insert(0 if at is None else 1, (subject, BARE))
-        return parts
+            others.append((clause.recipient, DATIVE))
+        adjuncts = [(adjunct, BARE) for adjunct in clause.adjuncts]
+        if spoken is not None:
+            others.append((spoken, DATIVE if clause.verb.frame == GOVERNED else OBJECT_CASE))
+        others = [*others, *adjuncts] if main else [*adjuncts, *others]
+        if clause.gap == SUBJECT_GAP or (isinstance(subject, Pronoun) and not subject.stressed):
+            return others
+        definite = isinstance(spoken, Thing) and spoken.definite
+        fronted = main and definite and clause.verb.frame == OBJECT and self.draws.chance(P_OBJECT_FIRST)
+        others.insert(1 if fronted else 0, (subject, BARE))
+        return others
 
     def phrase(self, phrase: Phrase, case: int) -> None:
-        """Write a phrase in a case."""
+        """Write a phrase in a case, the small word of the case behind it."""
+        self._phrase(phrase, case)
+        if CASE_WORDS[case]:
+            self.out.put(CASE_WORDS[case], case_node(phrase.node), CASE_LABELS[case])
+
+    def _phrase(self, phrase: Phrase, case: int) -> None:
         out = self.out
         if isinstance(phrase, Thing):
             self._thing(phrase, case)
         elif isinstance(phrase, Name):
             out.put(phrase.text, phrase.node, phrase.text)
-            if NAME_CASES[case]:
-                out.put(NAME_CASES[case], phrase.node, CASE_LABELS[case][1:])
         elif isinstance(phrase, Pronoun):
-            word = SOURCE_PRONOUNS[phrase.person]
-            label = PERSON_LABELS[phrase.person][1:] + CASE_LABELS[case]
-            out.put(word + CASES[case][harmony(word)], phrase.node, label)
+            word, label = SOURCE_PRONOUNS[phrase.person], PERSON_LABELS[phrase.person][1:]
+            if case == OBJECT_CASE:
+                word, label = word + ACCUSATIVES[harmony(word)], label + CASE_LABELS[case]
+            out.put(word, phrase.node, label)
         elif isinstance(phrase, Group):
             for i, member in enumerate(phrase.members):
                 if i and i < len(phrase.members) - 1:
@@ -175,17 +193,16 @@ class _Source:
                 elif i:
                     word = COORDINATORS[phrase.coordinator][0]
                     out.put(word, phrase.node, ("and", "or", "but")[phrase.coordinator])
-                # A joined object is marked where each part of it is definite.
-                self.phrase(member, _object_case(member) if case == ACCUSATIVE else case)
+                self._phrase(member, case if case == OBJECT_CASE else BARE)
 
     def _thing(self, thing: Thing, case: int) -> None:
         out, draws = self.out, self.draws
-        if thing.relative is not None:
-            self.clause(thing.relative, main=False)
         if thing.possessor is not None:
             self.phrase(thing.possessor, GENITIVE)
         if thing.number:
             out.put(thing.number, thing.number_node, thing.number)
+        elif not (thing.definite or thing.plural or case == OBJECT_CASE):
+            out.put(SOURCE_ONE, thing.article_node, "a")
         for node, adjective in reversed(thing.adjectives):
             out.put(adjective.stems.draw(draws).text, node, adjective.citation)
         stem = thing.noun.stems.draw(draws)
@@ -194,13 +211,11 @@ class _Source:
             first = thing.modifier.stems.draw(draws)
             text = first.text + COMPOUND_LINKS[first.harmony] + text
             label = f"{thing.modifier.citation}+{label}"
-        if thing.plural and not thing.number:
+        if thing.plural:
             text, label = text + PLURALS[form], label + ".PL"
-        out.put(text + CASES[case][form], thing.node, label + CASE_LABELS[case])
-
-
-def _object_case(phrase: Phrase) -> int:
-    """Return the case of an object: the accusative for what is definite."""
-    if isinstance(phrase, Thing):
-        return ACCUSATIVE if phrase.definite else BARE
-    return ACCUSATIVE
+        if thing.definite and case == OBJECT_CASE:
+            text, label = text + ACCUSATIVES[form], label + CASE_LABELS[case]
+        out.put(text, thing.node, label)
+        if thing.relative is not None:
+            out.put(SOURCE_WHICH, thing.relative.link_node, "which")
+            self.clause(thing.relative, main=False)

@@ -44,7 +44,7 @@ from luthier.corpus.pair_meaning import (
 
 # Chances for a sentence of ordinary richness; those of parts fall with depth.
 DEPTH_FACTOR = 0.55
-P_ADJECTIVE, P_POSSESSOR, P_RELATIVE, P_GROUP, P_MODIFIER = 0.42, 0.15, 0.10, 0.10, 0.06
+P_ADJECTIVE, P_POSSESSOR, P_RELATIVE, P_GROUP, P_MODIFIER = 0.42, 0.15, 0.10, 0.10, 0.035
 P_ADJUNCT, P_MANNER = 0.55, 0.30
 P_SUBORDINATE, P_SECOND_CLAUSE, P_CONNECTIVE, P_TIME = 0.24, 0.26, 0.12, 0.26
 RICHNESS_SHAPE, MOST_DEPTH = 5, 4
@@ -52,7 +52,7 @@ RICHNESS_SHAPE, MOST_DEPTH = 5, 4
 P_PLURAL, P_NUMBER, P_NEGATIVE, P_QUESTION, P_EXCLAMATION = 0.26, 0.05, 0.09, 0.06, 0.02
 P_DEFINITE_SUBJECT, P_DEFINITE = 0.82, 0.55
 P_PRONOUN_SUBJECT, P_PRONOUN_OBJECT, P_STRESSED = 0.26, 0.08, 0.15
-P_FAVOURITE, P_HOME_TOPIC, P_SAME_TENSE, P_SEMICOLON, P_YEAR = 0.35, 0.55, 0.75, 0.12, 0.2
+P_FAVOURITE, P_HOME_TOPIC, P_SAME_TENSE, P_SEMICOLON, P_YEAR = 0.5, 0.55, 0.75, 0.12, 0.2
 TENSES = Bag((PRESENT, PAST, FUTURE), (0.36, 0.50, 0.14))
 PERSONS = Bag(range(6), (0.24, 0.10, 0.30, 0.14, 0.04, 0.18))
 COORDINATORS = Bag((AND_INDEX, OR_INDEX, BUT_INDEX), (0.62, 0.08, 0.30))
@@ -87,9 +87,7 @@ class Speaker:
 class _Utterance:
     """One sentence in the making, with its topic."""
 
-    def __init__(
-        self, lexicon: Lexicon, draws: Draws, richness: float, p_name: float, p_new_name: float
-    ) -> None:
+    def __init__(self, lexicon: Lexicon, draws: Draws, richness: float, p_name: float, p_new_name: float) -> None:
         self.lexicon, self.draws, self.richness = lexicon, draws, richness
         self.p_name, self.p_new_name = p_name, p_new_name
         self.topic = draws.below(lexicon.n_topics)
@@ -156,7 +154,7 @@ class _Utterance:
     def clause(self, verb: Verb, tense: int, subject: Phrase, depth: int) -> Clause:
         """Return a clause without its object, with adjuncts and an adverb."""
         draws = self.draws
-        clause = Clause(self.node(), self.node(), verb, tense, draws.chance(P_NEGATIVE), subject)
+        clause = Clause(self.node(), self.node(), self.node(), verb, tense, draws.chance(P_NEGATIVE), subject)
         while len(clause.adjuncts) < 3 and self.likely(P_ADJUNCT, depth + len(clause.adjuncts)):
             relation = draws.below(len(RELATIONS))
             kind = draws.pick(tuple(RELATIONS[relation]))
@@ -217,7 +215,7 @@ class _Utterance:
     def thing(self, noun: Noun, depth: int, p_definite: float) -> Thing:
         """Draw what belongs to a noun."""
         draws = self.draws
-        thing = Thing(self.node(), noun, draws.chance(P_PLURAL), draws.chance(p_definite))
+        thing = Thing(self.node(), self.node(), noun, draws.chance(P_PLURAL), draws.chance(p_definite))
         if draws.chance(P_NUMBER):
             thing.number, thing.number_node, thing.plural = self.number(), self.node(), True
         while len(thing.adjectives) < 2 and self.likely(P_ADJECTIVE, depth + 2 * len(thing.adjectives)):
@@ -229,7 +227,7 @@ class _Utterance:
         if self.likely(P_MODIFIER, 0):
             thing.modifier = (
                 draws.pick(self.lexicon.favourite_modifiers[noun.name])
-                if draws.chance(2 * P_FAVOURITE)
+                if draws.chance(P_FAVOURITE)
                 else self.lexicon.nouns[draws.below(N_CLASSES)][self.topic].draw(draws)
             )
         if depth < MOST_DEPTH:

@@ -53,7 +53,7 @@ from luthier.corpus.pair_meaning import (
     Sentence,
     Thing,
 )  # fmt: skip
-from luthier.corpus.pair_side import NO_NODE, Side, SideWriter
+from luthier.corpus.pair_side import NO_NODE, Side, SideWriter, case_node
 
 # How likely the second of two ways of saying the same is taken.
 P_CLAUSE_LAST, P_TIME_LAST, P_ADVERB_LAST, P_BARE_RECIPIENT, P_NAME_FIRST = 0.35, 0.4, 0.2, 0.35, 0.3
@@ -92,7 +92,7 @@ class _Target:
             self._subordinate(sentence, sentence.subordinate)
             put(",", NO_NODE, ",")
         if sentence.mark == "?":
-            put(QUESTION, NO_NODE, "Q")
+            put(QUESTION, case_node(sentence.mark_node), "Q")
         if not late_time:
             self._time(sentence)
         for i, clause in enumerate(sentence.clauses):
@@ -152,7 +152,7 @@ class _Target:
     def _verb(self, clause: Clause, verb: Word) -> None:
         out, number, head = self.out, int(clause.plural), clause.subject.node
         if clause.negative:
-            out.put(NOT, clause.node, "not")
+            out.put(NOT, clause.not_node, "not")
         form = 2 * clause.tense + number
         if clause.tense == FUTURE:
             auxiliary = AUXILIARIES[self.draws.chance(P_OTHER_AUXILIARY)][number]
@@ -174,10 +174,10 @@ class _Target:
             recipient = None
         if spoken is not None:
             if verb.preposition:
-                self.out.put(verb.preposition, clause.node, "preposition")
+                self.out.put(verb.preposition, case_node(spoken.node), "preposition")
             self.phrase(spoken, OTHER)
         if recipient is not None:
-            self.out.put(TO, recipient.node, "preposition")
+            self.out.put(TO, case_node(recipient.node), "preposition")
             self.phrase(recipient, OTHER)
 
     def _adjunct(self, adjunct: Adjunct) -> None:
@@ -191,7 +191,7 @@ class _Target:
             self._thing(phrase, role, of=of)
             return
         if of:
-            self.out.put(OF, phrase.node, "of")
+            self.out.put(OF, case_node(phrase.node), "of")
         if isinstance(phrase, Name):
             self.out.put(phrase.text, phrase.node, "name")
         elif isinstance(phrase, Pronoun):
@@ -230,7 +230,7 @@ class _Target:
             self.phrase(owner, OTHER, of=True)
         if thing.relative is not None:
             table = RELATIVES[draws.chance(P_OTHER_RELATIVE)]
-            out.put(table[form], thing.relative.node, f"relative.{features}", thing.node)
+            out.put(table[form], thing.relative.link_node, f"relative.{features}", thing.node)
             self.clause(thing.relative)
 
     def _opening(self, thing: Thing, form: int, features: str, *, of: bool, named_first: bool) -> None:
@@ -238,15 +238,15 @@ class _Target:
         out = self.out
         melts = of and thing.definite and not named_first
         if of and not melts:
-            out.put(OF, thing.node, "of")
+            out.put(OF, case_node(thing.node), "of")
         if named_first and isinstance(thing.possessor, Name):
             out.put(thing.possessor.text, thing.possessor.node, "name")
-            out.put(BY_NAME, thing.possessor.node, "of")
+            out.put(BY_NAME, case_node(thing.possessor.node), "of")
         elif melts:
-            out.put(OF_DEFINITE[form], thing.node, f"article.{features}", thing.node)
+            out.put(OF_DEFINITE[form], case_node(thing.node), f"article.{features}", thing.node)
         elif thing.definite:
-            out.put(DEFINITE[form], NO_NODE, f"article.{features}", thing.node)
+            out.put(DEFINITE[form], thing.article_node, f"article.{features}", thing.node)
         elif INDEFINITE[form] and not thing.number:
-            out.put(INDEFINITE[form], NO_NODE, f"article.{features}", thing.node)
+            out.put(INDEFINITE[form], thing.article_node, f"article.{features}", thing.node)
         if thing.number:
             out.put(thing.number, thing.number_node, "number")
