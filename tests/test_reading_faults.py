@@ -227,3 +227,22 @@ def test_an_output_that_cannot_be_written_is_said_before_the_work(run_cli, tmp_p
     code, _, stderr = run_cli("pool", tmp_path / "none", "--refs", refs, "-o", tmp_path / "no" / "p.arrow")
     assert code == 2
     assert "cannot write here" in stderr
+
+
+@pytest.mark.parametrize("more", [[], ["--skip-bad"]], ids=["strict", "skipping"])
+def test_a_list_that_counts_from_one_is_never_paired_with_its_neighbours(run_cli, tmp_path, refs, more):
+    text = GOOD.replace("1 |||", "2 |||").replace("0 |||", "1 |||")
+    code, _, stderr, out, _ = read(run_cli, tmp_path, text, refs, *more)
+    assert code == 2
+    assert "--first-id" in stderr
+    assert list(out.parent.iterdir()) == []
+    assert read(run_cli, tmp_path, text, refs, "--first-id", "1")[0] == 0
+
+
+def test_one_early_fault_does_not_hide_the_format(run_cli, tmp_path, refs):
+    path, out = tmp_path / "list.txt", tmp_path / "pool.arrow"
+    path.write_text("0 ||| only two\n" + GOOD)
+    code, _, stderr = run_cli("pool", path, "--refs", refs, "-o", out)
+    assert code == 2
+    assert f"{path}:1: expected at least 3 fields" in stderr
+    assert run_cli("pool", path, "--refs", refs, "-o", out, "--skip-bad")[0] == 0

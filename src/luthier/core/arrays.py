@@ -36,6 +36,10 @@ class GrowingArray:
         self._room[self._size : size] = more
         self._size = size
 
+    def peek(self) -> npt.NDArray[Any]:
+        """Return what is there so far; it is valid until the next `append`."""
+        return self._room[: self._size]
+
     def finish(self) -> npt.NDArray[Any]:
         """Return the array at its true length, and forget it."""
         done, size = self._room, self._size

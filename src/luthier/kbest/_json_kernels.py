@@ -186,9 +186,7 @@ def scan_line(data, start, end, words, tape, first, stack):
         if wants == COMMA_OR_END and c == 44:
             wants = ANY_KEY if tape[stack[depth - 1], KIND] == OBJECT else ANY_VALUE
             i += 1
-        elif (c == 93 or c == 125) and (
-            wants == COMMA_OR_END or wants == VALUE_OR_END or wants == KEY_OR_END
-        ):
+        elif (c == 93 or c == 125) and (wants == COMMA_OR_END or wants == VALUE_OR_END or wants == KEY_OR_END):
             depth -= 1
             if tape[stack[depth], KIND] != (ARRAY if c == 93 else OBJECT):
                 return t, SYNTAX

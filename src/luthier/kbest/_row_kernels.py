@@ -116,9 +116,7 @@ def same_features(dense, indptr, indices, values, a, b):
 
 
 @kernel
-def first_of_equals(
-    offsets, hashes, token_offsets, tokens, dense, indptr, indices, values, with_features, table, keep
-):
+def first_of_equals(offsets, hashes, token_offsets, tokens, dense, indptr, indices, values, with_features, table, keep):
     """Mark in `keep` the first of each group of equal rows of a segment.
 
     `table` is scratch space, a power of two at least twice the longest segment.

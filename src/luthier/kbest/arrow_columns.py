@@ -165,9 +165,7 @@ class NumberLists:
         """Return the numbers of the chosen rows."""
         entries = rows_of_segments(self.offsets, rows)
         counts = self.offsets[rows + 1] - self.offsets[rows]
-        return NumberLists(
-            offsets_from_counts(counts), self.labels, self.label_of[entries], self.values[entries]
-        )
+        return NumberLists(offsets_from_counts(counts), self.labels, self.label_of[entries], self.values[entries])
 
     def finite(self) -> Bool:
         """Return for each row whether all its numbers are finite."""

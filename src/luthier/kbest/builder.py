@@ -84,6 +84,7 @@ class PoolBuilder:
     def build(self, source: Source, provenance: dict[str, Any]) -> Pool:
         """Assemble the pool; each growing column is let go as soon as it is used."""
         ids, rank = self._sentence_order()
+        self._check_first_id(source.name)
         sentences = rank[self._rows.sentences.finish()]
         order = _sorting(sentences)
         counts = np.bincount(sentences, minlength=len(ids))
@@ -110,6 +111,23 @@ class PoolBuilder:
             columns=columns,
             provenance=provenance,
         )
+
+    def _check_first_id(self, path: str) -> None:
+        """Refuse a list whose ids all stand one beyond the references: it counts from 1.
+
+        Left alone, each hypothesis would be judged by the reference of its neighbour.
+        """
+        n = self._numbers.n_known
+        if not n:
+            return
+        ids = list(self._numbers.interner.texts())
+        used = np.bincount(self._rows.sentences.peek(), minlength=n)
+        if len(ids) == n + 1 and ids[0].isdigit() and ids[n] == str(int(ids[0]) + n) and not used[0]:
+            raise InputError(
+                expected=f"sentence ids from {ids[0]} on, as the references are counted",
+                found=f"ids from {ids[1] if n > 1 else ids[n]} to {ids[n]}", path=path, kind="unknown-id",
+                hint="the list counts from 1: say --first-id 1",
+            )  # fmt: skip
 
     def _sentence_order(self) -> tuple[Texts, Int64]:
         """Return the sentence ids in the pool's order, and each number's place in it.

@@ -131,9 +131,7 @@ def full_rows(names: Int32, values: Float64) -> tuple[Int64, Int32, Float64]:
     return row_starts, np.tile(names, n_rows), np.ascontiguousarray(values.T).ravel()
 
 
-def number_columns(
-    bad: BadLines, path: str, lines: Int64, columns: Sequence[Spans], hint: str
-) -> tuple[Float64, Bool]:
+def number_columns(bad: BadLines, path: str, lines: Int64, columns: Sequence[Spans], hint: str) -> tuple[Float64, Bool]:
     """Read F columns of numbers, and report those that are none.
 
     Returns

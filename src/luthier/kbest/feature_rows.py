@@ -42,9 +42,7 @@ class FeatureRows:
         else:
             dense, n_sparse = np.zeros((n_rows, self._width)), np.empty(n_rows, np.int64)
             places = np.arange(max(n_rows, self._width))
-            kernels.scatter(
-                row_starts, names, values, places[:n_rows], places[: self._width], dense, n_sparse
-            )
+            kernels.scatter(row_starts, names, values, places[:n_rows], places[: self._width], dense, n_sparse)
             self._dense.append(dense.reshape(-1))
         self._n_rows += n_rows
 
@@ -90,9 +88,7 @@ class FeatureRows:
             dense = joined
         return Features.from_dense(names, dense if order is None else dense[order])
 
-    def _from_entries(
-        self, final: list[str], mapping: Int32, order: Int64 | None, path: str
-    ) -> Features:
+    def _from_entries(self, final: list[str], mapping: Int32, order: Int64 | None, path: str) -> Features:
         row_starts = offsets_from_counts(self._counts.finish())
         names, values = mapping[self._names.finish()], self._values.finish()
         repeated = np.empty(self._n_rows, dtype=np.int64)

@@ -68,9 +68,7 @@ class Features:
         dense = np.asarray(dense, dtype=np.float64)
         if dense.ndim != 2 or dense.shape[1] != len(names):
             raise LuthierError(f"expected features of shape (M, {len(names)}), found {dense.shape}")
-        return cls(
-            tuple(names), dense, np.zeros(len(dense) + 1, np.int64), np.zeros(0, np.int32), np.zeros(0)
-        )
+        return cls(tuple(names), dense, np.zeros(len(dense) + 1, np.int64), np.zeros(0, np.int32), np.zeros(0))
 
     def __len__(self) -> int:
         return len(self.dense)
@@ -164,9 +162,7 @@ class Features:
         for name in changes:
             self.index(name)
         names = tuple(changes.get(name, name) for name in self.names)
-        return dataclasses.replace(
-            self, names=names, costs=frozenset(changes.get(name, name) for name in self.costs)
-        )
+        return dataclasses.replace(self, names=names, costs=frozenset(changes.get(name, name) for name in self.costs))
 
     def scale(self, factors: Mapping[str, float]) -> Features:
         """Return the features multiplied by the given factors."""

@@ -219,7 +219,5 @@ def _centred_gram(pool: Pool) -> Float64:
 
 def _formula(terms: Float64, names: list[str]) -> str:
     size = np.abs(terms).max(initial=0.0)
-    parts = [
-        f"{term:+.4g}·{name}" for term, name in zip(terms, names, strict=True) if abs(term) > 1e-6 * size
-    ]
+    parts = [f"{term:+.4g}·{name}" for term, name in zip(terms, names, strict=True) if abs(term) > 1e-6 * size]
     return " ".join(parts[:4]) + (" …" if len(parts) > 4 else "")

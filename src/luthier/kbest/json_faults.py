@@ -60,12 +60,8 @@ def surrogate_error(path: str, line: int) -> InputError:
 
 def not_object_error(value: Any, path: str, line: int) -> InputError:
     """Return the complaint about a line that is JSON, but not an object."""
-    hint = (
-        "jq -c '.[]' FILE writes the items of an array as lines" if isinstance(value, list) else ONE_PER_LINE
-    )
-    return InputError(
-        expected="a JSON object", found=described(value), path=path, line=line, kind="json", hint=hint
-    )
+    hint = "jq -c '.[]' FILE writes the items of an array as lines" if isinstance(value, list) else ONE_PER_LINE
+    return InputError(expected="a JSON object", found=described(value), path=path, line=line, kind="json", hint=hint)
 
 
 def described(value: Any) -> str:

@@ -76,9 +76,7 @@ def _references(
                 other = pools[found[sentence][0]].references
                 assert other is not None
                 if other.of(found[sentence][1]) != here:
-                    raise LuthierError(
-                        f"the pools have different references for sentence {pools[k].sentence_ids[i]!r}"
-                    )
+                    raise LuthierError(f"the pools have different references for sentence {pools[k].sentence_ids[i]!r}")
             else:
                 found[sentence] = (k, i)
     if len(found) < n:
@@ -128,9 +126,7 @@ def _stats(pools: Sequence[Pool]) -> dict[str, Statistics]:
     first = pools[0].stats if pools else {}
     common = [name for name in first if all(name in pool.stats for pool in pools)]
     return {
-        name: Statistics(
-            first[name].names, np.concatenate([pool.stats[name].values for pool in pools])
-        )
+        name: Statistics(first[name].names, np.concatenate([pool.stats[name].values for pool in pools]))
         for name in common
     }
 

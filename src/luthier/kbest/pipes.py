@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -33,9 +33,7 @@ class _Entries:
     def take(self, rows: Int64) -> _Entries:
         entries = rows_of_segments(self.row_starts, rows)
         counts = self.row_starts[rows + 1] - self.row_starts[rows]
-        return _Entries(
-            offsets_from_counts(counts), self.names[entries], self.positions[entries], self.values[entries]
-        )
+        return _Entries(offsets_from_counts(counts), self.names[entries], self.positions[entries], self.values[entries])
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,9 +67,7 @@ class PipeReader(Reader):
 
         entries, status = _lex(lines.data, self._field(fields, counts, self.features_field))
         _report_lexing(bad, source, lines, rows, status)
-        values, number_status = parse_numbers(
-            lines.data, _column(entries.values, 0), _column(entries.values, 1)
-        )
+        values, number_status = parse_numbers(lines.data, _column(entries.values, 0), _column(entries.values, 1))
         entry_lines = np.repeat(numbers, np.diff(entries.row_starts))
         number_fault(
             bad, source.name, entry_lines, number_status,
@@ -141,7 +137,10 @@ class PipeReader(Reader):
             return None, good
         scores = np.full(len(starts), np.nan)
         scores[given], status = parse_numbers(lines.data, starts[given], stops[given])
-        number_fault(bad, source.name, numbers[given], status, (lines.data, starts[given], stops[given]))
+        number_fault(
+            bad, source.name, numbers[given], status, (lines.data, starts[given], stops[given]),
+            hint=f"there stands the decoder's total: {self.layout}",
+        )  # fmt: skip
         fine = good.copy()
         fine[given] &= status == NUMBER_OK
         return scores, fine
@@ -243,6 +242,11 @@ def _counts_by_label(source: Source, numbers: list[int]) -> dict[str, int]:
         label, _ = source.names.label_of(number)
         counts[label] = counts.get(label, 0) + 1
     return counts
+
+
+def most(rows: Sequence[Sequence[str]], fits: Callable[[Sequence[str]], object]) -> bool:
+    """Return whether more than half of the rows fit: one bad line must not hide a list's format."""
+    return 2 * sum(bool(fits(row)) for row in rows) > len(rows)
 
 
 def first_fields(head: bytes, limit: int = 20) -> list[list[str]]:

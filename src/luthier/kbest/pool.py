@@ -108,8 +108,7 @@ class Pool:
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", frozen(np.ascontiguousarray(self.offsets, dtype=np.int64)))
         columns = {
-            name: frozen(np.ascontiguousarray(column, dtype=np.float64))
-            for name, column in self.columns.items()
+            name: frozen(np.ascontiguousarray(column, dtype=np.float64)) for name, column in self.columns.items()
         }
         object.__setattr__(self, "columns", columns)
         self._check()

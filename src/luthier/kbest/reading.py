@@ -92,18 +92,14 @@ def read_pool(
     return read_lists([str(path) for path in paths], refs, source, options or ReadOptions()).pool
 
 
-def read_lists(
-    paths: Sequence[str], refs: Sequence[str], source: str | None, options: ReadOptions
-) -> Reading:
+def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, options: ReadOptions) -> Reading:
     """Read as `read_pool` does, and return the account of it as well."""
     if not paths:
         raise LuthierError("expected at least one list to read")
     if [*paths, *refs, source].count(STDIN) > 1:
         raise LuthierError("standard input (-) can be read only once")
     faults = Faults(skip=options.skip_bad)
-    known = read_sentence_table(
-        refs, source, first_id=options.first_id, keyed=options.keyed, mend=options.skip_bad
-    )
+    known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, mend=options.skip_bad)
     names, local_names = NameTable(), NameTable()
     builder = PoolBuilder(known, names, any_order=options.any_order)
     formats: dict[str, str] = {}
@@ -125,7 +121,7 @@ def read_lists(
         if sum(rows.values()) == 0:
             raise InputError(
                 expected="at least one usable hypothesis", found="none", path=last.name,
-                hint="; ".join(str(error) for error in faults.first.values()),
+                hint="; ".join(f"line {e.line}: expected {e.expected}, found {e.found}" for e in faults.first.values()),
             )  # fmt: skip
         pools.insert(place, builder.build(last, {}))
     elif known is not None:  # references or sources for pools that stand already
@@ -134,9 +130,7 @@ def read_lists(
     return _finish(pool, faults, formats, rows, options)
 
 
-def _finish(
-    pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str, int], options: ReadOptions
-) -> Reading:
+def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str, int], options: ReadOptions) -> Reading:
     before = pool.n_hypotheses
     if not options.keep_duplicates:
         pool = drop_duplicates(pool)
@@ -184,7 +178,8 @@ def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Re
         raise InputError(
             expected="a list in a known format",
             found=f"a file that begins with {excerpt(head)}", path=path, line=1, kind="format",
-            hint=f"name its format with --format ({', '.join(found)}); 'luthier formats' explains them",
+            hint=f"name its format with --format ({', '.join(found)}); 'luthier formats' explains them; "
+            "plain lines of text need their scores: --scores TSV --per-sentence N",
         )  # fmt: skip
     return best, make_reader(best, found[best], options.format_options)
 

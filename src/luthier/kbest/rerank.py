@@ -55,9 +55,7 @@ def _rerank_many(pool: Pool, weights: Float64, threads: int) -> Int64:
 
     def work(first: int, last: int) -> None:
         for tile, out in zip(tiles, winners, strict=True):
-            kernels.winners_tile(
-                f.dense, f.indptr, f.indices, f.values, tile, pool.offsets, first, out[first:last]
-            )
+            kernels.winners_tile(f.dense, f.indptr, f.indices, f.values, tile, pool.offsets, first, out[first:last])
 
     with executor(threads) as workers:
         for task in [workers.submit(work, *block) for block in segment_blocks(pool.offsets, BLOCK_ROWS)]:

@@ -44,7 +44,9 @@ def split(pool: Pool, shares: Mapping[str, float], *, seed: int) -> dict[str, Po
     Shares are relative; the largest remainders get the sentences that rounding leaves over. Within a
     part, sentences keep their order.
     """
-    if not shares or any(not np.isfinite(share) or share <= 0 for share in shares.values()):
+    if len(shares) < 2:
+        raise LuthierError("expected at least two parts to cut into: shares are relative, one part is everything")
+    if any(not np.isfinite(share) or share <= 0 for share in shares.values()):
         raise LuthierError(f"expected shares above 0, found {dict(shares)}")
     if len(shares) > pool.n_sentences:
         raise LuthierError(f"cannot cut {pool.n_sentences} sentences into {len(shares)} parts")

@@ -15,9 +15,7 @@ from luthier.kbest.names import NameTable
 from luthier.kbest.reader import RuleUses
 
 
-def derivations_from_uses(
-    parts: Sequence[tuple[RuleUses | None, int]], names: NameTable, path: str
-) -> Derivations:
+def derivations_from_uses(parts: Sequence[tuple[RuleUses | None, int]], names: NameTable, path: str) -> Derivations:
     """Return the derivations of all rows; a part is the uses of a chunk (or None) and its row count."""
     counts = [np.zeros(rows, np.int64) if uses is None else np.diff(uses.offsets) for uses, rows in parts]
     given = [uses for uses, _ in parts if uses is not None]

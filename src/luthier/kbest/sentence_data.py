@@ -49,9 +49,7 @@ class TextLists:
         return different
 
 
-def one_per_sentence(
-    ids: Texts, sources: TextLists, references: TextLists
-) -> tuple[SentenceData | None, Bool, Bool]:
+def one_per_sentence(ids: Texts, sources: TextLists, references: TextLists) -> tuple[SentenceData | None, Bool, Bool]:
     """Return the source (none or one per row) and references of every run of rows with one id.
 
     The first row of a run that has a source, or references, speaks for the run.

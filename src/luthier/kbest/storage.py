@@ -141,9 +141,7 @@ def _assemble(arrays: dict[str, npt.NDArray[Any]], meta: dict[str, Any]) -> Pool
 
     references = sources = derivations = None
     if "references.offsets" in arrays:
-        references = References(
-            arrays["references.offsets"], texts("references.texts"), tokens("references.tokens")
-        )
+        references = References(arrays["references.offsets"], texts("references.texts"), tokens("references.tokens"))
     if "sources.offsets" in arrays:
         sources = texts("sources")
     if "derivations.offsets" in arrays:

@@ -81,15 +81,11 @@ class SyntheticLists:
     @property
     def decoder_weights(self) -> dict[str, float]:
         """The hand-set weights by which lists are ordered."""
-        return {
-            name: 0.0 if name == REDUNDANT else DECODER_WEIGHTS.get(name, NOISE_WEIGHT) for name in self.names
-        }
+        return {name: 0.0 if name == REDUNDANT else DECODER_WEIGHTS.get(name, NOISE_WEIGHT) for name in self.names}
 
     def generate(self, seed: int) -> Pool:
         """Return a pool of lists, each ordered by the decoder's score; same seed, same bytes."""
-        language = make_language(
-            make_rng(self.language), vocabulary=self.vocabulary, n_candidates=self.candidates
-        )
+        language = make_language(make_rng(self.language), vocabulary=self.vocabulary, n_candidates=self.candidates)
         lists = _Lists(self, language)
         with progress("generating lists", self.sentences) as advance:
             for rng in make_rng(seed).spawn(self.sentences):
@@ -122,8 +118,8 @@ class _Lists:
         sentence = draw_sentence(language, rng, length)
         self.sources.append(" ".join(language.source_words[word] for word in sentence.source))
         self.references.append(sentence.truth)
-        for _ in range(spec.n_references - 1):
-            self.references.append(_paraphrase(language, rng, sentence.truth))
+        for own in rng.spawn(spec.n_references - 1):  # so that their number changes nothing else
+            self.references.append(_paraphrase(language, own, sentence.truth))
         n_noise = max(0, spec.n_features - len(NAMES))
         decisions = draw_decisions(language, rng, sentence, n_noise)
         choices = draw_derivations(decisions, language.scorer, self._local_weights(n_noise), spec.k, rng)
@@ -208,9 +204,7 @@ def draw_derivations(
     option_scores = np.where(decisions.open, decisions.features @ weights[1:], -np.inf)
     best = option_scores.argmax(axis=1).astype(np.int32)
     losses = np.empty((n_decisions, n_options))
-    kernels.climb(
-        best, decisions.words, decisions.swap_sites, option_scores, scorer, weights[0], CLIMB_SWEEPS, losses
-    )
+    kernels.climb(best, decisions.words, decisions.swap_sites, option_scores, scorer, weights[0], CLIMB_SWEEPS, losses)
     found: Int32 = best[None, :]
     wanted, sharpness = int(SURPLUS * k), SHARPNESS
     for _ in range(ROUNDS):

@@ -116,9 +116,7 @@ def _through_channel(language: Language, rng: np.random.Generator, truth: Int32)
     )
 
 
-def draw_decisions(
-    language: Language, rng: np.random.Generator, sentence: Sentence, n_noise: int
-) -> Decisions:
+def draw_decisions(language: Language, rng: np.random.Generator, sentence: Sentence, n_noise: int) -> Decisions:
     """Return the decisions a decoder has about a sentence; the truth is always among them."""
     n_slots, n_words = len(sentence.source), language.candidates.shape[1]
     n_options = n_words + N_EXTRA
@@ -167,9 +165,7 @@ def _sites(rng: np.random.Generator, swapped: Bool) -> tuple[Bool, Bool]:
     return swap_sites, join_sites
 
 
-def _features(
-    language: Language, rng: np.random.Generator, sentence: Sentence, words: Int32, n_noise: int
-) -> Float64:
+def _features(language: Language, rng: np.random.Generator, sentence: Sentence, words: Int32, n_noise: int) -> Float64:
     """Return the (2L, C, J) local features of the slots' options; those of the sites are 0."""
     n_slots, n_options, _ = words.shape
     first = words[:, :, 0]

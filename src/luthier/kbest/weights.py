@@ -147,9 +147,7 @@ def _from_lines(lines: list[str], path: str) -> Weights:
                 expected="'name value'", found=repr(text), path=path, line=number,
                 hint="weights are 'name value' lines, a Moses [weight] section, or a JSON object",
             )  # fmt: skip
-        _put(
-            found, parts[0].removesuffix("=") if parts[0].endswith("=") else parts[0], parts[1], path, number
-        )
+        _put(found, parts[0].removesuffix("=") if parts[0].endswith("=") else parts[0], parts[1], path, number)
     return Weights(found)
 
 
@@ -186,13 +184,7 @@ def write_weights(
 
 def _plain(name: str) -> str:
     """Return a name that survives ``name value``, or say why it does not."""
-    if (
-        name != name.strip()
-        or not name
-        or name[0] in "#[{"
-        or name.endswith("=")
-        or re.search(r"[\r\n]", name)
-    ):
+    if name != name.strip() or not name or name[0] in "#[{" or name.endswith("=") or re.search(r"[\r\n]", name):
         raise LuthierError(
             f"the name {name!r} cannot be written as a 'name value' line. hint: write weights.json instead"
         )

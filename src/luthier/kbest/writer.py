@@ -63,9 +63,7 @@ def write_pool(
     plain = name[: name.rindex(".")] if packed else name
     if format == "arrow" or (format is None and plain.endswith(".arrow")):
         if packed:
-            raise LuthierError(
-                f"{name}: a pool is memory-mapped and cannot be compressed. hint: call it {plain}"
-            )
+            raise LuthierError(f"{name}: a pool is memory-mapped and cannot be compressed. hint: call it {plain}")
         save_pool(pool, path)
         return
     load(PACKAGE, format or _format_of(plain))().write(pool, path)
@@ -112,9 +110,7 @@ def text_array(texts: Texts, first: int = 0, last: int | None = None) -> pa.Arra
 def string_array(offsets: Int64, data: Any) -> pa.Array:
     """Return an Arrow array of the strings ``data[offsets[i]:offsets[i+1]]``."""
     narrow = np.ascontiguousarray(offsets, dtype=np.int32)
-    return pa.Array.from_buffers(
-        pa.string(), len(narrow) - 1, [None, pa.py_buffer(narrow), pa.py_buffer(data)]
-    )
+    return pa.Array.from_buffers(pa.string(), len(narrow) - 1, [None, pa.py_buffer(narrow), pa.py_buffer(data)])
 
 
 def data_of(strings: pa.Array) -> memoryview:
@@ -176,6 +172,4 @@ def check_columns(pool: Pool, taken: tuple[str, ...]) -> None:
     """Raise `LuthierError` for a column whose name the format uses for something else."""
     for name in pool.columns:
         if name in taken:
-            raise LuthierError(
-                f"column {name!r} has a name that the format keeps for itself. hint: rename it"
-            )
+            raise LuthierError(f"column {name!r} has a name that the format keeps for itself. hint: rename it")

@@ -21,18 +21,19 @@ def show(renderable: Any) -> None:
     Console(width=width, highlight=False, soft_wrap=isinstance(renderable, str)).print(renderable)
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, caption: str = "") -> Table:
+def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, caption: str = "") -> Any:
     """Return a table; numbers are set to the right, None is left empty."""
     numeric = [
         all(isinstance(row[c], int | float | None) or _looks_numeric(row[c]) for row in rows)
         for c in range(len(columns))
     ]
-    result = Table(title=Text(title), title_justify="left", caption=caption or None, caption_justify="left")
+    result = Table(title=Text(title), title_justify="left")
     for column, right in zip(columns, numeric, strict=True):
         result.add_column(column, justify="right" if right else "left", overflow="fold")
     for row in rows:
         result.add_row(*(Text(cell(value)) for value in row))  # as Text: names may look like markup
-    return result
+    # a caption of the table itself would be folded to its width: signatures must stay whole
+    return Group(result, Text(caption)) if caption else result
 
 
 def stack(*parts: Any) -> Group:

@@ -2,22 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
+from luthier.evaluation.comparison import Comparison
 from luthier.kbest.inspection import PoolSummary
+from luthier.report.comparison_table import comparison_text
 from luthier.report.console import stack, table
 from luthier.report.inspection_table import inspection_tables
+from luthier.report.score_table import oracle_table
 
 
-def demo_tables(summary: PoolSummary, metric: str, rows: Sequence[Mapping[str, Any]], files: Sequence[str]) -> Any:
-    """Return the pool's tables, the scores by weights, and the files written."""
-    ordered = sorted(rows, key=lambda row: -row["score"])
-    scores = table(
-        "which weights select which translations",
-        ("weights", "BLEU", "sentences where not the list's first is selected"),
-        [(row["weights"], f"{row['score']:.2f}", row["not_first"]) for row in ordered],
-        caption=f"metric: {metric}",
+class Demo(Protocol):
+    """What the tables need of a demonstration."""
+
+    @property
+    def pool(self) -> PoolSummary: ...  # noqa: D102
+    @property
+    def metric(self) -> str: ...  # noqa: D102
+    @property
+    def oracles(self) -> list[dict[str, Any]]: ...  # noqa: D102
+    @property
+    def tuned(self) -> list[dict[str, Any]]: ...  # noqa: D102
+    @property
+    def comparison(self) -> Comparison: ...  # noqa: D102
+    @property
+    def files(self) -> list[str]: ...  # noqa: D102
+
+
+def demo_tables(result: Demo) -> Any:
+    """Return the pool's tables, the oracles, what tuning brought, the comparison, and the files."""
+    tuned = table(
+        "tuned weights: BLEU",
+        ("weights", "on the tuning lists", "on the test lists", "± over seeds", "CPU s"),
+        [
+            (
+                row["weights"],
+                f"{row['tune']:.2f}",
+                f"{row['test']:.2f}",
+                None if row["spread"] is None else f"{row['spread']:.2f}",
+                None if row["seconds"] is None else f"{row['seconds']:.1f}",
+            )
+            for row in result.tuned
+        ],
     )
-    written = table("written", ("file",), [(name,) for name in files])
-    return stack(inspection_tables(summary, 40), scores, written)
+    written = table("written", ("file",), [(name,) for name in result.files])
+    return stack(
+        inspection_tables(result.pool, 40),
+        oracle_table({result.metric: result.oracles}),
+        tuned,
+        comparison_text(result.comparison, decimals=2),
+        written,
+    )

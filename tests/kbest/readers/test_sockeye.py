@@ -55,7 +55,7 @@ def test_sockeye_2_writes_scores_as_numbers(read):
             "scores": [1, 2, 3],
         },
     )
-    assert list(block.ids) == ["1", "1", "2", "2", "2"]
+    assert list(block.ids) == ["0", "0", "1", "1", "1"]
     assert list(block.texts) == ["a b", "ä", "c", "d", ""]
     assert block.lines.tolist() == [1, 1, 2, 2, 2]
     assert numbers(block, source) == [{"score": v} for v in (0.3, 0.5, 1.0, 2.0, 3.0)]
@@ -107,7 +107,7 @@ def test_what_came_through_from_the_input(read):
         {"sentence_id": 2, "translation": "b", "score": 1},
         {"sentence_id": 3, "translation": "c", "score": 1, "ref": "t", "text": 5},
     )
-    assert list(block.sentences.ids) == ["1", "3"]
+    assert list(block.sentences.ids) == ["0", "2"]
     assert list(block.sentences.sources) == ["quelle", ""]
     assert list(block.sentences.references) == ["r", "s", "t"]
     assert block.sentences.reference_offsets.tolist() == [0, 2, 3]

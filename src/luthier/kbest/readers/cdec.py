@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from luthier.kbest.pipes import PipeReader, first_fields
+from luthier.kbest.pipes import PipeReader, first_fields, most
 
 # Features that cdec's decoder adds by itself.
 MARKS = ("PassThrough", "LanguageModel", "WordPenalty", "Glue", "Arity_")
@@ -15,8 +15,12 @@ class Method(PipeReader):
     def recognizes(cls, head: bytes) -> int:
         """Return 70 where all features are written name=v and some bear cdec's own names."""
         rows = first_fields(head)
-        if not rows or any(len(row) < 4 for row in rows):
-            return 0
-        words = [word for row in rows for word in row[2].split()]
-        plain = all("=" in word[1:-1] for word in words)
-        return 70 if plain and any(word.startswith(MARKS) for word in words) else 0
+        marked = most(
+            rows,
+            lambda row: (
+                len(row) >= 4
+                and all("=" in word[1:-1] for word in row[2].split())
+                and any(word.startswith(MARKS) for word in row[2].split())
+            ),
+        )
+        return 70 if marked else 0

@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import re
 
-from luthier.kbest.pipes import PipeReader, first_fields
+from luthier.kbest.pipes import PipeReader, first_fields, most
+
+NAMES = re.compile(r"(^| )(tm_\w+|lm)_\d+=")
+BARE = re.compile(r"[-+\d.eE]+( [-+\d.eE]+)+")
 
 
 class Method(PipeReader):
@@ -17,8 +20,6 @@ class Method(PipeReader):
     def recognizes(cls, head: bytes) -> int:
         """Return 75 where Joshua's names stand (it shares others with cdec), 70 for bare values."""
         rows = first_fields(head)
-        if not rows or any(len(row) < 4 for row in rows):
-            return 0
-        named = re.search(r"(^| )(tm_\w+|lm)_\d+=", rows[0][2])
-        bare = all("=" not in row[2] and ":" not in row[2] and len(row[2].split()) > 1 for row in rows)
-        return 75 if named else 70 if bare else 0
+        if most(rows, lambda row: len(row) >= 4 and NAMES.search(row[2])):
+            return 75
+        return 70 if most(rows, lambda row: len(row) >= 4 and BARE.fullmatch(row[2])) else 0

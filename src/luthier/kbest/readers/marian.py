@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from luthier.kbest.pipes import PipeReader, first_fields
+from luthier.kbest.pipes import PipeReader, first_fields, most
 
 
 class Method(PipeReader):
@@ -24,5 +24,4 @@ class Method(PipeReader):
     def recognizes(cls, head: bytes) -> int:
         """Return 80 where the field before the last begins with F0=."""
         rows = first_fields(head)
-        fine = rows and all(len(row) >= 4 and re.match(r"F0=", row[-2]) for row in rows)
-        return 80 if fine else 0
+        return 80 if most(rows, lambda row: len(row) >= 4 and re.match(r"F0=", row[-2])) else 0

@@ -8,7 +8,7 @@ first ``|||``. Fields behind the score (phrase and word alignments) are passed o
 
 from __future__ import annotations
 
-from luthier.kbest.pipes import PipeReader, first_fields
+from luthier.kbest.pipes import PipeReader, first_fields, most
 
 
 class Method(PipeReader):
@@ -18,4 +18,4 @@ class Method(PipeReader):
     def recognizes(cls, head: bytes) -> int:
         """Return 60 for any list with ``|||`` fields that no relative claims more surely."""
         rows = first_fields(head)
-        return 60 if rows and all(len(row) >= 3 for row in rows) else 0
+        return 60 if most(rows, lambda row: len(row) >= 3) else 0

@@ -118,9 +118,7 @@ def _size(source: Source) -> int:
         return file.seek(0, 2)
 
 
-def _arrow_batches(
-    source: Source, file: pa.RecordBatchFileReader
-) -> Iterator[tuple[_Layout, pa.RecordBatch]]:
+def _arrow_batches(source: Source, file: pa.RecordBatchFileReader) -> Iterator[tuple[_Layout, pa.RecordBatch]]:
     if b"luthier.pool" in (file.schema.metadata or {}):
         raise InputError(
             expected="a list in columns", found="a pool", path=source.name, kind="format",
@@ -157,12 +155,8 @@ def _layout(schema: pa.Schema, path: str) -> _Layout:
 
     repeated = sorted(name for name in schema.names if schema.names.count(name) > 1)
     if repeated:
-        raise InputError(
-            expected="column names that differ", found=f"{repeated[0]!r} twice", path=path, kind="fields"
-        )
-    id_name = required(
-        ("id",), lambda kind: is_text(kind) or bool(pa.types.is_integer(kind)), "texts or integers"
-    )
+        raise InputError(expected="column names that differ", found=f"{repeated[0]!r} twice", path=path, kind="fields")
+    id_name = required(("id",), lambda kind: is_text(kind) or bool(pa.types.is_integer(kind)), "texts or integers")
     numbers = [field.name for field in schema if is_number(field.type) and field.name != id_name]
     return _Layout(
         id_name,
@@ -178,22 +172,16 @@ def _layout(schema: pa.Schema, path: str) -> _Layout:
 def _holds_numbers(kind: pa.DataType) -> bool:
     if pa.types.is_map(kind):
         return is_text(kind.key_type) and is_number(kind.item_type)
-    return bool(pa.types.is_struct(kind)) and all(
-        is_number(kind.field(i).type) for i in range(kind.num_fields)
-    )
+    return bool(pa.types.is_struct(kind)) and all(is_number(kind.field(i).type) for i in range(kind.num_fields))
 
 
 def _holds_rules(kind: pa.DataType) -> bool:
     if is_text_list(kind):
         return True
-    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_struct(
-        kind.value_type
-    ):
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_struct(kind.value_type):
         return False
     fields = {field.name: field.type for field in kind.value_type}
-    return is_text(fields.get("rule", pa.null())) and (
-        "features" not in fields or _holds_numbers(fields["features"])
-    )
+    return is_text(fields.get("rule", pa.null())) and ("features" not in fields or _holds_numbers(fields["features"]))
 
 
 def _block(source: Source, layout: _Layout, batch: pa.RecordBatch, first_row: int) -> Block:
@@ -279,9 +267,7 @@ class _Check:
             lists = [features.take(np.array([row])), extra.take(np.array([row]))]
             if derivations is not None:
                 lists.append(derivations.features.take(derivations.uses.take(np.array([row])).children))
-            numbers = [
-                (part.labels[k], v) for part in lists for k, v in zip(part.label_of, part.values, strict=True)
-            ]
+            numbers = [(part.labels[k], v) for part in lists for k, v in zip(part.label_of, part.values, strict=True)]
             name, value = next((name, value) for name, value in numbers if not np.isfinite(value))
             return InputError(
                 expected="a finite number", found=f"{value} for {name!r}", path=self.path, line=line,

@@ -13,8 +13,9 @@ Oddities, all read as they come:
   for a model without factors; of a single hypothesis the others are called ``factor1_score``, …). One
   number makes the feature ``score``, several make ``score_0``, ``score_1``, …
 * Scores are negative log probabilities, divided by the length penalty: they are costs, smaller is better.
-* ``sentence_id`` counts from 1; through the Python interface it can be any integer or string. Where it is
-  missing, the line's number, from 0, takes its place.
+* ``sentence_id`` counts from 1, other decoders from 0: an integer is taken down by `counts_from`. Through
+  the Python interface it can be any integer or string. Where it is missing, the line's number, from 0,
+  takes its place.
 * Blank source lines, and lines Sockeye cannot use, get an empty translation with the score ``-Infinity``,
   which is not JSON and not a score; such a line is refused as not finite.
 * With JSON input, other keys of the input stand beside Sockeye's own. ``text`` is then the source;
@@ -33,6 +34,7 @@ import numpy as np
 
 from luthier.core.arrays import Int32
 from luthier.core.errors import InputError
+from luthier.core.params import param
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
 from luthier.kbest.faults import BadLines
@@ -46,6 +48,8 @@ LABEL = "score"
 class Method(Reader):
     """Reads Sockeye's JSON output."""
 
+    counts_from: int = param(1, low=0, high=1, help="number of the first sentence in Sockeye's own count")
+
     @classmethod
     def recognizes(cls, head: bytes) -> int:
         """Return 95 for lines of JSON objects of which one has the key "translations"."""
@@ -55,7 +59,7 @@ class Method(Reader):
     def blocks(self, source: Source) -> Iterator[Block]:
         """Yield the hypotheses of a source in the order of the file."""
         for lines in source.lines():
-            yield _block(source, lines)
+            yield _block(source, lines, self.counts_from)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,13 +72,13 @@ class _Sentence:
     references: list[str]
 
 
-def _block(source: Source, lines: Lines) -> Block:
+def _block(source: Source, lines: Lines, counts_from: int) -> Block:
     bad = BadLines()
     bad.extend(lines.bad)
     sentences = []
     for row, line in enumerate(lines.numbers.tolist()):
         try:
-            sentences.append(_sentence(lines.raw(row), source.name, line))
+            sentences.append(_sentence(lines.raw(row), source.name, line, counts_from))
         except InputError as error:
             bad.add(error.kind, np.array([line]), lambda _, error=error: error)  # type: ignore[misc]
     counts = [len(sentence.hypotheses) for sentence in sentences]
@@ -82,9 +86,7 @@ def _block(source: Source, lines: Lines) -> Block:
     widths = [len(numbers) for numbers in scores]
     return Block(
         lines=np.repeat(np.array([sentence.line for sentence in sentences], dtype=np.int64), counts),
-        ids=Texts.from_strings(sentence.id for sentence in sentences).take(
-            np.repeat(range(len(counts)), counts)
-        ),
+        ids=Texts.from_strings(sentence.id for sentence in sentences).take(np.repeat(range(len(counts)), counts)),
         texts=Texts.from_strings(text for sentence in sentences for text in sentence.hypotheses),
         row_starts=offsets_from_counts(widths),
         names=_names(source, widths),
@@ -116,7 +118,7 @@ def _sentence_data(sentences: list[_Sentence]) -> SentenceData | None:
     )
 
 
-def _sentence(raw: bytes, path: str, line: int) -> _Sentence:
+def _sentence(raw: bytes, path: str, line: int, counts_from: int) -> _Sentence:
     """Return what a line says, or raise the complaint about it."""
     try:
         row = parse_json(raw)
@@ -125,7 +127,7 @@ def _sentence(raw: bytes, path: str, line: int) -> _Sentence:
     if not isinstance(row, dict):
         raise not_object_error(row, path, line)
     try:
-        return _Sentence(line, _id(row, line), *_list(row), *_given(row))
+        return _Sentence(line, _id(row, line, counts_from), *_list(row), *_given(row))
     except _Fault as fault:
         raise InputError(
             expected=fault.expected, found=fault.found, path=path, line=line, hint=fault.hint, kind=fault.kind
@@ -142,13 +144,13 @@ class _Fault(Exception):
     hint: str = ""
 
 
-def _id(row: dict[str, Any], line: int) -> str:
+def _id(row: dict[str, Any], line: int, counts_from: int) -> str:
     number = row.get("sentence_id")
     if number is None:
         return str(line - 1)
     if isinstance(number, bool) or not isinstance(number, int | str):
         raise _Fault("type", 'a string or an integer as "sentence_id"', described(number))
-    return _text(str(number))
+    return str(number - counts_from) if isinstance(number, int) else _text(number)
 
 
 def _list(row: dict[str, Any]) -> tuple[list[str], list[list[float]]]:
@@ -172,9 +174,7 @@ def _list(row: dict[str, Any]) -> tuple[list[str], list[list[float]]]:
         if not isinstance(text, str):
             raise _Fault("type", 'an array of strings as "translations"', f"{described(text)} in it")
         _text(text)
-    return texts, [
-        [_number(score) for score in (entry if isinstance(entry, list) else [entry])] for entry in scores
-    ]
+    return texts, [[_number(score) for score in (entry if isinstance(entry, list) else [entry])] for entry in scores]
 
 
 def _single_scores(row: dict[str, Any]) -> list[Any]:

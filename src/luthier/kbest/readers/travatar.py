@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from luthier.kbest.pipes import PipeReader, first_fields
+from luthier.kbest.pipes import PipeReader, first_fields, most
 
 NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?")
 
@@ -21,7 +21,4 @@ class Method(PipeReader):
     def recognizes(cls, head: bytes) -> int:
         """Return 80 where a lone number stands before the field with names."""
         rows = first_fields(head)
-        fine = rows and all(
-            len(row) >= 4 and NUMBER.fullmatch(row[2]) and ("=" in row[3] or not row[3]) for row in rows
-        )
-        return 80 if fine and any("=" in row[3] for row in rows) else 0
+        return 80 if most(rows, lambda row: len(row) >= 4 and NUMBER.fullmatch(row[2]) and "=" in row[3]) else 0

@@ -70,9 +70,7 @@ class Method(Reader):
             done = feed.last
             yield table.block(feed.take(done), None)
         if done == 1:
-            raise InputError(
-                expected="rows below the header", found="the header alone", path=table.name, kind="empty"
-            )
+            raise InputError(expected="rows below the header", found="the header alone", path=table.name, kind="empty")
         table.check_multiple(done - 1)
 
     def _two_files(self, table: _Table, rows: Feed) -> Iterator[Block]:

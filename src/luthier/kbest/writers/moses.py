@@ -67,9 +67,7 @@ def _feature_parts(features: Features, first: int, last: int) -> list[pa.Array |
         bounds = features.indptr[first : last + 1]
         entries = slice(bounds[0], bounds[-1])
         names = pa.array(features.names[features.n_dense :], pa.string())
-        pairs = joined(
-            names.take(pa.array(features.indices[entries])), "=", numbers_as_text(features.values[entries])
-        )
+        pairs = joined(names.take(pa.array(features.indices[entries])), "=", numbers_as_text(features.values[entries]))
         if features.n_dense:
             parts.append(pc.if_else(pa.array(np.diff(bounds) > 0), " ", ""))
         parts.append(joined_lists(pairs, bounds - bounds[0], " "))

@@ -84,9 +84,7 @@ def _reference_lists(references: References) -> pa.Array:
 def feature_column(features: Features, first: int, last: int) -> pa.Array:
     """Return the features of the rows ``first:last``: structs if all are dense, else maps."""
     if 0 < features.n_dense == features.n_features:
-        columns = [
-            pa.array(np.ascontiguousarray(features.dense[first:last, d])) for d in range(features.n_dense)
-        ]
+        columns = [pa.array(np.ascontiguousarray(features.dense[first:last, d])) for d in range(features.n_dense)]
         return pa.StructArray.from_arrays(columns, list(features.names))
     return feature_maps(features, first, last)
 
