@@ -1,4 +1,4 @@
-"""The main job on generated lists: read, inspect, re-rank, judge; it grows with the package."""
+"""The main job on generated lists: read, inspect, bound, tune, compare, draw; it grows with the package."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64
+from luthier.core.arrays import Float64
 from luthier.core.progress import notice
-from luthier.core.rng import make_rng
+from luthier.evaluation.comparison import Comparison, Settings, compare
 from luthier.kbest.inspection import PoolSummary, inspect
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading import ReadOptions, read_lists
@@ -21,11 +21,18 @@ from luthier.kbest.spread import spread_in_lists
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.synthetic import SyntheticLists, write
 from luthier.kbest.weights import Weights, read_weights, write_weights
+from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
-from luthier.metrics.pools import pool_statistics, score_selections
+from luthier.pipelines.comparing import systems_from_weights
+from luthier.pipelines.scoring import pool_oracles
 from luthier.report.weight_curves import draw_weight_curves
+from luthier.tuning.base import tuner
+from luthier.tuning.problem import Problem
+from luthier.tuning.run import RunOptions, run
 
-RANDOM_VECTORS = 500
+# Tuners shown, with parameters that keep the demonstration short.
+TUNERS: dict[str, dict[str, Any]] = {"random": {}, "simplex": {}, "armijo": {}, "grid": {}}
+REPLICAS = 3
 CURVE_POINTS = 81
 
 
@@ -37,101 +44,103 @@ class DemoResult:
     seed: int
     pool: PoolSummary
     metric: str
-    rows: list[dict[str, Any]]
-    picture: str
+    oracles: list[dict[str, Any]]
+    tuned: list[dict[str, Any]]
+    comparison: Comparison
     files: list[str]
 
     def summary(self) -> dict[str, Any]:
         """Return it as plain data."""
+        plain = ("folder", "seed", "metric", "oracles", "tuned", "files")
         return {
-            **{key: getattr(self, key) for key in ("folder", "seed", "metric", "rows", "picture", "files")},
+            **{key: getattr(self, key) for key in plain},
             "pool": dataclasses.asdict(self.pool),
+            "comparison": self.comparison.as_dict(),
         }
 
 
 def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> DemoResult:
-    """Make lists, read them as a user would, re-rank them by several weights, and draw what weights do."""
-    home = Path(folder)
-    notice(f"1. generating lists of a noisy channel into {home}/lists")
-    made = write(SyntheticLists().generate(seed), home / "lists")
-    notice(f"2. reading them into {home}/pool.arrow, and looking inside")
-    reading = read_lists(
-        [str(home / "lists" / "list.moses.gz")],
-        [str(home / "lists" / "refs.0.txt")],
-        str(home / "lists" / "source.txt"),
-        ReadOptions(),
-    )
-    save_pool(reading.pool, home / "pool.arrow")
-    pool = open_pool(home / "pool.arrow")
-    notice("3. re-ranking by the decoder's weights, by equal ones, by each scorer alone, by random ones")
-    candidates = _weights_to_compare(pool, home / "lists" / "weights.txt", seed)
-    metric = load_metric("bleu")
-    stats = pool_statistics(pool, metric)
-    vectors = np.array(list(candidates.values()))
-    selections = rerank(pool, vectors, threads=threads)
-    scores = score_selections(stats, selections, metric)
-    rows = _rows(list(candidates), scores, selections, pool)
-    best = vectors[int(np.argmax(scores))]
-    write_weights(Weights.from_vector(pool.features.names, best), home / "best-random.weights.txt")
-    write_selection(pool, rerank(pool, best), str(home / "best-random.out.txt"))
-    notice(f"4. drawing what each weight does to BLEU: {home}/weights.png")
-    start = candidates["the decoder's"]
-    positions, curves = weight_curves(pool, start, stats, metric, threads=threads)
-    picture = home / "weights.png"
-    draw_weight_curves(pool.features.names, start, positions, curves, picture)
-    files = [
-        *made,
-        home / "pool.arrow",
-        home / "best-random.weights.txt",
-        home / "best-random.out.txt",
-        picture,
-    ]
+    """Make lists, read them as a user would, look inside, tune in several ways, judge on unseen lists."""
+    home, metric = Path(folder), load_metric("bleu")
+    notice(f"1. generating lists of a noisy channel, to tune on and to test on: {home}/tune, {home}/test")
+    pools, files = {}, []
+    for part, part_seed in (("tune", seed), ("test", seed + 1)):
+        files += write(SyntheticLists().generate(part_seed), home / part)
+        pools[part] = _read(home / part, home / f"{part}.arrow")
+        files.append(home / f"{part}.arrow")
+    notice(f"2. reading them into {home}/tune.arrow and {home}/test.arrow; what do they hold at best?")
+    oracles = pool_oracles(pools["tune"], metric, seed=seed)
+    notice(f"3. tuning the decoder's weights by {', '.join(TUNERS)}: {REPLICAS} seeds each")
+    start = read_weights(home / "tune" / "weights.txt").vector(pools["tune"].features.names)
+    tuned, groups = _tune(pools, metric, start, home, seed=seed, threads=threads)
+    best = max(tuned, key=lambda row: float(row["tune"]))["weights"]
+    notice(f"4. comparing the decoder's weights with {best}'s on the test lists")
+    chosen = [[str(home / "tune" / "weights.txt")], groups[str(best)]]
+    systems, _ = systems_from_weights(pools["test"], chosen, {"bleu": metric}, threads=threads)
+    comparison = compare(systems, {"bleu": metric}, Settings(seed=seed), threads=threads)
+    final = read_weights(groups[str(best)][0]).vector(pools["test"].features.names)
+    write_selection(pools["test"], rerank(pools["test"], final), str(home / "test.out.txt"))
+    notice(f"5. drawing what each weight does to BLEU: {home}/weights.png")
+    positions, curves = weight_curves(Problem.make(pools["tune"], metric), start)
+    draw_weight_curves(pools["tune"].features.names, start, positions, curves, home / "weights.png")
+    files += [*(Path(path) for group in groups.values() for path in group), home / "test.out.txt", home / "weights.png"]
     return DemoResult(
-        str(home), seed, inspect(pool), metric.signature, rows, str(picture), [str(path) for path in files]
+        str(home), seed, inspect(pools["tune"]), metric.signature, oracles, tuned, comparison, [str(f) for f in files]
     )
 
 
-def _weights_to_compare(pool: Pool, decoder: Path, seed: int) -> dict[str, Float64]:
-    names = pool.features.names
-    candidates = {"the decoder's": read_weights(decoder).vector(names), "all equal": np.ones(len(names))}
-    for d, name in enumerate(names):
-        candidates[f"{name} alone"] = np.eye(len(names))[d]
-    scale = spread_in_lists(pool).clip(min=1e-12)
-    drawn = np.abs(make_rng(seed).standard_normal((RANDOM_VECTORS, len(names)))) / scale
-    drawn *= np.sign(candidates["the decoder's"])  # what is known beforehand: which way each scorer points
-    candidates |= {f"random {i}": vector for i, vector in enumerate(drawn)}
-    return candidates
+def _read(lists: Path, output: Path) -> Pool:
+    reading = read_lists(
+        [str(lists / "list.moses.gz")], [str(lists / "refs.0.txt")], str(lists / "source.txt"), ReadOptions()
+    )
+    save_pool(reading.pool, output)
+    return open_pool(output)
 
 
-def _rows(names: list[str], scores: Float64, selections: Int64, pool: Pool) -> list[dict[str, Any]]:
-    """Return a row for each vector, the random ones by their best and their median."""
-    rows = [
+def _tune(
+    pools: dict[str, Pool], metric: Metric, start: Float64, home: Path, *, seed: int, threads: int
+) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
+    """Tune by each method and seed; return a row for each method, and its files of weights."""
+    problem, test = Problem.make(pools["tune"], metric), Problem.make(pools["test"], metric)
+    rows: list[dict[str, Any]] = [
         {
-            "weights": name,
-            "score": float(score),
-            "not_first": int(np.count_nonzero(selection != pool.offsets[:-1])),
+            "weights": "the decoder's",
+            "tune": problem.gain(start),
+            "test": test.gain(start),
+            "spread": None,
+            "seconds": None,
         }
-        for name, score, selection in zip(names, scores, selections, strict=True)
     ]
-    fixed = [row for row in rows if not str(row["weights"]).startswith("random")]
-    drawn = sorted((row for row in rows if row not in fixed), key=lambda row: -float(str(row["score"])))
-    chosen = [
-        {**drawn[0], "weights": f"best of {len(drawn)} random vectors"},
-        {**drawn[len(drawn) // 2], "weights": f"median of {len(drawn)} random vectors"},
-    ]
-    return fixed + chosen
+    groups: dict[str, list[str]] = {"the decoder's": [str(home / "tune" / "weights.txt")]}
+    for name, parameters in TUNERS.items():
+        results = [
+            run(tuner(name, **parameters), problem, start, RunOptions(seed=seed + r, restarts=1, threads=threads))
+            for r in range(REPLICAS)
+        ]
+        groups[name] = []
+        for r, result in enumerate(results, start=1):
+            groups[name].append(str(home / f"{name}.{r}.weights.txt"))
+            write_weights(Weights.from_vector(problem.names, result.weights), groups[name][-1])
+        on_test = [test.gain(result.weights) for result in results]
+        rows.append({
+            "weights": name,
+            "tune": float(np.mean([result.gain for result in results])),
+            "test": float(np.mean(on_test)),
+            "spread": float(np.std(on_test, ddof=1)),
+            "seconds": float(np.mean([result.seconds[0] for result in results])),
+        })  # fmt: skip
+    return rows, groups
 
 
-def weight_curves(pool: Pool, start: Float64, stats: Any, metric: Any, *, threads: int) -> tuple[Float64, Float64]:
-    """Return the score as one weight at a time moves: positions (D, P) and scores (D, P).
+def weight_curves(problem: Problem, start: Float64) -> tuple[Float64, Float64]:
+    """Return the gain as one weight at a time moves: positions (D, P) and gains (D, P).
 
     Each weight goes so far to both sides that its feature's effect is six times the mean effect of one.
     """
-    spread = spread_in_lists(pool).clip(min=1e-12)
+    spread = spread_in_lists(problem.pool).clip(min=1e-12)
     reach = 6 * np.mean(np.abs(start) * spread) / spread  # (D,)
     positions = reach[:, None] * np.linspace(-1, 1, CURVE_POINTS)  # (D, P)
-    vectors = np.repeat(start[None, None], len(start) * CURVE_POINTS, axis=0).reshape(-1, len(start))
+    vectors = np.repeat(start[None], len(start) * CURVE_POINTS, axis=0)
     which = np.repeat(np.arange(len(start)), CURVE_POINTS)
     vectors[np.arange(len(vectors)), which] = positions.reshape(-1)
-    scores = score_selections(stats, rerank(pool, vectors, threads=threads), metric)
-    return positions, scores.reshape(positions.shape)
+    return positions, problem.gains(vectors).reshape(positions.shape)
