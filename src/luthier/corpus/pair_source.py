@@ -1,13 +1,14 @@
-"""Grammar of the source language: verb last, endings for case and person, no articles.
+"""Grammar of the source language: verbs in second place or last, postpositions, no articles.
 
 ======================  =======================================================================
-noun phrase             [relative clause] [possessor + GEN] [number] adjectives noun(+PL)(+case)
-number                  after a numeral the noun stays singular
-definiteness            not spoken, but a definite object has the accusative
+noun phrase             [possessor + small word] [number or *one*] adjectives noun(+PL)(+ACC) [relative clause]
+definiteness            a definite object has the accusative; an indefinite singular that is no object, *one*
 compound                one word: first noun + link + second noun
-main clause             subject, particle of the verb, adjuncts, recipient, object, adverb, verb
-other clauses           the same, the particle joined to the verb
-relative clause         before its noun, its verb a participle
+relations               postpositions, each of several meanings
+main clause             subject, finite verb, recipient, object, adjuncts, adverb, rest of the verb
+rest of the verb        its separable particle; in the future, the infinitive
+other clauses           subject, adjuncts, recipient, object, adverb, verb (particle joined)
+relative clause         its verb is a participle
 adverbial clause        before the main clause, its conjunction last
 pronouns                a subject pronoun is left to the verb's ending
 ======================  =======================================================================
