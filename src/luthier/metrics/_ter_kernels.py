@@ -125,9 +125,9 @@ def next_row(table, before, after, i, n, word, reference, start, m):
     Returns the least that D[n, m] can be: no path ends sooner than the lengths that remain allow.
     """
     low, high = beam_of_row(i, n, m)
-    for j in range(low):
-        table[after + j] = UNREACHED
-    for j in range(high, m + 1):
+    if low > 0:  # the next row looks as far as these cells
+        table[after + low - 1] = UNREACHED
+    for j in range(high, beam_of_row(i + 1, n, m)[1]):
         table[after + j] = UNREACHED
     cell, least = UNREACHED, UNREACHED
     for j in range(low, high):

@@ -95,8 +95,8 @@ def translation_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
 
     Notes
     -----
-    About one microsecond per hypothesis of a dozen words. References of more than 64 words, and pairs so
-    different that the beam matters, take some 50 times as long per word and (n + 3)(m + 1) cells of memory.
+    About one microsecond for a hypothesis of a dozen words. Pairs so different that tercom's beam matters
+    take several times as long per word, and 4 (n + 3)(m + 1) bytes for texts of n and m words.
     """
     longest_ref = int(refs.lengths.max(initial=1))
     longest = max(int(hyps.lengths.max(initial=0)), longest_ref)

@@ -17,7 +17,7 @@ from luthier.metrics.ngrams import reference_lengths
 
 @dataclasses.dataclass(frozen=True)
 class Method(ErrorRate):
-    """Translation edit rate: 100 · Σ edits / Σ reference length, as tercom and sacrebleu count.
+    """Translation edit rate: 100 · Σ edits / Σ reference length [snover2006], as tercom and sacrebleu count.
 
     An edit inserts, deletes or replaces a word, or moves a block of words. Finding the fewest is hard;
     tercom moves greedily, as long as a move shortens the edit distance, and so does everybody who wants
