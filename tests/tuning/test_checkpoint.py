@@ -1,0 +1,137 @@
+"""Checkpoints: an interrupted job goes on to the same end, byte for byte; another job's is refused."""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from small import random_problem
+from toys import Cut, content, cut_after
+
+from luthier.core.errors import LuthierError
+from luthier.tuning.bounds import Bounds
+from luthier.tuning.run import RunOptions, run
+
+START = np.array([1.0, 0.5, -0.2])
+
+
+@pytest.mark.parametrize("kind", ["random", "walk"])
+@pytest.mark.parametrize("after", [1, 7, 12, 13, 30])
+@pytest.mark.parametrize("what", ["interrupt", "error"])
+def test_a_resumed_job_ends_as_if_nothing_had_happened(tmp_path, kind, after, what):
+    problem, heldout = random_problem(1), random_problem(2)
+
+    def options(name, **more):
+        return RunOptions(restarts=5, restart_kind=kind, checkpoint=str(tmp_path / name), **more)
+
+    whole = run(Cut(), problem, START, options("whole"), heldout=heldout)
+    if what == "error":
+        with pytest.raises(LuthierError):
+            run(cut_after(after, what), problem, START, options("cut"), heldout=heldout)
+    else:
+        assert run(cut_after(after, what), problem, START, options("cut"), heldout=heldout).interrupted
+    resumed = run(Cut(), problem, START, options("cut", resume=True, threads=2), heldout=heldout)
+    assert content(resumed) == content(whole)
+    assert (tmp_path / "cut").read_bytes() == (tmp_path / "whole").read_bytes()
+
+
+def test_what_is_finished_is_not_run_again(tmp_path):
+    options = {"restarts": 5, "checkpoint": str(tmp_path / "kept")}
+    run(cut_after(20), random_problem(1), START, RunOptions(**options))
+    kept = json.loads((tmp_path / "kept").read_text())["runs"]
+    assert sorted(kept) == ["0", "1", "2"]  # six steps each: the twentieth is in the fourth run
+    counting = cut_after(10**9)
+    run(counting, random_problem(1), START, RunOptions(**options, resume=True))
+    assert 10**9 - counting.fuse.left == 6 * 3
+    again = cut_after(10**9)
+    run(again, random_problem(1), START, RunOptions(**options, resume=True))
+    assert again.fuse.left == 10**9
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, {folder!r})
+import numpy as np
+from small import random_problem
+from toys import Cut
+from luthier.tuning.run import RunOptions, run
+options = RunOptions(restarts=7, restart_kind={kind!r}, checkpoint={path!r}, threads=2)
+result = run(Cut(pause=0.02), random_problem(1), np.array([1.0, 0.5, -0.2]), options)
+print(result.interrupted, len(result.traces))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("end", ["kill", "interrupt"])
+def test_a_process_that_was_ended_goes_on_to_the_same_end(tmp_path, end):
+    path = tmp_path / "cut"
+    code = SCRIPT.format(folder=str(Path(__file__).parent), path=str(path), kind="few")
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 60
+    while not path.exists() and process.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if end == "kill":
+        process.kill()
+        process.communicate()
+    else:
+        process.send_signal(2)
+        said = process.communicate(timeout=60)[0]
+        assert said.startswith("True")  # it ended in order, and kept the best so far
+    assert 1 <= len(json.loads(path.read_text())["runs"]) < 8
+    options = {"restarts": 7, "restart_kind": "few"}
+    resumed = run(Cut(pause=0.02), random_problem(1), START, RunOptions(**options, checkpoint=str(path), resume=True))
+    whole = run(Cut(pause=0.02), random_problem(1), START, RunOptions(**options))
+    assert content(resumed) == content(whole)
+
+
+def test_the_checkpoint_of_another_job_is_refused(tmp_path):
+    path = str(tmp_path / "kept")
+    problem, base = random_problem(1), {"restarts": 1, "checkpoint": path}
+    run(Cut(), problem, START, RunOptions(**base))
+
+    def resume(tuner=None, problem=problem, start=START, heldout=None, **more):
+        return run(tuner or Cut(), problem, start, RunOptions(**{**base, "resume": True, **more}), heldout=heldout)
+
+    resume()
+    bounds = Bounds(np.full(3, -9.0), np.full(3, 9.0))
+    others = {
+        "tuner": {"tuner": Cut(count=7)},
+        "pool": {"problem": random_problem(2)},
+        "heldout": {"heldout": random_problem(2)},
+        "start": {"start": START + 1},
+        "bounds": {"problem": problem.with_bounds(bounds)},
+        "seed": {"seed": 1},
+        "restarts": {"restarts": 2},
+        "restart_kind": {"restart_kind": "few"},
+        "restart_size": {"restart_size": 0.5},
+        "heldout_patience": {"heldout_patience": 3},
+    }
+    for name, change in others.items():
+        with pytest.raises(LuthierError, match=f"another job: its {name} is not the same"):
+            resume(**change)
+
+
+def test_a_checkpoint_is_not_overwritten_and_must_be_one(tmp_path):
+    path = tmp_path / "kept"
+    run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path)))
+    with pytest.raises(LuthierError, match=r"there is a checkpoint already\. hint: --resume"):
+        run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path)))
+    with pytest.raises(LuthierError, match="--resume needs --checkpoint"):
+        run(Cut(), random_problem(1), START, RunOptions(resume=True))
+    damaged = (
+        "", "{", "[]", "3", '{"runs": []}', '{"runs": {}}', '{"runs": {}, "identity": 3}',
+        '{"runs": {"0": {}}, "identity": {}}',
+    )  # fmt: skip
+    for text in damaged:
+        path.write_text(text)
+        with pytest.raises(LuthierError, match="expected a checkpoint, found something else"):
+            run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path), resume=True))
+
+
+def test_nothing_to_resume_is_a_beginning(tmp_path):
+    options = RunOptions(restarts=1, checkpoint=str(tmp_path / "new"), resume=True)
+    result = run(Cut(), random_problem(1), START, options)
+    assert content(result) == content(run(Cut(), random_problem(1), START, RunOptions(restarts=1)))
