@@ -20,8 +20,8 @@ def folder(tmp_path_factory):
     assert main(["pool", str(home / "list.moses.gz"), "--refs", *refs, "-o", str(home / "pool.arrow"), "--quiet"]) == 0
     names = ["lm", "channel", "direct", "lex", "length", "swaps", "oov", "rules", "noise_0", "noise_1"]
     write_weights({name: float(name == "lm") for name in names}, home / "lm.txt")
-    files = ["--weights", str(home / "weights.txt"), str(home / "lm.txt"), "-o", str(home / "a.out"), str(home / "b.out")]
-    assert main(["rerank", str(home / "pool.arrow"), *files, "--quiet"]) == 0
+    files = ["--weights", home / "weights.txt", home / "lm.txt", "-o", home / "a.out", home / "b.out"]
+    assert main(["rerank", str(home / "pool.arrow"), *map(str, files), "--quiet"]) == 0
     return home
 
 
@@ -45,7 +45,8 @@ def test_the_tokenizer_is_used_by_those_that_have_one(run_cli, tmp_path):
     (tmp_path / "r").write_text("Hello world! It's fine, too.\n")
     paths = (tmp_path / "h", "--refs", tmp_path / "r", "--metric", "bleu,ter", "--tokenize", "13a", "--json")
     scores = json.loads(run_cli("score", *paths)[1])["translations"][0]["scores"]
-    expected = sacrebleu.BLEU(tokenize="13a").corpus_score(["Hello, world! It's fine."], [["Hello world! It's fine, too."]])
+    streams = [["Hello world! It's fine, too."]]
+    expected = sacrebleu.BLEU(tokenize="13a").corpus_score(["Hello, world! It's fine."], streams)
     assert scores["bleu"] == pytest.approx(expected.score, abs=1e-9)
 
 
@@ -95,8 +96,9 @@ def test_comparing_files_and_comparing_weights_agree(run_cli, folder):
         "compare", "--refs", *refs(folder), "--baseline", folder / "a.out", "--system", "lm", folder / "b.out", *few
     )
     _, pool, _ = run_cli(
-        "compare", "--pool", folder / "pool.arrow", "--weights", folder / "weights.txt", "--weights", folder / "lm.txt", *few
-    )
+        "compare", "--pool", folder / "pool.arrow", "--weights", folder / "weights.txt",
+        "--weights", folder / "lm.txt", *few,
+    )  # fmt: skip
     files, pool = json.loads(files), json.loads(pool)
     for one, other in zip(files["metrics"], pool["metrics"], strict=True):
         assert [r["mean"] for r in one["results"]] == [r["mean"] for r in other["results"]]

@@ -6,6 +6,7 @@ to. scikit-learn is needed for this file only: ``pip install scikit-learn``.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -95,9 +96,7 @@ class LinearTuner(BaseEstimator):  # type: ignore[misc]
         features, labels = self._split(X, groups)
         order, offsets = _grouped(labels)
         scores = features[order] @ self.coef_
-        winners = [
-            start + int(np.argmax(scores[start:stop])) for start, stop in zip(offsets[:-1], offsets[1:], strict=True)
-        ]
+        winners = [start + int(np.argmax(scores[start:stop])) for start, stop in itertools.pairwise(offsets)]
         rows: Int64 = order[winners]
         return rows
 
