@@ -56,6 +56,7 @@ def test_only_the_direction_matters():
     assert rerank(pool, weights) == rerank(pool, 8 * weights)
 
 
+@pytest.mark.compiled  # plain Python warns of what compiled code does in silence
 @pytest.mark.parametrize("sparse", [0, 3])
 def test_sums_that_overflow_select_the_same_alone_and_among_others(sparse):
     # row 0 has inf − inf = nan, which is above nothing and below nothing

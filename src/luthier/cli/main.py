@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -48,7 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _run(arguments)
+        return _flushed(arguments)
     except LuthierError as error:
         _complain(f"error: {error}")
         return error.exit_code
@@ -62,6 +63,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except MemoryError:
         _complain("error: not enough memory for this job")
         return LuthierError.exit_code
+
+
+def _flushed(arguments: list[str]) -> int:
+    """Run; see to it that all output is out, or its failure known, before the exit code is."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # file names can be any bytes
+    try:
+        return _run(arguments)
+    finally:
+        sys.stdout.flush()
 
 
 def _run(arguments: list[str]) -> int:

@@ -6,7 +6,7 @@ import json
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
 
@@ -20,23 +20,21 @@ class Output:
     def __init__(self, *, quiet: bool, as_json: bool) -> None:
         self.quiet, self.as_json = quiet, as_json
         self.bars = not quiet and sys.stderr.isatty()
-        self._speaking: AbstractContextManager[None] | None = None
+        self._inside = ExitStack()
         self._show_before = warnings.showwarning
 
     def __enter__(self) -> Output:
+        self._inside.enter_context(warnings.catch_warnings())
         self._show_before = warnings.showwarning
         warnings.simplefilter("always", LuthierWarning)
         warnings.showwarning = self._show_warning
-        self._speaking = speaking(self._display, self.note)
-        self._speaking.__enter__()
+        self._inside.enter_context(speaking(self._display, self.note))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        warnings.showwarning = self._show_before
-        assert self._speaking is not None
-        self._speaking.__exit__(kind, error, trace)
+        self._inside.__exit__(kind, error, trace)
 
     def note(self, message: str) -> None:
         """Say something that is neither result, warning nor error."""

@@ -15,10 +15,17 @@ from rich.text import Text
 UNLIMITED_WIDTH = 400
 
 
+class _Console(Console):
+    """A console that leaves it to the door what to do when whoever reads has gone."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def show(renderable: Any) -> None:
     """Print a table, a text or several of them to standard output (colours obey NO_COLOR)."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED_WIDTH
-    Console(width=width, highlight=False, soft_wrap=isinstance(renderable, str)).print(renderable)
+    _Console(width=width, highlight=False, soft_wrap=isinstance(renderable, str)).print(renderable)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, caption: str = "") -> Any:
