@@ -1,0 +1,120 @@
+"""Online pairwise ranking with a step size for each feature, ℓ1 and ℓ2 (AdaGrad; Green et al., 2013)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.params import param
+from luthier.kbest.features import Features
+from luthier.tuning import _pair_kernels as kernels
+from luthier.tuning.base import State, Tuner
+from luthier.tuning.gains import GAIN_KINDS, hypothesis_gains
+from luthier.tuning.pairs import (
+    SELECTIONS,
+    VECTORS_OF_A_PAIR,
+    Pairs,
+    PairSampling,
+    count_entries,
+    differences,
+    sample_pairs,
+    sum_squares,
+)
+from luthier.tuning.problem import Problem
+from luthier.tuning.ranking import KEEPS
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Tuner):
+    r"""Stochastic steps on PRO's loss, mini-batch by mini-batch, after [green2013].
+
+    A step takes the gradient g of a batch's logistic losses and goes to
+
+    .. math:: v_d − \frac{η}{\sqrt{\sum g_d²}} g_d,
+
+    then ℓ1 draws it towards 0 by as much as is due to it, through 0 never, and ℓ2 shrinks it: forward and
+    backward steps, of which the latter makes true zeros. η is in units v_d = w_d·σ_d, σ_d being the root
+    mean square of a feature's differences where it differs at all, so that features of any scale move
+    alike. The penalties are of the weights as given, l1·Σ|w| + l2·Σw², beside a loss summed over all
+    sentences with two vectors for each pair: the scale of ``pro``'s constants. Pairs are drawn anew in
+    each epoch; if `averaged`, an epoch's weights are the mean over its steps, in which ℓ1's zeros are rare.
+    """
+
+    monotone: ClassVar[bool] = False
+    sparse: ClassVar[bool] = True
+
+    epochs: int = param(20, low=1, high=100_000, help="passes over the sentences")
+    batch: int = param(20, low=1, high=1_000_000, help="sentences in a step")
+    rate: float = param(0.1, low=1e-12, help="length of a feature's first step, in units of its differences")
+    l1: float = param(0.0, low=0.0, help="weight of the sum of absolute weights")
+    l2: float = param(1.0, low=0.0, help="weight of the squared length of the weights")
+    averaged: bool = param(True, help="take the mean over an epoch's steps")
+    gains: str = param("corpus", choices=GAIN_KINDS, help="what a hypothesis is worth: to the corpus, or by itself")
+    keep: str = param("best", choices=KEEPS, help="which epoch's weights to return, by the gain on the tuning set")
+    draws: int = param(5000, low=1, high=100_000_000, help="pairs drawn of each sentence")
+    kept: int = param(50, low=1, high=1_000_000, help="pairs kept of each sentence, at most")
+    alpha: float = param(5.0, low=0.0, help="least difference of two gains, in points of 0-100")
+    select: str = param("largest", choices=SELECTIONS, help="which pairs are kept: by difference, or as drawn")
+
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        """Yield the weights after each epoch, and at last the best of them."""
+        best = State(start, problem.gain(start), "start")
+        yield best
+        sampling = PairSampling(self.draws, self.kept, self.alpha, self.select)
+        learner, weights = _Learner(self, problem, start), start
+        for number in range(1, self.epochs + 1):
+            gains = hypothesis_gains(problem, weights, self.gains)
+            pairs = sample_pairs(problem, gains, sampling, rng)
+            loss, mean = learner.epoch(pairs, differences(problem.pool.features, pairs), rng)
+            weights = problem.bounds.clip(mean) if self.averaged else learner.weights.copy()
+            state = State(weights, problem.gain(weights), f"epoch {number}", loss)
+            yield state
+            best = state if state.gain > best.gain else best
+        if self.keep == "best" and best is not state:
+            yield dataclasses.replace(best, did=f"the best: {best.did}")
+
+
+class _Learner:
+    """Weights and sums of squared gradients, (D,) each, that go on from epoch to epoch."""
+
+    def __init__(self, method: Method, problem: Problem, start: Float64) -> None:
+        self.method, self.bounds = method, problem.bounds
+        self.weights = np.array(start)
+        self.squares = np.zeros(len(start))
+        self.unit = np.zeros(len(start))  # σ; 0 until a feature differs
+
+    def epoch(self, pairs: Pairs, rows: Features, rng: np.random.Generator) -> tuple[float, Float64]:
+        """Go once over all sentences, in a random order; return the loss on the way and the mean weights."""
+        entries = count_entries(rows)
+        new = (self.unit == 0) & (entries > 0)
+        self.unit[new] = np.sqrt(sum_squares(rows)[new] / entries[new])
+        sentences = rng.permutation(len(pairs.offsets) - 1)
+        total, loss, n_steps = np.zeros(len(self.weights)), 0.0, 0
+        for first in range(0, len(sentences), self.method.batch):
+            chosen = sentences[first : first + self.method.batch]
+            gradient = np.zeros(len(self.weights))
+            for s in chosen.tolist():
+                loss += kernels.add_pair_gradients(
+                    rows.dense, rows.indptr, rows.indices, rows.values,
+                    pairs.offsets[s], pairs.offsets[s + 1], self.weights, gradient,
+                )  # fmt: skip
+            self._step(VECTORS_OF_A_PAIR * gradient, share=len(chosen) / len(sentences))
+            total += self.weights
+            n_steps += 1
+        return VECTORS_OF_A_PAIR * loss, total / n_steps
+
+    def _step(self, gradient: Float64, *, share: float) -> None:
+        """Take one step by the gradient of a batch, which is a `share` of all sentences."""
+        unit = np.where(self.unit > 0, self.unit, 1.0)
+        self.squares += (gradient / unit) ** 2
+        # In w the step is η/√squares · (g/σ)/σ, and the penalties, too, are divided by σ².
+        root = np.sqrt(self.squares) * unit**2
+        size = np.divide(self.method.rate, root, out=np.zeros_like(root), where=root > 0)
+        moved = self.weights - size * gradient
+        shrunk = np.maximum(np.abs(moved) - size * share * self.method.l1, 0.0)
+        shrunk /= 1.0 + 2.0 * size * share * self.method.l2
+        self.weights[:] = self.bounds.clip(np.copysign(shrunk, moved))

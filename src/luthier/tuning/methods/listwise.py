@@ -1,0 +1,29 @@
+"""Listwise ranking: the likelihood of the order by gain under the Plackett–Luce model (ListMLE)."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.params import param
+from luthier.tuning.ordered import OrderedLists, OrderLoss
+from luthier.tuning.penalties import Term
+from luthier.tuning.problem import Problem
+from luthier.tuning.ranking import RankingTuner
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(RankingTuner):
+    """ListMLE [xia2008] on lists ordered by gain; nothing is random.
+
+    A round minimises `luthier.tuning.ordered.OrderLoss`, in which ties have no order, and the penalties.
+    Few stages ask only that the best come first, which is all that counts when one is selected.
+    """
+
+    stages: int = param(10, low=1, high=1_000_000_000, help="places from the top whose order counts")
+
+    def loss_of(self, problem: Problem, gains: Float64, rng: np.random.Generator) -> Term:  # noqa: ARG002
+        """Return the loss of the order of all lists."""
+        return OrderLoss(problem, OrderedLists.of(problem.offsets, gains), self.stages)
