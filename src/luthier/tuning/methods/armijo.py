@@ -44,7 +44,7 @@ class Method(Tuner):
     Norms are those of the weights as they are, as in the paper; ``distance="effects"`` divides each weight
     by the mean effect of a feature, which makes ‖d‖ and the tolerance independent of scales.
 
-    A step is two re-ranks: the five points among which θ' is chosen, then all of the line. Points are
+    A step is two re-ranks: the five points among which θ' is chosen, then the 40 others of the line. Points are
     clipped to the bounds; weights that are fixed, or whose features never differ within a list, do not
     move. The constants α = 1, γ = 2, ρ = 0.5, β = 0.9, η = 0.9, ε = 1e-6 and k ≤ 40 are the paper's.
 
@@ -87,18 +87,22 @@ class Method(Tuner):
         yield simplex.state(why)
 
     def _along(
-        self, problem: Problem, simplex: Simplex, target: Float64, units: Float64
+        self, problem: Problem, simplex: Simplex, target: tuple[Float64, float], units: Float64
     ) -> tuple[int, Float64, float] | None:
-        """Return k, the point and the gain of the step that the rule takes towards `target`, or None."""
-        worst, steps = simplex.vertices[-1], SHRINK ** np.arange(SHRINKS + 1)  # (41,)
-        points = problem.bounds.clip(worst + steps[:, None] * (target - worst))  # (41, D)
-        gains = problem.gains(points)
+        """Return k, the point and the gain of the step that the rule takes towards `target`, or None.
+
+        The target is θ' and its gain, which is the step of k = 0.
+        """
+        worst, (end, end_gain) = simplex.vertices[-1], target
+        steps = SHRINK ** np.arange(SHRINKS + 1)  # (41,)
+        shorter = problem.bounds.clip(worst + steps[1:, None] * (end - worst))  # (40, D)
+        points, gains = np.vstack([end, shorter]), np.concatenate([[end_gain], problem.gains(shorter)])
         decreases = (gains - simplex.gains[-1]) / FULL_SCORE  # S(θ_{M+1}) − S(θ_{M+1} + β^k d)
         if self.rule == "lowest":
             k = int(np.argmax(decreases))
             taken = decreases[k] > 0
         else:
-            enough = decreases >= steps * SLOPE * self._scale(simplex, target, units)
+            enough = decreases >= steps * SLOPE * self._scale(simplex, end, units)
             k = int(np.argmax(enough))
             taken = enough[k] and decreases[k] > 0
         return (k, points[k], float(gains[k])) if taken else None
@@ -112,8 +116,8 @@ class Method(Tuner):
         return float(scaled @ scaled)
 
 
-def _target(problem: Problem, simplex: Simplex) -> tuple[Float64, str]:
-    """Return θ', towards which the worst vertex moves, and the name of the move."""
+def _target(problem: Problem, simplex: Simplex) -> tuple[tuple[Float64, float], str]:
+    """Return θ', towards which the worst vertex moves, with its gain, and the name of the move."""
     best, worst, centre = simplex.vertices[0], simplex.vertices[-1], simplex.centroid()
     reflected = problem.bounds.clip(centre + REFLECTION * (centre - worst))
     points = np.array([
@@ -124,16 +128,19 @@ def _target(problem: Problem, simplex: Simplex) -> tuple[Float64, str]:
         reflected + CONTRACTION * (best - reflected),
     ])  # fmt: skip
     points = problem.bounds.clip(points)
-    r, e, c, from_worst, from_reflected = problem.gains(points)
+    gains = problem.gains(points)
+    r, e, c, from_worst, from_reflected = gains
     if r > simplex.gains[0]:
-        return (points[1], "expansion") if e > r else (points[0], "reflection")
-    if r >= simplex.gains[-2]:
-        return points[0], "reflection"
-    if c > r:
-        return points[2], "contraction"
-    if from_worst >= from_reflected:
-        return points[3], "contraction from the worst to the best"
-    return points[4], "contraction from the reflected to the best"
+        chosen, move = (1, "expansion") if e > r else (0, "reflection")
+    elif r >= simplex.gains[-2]:
+        chosen, move = 0, "reflection"
+    elif c > r:
+        chosen, move = 2, "contraction"
+    elif from_worst >= from_reflected:
+        chosen, move = 3, "contraction from the worst to the best"
+    else:
+        chosen, move = 4, "contraction from the reflected to the best"
+    return (points[chosen], float(gains[chosen])), move
 
 
 def _halfway(problem: Problem, simplex: Simplex) -> Simplex:
