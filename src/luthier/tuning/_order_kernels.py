@@ -42,9 +42,9 @@ def wide_logistic(scores, lower, gains, by_gap, slopes):
 def logistic(scores, powers, lower, slopes):
     """Σ log(1 + exp(s_j − s_i)) from ``powers = exp(s − max s)``: half a division a pair, a logarithm a block.
 
-    log(1 + e^{s_j − s_i}) = max(0, s_j − s_i) − log(max(E_i, E_j) / (E_i + E_j)), of which the second
-    term's argument is in [1/2, 1], so that a block's can be multiplied first. Two better ones share each
-    pass over the worse ones, and the division: 1/a = b · 1/(a·b).
+    log(1 + e^{s_j − s_i}) = max(0, s_j − s_i) − log max(c, 1 − c) with c = E_j / (E_i + E_j), of which the
+    second term's argument is in [1/2, 1], so that a block's can be multiplied first. Two better ones share
+    each pass over the worse ones, and the division: 1/a = b · 1/(a·b).
     """
     n = len(scores)
     loss = 0.0
@@ -66,7 +66,8 @@ def logistic(scores, powers, lower, slopes):
                 slope1 += c1
                 slope2 += c2
                 slopes[j] += c1 + c2
-                product *= (e if e > e1 else e1) * (e if e > e2 else e2) * inverse
+                d1, d2 = 1.0 - c1, 1.0 - c2
+                product *= (c1 if c1 > d1 else d1) * (c2 if c2 > d2 else d2)
                 ahead1, ahead2 = scores[j] - s1, scores[j] - s2
                 linear += (ahead1 if ahead1 > 0.0 else 0.0) + (ahead2 if ahead2 > 0.0 else 0.0)
             loss -= math.log(product)

@@ -117,4 +117,4 @@ class _Learner:
         moved = self.weights - size * gradient
         shrunk = np.maximum(np.abs(moved) - size * share * self.method.l1, 0.0)
         shrunk /= 1.0 + 2.0 * size * share * self.method.l2
-        self.weights[:] = self.bounds.clip(np.copysign(shrunk, moved))
+        self.weights[:] = self.bounds.clip(np.copysign(shrunk, moved) + 0.0)  # no −0
