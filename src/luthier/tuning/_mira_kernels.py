@@ -1,0 +1,148 @@
+# mypy: ignore-errors
+"""Kernels of the margin methods: hope, fear, and steps along the difference of two rows.
+
+All take the parts of the features (`dense`, `indptr`, `indices`, `values`) and rows by number. Gains are
+kept once for each distinct outcome; ``groups[row]`` is the outcome of a row. A step multiplies the
+difference of feature d by ``scale[d]``, which is 1, or the inverse square of the feature's unit, or 0 for a
+weight that is fixed. Weights stay in ``low … high``. The mean of all weights so far is
+``weights − drift / clock``, so that a step costs only what it changes.
+"""
+
+import numpy as np
+
+from luthier.core.jit import inner_kernel, kernel
+
+
+@inner_kernel
+def row_score(dense, indptr, indices, values, weights, row):
+    """Return w·h of a row, summed in the order of the features."""
+    n_dense = dense.shape[1]
+    total = 0.0
+    for d in range(n_dense):
+        total += weights[d] * dense[row, d]
+    for e in range(indptr[row], indptr[row + 1]):
+        total += weights[n_dense + indices[e]] * values[e]
+    return total
+
+
+@kernel
+def gap(dense, indptr, indices, values, up, down, columns, gaps):
+    """Write the features in which two rows can differ and the differences; return how many there are."""
+    n_dense = dense.shape[1]
+    for d in range(n_dense):
+        columns[d] = d
+        gaps[d] = dense[up, d] - dense[down, d]
+    n = n_dense
+    i, j = indptr[up], indptr[down]
+    while i < indptr[up + 1] or j < indptr[down + 1]:
+        left = indices[i] if i < indptr[up + 1] else np.int32(2147483647)
+        right = indices[j] if j < indptr[down + 1] else np.int32(2147483647)
+        value = 0.0
+        if left <= right:
+            value += values[i]
+            i += 1
+        if right <= left:
+            value -= values[j]
+            j += 1
+        columns[n] = n_dense + min(left, right)
+        gaps[n] = value
+        n += 1
+    return n
+
+
+@kernel
+def squared_norm(n, columns, gaps, scale):
+    """Return Σ scale·gap² over the n differences."""
+    total = 0.0
+    for k in range(n):
+        total += scale[columns[k]] * gaps[k] * gaps[k]
+    return total
+
+
+@kernel
+def move(n, columns, gaps, step, scale, low, high, clock, weights, drift):
+    """Move the weights `step` along the n differences, inside the limits."""
+    for k in range(n):
+        d = columns[k]
+        old = weights[d]
+        weights[d] = min(max(old + step * scale[d] * gaps[k], low[d]), high[d])
+        drift[d] += clock * (weights[d] - old)
+
+
+@kernel
+def hope_fear_steps(
+    order, offsets, groups, gains, dense, indptr, indices, values,
+    scale, low, high, limit, outcomes, lengths, decay, background, clock, weights, drift, columns, gaps,
+):  # fmt: skip
+    """Take one step for each sentence of `order`, from its fear towards its hope; return the losses' sum.
+
+    `background` is (S + 1,): statistics of past hopes and their length, each ageing by `decay` with every
+    sentence. It is only written here: the gains were computed with it before.
+    """
+    total = 0.0
+    n_stats = outcomes.shape[1]
+    for s in order:
+        hope = fear = offsets[s]
+        most = worst = -np.inf
+        hope_score = fear_score = 0.0
+        for row in range(offsets[s], offsets[s + 1]):
+            score = row_score(dense, indptr, indices, values, weights, row)
+            gain = gains[groups[row]]
+            if score + gain > most:
+                most, hope, hope_score = score + gain, row, score
+            if score - gain > worst:
+                worst, fear, fear_score = score - gain, row, score
+        loss = gains[groups[hope]] - gains[groups[fear]] - (hope_score - fear_score)
+        if loss > 0.0:
+            total += loss
+            n = gap(dense, indptr, indices, values, hope, fear, columns, gaps)
+            norm = squared_norm(n, columns, gaps, scale)
+            if norm > 0.0:
+                move(n, columns, gaps, min(limit, loss / norm), scale, low, high, clock, weights, drift)
+        clock += 1.0
+        for c in range(n_stats):
+            background[c] = decay * background[c] + outcomes[groups[hope], c]
+        background[n_stats] = decay * background[n_stats] + lengths[s]
+    return total
+
+
+@kernel
+def ramp_steps(
+    order, hopes, offsets, groups, gains, dense, indptr, indices, values,
+    scale, low, high, rate, pull, centre, weights, columns, gaps,
+):  # fmt: skip
+    """Take one subgradient step for each sentence of `order`, its hope held; return the losses' sum.
+
+    `pull` is the weight of the way back to `centre` in the step of one sentence. Losses count costs from
+    the best gain of a list: max (s + cost) − (s − cost of the hope), never negative.
+    """
+    total = 0.0
+    for s in order:
+        fear = offsets[s]
+        worst = top = -np.inf
+        for row in range(offsets[s], offsets[s + 1]):
+            top = max(top, gains[groups[row]])
+            value = row_score(dense, indptr, indices, values, weights, row) - gains[groups[row]]
+            if value > worst:
+                worst, fear = value, row
+        hope = hopes[s]
+        hope_score = row_score(dense, indptr, indices, values, weights, hope)
+        total += worst + top - (hope_score + gains[groups[hope]] - top)
+        if pull > 0.0:
+            for d in range(len(weights)):
+                weights[d] -= rate * pull * (weights[d] - centre[d])
+        n = gap(dense, indptr, indices, values, hope, fear, columns, gaps)
+        for k in range(n):
+            d = columns[k]
+            weights[d] = min(max(weights[d] + rate * scale[d] * gaps[k], low[d]), high[d])
+    return total
+
+
+@kernel
+def best_rows(values, offsets, out):
+    """Write the row of the greatest value of each list; ties to the lowest row."""
+    for s in range(len(out)):
+        out[s] = offsets[s]
+        for row in range(offsets[s] + 1, offsets[s + 1]):
+            if values[row] > values[out[s]]:
+                out[s] = row

@@ -1,0 +1,70 @@
+"""Rampion: the structured ramp loss, hopes held while fears are fought (Gimpel and Smith, 2012)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.params import param
+from luthier.tuning import _mira_kernels as kernels
+from luthier.tuning.base import State, Tuner
+from luthier.tuning.hope_fear import Workspace, best_rows, outcome_gains
+from luthier.tuning.outcomes import Outcomes
+from luthier.tuning.problem import Problem
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Tuner):
+    """Lower Σ_i [ max_j (s_j + α·cost_j) − max_j (s_j − α·cost_j) ] + C/2·‖w − w0‖², by the concave-convex procedure.
+
+    s = w·h are scores, w0 is the start, costs are gains with the sign changed, in words: those of the
+    corpus that a round's first weights select with the hypothesis added, or of the sentence alone. The second
+    maximum, reached by the hope, makes the loss non-convex: a round finds the hopes of the present
+    weights and holds them, and its passes take one subgradient step a sentence on what is then convex:
+
+        w ← w + η (h_hope − h_fear) − η C/N (w − w0),  clipped to the bounds.
+
+    The loss of a pass is the mean of its sentences' as they are met. The round with the highest corpus
+    gain is kept, the start being round 0.
+
+    References
+    ----------
+    [gimpel2012], Algorithm 1 and the loss with hope and fear.
+    """
+
+    sparse = True
+
+    rounds: int = param(10, low=1, high=100_000, help="times that hopes are found anew")
+    passes: int = param(5, low=1, high=100_000, help="passes over the lists in a round")
+    rate: float = param(0.01, low=1e-12, help="η, the step size")
+    gain_weight: float = param(1.0, low=0.0, help="α, factor on gains, which are in words")
+    c: float = param(1.0, low=0.0, help="C, the pull back to the start")
+    background: bool = param(True, help="gains are what a sentence adds to the corpus, else of the sentence alone")
+    standardize: bool = param(True, help="work on features divided by their spread within lists")
+
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        """Yield the weights after each round, then the best of them."""
+        best = State(start, problem.gain(start), "start")
+        yield best
+        outcomes = Outcomes.of(problem)
+        space = Workspace.of(problem, standardize=self.standardize)
+        weights, kept = np.array(start), 0
+        n = problem.pool.n_sentences
+        for number in range(1, self.rounds + 1):
+            gains = self.gain_weight * outcome_gains(problem, outcomes, weights if self.background else None)
+            hopes = best_rows(problem.pool.scores(weights) + gains[outcomes.groups], problem.offsets)
+            loss = 0.0
+            for _ in range(self.passes):
+                order = rng.permutation(n)
+                loss = kernels.ramp_steps(
+                    order, hopes, problem.offsets, outcomes.groups, gains, *space.features, *space.limits,
+                    self.rate, self.c / n, start, weights, *space.room,
+                )  # fmt: skip
+            state = State(weights, problem.gain(weights), f"round {number}", float(loss) / n)
+            yield state
+            if state.gain > best.gain:
+                best, kept = state, number
+        yield dataclasses.replace(best, did=f"kept round {kept}")

@@ -1,0 +1,112 @@
+"""Structured SVM with margin rescaling, by cutting planes (Tsochantaridis et al., 2005; Joachims et al., 2009)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64, flat
+from luthier.core.params import param
+from luthier.tuning import _svm_kernels as kernels
+from luthier.tuning.base import State, Tuner
+from luthier.tuning.hope_fear import best_rows, oracle_rows, outcome_gains, step_scale, sum_of_rows
+from luthier.tuning.outcomes import Outcomes
+from luthier.tuning.problem import Problem
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Tuner):
+    """Minimise ½‖w − w0‖² + C/N Σ_i max_j [Δ_j − w·(h_o − h_j)], exactly within a tolerance.
+
+    o is the oracle of list i, Δ_j its gain less that of j, as sentences of their own (smoothed), in words:
+    on the scale 0–1 times the list's mean length. The objective is convex, so that start and seed do not
+    change the answer, but for the choice of oracles: those of the highest gain, the start's score deciding
+    between equals, or (``hope``) of the start's highest score + gain. w0 is 0 or the start; norms are in
+    units of the features' spreads within lists, or plain.
+
+    The loss is the highest of the planes b − w·g, one for each choice of rows in all lists. Each step
+    finds the plane that is highest at the present weights and solves the quadratic program over the
+    planes found so far, weights in their bounds; when the loss there is within `tolerance` of the highest
+    known plane, the objective is within C·`tolerance` of the least. The answer may score less than the
+    start: the loss is not the metric.
+
+    References
+    ----------
+    [tsochantaridis2005]; with one slack, as here, [joachims2009].
+    """
+
+    monotone = False
+    sparse = True
+
+    c: float = param(2.0, low=1e-12, help="weight of the mean loss beside half the squared norm")
+    tolerance: float = param(1e-3, low=1e-12, help="how far the mean loss may be from the model's, in words")
+    limit: int = param(500, low=1, help="cutting planes, at most")
+    oracle: str = param("hope", choices=("gain", "hope"), help="what is put first: the best, or the best within reach")
+    centre: str = param("zero", choices=("zero", "start"), help="w0, which weights are drawn to")
+    standardize: bool = param(True, help="measure norms in units of the features' spreads within lists")
+
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
+        """Yield the weights after each cutting plane, then the best by the objective."""
+        yield State(start, problem.gain(start), "start")
+        work = _CuttingPlanes(self, problem, start)
+        weights = work.centre
+        best: State | None = None
+        for number in range(1, self.limit + 1):
+            excess, objective = work.cut(weights)
+            state = State(weights, problem.gain(weights), f"{number} planes", objective)
+            if best is None or best.objective is None or objective < best.objective:
+                best = state
+            yield state
+            if excess <= self.tolerance:
+                break
+            weights = work.solve()
+        if best is not None and best is not state:
+            yield dataclasses.replace(best, did=f"least objective of {number} planes")
+
+
+class _CuttingPlanes:
+    """The planes found so far, and the program over them."""
+
+    def __init__(self, method: Method, problem: Problem, start: Float64) -> None:
+        self.method, self.problem = method, problem
+        outcomes = Outcomes.of(problem)
+        self.gains = outcome_gains(problem, outcomes, None)[outcomes.groups]  # (M,)
+        scores = problem.pool.scores(start)
+        if method.oracle == "hope":
+            self.oracles: Int64 = best_rows(scores + self.gains, problem.offsets)
+        else:
+            self.oracles = oracle_rows(self.gains, scores, problem.offsets)
+        self.scale = flat(step_scale(problem, standardize=method.standardize))
+        centre = np.zeros(problem.n_features) if method.centre == "zero" else start
+        self.centre = flat(problem.bounds.clip(np.where(self.scale > 0, centre, start)))
+        self.target = sum_of_rows(problem.pool.features, self.oracles)
+        self.planes = np.zeros((0, problem.n_features))
+        self.heights = np.zeros(0)
+        self.alphas = np.zeros(0)
+
+    def cut(self, weights: Float64) -> tuple[float, float]:
+        """Add the highest plane at `weights`; return how far it is above the others, and the objective."""
+        problem, n = self.problem, self.problem.pool.n_sentences
+        known = float(np.max(self.heights - self.planes @ weights, initial=0.0))
+        fears = best_rows(problem.pool.scores(weights) - self.gains, problem.offsets)
+        plane = (self.target - sum_of_rows(problem.pool.features, fears)) / n
+        height = float(np.sum(self.gains[self.oracles] - self.gains[fears])) / n
+        loss = height - float(plane @ weights)
+        self.planes = np.concatenate([self.planes, plane[None]])
+        self.heights = np.append(self.heights, height)
+        self.alphas = np.append(self.alphas, 0.0)
+        away = weights - self.centre
+        squares = np.divide(away**2, self.scale, out=np.zeros(len(away)), where=self.scale > 0)
+        return loss - known, 0.5 * float(squares.sum()) + self.method.c * loss
+
+    def solve(self) -> Float64:
+        """Return the weights that are best for the planes so far."""
+        weights = np.empty(self.problem.n_features)
+        bounds = self.problem.bounds
+        kernels.solve_planes(
+            self.planes, self.heights, self.method.c, self.scale, self.centre, bounds.low, bounds.high,
+            0.1 * self.method.tolerance, 100_000, self.alphas, weights,
+        )  # fmt: skip
+        return weights
