@@ -24,7 +24,7 @@ def study_tables(name: str, data: Mapping[str, Sequence[Record]], chosen: Mappin
     parts = [f"# {name}: tables\n\nMade from `units.jsonl` alone; scores are on 0–100.\n"]
     for label, units in data.items():
         parts.append(f"## {label}\n\n{starts_table(units)}")
-        parts.append(f"The best weights for {chosen[label]}, on unseen lists:\n\n{test_table(units, chosen[label])}")
+        parts.append(f"The best weights for {chosen[label]}, on unseen lists:\n\n{unseen_table(units, chosen[label])}")
     return "\n".join(parts)
 
 
@@ -56,7 +56,7 @@ def starts_table(units: Sequence[Record]) -> str:
     return head + "\n".join(rows) + "\n" + note
 
 
-def test_table(units: Sequence[Record], metric: str) -> str:
+def unseen_table(units: Sequence[Record], metric: str) -> str:
     """Return for each tuner the test scores of the weights that were best for `metric`, and means over starts."""
     own = [r for r in units if r["metric"] == metric]
     names = list(own[0]["test"]) if own else []

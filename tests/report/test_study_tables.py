@@ -1,0 +1,35 @@
+"""Tables of studies, by hand."""
+
+from luthier.report.study_tables import starts_table, unseen_table
+
+
+def unit(tuner, start, gain, **more):
+    record = {
+        "tuner": tuner, "start": start, "gain": gain, "start_gain": -10.0, "metric": "TER", "steps": 4,
+        "higher_is_better": False, "cpu_seconds": 0.5, "test": {"TER": -gain + 1},
+    }  # fmt: skip
+    return {**record, **more}
+
+
+UNITS = [
+    unit("no tuning", -1, -9.0),
+    *(unit("a", start, gain) for start, gain in enumerate([-4.0, -6.0, -5.0, -5.0])),
+    *(unit("b", start, gain) for start, gain in enumerate([-3.0, -7.0, -5.0, -9.0])),
+]
+
+
+def test_scores_wins_and_times():
+    # a ends at 4, 6, 5, 5: mean 5, s.d. √.5; b at 3, 7, 5, 9. a wins starts 1 and 3, b start 0, both start 2
+    lines = starts_table(UNITS).splitlines()
+    assert lines[2] == "| TER | a | 4 | 10.00 | 5.00 | 0.71 | 6.00 | 4.00 | 62% | 4 | 0.500 | 2.0 |"
+    assert lines[3] == "| TER | b | 4 | 10.00 | 6.00 | 2.24 | 9.00 | 3.00 | 38% | 4 | 0.500 | 2.0 |"
+
+
+def test_the_best_weights_on_the_test_lists():
+    lines = unseen_table(UNITS, "TER").splitlines()
+    assert lines[0] == "| weights | tuning | test TER | mean TER |"
+    assert lines[2:5] == [
+        "| no tuning | 9.00 | 10.00 | |",
+        "| a, start 0 | 4.00 | 5.00 | 6.00 ± 0.71 |",
+        "| b, start 0 | 3.00 | 4.00 | 7.00 ± 2.24 |",
+    ]
