@@ -42,6 +42,26 @@ def test_it_finds_the_lowest_point_and_says_that_the_simplex_is_small():
     assert {"reflection", "expansion", "inside contraction"} <= {state.did for state in states}
 
 
+def test_on_lists_that_are_nearly_smooth_it_ends_where_scipy_does():
+    # (2x, 2y, −x² − y²)·(u, v, 1) is highest at (x, y) = (u, v): on a fine grid of hypotheses the weights
+    # select the nearest one, whose worth falls off about (.3, −.2); the third weight is fixed
+    x, y = (axis.ravel() for axis in np.meshgrid(np.linspace(-1, 1, 81), np.linspace(-1, 1, 81)))
+    rows = np.column_stack([2 * x, 2 * y, -(x**2) - y**2])
+    worth = 100 - 30 * (x - 0.3) ** 2 - 60 * (y + 0.2) ** 2 - 20 * (x - 0.3) * (y + 0.2)
+    bounds = Bounds(np.array([-np.inf, -np.inf, 1]), np.array([np.inf, np.inf, 1]))
+    problem = problem_of([rows], [worth], bounds)
+    start = np.array([-0.6, 0.7, 1.0])
+    states = last(tuner("simplex", size=0.3), problem, start)
+    simplex, _ = first_simplex(problem, start, 0.3)
+    theirs = minimize(
+        lambda w: -problem.gain(np.append(w, 1.0)), start[:2], method="Nelder-Mead",
+        options={"initial_simplex": simplex.vertices[:, :2]},
+    )  # fmt: skip
+    assert np.allclose(states[-1].weights[:2], [0.3, -0.2], atol=0.05)
+    assert states[-1].gain >= -theirs.fun - 0.05
+    assert states[-1].gain <= problem.stats[:, 0].max()
+
+
 def test_every_move_by_hand():
     # One weight, start 0: its unit is 1/spread = 1, so the first simplex is {0, 1}, of error 4 and 1 for
     # (w − 2)²: best 1, worst 0, centre 1. Reflected 1 + (1 − 0) = 2, error 0 < 1; expanded 1 + 2·1 = 3,

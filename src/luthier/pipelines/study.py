@@ -160,7 +160,11 @@ def _run_units(units: _Units, kept: dict[tuple[Any, ...], Record], path: Path) -
     waiting = [unit for unit in units.all() if not _same(kept.get(tuple(unit[part] for part in KEY)), unit)]
     with progress(f"{units.data.name}: units", len(waiting)) as advance, open(path, "ab") as file:
         for unit in waiting:
-            record = units.run(unit)
+            try:
+                record = units.run(unit)
+            except KeyboardInterrupt:
+                notice(f"{len(kept)} units are kept in {path}; the same command goes on from there")
+                raise
             file.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")
             file.flush()
             kept[tuple(unit[part] for part in KEY)] = record
