@@ -1,28 +1,18 @@
 # mypy: ignore-errors
 """Kernels that draw pairs of hypotheses, subtract their features and add rows up.
 
-Random numbers are splitmix64: a counter, whose steps of one odd constant are scrambled. A sentence has a
-seed of its own, so its pairs do not depend on other sentences.
+Random numbers are Marsaglia's xorshift of 64 bits, whose state is never 0. A sentence has a seed of its
+own, so its pairs do not depend on other sentences.
 """
 
 import math
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core.jit import kernel
 
-STEP = np.uint64(0x9E3779B97F4A7C15)
-MIX_1, MIX_2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-SHIFT_27, SHIFT_30, SHIFT_31, SHIFT_32 = np.uint64(27), np.uint64(30), np.uint64(31), np.uint64(32)
+LEFT_13, RIGHT_7, LEFT_17, HALF = np.uint64(13), np.uint64(7), np.uint64(17), np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
-
-
-@inner_kernel
-def scrambled(counter):
-    """Return 64 bits that look random, of a counter."""
-    z = (counter ^ (counter >> SHIFT_30)) * MIX_1
-    z = (z ^ (z >> SHIFT_27)) * MIX_2
-    return z ^ (z >> SHIFT_31)
 
 
 @kernel
@@ -70,13 +60,14 @@ def draw_pairs(gains, lengths, offsets, seeds, draws, least_gap, length_gap, lar
     for s in range(len(offsets) - 1):
         start = offsets[s]
         k = np.uint64(offsets[s + 1] - start)
-        counter = seeds[s]
+        bits = seeds[s]
         size = 0
         for _ in range(draws):
-            counter = counter + STEP
-            bits = scrambled(counter)
-            i = start + np.int64(((bits & LOW_HALF) * k) >> SHIFT_32)
-            j = start + np.int64(((bits >> SHIFT_32) * k) >> SHIFT_32)
+            bits ^= bits << LEFT_13
+            bits ^= bits >> RIGHT_7
+            bits ^= bits << LEFT_17
+            i = start + np.int64(((bits & LOW_HALF) * k) >> HALF)
+            j = start + np.int64(((bits >> HALF) * k) >> HALF)
             gap = gains[i] - gains[j]
             if gap < 0.0:
                 gap = -gap

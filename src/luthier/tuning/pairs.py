@@ -70,7 +70,7 @@ def sample_pairs(problem: Problem, gains: Float64, sampling: PairSampling, rng: 
     with enough difference counts the same.
     """
     n = len(problem.offsets) - 1
-    seeds = rng.integers(0, 1 << 64, size=n, dtype=np.uint64)
+    seeds = rng.integers(1, 1 << 64, size=n, dtype=np.uint64)
     better, worse = np.empty((n, sampling.kept), np.int64), np.empty((n, sampling.kept), np.int64)
     counts = np.empty(n, np.int64)
     limited = sampling.length_gap is not None
