@@ -8,7 +8,7 @@ import io
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
@@ -183,3 +183,9 @@ def open_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
                 yield packed
         else:
             yield raw
+
+
+def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
+    """Write texts, one per line, in UTF-8."""
+    with open_output(path) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode("utf-8"))

@@ -220,11 +220,12 @@ class Pool:
         """Return a hash of names and content, by which results say which pool made them."""
         state = hashlib.blake2b(digest_size=16)
         for name, array in _named_arrays(self):
+            if name.startswith("stats."):  # derived: computing a score does not make another pool
+                continue
             state.update(f"{name}:{array.dtype.str}:{array.shape};".encode())
             state.update(np.ascontiguousarray(array).data)
         local = () if self.derivations is None else self.derivations.features.names
-        statistics = [(signature, part.names) for signature, part in self.stats.items()]
-        named = (self.features.names, sorted(self.features.costs), local, statistics)
+        named = (self.features.names, sorted(self.features.costs), local)
         state.update(json.dumps(named).encode())
         return state.hexdigest()
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Bytes, Float64, Int32, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.io import open_output
+from luthier.core.io import write_lines
 from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
@@ -266,10 +265,5 @@ def write(pool: Pool, folder: str | os.PathLike[str]) -> list[Path]:
         "weights.txt": [f"{name} {value!r}" for name, value in weights.items()],
     }
     for name, lines in contents.items():
-        _write_lines(target / name, lines)
+        write_lines(target / name, lines)
     return [target / "list.moses.gz", *(target / name for name in contents)]
-
-
-def _write_lines(path: Path, lines: Sequence[str]) -> None:
-    with open_output(path) as out:
-        out.write("".join(f"{line}\n" for line in lines).encode("utf-8"))

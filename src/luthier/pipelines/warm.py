@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
+import itertools
 import pkgutil
 import tempfile
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,14 +17,25 @@ import numpy as np
 
 import luthier
 from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.plugins import available
 from luthier.core.progress import progress
+from luthier.core.rng import make_rng
+from luthier.evaluation.comparison import Settings, compare
+from luthier.evaluation.systems import system_from_pool
+from luthier.geometry.envelope import Envelopes
 from luthier.kbest.duplicates import drop_duplicates
+from luthier.kbest.features import Features
 from luthier.kbest.merge import merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading import ReadOptions, read_pool
 from luthier.kbest.rerank import rerank
 from luthier.kbest.synthetic import SyntheticLists
 from luthier.kbest.writer import write_pool
+from luthier.metrics.loading import load_metric, metric_names
+from luthier.metrics.pools import pool_statistics
+from luthier.tuning.base import PACKAGE as TUNERS
+from luthier.tuning.base import Tuner, tuner
+from luthier.tuning.problem import Problem
 
 SAMPLES = {
     "moses": "{i} ||| w{k} b c ||| a= {k} 1 b={i}.5 s{k}=1 ||| -1 ||| 0-0\n",
@@ -43,7 +57,7 @@ def warm() -> dict[str, int]:
     """
     with warnings.catch_warnings(), progress("compiling kernels") as advance:
         warnings.simplefilter("ignore", LuthierWarning)
-        for job in (_read_samples, _use_pools):
+        for job in (_read_samples, _use_pools, _score_and_compare, _tune):
             job()
             advance(1)
     counts, missed = {}, []
@@ -75,6 +89,48 @@ def _use_pools() -> None:
             again = read_pool(Path(name, f"list.{ending}"))
     _rerank_all(pool)
     drop_duplicates(merge([pool, again]))
+
+
+def _score_and_compare() -> None:
+    pool = SyntheticLists(sentences=6, k=6, n_references=2).generate(0)
+    metrics = {name: load_metric(f"{name}:score" if name == "column" else name) for name in metric_names()}
+    for metric in metrics.values():
+        pool_statistics(pool, metric)
+    scored = {name: metrics[name] for name in ("bleu", "ter")}
+    stats = {name: pool_statistics(pool, metric) for name, metric in scored.items()}
+    rng = np.random.default_rng(0)
+    systems = [
+        system_from_pool(name, pool, rng.standard_normal((2, pool.n_features)), stats) for name in ("one", "other")
+    ]
+    compare(systems, scored, Settings(draws=2, shuffles=2))
+
+
+def _tune() -> None:
+    """Run every tuner, on dense and on sparse features, with a metric of counts and one of numbers."""
+    dense = SyntheticLists(sentences=6, k=40).generate(0)
+    f = dense.features
+    rows = np.arange(len(f))
+    sparse = Features(
+        (*f.names, "s0", "s1"), f.dense, np.arange(len(f) + 1), (rows % 2).astype(np.int32), (1.0 + rows % 3).astype(np.float64)
+    )
+    axes = np.eye(dense.n_features)
+    Envelopes(dense.offsets, f.dense).along_sorted(axes[0], axes[1:])
+    for pool in (dense, dense.with_features(sparse)):
+        for metric in ("bleu", "bleu_mean"):
+            problem = Problem.make(pool, load_metric(metric))
+            for method in _every_way():
+                if not method.refuses(problem):
+                    next(itertools.islice(method.steps(problem, problem.default_start(), make_rng(0)), 2, None), None)
+
+
+def _every_way() -> Iterator[Tuner]:
+    """Yield every tuner as it comes, and with each choice of each of its parameters."""
+    for name in available(TUNERS):
+        plain = tuner(name)
+        yield plain
+        for field in dataclasses.fields(plain):
+            for choice in field.metadata.get("choices") or ():
+                yield dataclasses.replace(plain, **{field.name: choice})
 
 
 def _rerank_all(pool: Pool) -> None:
