@@ -135,11 +135,12 @@ def all_lines(features, vectors, out):
 
 
 @kernel
-def centre(features, offsets, copy, radius, size):
+def centre(features, offsets, copy, radius, size, exact):
     """Write features minus those of their segment's first row, column by column, as float32.
 
     `copy` is flat: segment s has a (D, K) block from D·offsets[s]. ``radius[s, j]`` is the largest
-    absolute value in a column of the block, ``size[s, j]`` the largest of the features themselves.
+    absolute value in a column of the block, ``size[s, j]`` the largest of the features themselves;
+    ``exact[s, j]`` says that nothing of the column was lost.
     """
     n_columns = features.shape[1]
     for s in range(len(offsets) - 1):
@@ -148,13 +149,14 @@ def centre(features, offsets, copy, radius, size):
         for j in range(n_columns):
             block = copy[n_columns * first + j * k : n_columns * first + (j + 1) * k]
             origin = features[first, j]
-            far, large = 0.0, 0.0
+            far, large, lossless = 0.0, 0.0, True
             for r in range(k):
                 h = features[first + r, j]
                 far = max(far, abs(h - origin))
                 large = max(large, abs(h))
                 block[r] = h - origin
-            radius[s, j], size[s, j] = far, large
+                lossless &= origin + np.float64(block[r]) == h
+            radius[s, j], size[s, j], exact[s, j] = far, large, lossless
 
 
 @kernel
@@ -185,25 +187,35 @@ def project(columns, used, n_used, coefficients, out):
 
 
 @kernel
-def tops(a, b, t1, t2, top1, top2, at1, at2, out):
-    """Write which line is highest at t1 and which at t2; lengths are multiples of LANES."""
-    for r in range(LANES):
-        top1[r] = top2[r] = -np.inf
-        at1[r] = at2[r] = 0
+def place_of(a, b, t, height):
+    """Return the first line with this height at t."""
     for low in range(0, len(a), LANES):
-        here = np.int32(low)
+        here = False
+        for r in range(LANES):
+            here |= a[low + r] + t * b[low + r] == height
+        if here:
+            for k in range(low, low + LANES):
+                if a[k] + t * b[k] == height:
+                    return k
+    return 0
+
+
+@kernel
+def tops(a, b, t1, t2, top1, top2, out):
+    """Write which line is highest at t1 and which at t2, the first of equals.
+
+    Lengths are multiples of LANES. Heights are compared first; where the highest is, is looked up.
+    """
+    top1[:] = -np.inf
+    top2[:] = -np.inf
+    for low in range(0, len(a), LANES):
         for r in range(LANES):
             v1 = a[low + r] + t1 * b[low + r]
             v2 = a[low + r] + t2 * b[low + r]
-            at1[r] = here if v1 > top1[r] else at1[r]
             top1[r] = v1 if v1 > top1[r] else top1[r]
-            at2[r] = here if v2 > top2[r] else at2[r]
             top2[r] = v2 if v2 > top2[r] else top2[r]
-    r1 = r2 = 0
-    for r in range(1, LANES):
-        r1 = r if top1[r] > top1[r1] else r1
-        r2 = r if top2[r] > top2[r2] else r2
-    out[0], out[1] = at1[r1] + r1, at2[r2] + r2
+    out[0] = place_of(a, b, t1, top1.max())
+    out[1] = place_of(a, b, t2, top2.max())
 
 
 @kernel
@@ -279,7 +291,7 @@ def error_bound(coefficients, radius, size, segment, unit, exact_unit, tiny):
 
 @kernel
 def fast_envelopes(
-    features, copy, radius, size, offsets, w, directions, units, segment,
+    features, copy, radius, size, exact, offsets, w, directions, units, segment,
     times, before, after, bends, counts, firsts,
 ):  # fmt: skip
     """Write the envelopes of all segments along all directions, as `sorted_envelopes` does.
@@ -295,7 +307,7 @@ def fast_envelopes(
     a32, b32, flags = np.empty(padded, np.float32), np.zeros(padded, np.float32), np.zeros(padded, np.uint8)
     a, b, starts = np.empty(longest), np.empty(longest), np.empty(longest)
     rows, kept, order = np.empty(longest, np.int64), np.empty(longest, np.int64), np.empty(longest, np.int64)
-    lanes, places = np.empty((2, LANES), np.float32), np.empty((2, LANES), np.int32)
+    lanes = np.empty((2, LANES), np.float32)
     used_w, used_d = np.empty(n_columns, np.int64), np.empty(n_columns, np.int64)
     chosen, probes, vertices = np.empty(2, np.int64), np.empty((4, 5)), np.empty((2, 4), np.float32)
     n_w, w32, directions32 = nonzero(w, used_w), w.astype(np.float32), directions.astype(np.float32)
@@ -309,7 +321,7 @@ def fast_envelopes(
         project(columns, used_w, n_w, w32, a32)
         a32[k:wide] = -np.inf
         zero = np.float32(0.0)
-        tops(a32[:wide], b32[:wide], zero, zero, lanes[0], lanes[1], places[0], places[1], chosen)
+        tops(a32[:wide], b32[:wide], zero, zero, lanes[0], lanes[1], chosen)
         top = chosen[0]
         for q in range(len(directions)):
             d = directions[q]
@@ -317,7 +329,7 @@ def fast_envelopes(
             project(columns, used_d, n_d, directions32[q], b32)
             n = survivors(
                 features, first, k, a32[:wide], b32[:wide], flags[:wide], w, used_w, n_w, d, used_d, n_d,
-                radius, size, segment, units, lanes, places, top, chosen, probes, vertices, rows, a, b,
+                radius, size, exact, segment, units, lanes, top, chosen, probes, vertices, rows, a, b,
             )  # fmt: skip
             if n > FEW:
                 order[:n] = np.argsort(b[:n])
@@ -334,17 +346,17 @@ def fast_envelopes(
 @kernel
 def survivors(
     features, first, k, a32, b32, flags, w, used_w, n_w, d, used_d, n_d,
-    radius, size, segment, units, lanes, places, top, chosen, probes, vertices, rows, a, b,
+    radius, size, exact, segment, units, lanes, top, chosen, probes, vertices, rows, a, b,
 ):  # fmt: skip
     """Write row, a and b of the lines that may be on the envelope of one segment; return how many.
 
-    `top` is the highest line at t = 0; `chosen`, `probes`, `vertices`, `lanes` and `places` are scratch.
+    `top` is the highest line at t = 0; `chosen`, `probes`, `vertices` and `lanes` are scratch.
     """
     spread_a, bound_a = error_bound(w, radius, size, segment, units[0], units[1], units[2])
     spread_b, bound_b = error_bound(d, radius, size, segment, units[0], units[1], units[2])
     reach = min(units[3] * spread_a / spread_b, units[4]) if spread_b > 0.0 else 0.0
     probe_a, probe_b, middle, origin = probes[0], probes[1], probes[2], probes[3]
-    tops(a32, b32, np.float32(-reach), np.float32(reach), lanes[0], lanes[1], places[0], places[1], chosen)
+    tops(a32, b32, np.float32(-reach), np.float32(reach), lanes[0], lanes[1], chosen)
     probe_a[0], probe_b[0] = line(features, first + chosen[0], w, used_w, n_w, d, used_d, n_d)
     probe_a[2], probe_b[2] = line(features, first + top, w, used_w, n_w, d, used_d, n_d)
     probe_a[4], probe_b[4] = line(features, first + chosen[1], w, used_w, n_w, d, used_d, n_d)
@@ -352,7 +364,7 @@ def survivors(
     middle[1] = crossing(probe_a, probe_b, 2, 4, 0.0, reach)
     tops(
         a32, b32, np.float32(middle[0]), np.float32(middle[1]),
-        lanes[0], lanes[1], places[0], places[1], chosen,
+        lanes[0], lanes[1], chosen,
     )  # fmt: skip
     probe_a[1], probe_b[1] = line(features, first + chosen[0], w, used_w, n_w, d, used_d, n_d)
     probe_a[3], probe_b[3] = line(features, first + chosen[1], w, used_w, n_w, d, used_d, n_d)
@@ -360,6 +372,8 @@ def survivors(
     lay_polyline(probe_a, probe_b, reach, middle, vertices[0])
     lower_floors(probe_a, probe_b, origin, bound_a, bound_b, vertices[0], vertices[1])
     low, high = np.float32(-np.inf), np.float32(np.inf)
+    if n_d == 1 and exact[segment, used_d[0]] and abs(d[used_d[0]]) == 1.0:
+        bound_b = 0.0  # slopes are what they seem, and ties of them are ties
     if spread_b > 0.0:
         low, high = np.float32(probe_b[0] - origin[1] + bound_b), np.float32(probe_b[4] - origin[1] - bound_b)
     mark(a32, b32, vertices[0], vertices[1], low, high, flags)

@@ -108,8 +108,10 @@ class Envelopes:
         n_columns = self.features.shape[1]
         copy = np.empty(self.features.size, dtype=np.float32)
         radius, size = np.empty((len(lengths), n_columns)), np.empty((len(lengths), n_columns))
-        kernels.centre(self.features, self.offsets, copy, radius, size)
-        self._copy, self._radius, self._size = frozen(copy), frozen(radius), frozen(size)
+        exact = np.empty((len(lengths), n_columns), dtype=np.bool_)
+        kernels.centre(self.features, self.offsets, copy, radius, size, exact)
+        self._copy, self._exact = frozen(copy), frozen(exact)
+        self._radius, self._size = frozen(radius), frozen(size)
         largest = float(size.max(initial=0.0))
         if not np.isfinite(largest):
             raise LuthierError("features must be finite numbers")
@@ -133,7 +135,7 @@ class Envelopes:
         segment = 0
         while segment < len(self.offsets) - 1:
             segment = kernels.fast_envelopes(
-                self.features, self._copy, self._radius, self._size, self.offsets,
+                self.features, self._copy, self._radius, self._size, self._exact, self.offsets,
                 start, directions, units, segment, *events.arrays(),
             )  # fmt: skip
             if segment < len(self.offsets) - 1:
