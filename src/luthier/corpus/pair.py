@@ -13,14 +13,15 @@ import json
 import operator
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 import luthier
-from luthier.core.io import open_output
+from luthier.core.io import write_lines
 from luthier.core.params import ParameterError, param, validate
+from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.corpus.pair_concepts import Lexicon
 from luthier.corpus.pair_draws import Draws
@@ -74,10 +75,10 @@ class PairGenerator:
     4
     """
 
-    vocabulary: int = param(1600, low=200, high=200_000, help="number of concepts")
+    vocabulary: int = param(1000, low=200, high=200_000, help="number of concepts")
     topics: int = param(12, low=1, high=100, help="number of topics a sentence can have")
-    ambiguity: float = param(0.3, low=0.0, high=1.0, help="chance that a concept shares its source word")
-    synonymy: float = param(0.5, low=0.0, high=1.0, help="chance that a concept has several target words")
+    ambiguity: float = param(0.2, low=0.0, high=1.0, help="chance that a concept shares its source word")
+    synonymy: float = param(0.4, low=0.0, high=1.0, help="chance that a concept has several target words")
     elaboration: float = param(1.0, low=0.0, high=2.0, help="how readily sentences grow; 1 is like real text")
     names: float = param(0.15, low=0.0, high=1.0, help="share of the people and places that have a name")
     new_names: float = param(0.3, low=0.0, high=1.0, help="share of the names that are made up on the spot")
@@ -135,8 +136,10 @@ class PairGenerator:
         heldout: int = 1000,
         test: int = 1000,
         seed: int = 0,
-    ) -> None:
-        """Write parts of the given sizes as text files, one sentence per line; a part of size 0 is left out.
+    ) -> list[Path]:
+        """Write parts of the given sizes as text files, one sentence per line; return the files' paths.
+
+        A part of size 0 is left out.
 
         ``train.source.txt``, ``train.refs.0.txt`` and ``train.links.txt`` (the true alignment with the
         first reference, as ``0-0 1-2``), the same for the other parts with as many ``refs`` as they have,
@@ -147,27 +150,29 @@ class PairGenerator:
         sizes = {part: _count(part, size) for part, size in sizes.items()}
         target = Path(folder)
         target.mkdir(parents=True, exist_ok=True)
-        for part, size in sizes.items():
-            if size:
-                self._write_part(target, part, size, seed)
+        files = [path for part, size in sizes.items() if size for path in self._write_part(target, part, size, seed)]
         signature = {
             "generator": "luthier.corpus.pair", "version": luthier.__version__, "seed": seed, "sizes": sizes,
             "parameters": dataclasses.asdict(self),
         }  # fmt: skip
-        _write_lines(target / SIGNATURE_FILE, [json.dumps(signature, indent=2)])
+        write_lines(target / SIGNATURE_FILE, [json.dumps(signature, indent=2)])
+        return [*files, target / SIGNATURE_FILE]
 
-    def _write_part(self, folder: Path, part: str, size: int, seed: int) -> None:
+    def _write_part(self, folder: Path, part: str, size: int, seed: int) -> list[Path]:
         sources, links = [], []
         references: list[list[str]] = [[] for _ in range(self.n_references(part))]
-        for pair in self.pairs(part, size, seed):
-            sources.append(str(pair.source))
-            links.append(" ".join(f"{i}-{j}" for i, j in pair.links))
-            for lines, reference in zip(references, pair.references, strict=True):
-                lines.append(str(reference))
-        _write_lines(folder / f"{part}.source.txt", sources)
-        _write_lines(folder / f"{part}.links.txt", links)
-        for r, lines in enumerate(references):
-            _write_lines(folder / f"{part}.refs.{r}.txt", lines)
+        with progress(f"writing {part}", size) as advance:
+            for pair in self.pairs(part, size, seed):
+                sources.append(str(pair.source))
+                links.append(" ".join(f"{i}-{j}" for i, j in pair.links))
+                for lines, reference in zip(references, pair.references, strict=True):
+                    lines.append(str(reference))
+                advance(1)
+        contents = {"source": sources, "links": links, **{f"refs.{r}": lines for r, lines in enumerate(references)}}
+        paths = {name: folder / f"{part}.{name}.txt" for name in contents}
+        for name, lines in contents.items():
+            write_lines(paths[name], lines)
+        return list(paths.values())
 
 
 def _rng(seed: int, key: tuple[int, ...]) -> np.random.Generator:
@@ -183,8 +188,3 @@ def _count(name: str, value: object) -> int:
     if number < 0:
         raise ParameterError(f"the {name!r} parameter of pair must be an int in [0, inf), got {value!r}")
     return number
-
-
-def _write_lines(path: Path, lines: Sequence[str]) -> None:
-    with open_output(path) as out:
-        out.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
