@@ -17,7 +17,7 @@ COLORS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:b
 
 
 def draw_starts(units: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
-    """Draw the final score from each start, every curve in order of its own scores; dotted: at the start."""
+    """Draw the final score from each start, every curve in order of its own scores, the better the higher up."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -27,13 +27,12 @@ def draw_starts(units: Sequence[Mapping[str, Any]], title: str, path: Path) -> N
     for axis, metric in zip(axes.flat, metrics, strict=False):
         own = [r for r in units if r["metric"] == metric]
         _draw_panel(axis, [r for r in own if r["start"] != UNTUNED])
-        for record in [r for r in own if r["start"] == UNTUNED]:
-            axis.axhline(score_of(record), color="0.5", linewidth=1, linestyle="--", label="before tuning")
-        better = "higher" if own[0]["higher_is_better"] else "lower"
-        axis.set_title(f"{metric} ({better} is better)", fontsize=10)
+        axis.set_title(f"{metric}\n{_beginnings(own)}", fontsize=9)
         axis.set_xlabel("starts, sorted by the score at the end", fontsize=9)
         axis.tick_params(labelsize=8)
         axis.grid(visible=True, linewidth=0.3)
+        if not own[0]["higher_is_better"]:
+            axis.invert_yaxis()
     for axis in axes.flat[len(metrics) :]:
         axis.set_visible(False)
     handles, labels = axes.flat[0].get_legend_handles_labels()
@@ -44,15 +43,15 @@ def draw_starts(units: Sequence[Mapping[str, Any]], title: str, path: Path) -> N
     plt.close(figure)
 
 
+def _beginnings(units: Sequence[Mapping[str, Any]]) -> str:
+    """Return what there was before tuning, as words."""
+    untuned = [f"before tuning {score_of(r):.2f}" for r in units if r["start"] == UNTUNED]
+    begin = [score_of(r, "start_gain") for r in units if r["start"] != UNTUNED]
+    return ", ".join([*untuned, *([f"mean of the starts {np.mean(begin):.2f}"] if begin else [])])
+
+
 def _draw_panel(axis: Any, units: Sequence[Mapping[str, Any]]) -> None:
     tuners = list(dict.fromkeys(r["tuner"] for r in units))
     for tuner, color in zip(tuners, COLORS, strict=False):
-        own = [r for r in units if r["tuner"] == tuner]
-        sign = 1 if own[0]["higher_is_better"] else -1
-        scores = np.array(sorted((score_of(r) for r in own), reverse=sign < 0))
-        axis.plot(np.arange(len(scores)), scores, color=color, linewidth=1.5, label=tuner)
-    if tuners:
-        own = [r for r in units if r["tuner"] == tuners[0]]
-        sign = 1 if own[0]["higher_is_better"] else -1
-        begin = sorted((score_of(r, "start_gain") for r in own), reverse=sign < 0)
-        axis.plot(np.arange(len(begin)), begin, color="0.6", linewidth=1, linestyle=":", label="at the start")
+        own = sorted((r for r in units if r["tuner"] == tuner), key=lambda r: r["gain"])
+        axis.plot(np.arange(len(own)), [score_of(r) for r in own], color=color, linewidth=1.5, label=tuner)
