@@ -97,8 +97,8 @@ def parts_of(problem):
 def run_of(name, options, problem, start=None):
     from luthier.tuning.base import tuner
 
-    method = tuner(name.split(" ")[0], **options)
-    return cpu_seconds(lambda: method.tune(problem, start), repeats=1)
+    result = tuner(name.split(" ")[0], **options).tune(problem, start)
+    return result.seconds[0], result
 
 
 def real_rows(data):
@@ -127,8 +127,14 @@ def real_rows(data):
 
 
 def main():
+    from luthier.core.parallel import hold_blas
+
     arguments = parse_arguments(__doc__.splitlines()[0])
+    hold_blas(1)
     print(machine())
+    small = sparse_problem(2, arguments.seed)
+    for name, options in TUNERS.items():  # warm kernels
+        run_of(name, options, small)
     problem = sparse_problem(SIZES[arguments.size][0], arguments.seed)
     one = {"gains": "sentence", "psi": 1.0, "iterations": 1, "keep": "last"}
     start = np.zeros(problem.n_features)

@@ -49,7 +49,7 @@ class Method(Tuner):
 
     epochs: int = param(20, low=1, high=100_000, help="passes over the sentences")
     batch: int = param(20, low=1, high=1_000_000, help="sentences in a step")
-    rate: float = param(0.1, low=1e-12, help="length of a feature's first step, in units of its differences")
+    rate: float = param(0.3, low=1e-12, help="length of a feature's first step, in units of its differences")
     l1: float = param(0.0, low=0.0, help="weight of the sum of absolute weights")
     l2: float = param(1.0, low=0.0, help="weight of the squared length of the weights")
     averaged: bool = param(True, help="take the mean over an epoch's steps")

@@ -23,6 +23,7 @@ class Method(RankingTuner):
     """
 
     stages: int = param(10, low=1, high=1_000_000_000, help="places from the top whose order counts")
+    fit_iterations: int = param(20, low=1, high=1_000_000, help="steps of L-BFGS in a round, at most")
 
     def loss_of(self, problem: Problem, gains: Float64, rng: np.random.Generator) -> Term:  # noqa: ARG002
         """Return the loss of the order of all lists."""
