@@ -5,9 +5,9 @@ noun phrase             [possessor + small word] [number or *one*] adjectives no
 definiteness            a definite object has the accusative; an indefinite singular that is no object, *one*
 compound                one word: first noun + link + second noun
 relations               postpositions, each of several meanings
-main clause             subject, finite verb, recipient, object, adjuncts, adverb, rest of the verb
+main clause             subject, adverb, finite verb, recipient, object, adjuncts, rest of the verb
 rest of the verb        its separable particle; in the future, the infinitive
-other clauses           subject, adjuncts, recipient, object, adverb, verb (particle joined)
+other clauses           subject, recipient, object, adjuncts, adverb, verb (particle joined)
 relative clause         its verb is a participle
 adverbial clause        before the main clause, its conjunction last
 pronouns                a subject pronoun is left to the verb's ending
@@ -122,8 +122,6 @@ class _Source:
                 self._finite(clause, stem)
         if main and not parts:
             self._finite(clause, stem)
-        if clause.manner is not None:
-            out.put(clause.manner.stems.draw(self.draws).text, clause.manner_node, clause.manner.citation)
         if stem.partner:
             out.put(stem.partner, clause.node, f"{clause.verb.citation}.PARTNER")
         if not main:
@@ -139,7 +137,9 @@ class _Source:
             self.clause(clause.complement, main=False)
 
     def _finite(self, clause: Clause, stem: Stem, *, joined: bool = False) -> None:
-        """Write the verb with its endings, or, for the future of a main clause, the auxiliary with them."""
+        """Write the adverb and the verb with its endings, or the auxiliary of the future of a main clause."""
+        if clause.manner is not None:
+            self.out.put(clause.manner.stems.draw(self.draws).text, clause.manner_node, clause.manner.citation)
         if clause.negative:
             self.out.put(SOURCE_NOT, clause.not_node, "not")
         if clause.tense == FUTURE and not joined:
@@ -159,10 +159,9 @@ class _Source:
         subject, spoken = clause.subject, None if clause.gap == OBJECT_GAP else clause.object
         if clause.recipient is not None:
             others.append((clause.recipient, DATIVE))
-        adjuncts = [(adjunct, BARE) for adjunct in clause.adjuncts]
         if spoken is not None:
             others.append((spoken, DATIVE if clause.verb.frame == GOVERNED else OBJECT_CASE))
-        others = [*others, *adjuncts] if main else [*adjuncts, *others]
+        others += [(adjunct, BARE) for adjunct in clause.adjuncts]
         if clause.gap == SUBJECT_GAP or (isinstance(subject, Pronoun) and not subject.stressed):
             return others
         definite = isinstance(spoken, Thing) and spoken.definite
