@@ -31,7 +31,14 @@ from luthier.tuning.problem import Problem
 from luthier.tuning.run import RunOptions, run
 
 # Tuners shown, with parameters that keep the demonstration short.
-TUNERS: dict[str, dict[str, Any]] = {"random": {}, "simplex": {}, "armijo": {}, "grid": {}}
+TUNERS: dict[str, dict[str, Any]] = {
+    "random": {"rounds": 5},
+    "simplex": {},
+    "mert": {},
+    "pro": {},
+    "mira-batch": {"epochs": 20},
+    "expected": {},
+}
 REPLICAS = 3
 CURVE_POINTS = 81
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.io import check_writable
 from luthier.kbest.storage import open_pool
@@ -18,9 +22,14 @@ from luthier.pipelines.tuning import (
     write_answers,
     write_trace,
 )
+from luthier.report.tuning_plot import MOST_FEATURES, draw_tuning
 from luthier.tuning.base import Tuner
 from luthier.tuning.bounds import Bounds, parse_range
+from luthier.tuning.line_search import LineCurve, lines_of
 from luthier.tuning.run import RunOptions
+from luthier.tuning.units import effect_units
+
+CURVE_REACH = 4.0  # how far the curves go, in units of the mean effect of a feature
 
 
 def tune_from_options(
@@ -44,9 +53,9 @@ def tune_from_options(
         start=read_weights(options.start).vector(names, source=options.start) if options.start else None,
         bounds=Bounds.from_names(names, {name: _range(name, text) for name, text in bounds.items()}),
         heldout=open_pool(options.heldout) if options.heldout else None,
-        standardize=options.standardize,
+        standardize=options.standardize_features,
         replicas=options.replicas,
-        average=options.average,
+        average=options.average_replicas,
     )
     return tune_pool(job)
 
@@ -54,8 +63,8 @@ def tune_from_options(
 def _range(name: str, text: str) -> tuple[float, float]:
     try:
         return parse_range(text)
-    except ValueError:
-        raise LuthierError(f"expected --bound {name}=LO:HI with numbers, found {text!r}") from None
+    except LuthierError as error:
+        raise LuthierError(f"--bound {name}: {error}") from None
 
 
 def write_all(report: TuningReport, options: Any) -> list[str]:
@@ -64,4 +73,30 @@ def write_all(report: TuningReport, options: Any) -> list[str]:
     if options.trace:
         write_trace(report, options.trace)
         written.append(options.trace)
+    if options.plot:
+        draw_report(report, Path(options.plot))
+        written.append(options.plot)
     return written
+
+
+def draw_report(report: TuningReport, path: Path) -> None:
+    """Draw the first replica's runs, and the exact curve of each of its weights."""
+    tuned, problem = report.replicas[0], report.problem
+    sign = float(problem.metric.gain(np.array(1.0)))
+    units = effect_units(problem.pool, tuned.weights)
+    features = np.argsort(-np.abs(tuned.weights) / units, kind="stable")[:MOST_FEATURES]
+    curves = []
+    for d, curve in zip(
+        features, lines_of(problem).curves(tuned.weights, np.eye(problem.n_features)[features]), strict=True
+    ):
+        steps, gains = shown_part(curve, reach=CURVE_REACH * float(units[d]))
+        curves.append((problem.names[d], float(tuned.weights[d]), steps + tuned.weights[d], sign * gains))
+    draw_tuning(tuned.result.traces, tuned.result.best_restart, sign, curves, problem.metric.name, path)
+
+
+def shown_part(curve: LineCurve, *, reach: float) -> tuple[Float64, Float64]:
+    """Return where the gain changes within ±`reach`, with both ends, and the gain from each place on."""
+    inside = (curve.breakpoints > -reach) & (curve.breakpoints < reach)
+    steps = np.concatenate([[-reach], curve.breakpoints[inside], [reach]])
+    gains = np.array(curve.gains[np.searchsorted(curve.breakpoints, steps[:-1], side="right")])
+    return steps, np.append(gains, gains[-1])

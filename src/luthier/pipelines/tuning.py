@@ -63,6 +63,7 @@ class TuningReport:
 
     tuner: str
     metric: str
+    problem: Problem
     names: tuple[str, ...]
     start: Float64
     oracle: float
@@ -94,7 +95,7 @@ def tune_pool(job: TuningJob) -> TuningReport:
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
     oracle = sentence_oracle(job.metric, problem.stats, problem.offsets)
     return TuningReport(
-        job.tuner.spec, job.metric.signature, problem.names, start, oracle.score, tuple(replicas), average
+        job.tuner.spec, job.metric.signature, problem, problem.names, start, oracle.score, tuple(replicas), average
     )
 
 

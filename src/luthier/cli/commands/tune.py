@@ -33,9 +33,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bound", action="append", default=[], metavar="NAME=LO:HI",
         help="limits of a weight: lm=0: (not negative), wp=-1:1, tm=0.5 (fixed)",
     )  # fmt: skip
-    parser.add_argument("--standardize", action="store_true", help="bring features to one scale while tuning")
+    parser.add_argument(
+        "--standardize-features",
+        action="store_true",
+        help="bring features to one scale while tuning; undone at the end",
+    )
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="as many seeds, weights.1.txt and so on")
-    parser.add_argument("--average", action="store_true", help="also write the average of the replicas")
+    parser.add_argument("--average-replicas", action="store_true", help="also write their average")
     parser.add_argument("--trace", metavar="JSONL", help="write every state of every run")
     parser.add_argument("--plot", metavar="PNG", help="draw the score by step, and by each weight at the end")
     add_metric_options(parser, "bleu")

@@ -1,0 +1,155 @@
+"""tune and tuners: options of every method, files written, guards, resuming, the same bytes again."""
+
+import json
+
+import numpy as np
+import pytest
+
+from luthier.core.plugins import available
+from luthier.kbest.features import Features
+from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.synthetic import SyntheticLists
+from luthier.kbest.weights import read_weights
+from luthier.tuning.base import PACKAGE
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("tuning")
+    for part, seed in (("tune", 1), ("heldout", 2)):
+        save_pool(SyntheticLists(sentences=25, k=20, vocabulary=200).generate(seed), home / f"{part}.arrow")
+    return home
+
+
+def tune(run_cli, folder, *arguments, method="random"):
+    return run_cli("tune", folder / "tune.arrow", "--method", method, *arguments)
+
+
+@pytest.mark.parametrize("name", available(PACKAGE))
+def test_every_tuner_shows_its_options(run_cli, folder, name):
+    code, out, _ = run_cli("tune", "--method", name, "--help")
+    assert code == 0
+    assert f"options of {name}:" in out
+
+
+def test_tuners_are_listed(run_cli):
+    listed = {item["name"] for item in json.loads(run_cli("tuners", "--json")[1])["tuners"]}
+    assert listed == set(available(PACKAGE))
+    assert {
+        "mert",
+        "mert-regularized",
+        "simplex",
+        "armijo",
+        "pro",
+        "pro-all",
+        "mira",
+        "mira-batch",
+        "rampion",
+    } <= listed
+    assert {"svm", "expected", "listwise", "adagrad", "random", "grid"} <= listed
+
+
+def test_weights_replicas_average_trace_and_picture(run_cli, folder, tmp_path):
+    arguments = ("--rounds", "3", "--replicas", "2", "--average-replicas", "--heldout", folder / "heldout.arrow")
+    files = ("-o", tmp_path / "w.txt", "--trace", tmp_path / "t.jsonl", "--plot", tmp_path / "p.png")
+    code, out, _ = tune(run_cli, folder, *arguments, *files, "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.png", "t.jsonl", "w.1.txt", "w.2.txt", "w.txt"]
+    assert dict(read_weights(tmp_path / "w.2.txt")) == report["replicas"][1]["weights"]
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+    rows = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
+    assert len(rows) == 2 * 4
+    assert rows[0]["did"] == "start"
+    assert all(row["heldout_gain"] is not None for row in rows)
+    units = [np.array(list(replica["weights"].values())) for replica in report["replicas"]]
+    mean = np.mean([unit / np.linalg.norm(unit) for unit in units], axis=0)
+    assert list(report["average"].values()) == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("method", ["random", "mert", "pro"])
+def test_the_same_seed_gives_the_same_bytes_with_one_thread_or_two(run_cli, folder, tmp_path, method):
+    for threads in (1, 2):
+        more = ("--restarts", "2", "--threads", threads, "-o", tmp_path / f"w{threads}.txt")
+        assert tune(run_cli, folder, *more, "--trace", tmp_path / f"t{threads}.jsonl", method=method)[0] == 0
+    assert (tmp_path / "w1.txt").read_bytes() == (tmp_path / "w2.txt").read_bytes()
+    assert (tmp_path / "t1.jsonl").read_bytes() == (tmp_path / "t2.jsonl").read_bytes()
+
+
+def test_resuming_a_finished_job_gives_the_same_answer(run_cli, folder, tmp_path):
+    same = ("--restarts", "2", "--checkpoint", tmp_path / "c.json")
+    assert tune(run_cli, folder, *same, "-o", tmp_path / "a.txt")[0] == 0
+    code, _, err = tune(run_cli, folder, *same, "-o", tmp_path / "b.txt")
+    assert code == 2
+    assert "--resume goes on from it" in err
+    assert tune(run_cli, folder, *same, "--resume", "-o", tmp_path / "b.txt")[0] == 0
+    assert (tmp_path / "a.txt").read_bytes() == (tmp_path / "b.txt").read_bytes()
+    code, _, err = tune(run_cli, folder, *same, "--resume", "--rounds", "2", "-o", tmp_path / "c.txt")
+    assert code == 2
+    assert "of another job: its tuner is not the same" in err
+
+
+def test_bounds_are_kept(run_cli, folder, tmp_path):
+    bounds = ("--bound", "lm=0.5", "--bound", "channel=:0.1", "--bound", "noise_0=0:0")
+    start = tmp_path / "start.txt"
+    start.write_text("lm 0.5\nlength 1\n")
+    code, _, err = tune(run_cli, folder, *bounds, "--start", start, "-o", tmp_path / "w.txt")
+    weights = read_weights(tmp_path / "w.txt")
+    assert code == 0
+    assert "have no weight and count 0" in err
+    assert weights["lm"] == 0.5
+    assert weights["channel"] <= 0.1
+    assert weights["noise_0"] == 0
+
+
+def test_standardized_tuning_answers_in_the_features_own_units(run_cli, folder, tmp_path):
+    code, out, _ = tune(run_cli, folder, "--standardize-features", "-o", tmp_path / "w.txt", "--json")
+    replica = json.loads(out)["replicas"][0]
+    assert code == 0
+    assert replica["tune_after"] > replica["tune_before"]
+    code, out, _ = run_cli(
+        "rerank", folder / "tune.arrow", "--weights", tmp_path / "w.txt", "-o", tmp_path / "out.txt"
+    )  # fmt: skip
+    assert code == 0
+
+
+def test_guards_speak(run_cli, folder, tmp_path):
+    pool = open_pool(folder / "tune.arrow")
+    f = pool.features
+    names = (*f.names, "huge", "still", "twin")
+    rng = np.random.default_rng(0)
+    dense = np.column_stack([f.dense, 1e6 * rng.standard_normal(len(f)), np.ones(len(f)), f.dense[:, 0] + 1])
+    save_pool(pool.with_features(Features.from_dense(names, dense)), tmp_path / "odd.arrow")
+    code, _, err = run_cli(
+        "tune", tmp_path / "odd.arrow", "--method", "random", "--rounds", "1", "-o", tmp_path / "w.txt"
+    )  # fmt: skip
+    assert code == 0
+    assert "'still' never differ within a list" in err
+    assert "--standardize-features" in err
+    assert "'twin' can be computed from the other features" in err
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--metric", "bleu,ter"], "expected one metric"),
+        (["--metric", "length"], "no direction"),
+        (["--bound", "lm=a:b"], "--bound lm: expected a range"),
+        (["--bound", "nosuch=0:1"], "no feature is called 'nosuch'"),
+        (["--replicas", "0"], "at least one replica"),
+        (["--rounds", "0"], "must be an int in [1, 1000000]"),
+        (["--resume"], "--resume needs --checkpoint"),
+        (["--start", "/nowhere"], "/nowhere"),
+    ],
+)
+def test_what_tune_does_not_take(run_cli, folder, tmp_path, arguments, message):
+    code, _, err = tune(run_cli, folder, "-o", tmp_path / "w.txt", *arguments)
+    assert code == 2
+    assert message in err
+    assert not (tmp_path / "w.txt").exists()
+
+
+def test_an_unknown_tuner_is_named(run_cli, folder, tmp_path):
+    code, _, err = tune(run_cli, folder, "-o", tmp_path / "w.txt", method="magic")
+    assert code == 2
+    assert "no 'magic' among the methods" in err
