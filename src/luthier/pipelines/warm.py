@@ -111,7 +111,11 @@ def _tune() -> None:
     f = dense.features
     rows = np.arange(len(f))
     sparse = Features(
-        (*f.names, "s0", "s1"), f.dense, np.arange(len(f) + 1), (rows % 2).astype(np.int32), (1.0 + rows % 3).astype(np.float64)
+        (*f.names, "s0", "s1"),
+        f.dense,
+        np.arange(len(f) + 1),
+        (rows % 2).astype(np.int32),
+        (1.0 + rows % 3).astype(np.float64),
     )
     axes = np.eye(dense.n_features)
     Envelopes(dense.offsets, f.dense).along_sorted(axes[0], axes[1:])
