@@ -66,8 +66,8 @@ def test_the_objective_is_the_least(c, oracle, bounded, centre, sparse, standard
 
 def test_it_stops_within_the_tolerance():
     problem = text_problem(sentences=15)
-    exact = run_states("svm", problem, tolerance=1e-9)[-1].objective
-    rough = run_states("svm", problem, tolerance=0.05)
+    exact = run_states("svm", problem, c=2.0, tolerance=1e-9)[-1].objective
+    rough = run_states("svm", problem, c=2.0, tolerance=0.05)
     assert exact <= rough[-1].objective + 1e-9 <= exact + 2.0 * 0.05 + 1e-9
     assert len(run_states("svm", problem, tolerance=1e-9, limit=3)) <= 5
 

@@ -23,8 +23,8 @@ class Method(Tuner):
     o is the oracle of list i, Δ_j its gain less that of j, as sentences of their own (smoothed), in words:
     on the scale 0–1 times the list's mean length. The objective is convex, so that start and seed do not
     change the answer, but for the choice of oracles: those of the highest gain, the start's score deciding
-    between equals, or (``hope``) of the start's highest score + gain. w0 is 0 or the start; norms are in
-    units of the features' spreads within lists, or plain.
+    between equals, or (``hope``, with a smaller C, and only from a good start) of the start's highest
+    score + gain. w0 is 0 or the start; norms are in units of the features' spreads within lists, or plain.
 
     The loss is the highest of the planes b − w·g, one for each choice of rows in all lists. Each step
     finds the plane that is highest at the present weights and solves the quadratic program over the
@@ -40,10 +40,10 @@ class Method(Tuner):
     monotone = False
     sparse = True
 
-    c: float = param(2.0, low=1e-12, help="weight of the mean loss beside half the squared norm")
+    c: float = param(30.0, low=1e-12, help="weight of the mean loss beside half the squared norm")
     tolerance: float = param(1e-3, low=1e-12, help="how far the mean loss may be from the model's, in words")
     limit: int = param(500, low=1, help="cutting planes, at most")
-    oracle: str = param("hope", choices=("gain", "hope"), help="what is put first: the best, or the best within reach")
+    oracle: str = param("gain", choices=("gain", "hope"), help="what is put first: the best, or the best within reach")
     centre: str = param("zero", choices=("zero", "start"), help="w0, which weights are drawn to")
     standardize: bool = param(True, help="measure norms in units of the features' spreads within lists")
 
