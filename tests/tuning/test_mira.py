@@ -8,6 +8,7 @@ from margins import check_tuner, run_states, split_features, text_problem
 from scipy.optimize import minimize
 from small import problem_of
 
+from luthier.core.arrays import flat
 from luthier.tuning import _mira_qp_kernels as kernels
 from luthier.tuning.averaging import AveragedWeights
 
@@ -18,8 +19,8 @@ def solve(rows, gains, weights, limit, *, oracle, scale, sparse=0, sweeps=100_00
     k = len(rows)
     room = np.zeros(rows.shape[1])
     kernels.solve_list(
-        np.arange(k), oracle, gains, f.dense, f.indptr, f.indices, f.values,
-        scale, limit, 1e-11, sweeps, weights, np.empty(k), np.empty(k, np.int64), room,
+        np.arange(k), oracle, flat(gains), f.dense, f.indptr, f.indices, f.values,
+        flat(scale), limit, 1e-11, sweeps, weights, np.empty(k), np.empty(k, np.int64), room,
     )  # fmt: skip
     assert not room.any()
     return weights
@@ -74,7 +75,7 @@ def test_the_rows_that_make_conditions(seed, hope, most):
     first, last = 1, 6
     out = np.empty(6, np.int64)
     oracle, n = kernels.pick(
-        first, last, hope, most, gains, f.dense, f.indptr, f.indices, f.values, weights, np.empty(6), out
+        first, last, hope, most, flat(gains), f.dense, f.indptr, f.indices, f.values, weights, np.empty(6), out
     )
     scores = rows @ weights
     inside = range(first, last)
