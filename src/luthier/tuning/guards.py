@@ -41,7 +41,7 @@ def _about_features(problem: Problem) -> Iterator[str]:
     moving = spread[spread > 0]
     if len(moving) and moving.max() > SCALE_RATIO * moving.min():
         ratio = moving.max() / moving.min()
-        yield f"features differ in scale by a factor of {ratio:,.0f}; --standardize-features evens that out while tuning"
+        yield f"features differ in scale by a factor of {ratio:,.0f}; --standardize-features evens that out"
     relations = {} if problem.pool.features.n_dense < problem.n_features else linear_relations(problem.pool)
     if relations:
         yield f"{_listed(list(relations))} can be computed from the other features: their weights are not unique"
