@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from small import problem_of, random_problem
 
@@ -37,20 +37,28 @@ def as_sparse(problem):
     return Problem.make(problem.pool.with_features(features), problem.metric)
 
 
+def inside(left, right):
+    """Return a number between two with few binary digits, so that sums of products with it are exact.
+
+    Rows whose lines are equal differ in rounding at other places: no re-rank could keep such a tie.
+    """
+    if np.isinf(left) or np.isinf(right):
+        return 0.0 if left < 0 < right else (np.floor(left) + 1 if np.isinf(right) else np.ceil(right) - 1)
+    return next(t for m in range(50) if (t := (np.floor(left * 2.0**m) + 1) / 2.0**m) < right)
+
+
 def assert_curve_is_what_reranking_gives(problem, start, direction, curve):
     ends = np.concatenate([[-np.inf], curve.breakpoints, [np.inf]])
     assert np.all(np.diff(curve.breakpoints) > 0)
     for gain, left, right in zip(curve.gains, ends[:-1], ends[1:], strict=True):
-        if np.isinf(left) or np.isinf(right):
-            t = 0.0 if np.isinf(left) and np.isinf(right) else (left + 1 if np.isinf(right) else right - 1)
-        else:
-            t = (left + right) / 2
+        t = inside(left, right)
         assert problem.gain(start + t * direction) == pytest.approx(gain, abs=1e-9)
         assert curve.gain_at(t) == gain
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([1, 3, 9]))
+@example(502, 9)
 def test_every_interval_has_the_gain_of_a_plain_rerank(seed, k):
     problem = random_problem(seed, sentences=4, k=k)
     start = np.random.default_rng(seed).integers(-4, 5, 3).astype(float)

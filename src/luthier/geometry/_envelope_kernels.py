@@ -124,17 +124,6 @@ def sorted_envelopes(a, b, offsets, segment, times, before, after, bends, counts
 
 
 @kernel
-def all_lines(features, vectors, out):
-    """Write the product of every row with every vector, (M, D) and (Q, D) → (Q, M)."""
-    for q in range(len(vectors)):
-        for row in range(len(features)):
-            total = 0.0
-            for j in range(features.shape[1]):
-                total += vectors[q, j] * features[row, j]
-            out[q, row] = total
-
-
-@kernel
 def centre(features, offsets, copy, radius, size, exact):
     """Write features minus those of their segment's first row, column by column, as float32.
 

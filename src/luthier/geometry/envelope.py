@@ -20,12 +20,15 @@ as long as none is larger than 2⁵⁰. Hence the margin below, in which every c
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.geometry import _envelope_kernels as kernels
+from luthier.geometry import _sweep_kernels as sweep_kernels
 
 UNIT32, UNIT64, TINY, LARGEST = 2.0**-24, 2.0**-53, 2.0**-90, 2.0**50
 # The outer two probes look this far, in units of the largest possible ratio of a to b.
@@ -56,6 +59,16 @@ class Envelope:
     before: Int64
     after: Int64
     bends: Float64
+
+    def running_sums(self, values: npt.NDArray[Any], order: Int64) -> npt.NDArray[Any]:
+        """Return the sum over segments of the highest row's values, (M, S), on every interval: (P+1, S).
+
+        `order` visits the breakpoints by ascending position; row i is the sum after i of them.
+        """
+        changes = np.empty((len(order), values.shape[1]), dtype=values.dtype)
+        sums = np.empty((len(order) + 1, values.shape[1]), dtype=values.dtype)
+        sweep_kernels.running_sums(self.first, self.before, self.after, flat(order), flat(values), changes, sums)
+        return sums
 
 
 class _Events:
@@ -146,7 +159,7 @@ class Envelopes:
         """Return the same as `along`, by sorting all lines of a segment by slope."""
         vectors = np.concatenate([start[None], directions])
         lines = np.empty((len(vectors), len(self.features)))
-        kernels.all_lines(self.features, flat(vectors), lines)
+        sweep_kernels.all_lines(self.features, flat(vectors), lines)
         return envelopes_of_lines(self.offsets, lines[0], lines[1:])
 
 

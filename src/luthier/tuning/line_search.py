@@ -84,7 +84,7 @@ class Lines:
 
     def __init__(self, problem: Problem) -> None:
         self._offsets, self._features = problem.offsets, problem.pool.features
-        self._stats, self._gain_of_sums = problem.stats, problem.gain_of_sums
+        self._stats, self._metric = problem.stats, problem.metric
         self._sparse = len(self._features.indices) > 0
         self._envelopes = None if self._sparse else Envelopes(problem.offsets, self._features.dense)
         self.spread = frozen(spread_in_lists(problem.pool))
@@ -103,13 +103,9 @@ class Lines:
                 yield self._curve(envelope)
 
     def _curve(self, envelope: Envelope) -> LineCurve:
-        stats = self._stats
         order = np.argsort(envelope.breakpoints)
         times, bends = envelope.breakpoints[order], envelope.bends[order]
-        sums = np.empty((len(order) + 1, stats.shape[1]), dtype=stats.dtype)
-        sums[0] = stats[envelope.first].sum(axis=0)
-        np.subtract(stats[envelope.after[order]], stats[envelope.before[order]], out=sums[1:])
-        np.cumsum(sums, axis=0, out=sums)
+        sums = envelope.running_sums(self._stats, order)  # (P + 1, S)
         new = np.ones(len(times) + 1, dtype=np.bool_)  # whether an interval has a width
         np.not_equal(times[1:], times[:-1], out=new[1:-1])
         if not new.all():
@@ -119,7 +115,8 @@ class Lines:
 
     def _gains(self, sums: npt.NDArray[Any]) -> Float64:
         blocks = range(0, len(sums), SCORED_AT_ONCE)
-        return np.concatenate([self._gain_of_sums(sums[b : b + SCORED_AT_ONCE]) for b in blocks])
+        scores = [self._metric.score(sums[b : b + SCORED_AT_ONCE]) for b in blocks]
+        return self._metric.gain(np.concatenate(scores))
 
 
 def _ends(new: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
