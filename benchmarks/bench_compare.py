@@ -9,6 +9,7 @@ With a data folder: MultEval's example, three systems of three runs on 2,489 sen
 import time
 
 import numpy as np
+
 from bench_common import machine, parse_arguments, show
 
 

@@ -53,9 +53,14 @@ class RestartTrace:
 
     @property
     def chosen(self) -> int:
-        """Number of the answer: the best on the held-out set (the earliest of equals), else the last."""
+        """Number of the answer: the best on the held-out set (the earliest of equals), else the last.
+
+        A run that was interrupted had no time to come back to its best state: that one is taken.
+        """
         if self.heldout_gains:
             return int(np.argmax(self.heldout_gains))
+        if not self.finished:
+            return int(np.argmax([state.gain for state in self.states]))
         return len(self.states) - 1
 
     @property
