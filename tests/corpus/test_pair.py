@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import json
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -155,8 +156,9 @@ def test_senses_of_a_noun_are_told_apart_by_topic():
     shared = [group for group in by_stem.values() if len(group) > 1]
     assert len(shared) > 10
     for group in shared:
-        assert ANY_TOPIC not in {noun.topic for noun in group}
-    assert np.mean([len({n.topic for n in group}) == len(group) for group in shared]) > 0.9
+        topics = [noun.topic for noun in group]
+        assert ANY_TOPIC not in topics
+        assert len(set(topics)) == len(topics)
 
 
 def test_without_ambiguity_and_synonyms_there_are_none():
@@ -219,6 +221,15 @@ def test_sentences_are_as_long_as_real_ones(train):
 def test_the_gloss_has_a_label_for_each_word(train):
     for pair in train[:50]:
         assert len(pair.gloss.split()) == len(pair.source)
+
+
+def test_the_samples_of_the_page_are_what_the_snippet_prints(capsys):
+    page = (Path(__file__).parents[2] / "docs" / "language-pair.md").read_text(encoding="utf-8")
+    samples = page[page.index("## Samples") :]
+    snippet = samples.split("```python\n")[1].split("```")[0]
+    exec(compile(snippet, "language-pair.md", "exec"), {})
+    printed = samples.split("```text\n")[1].split("```")[0]
+    assert capsys.readouterr().out.strip() == printed.strip()
 
 
 @pytest.mark.slow

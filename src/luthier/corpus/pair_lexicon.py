@@ -106,7 +106,6 @@ class _Maker:
         self.adjectives: list[Adjective] = []
         self.manners: list[Concept] = []
         self.times: list[Concept] = []
-        self.n_senses: dict[str, int] = {}
 
     def add(self, kind: str, rank: int) -> None:
         """Make the next concept of a kind."""
@@ -183,14 +182,16 @@ class _Maker:
         return Stem(first.text, first.harmony, particle=draws.pick(SOURCE_PARTICLES))
 
     def _shared_stem(self, earlier: list[Kind], differs: Callable[[Kind], bool]) -> Stem | None:
-        """Return the first stem of a concept of like rank that context tells apart, or None."""
+        """Return the first stem of a concept of like rank, if context tells all its senses apart, or None."""
         if not self.draws.chance(self.ambiguity):
             return None
-        for other in reversed(earlier[-SENSE_REACH:]):
-            stem = other.stems.items[0]
+        senses: dict[str, list[Kind]] = {}
+        for other in earlier[-SENSE_REACH:]:
+            senses.setdefault(other.stems.items[0].text, []).append(other)
+        for group in reversed(senses.values()):
+            stem = group[0].stems.items[0]
             plain = not stem.particle and not stem.partner
-            if plain and differs(other) and self.n_senses.get(stem.text, 1) < MOST_SENSES:
-                self.n_senses[stem.text] = self.n_senses.get(stem.text, 1) + 1
+            if plain and len(group) < MOST_SENSES and all(differs(other) for other in group):
                 return stem
         return None
 
