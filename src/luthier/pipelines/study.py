@@ -239,6 +239,7 @@ class _Units:
 def write_results(study: Study, records: Sequence[Record], folder: Path) -> list[str]:
     """Write tables and figures of the units; return the paths of all results."""
     paths = [str(folder / UNITS)]
+    records = _in_order(study, records)
     by_data = {entry["name"]: [r for r in records if r["data"] == entry["name"]] for entry in study.data}
     chosen = {entry["name"]: entry.get("test_by", study.test_by) for entry in study.data}
     done = {name: units for name, units in by_data.items() if units}
@@ -252,3 +253,10 @@ def write_results(study: Study, records: Sequence[Record], folder: Path) -> list
         draw_starts(units, f"{study.name}: {name}", picture)
         paths.append(str(picture))
     return [*paths, str(folder / TABLES)]
+
+
+def _in_order(study: Study, records: Sequence[Record]) -> list[Record]:
+    """Return the units that the study still names, in its order, whatever the order they were run in."""
+    metrics, tuners = list(study.metrics), [NO_TUNING, *study.tuners]
+    known = [r for r in records if r["metric"] in metrics and r["tuner"] in tuners]
+    return sorted(known, key=lambda r: (metrics.index(r["metric"]), tuners.index(r["tuner"]), r["start"]))
