@@ -150,10 +150,10 @@ def verb_forms(stem: str) -> tuple[str, ...]:
     return tuple(stem + ending for ending in VERB_ENDINGS)
 
 
-def agreement(gender: int, number: int) -> int:
+def agreement(*, gender: int, number: int) -> int:
     """Return the place of a gender and a number in the tables.
 
-    >>> DEFINITE[agreement(1, PLURAL)], DEFINITE[agreement(0, SINGULAR)]
+    >>> DEFINITE[agreement(gender=1, number=1)], DEFINITE[agreement(gender=0, number=0)]
     ('fer', 'dan')
     """
     return 2 * gender + number

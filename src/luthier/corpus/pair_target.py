@@ -209,7 +209,7 @@ class _Target:
         out, draws = self.out, self.draws
         noun = draw_word(thing.noun, role, draws)
         number = PLURAL if thing.plural else SINGULAR
-        form = agreement(noun.gender, number)
+        form = agreement(gender=noun.gender, number=number)
         features = f"{noun.gender}.{NUMBERS[number]}"
         owner = thing.possessor
         named_first = isinstance(owner, Name) and draws.chance(P_NAME_FIRST)
