@@ -153,3 +153,15 @@ def test_an_unknown_tuner_is_named(run_cli, folder, tmp_path):
     code, _, err = tune(run_cli, folder, "-o", tmp_path / "w.txt", method="magic")
     assert code == 2
     assert "no 'magic' among the methods" in err
+
+
+def test_a_held_out_pool_may_name_its_features_in_another_order(run_cli, folder, tmp_path):
+    pool = open_pool(folder / "heldout.arrow")
+    f = pool.features
+    turned = Features.from_dense(f.names[::-1], f.dense[:, ::-1])
+    save_pool(pool.with_features(turned), tmp_path / "turned.arrow")
+    answers = []
+    for heldout in (folder / "heldout.arrow", tmp_path / "turned.arrow"):
+        tune(run_cli, folder, "--heldout", heldout, "-o", tmp_path / "w.txt")
+        answers.append((tmp_path / "w.txt").read_bytes())
+    assert answers[0] == answers[1]

@@ -161,3 +161,19 @@ def test_shapes_of_weights_and_of_dense_tables():
     for names in (("a",), ("a", "b", "c")):
         with pytest.raises(LuthierError, match=r"expected features of shape"):
             Features.from_dense(names, np.zeros((1, 2)))
+
+
+@pytest.mark.parametrize("n_dense", [0, 1, 2, 3])
+def test_aligning_keeps_every_value_whatever_the_storage(n_dense):
+    from luthier.kbest.features import align_features
+
+    part = Features(
+        ("a", "b", "c"), [[1.0, 0.0], [2.0, 5.0]], [0, 1, 2], np.array([0, 0], np.int32), np.array([7.0, 8.0])
+    )
+    names = ("c", "new", "b")
+    aligned = align_features(part, names, n_dense)
+    assert aligned.names == names
+    assert aligned.n_dense == n_dense
+    assert aligned.column("c").tolist() == [7, 8]
+    assert aligned.column("b").tolist() == [0, 5]
+    assert aligned.column("new").tolist() == [0, 0]

@@ -36,6 +36,19 @@ def hold_blas(threads: int) -> None:
 
 
 @contextmanager
+def one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread inside the block.
+
+    Its sums depend on how many threads share them; where the last bit of a result must not depend on
+    the number of threads, they must not. Parallel work runs above, in whole runs.
+    """
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(limits=1):
+        yield
+
+
+@contextmanager
 def executor(threads: int) -> Iterator[Executor]:
     """Yield an executor of `threads` workers."""
     if threads < 1:

@@ -195,7 +195,7 @@ def concatenate_features(parts: Sequence[Features]) -> Features:
         unlike = (costs & set(part.names)) - part.costs
         if unlike:
             raise LuthierError(f"{min(unlike)!r} is called a cost in one part and a score in another")
-    spread = [_spread(part, names, len(dense)) for part in parts]
+    spread = [align_features(part, names, len(dense)) for part in parts]
     return Features(
         names,
         np.concatenate([part.dense for part in spread]),
@@ -206,28 +206,35 @@ def concatenate_features(parts: Sequence[Features]) -> Features:
     )
 
 
-def _spread(part: Features, names: tuple[str, ...], n_dense: int) -> Features:
-    """Return the same rows with the features `names`, of which the first `n_dense` are dense."""
+def align_features(part: Features, names: tuple[str, ...], n_dense: int) -> Features:
+    """Return the same rows with the features `names`, of which the first `n_dense` are dense.
+
+    What the rows do not have counts 0; features that are not among `names` are left out.
+    """
     if part.names == names and part.n_dense == n_dense:
         return part
     position = {name: d for d, name in enumerate(names)}
-    target = np.array([position[name] for name in part.names], dtype=np.int64)
+    target = np.array([position.get(name, -1) for name in part.names], dtype=np.int64)
     dense = np.zeros((len(part), n_dense))
-    dense[:, target[: part.n_dense]] = part.dense
-    columns = target[part.n_dense :][part.indices]  # (E,)
-    rows = np.repeat(np.arange(len(part)), np.diff(part.indptr))
-    goes_dense = columns < n_dense
-    dense[rows[goes_dense], columns[goes_dense]] = part.values[goes_dense]
-    rows, columns, values = rows[~goes_dense], columns[~goes_dense], part.values[~goes_dense]
+    stays = np.flatnonzero((target[: part.n_dense] >= 0) & (target[: part.n_dense] < n_dense))
+    dense[:, target[stays]] = part.dense[:, stays]
+    leaves = np.flatnonzero(target[: part.n_dense] >= n_dense)  # dense here, sparse there
+    few_rows, few = np.nonzero(part.dense[:, leaves])
+    rows = np.concatenate([np.repeat(np.arange(len(part)), np.diff(part.indptr)), few_rows])
+    columns = np.concatenate([target[part.n_dense :][part.indices], target[leaves][few]])
+    values = np.concatenate([part.values, part.dense[few_rows, leaves[few]]])
+    becomes_dense = (columns >= 0) & (columns < n_dense)
+    dense[rows[becomes_dense], columns[becomes_dense]] = values[becomes_dense]
+    sparse = columns >= n_dense
+    rows, columns, values = rows[sparse], columns[sparse], values[sparse]
     order = np.lexsort((columns, rows))
-    counts = np.bincount(rows, minlength=len(part))
     return Features(
         names,
         dense,
-        offsets_from_counts(counts),
+        offsets_from_counts(np.bincount(rows, minlength=len(part))),
         (columns[order] - n_dense).astype(np.int32),
         values[order],
-        part.costs,
+        part.costs & set(names),
     )
 
 

@@ -16,6 +16,7 @@ from luthier.core.errors import LuthierWarning
 from luthier.core.io import open_output
 from luthier.core.progress import notice
 from luthier.evaluation.bootstrap import Interval, bootstrap_scores, difference_interval
+from luthier.kbest.features import align_features
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights, write_weights
 from luthier.metrics.base import Metric
@@ -79,7 +80,7 @@ class TuningReport:
 def tune_pool(job: TuningJob) -> TuningReport:
     """Run a job; with replicas, once for each of as many seeds, one after another."""
     problem = Problem.make(job.pool, job.metric, bounds=job.bounds)
-    heldout = None if job.heldout is None else Problem.make(job.heldout, job.metric)
+    heldout = None if job.heldout is None else Problem.make(_aligned(job.heldout, job.pool), job.metric)
     start = problem.default_start() if job.start is None else job.start
     for sentence in warnings_before(problem):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
@@ -97,6 +98,18 @@ def tune_pool(job: TuningJob) -> TuningReport:
     return TuningReport(
         job.tuner.spec, job.metric.signature, problem, problem.names, start, oracle.score, tuple(replicas), average
     )
+
+
+def _aligned(pool: Pool, like: Pool) -> Pool:
+    """Return a pool with the features of another, in its order: lists name them as they first come."""
+    names, other = like.features.names, set(like.features.names)
+    extra = [name for name in pool.features.names if name not in other]
+    if extra:
+        message = (
+            f"the held-out pool has {len(extra)} features that are not tuned, {extra[0]!r} among them: they count 0"
+        )
+        warnings.warn(message, LuthierWarning, stacklevel=3)
+    return pool.with_features(align_features(pool.features, names, like.features.n_dense))
 
 
 def _checkpoint(job: TuningJob, replica: int) -> str:

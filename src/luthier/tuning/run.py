@@ -12,7 +12,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.core.parallel import executor
+from luthier.core.parallel import executor, one_blas_thread
 from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
@@ -120,7 +120,8 @@ def run(
     clocks = time.process_time(), time.perf_counter()
     job = _Job(tuner, problem, start, options, heldout)
     keeper = Checkpoint.open(options.checkpoint, resume=options.resume, identity=job.identity())
-    traces, interrupted = job.run_all(keeper)
+    with one_blas_thread():
+        traces, interrupted = job.run_all(keeper)
     best = max(traces, key=lambda trace: (trace.key, -trace.restart))
     answer = best.states[best.chosen]
     return Result(
