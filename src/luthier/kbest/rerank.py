@@ -57,9 +57,14 @@ def _rerank_many(pool: Pool, weights: Float64, threads: int) -> Int64:
         for tile, out in zip(tiles, winners, strict=True):
             kernels.winners_tile(f.dense, f.indptr, f.indices, f.values, tile, pool.offsets, first, out[first:last])
 
-    with executor(threads) as workers:
-        for task in [workers.submit(work, *block) for block in segment_blocks(pool.offsets, BLOCK_ROWS)]:
-            task.result()
+    blocks = segment_blocks(pool.offsets, BLOCK_ROWS)
+    if threads == 1 or len(blocks) == 1:  # a pool of threads costs more than a small job
+        for block in blocks:
+            work(*block)
+    else:
+        with executor(threads) as workers:
+            for task in [workers.submit(work, *block) for block in blocks]:
+                task.result()
     return winners.transpose(0, 2, 1).reshape(n_tiles * tile_width, pool.n_sentences)[:n_vectors]
 
 
