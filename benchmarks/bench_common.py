@@ -17,12 +17,8 @@ SIZES = {"toy": (50, 50), "paper": (1500, 1000), "large": (3000, 2000)}  # sente
 
 def parse_arguments(description):
     parser = argparse.ArgumentParser(description=description)
-    parser.add_argument(
-        "--data", type=Path, help="a folder with kbest-de-en/ and multi30k/ (docs/performance.md)"
-    )
-    parser.add_argument(
-        "--size", choices=SIZES, default="paper", help="of the generated lists (default: paper)"
-    )
+    parser.add_argument("--data", type=Path, help="a folder with kbest-de-en/ and multi30k/ (docs/performance.md)")
+    parser.add_argument("--size", choices=SIZES, default="paper", help="of the generated lists (default: paper)")
     parser.add_argument("--seed", type=int, default=0)
     return parser.parse_args()
 

@@ -35,9 +35,7 @@ def language():
 
 def spelled(choice, decisions):
     """Return the words of a derivation, the plain way."""
-    groups = [
-        [w for w in decisions.words[slot, c] if w >= 0] for slot, c in enumerate(choice[: len(choice) // 2])
-    ]
+    groups = [[w for w in decisions.words[slot, c] if w >= 0] for slot, c in enumerate(choice[: len(choice) // 2])]
     for slot, happens in enumerate(choice[len(choice) // 2 :]):
         if happens and decisions.swap_sites[slot]:
             groups[slot], groups[slot + 1] = groups[slot + 1], groups[slot]

@@ -30,9 +30,7 @@ def test_tokens_are_those_of_str_split(corpus, lowercase):
 def test_characters(corpus, lowercase, whitespace):
     batch = Batch.from_lines(*corpus)
     shape = {"drop": lambda t: "".join(t.split()), "keep": str, "single": lambda t: " ".join(t.split())}
-    for texts, points in zip(
-        (batch.hyps, batch.refs), batch.characters(whitespace, lowercase=lowercase), strict=True
-    ):
+    for texts, points in zip((batch.hyps, batch.refs), batch.characters(whitespace, lowercase=lowercase), strict=True):
         expected = [shape[whitespace](text.lower() if lowercase else text) for text in texts]
         assert ["".join(map(chr, points[row])) for row in range(len(points))] == expected
 

@@ -47,9 +47,7 @@ def test_equals_sacrebleu_on_corpora_and_sentences(corpus, both):
     corpus_metric = sacrebleu.BLEU(**theirs, effective_order=ours.effective_order)
     stats = ours.stats(Batch.from_lines(hyps, streams))
     np.testing.assert_array_equal(stats, sentence_stats(corpus_metric, hyps, streams))
-    assert ours.score(stats.sum(0)) == pytest.approx(
-        corpus_metric.corpus_score(hyps, streams).score, abs=1e-9
-    )
+    assert ours.score(stats.sum(0)) == pytest.approx(corpus_metric.corpus_score(hyps, streams).score, abs=1e-9)
     values = sentence_values(sacrebleu.BLEU(**theirs, effective_order=True), hyps, streams)
     np.testing.assert_allclose(ours.sentence_score(stats), values, rtol=0, atol=1e-9)
 

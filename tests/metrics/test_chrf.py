@@ -30,9 +30,7 @@ def test_equals_sacrebleu_on_corpora_and_sentences(corpus, parameters):
     stats = ours.stats(Batch.from_lines(hyps, streams))
     np.testing.assert_array_equal(stats, sentence_stats(theirs, hyps, streams))
     assert ours.score(stats.sum(0)) == pytest.approx(theirs.corpus_score(hyps, streams).score, abs=1e-9)
-    np.testing.assert_allclose(
-        ours.sentence_score(stats), sentence_values(theirs, hyps, streams), rtol=0, atol=1e-9
-    )
+    np.testing.assert_allclose(ours.sentence_score(stats), sentence_values(theirs, hyps, streams), rtol=0, atol=1e-9)
 
 
 def test_a_case_worked_by_hand():

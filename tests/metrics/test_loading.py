@@ -73,9 +73,7 @@ def test_complains(spec, message):
 
 
 def test_a_parameter_outside_its_domain():
-    with pytest.raises(
-        ParameterError, match=r"the 'order' parameter of bleu must be an int in \[1, 16\], got 0"
-    ):
+    with pytest.raises(ParameterError, match=r"the 'order' parameter of bleu must be an int in \[1, 16\], got 0"):
         load_metric("bleu(order=0)")
 
 

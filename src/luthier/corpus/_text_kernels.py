@@ -124,9 +124,7 @@ def find_slot(data, start, stop, h, table, hashes, known, known_offsets):
     slot = h & mask
     while True:
         k = table[slot]
-        if k < 0 or (
-            hashes[k] == h and same_bytes(data, start, stop, known, known_offsets[k], known_offsets[k + 1])
-        ):
+        if k < 0 or (hashes[k] == h and same_bytes(data, start, stop, known, known_offsets[k], known_offsets[k + 1])):
             return slot
         slot = (slot + np.uint64(1)) & mask
 
@@ -154,11 +152,7 @@ def intern_spans(data, starts, stops, first, ids, table, hashes, follows, known,
             k = table[slot]
             if k < 0:
                 used = known_offsets[size]
-                if (
-                    2 * (size + 1) > len(table)
-                    or size + 1 >= len(known_offsets)
-                    or used + (stop - start) > len(known)
-                ):
+                if 2 * (size + 1) > len(table) or size + 1 >= len(known_offsets) or used + (stop - start) > len(known):
                     return s, size
                 for i in range(stop - start):
                     known[used + i] = data[start + i]

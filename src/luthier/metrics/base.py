@@ -59,8 +59,7 @@ class Metric(abc.ABC):
         """Return scores as gains, of which more is better: the one place that knows the direction."""
         if self.higher_is_better is None:
             raise LuthierError(
-                f"{self.name} is better neither when higher nor when lower. "
-                "hint: say --minimize or --maximize"
+                f"{self.name} is better neither when higher nor when lower. hint: say --minimize or --maximize"
             )
         return scores if self.higher_is_better else -scores
 
@@ -85,8 +84,7 @@ class Metric(abc.ABC):
         stats = np.asarray(stats)
         if stats.ndim == 0 or stats.shape[-1] != len(self.stat_names):
             raise LuthierError(
-                f"expected {len(self.stat_names)} statistics of {self.name} in the last axis, "
-                f"found shape {stats.shape}"
+                f"expected {len(self.stat_names)} statistics of {self.name} in the last axis, found shape {stats.shape}"
             )
         return stats
 

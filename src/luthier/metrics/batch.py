@@ -144,9 +144,7 @@ class Batch:
         numbered = self.numbered(tokenizer, lowercase=lowercase)
         return numbered.hyps, numbered.refs
 
-    def characters(
-        self, whitespace: WhiteSpace = "drop", *, lowercase: bool = False
-    ) -> tuple[Tokens, Tokens]:
+    def characters(self, whitespace: WhiteSpace = "drop", *, lowercase: bool = False) -> tuple[Tokens, Tokens]:
         """Return the code points of hypotheses and references.
 
         White space is left out (``drop``), kept as it stands (``keep``), or one space between words

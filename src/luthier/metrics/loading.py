@@ -27,9 +27,7 @@ _VERSION = re.compile(re.escape(VERSION_MARK) + r"[\w.+!-]+$")
 Linear = dict[Metric | None, float]
 
 
-def load_metric(
-    spec: str, *, defaults: Mapping[str, Any] | None = None, maximize: bool | None = None
-) -> Metric:
+def load_metric(spec: str, *, defaults: Mapping[str, Any] | None = None, maximize: bool | None = None) -> Metric:
     """Return the metric that `spec` names.
 
     Parameters
@@ -54,9 +52,7 @@ def load_metric(
     if said is not None:
         tree = tree.args[0]  # type: ignore[attr-defined]
         if maximize is not None and maximize != said:
-            raise LuthierError(
-                f"{spec!r} says itself whether to minimize or to maximize, and otherwise than asked"
-            )
+            raise LuthierError(f"{spec!r} says itself whether to minimize or to maximize, and otherwise than asked")
         maximize = said
     terms = reader.linear(tree)
     reader.check_defaults()
@@ -141,9 +137,7 @@ class _Reader:
         given |= {keyword.arg or "**": self.value(keyword.value) for keyword in keywords}
         unknown = [key for key in given if key not in fields] or (["**"] if len(args) > len(fields) else [])
         if unknown:
-            raise LuthierError(
-                f"{name} has no parameter {unknown[0]!r} (in {self.spec!r}). known: {', '.join(fields)}"
-            )
+            raise LuthierError(f"{name} has no parameter {unknown[0]!r} (in {self.spec!r}). known: {', '.join(fields)}")
         for key, value in given.items():
             choices = fields[key].metadata.get("choices") or ()
             if isinstance(value, str) and value not in choices and value.replace("_", "-") in choices:

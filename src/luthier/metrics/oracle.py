@@ -37,9 +37,7 @@ def first_best(metric: Metric, stats: Stats, offsets: Int64) -> Selection:
     return _selected(metric, stats, offsets[:-1][np.diff(offsets) > 0])
 
 
-def random_choice(
-    metric: Metric, stats: Stats, offsets: Int64, seed: int | np.random.Generator = 0
-) -> Selection:
+def random_choice(metric: Metric, stats: Stats, offsets: Int64, seed: int | np.random.Generator = 0) -> Selection:
     """Select a row of every list at random, each with the same probability."""
     filled = np.diff(offsets) > 0
     rows = make_rng(seed).integers(offsets[:-1][filled], offsets[1:][filled])

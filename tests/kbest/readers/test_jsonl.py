@@ -36,9 +36,7 @@ def features(block, source):
     """Return the features of each row as dictionaries."""
     names = [source.names.label_of(int(number))[0] for number in block.names]
     bounds = block.row_starts.tolist()
-    return [
-        dict(zip(names[a:b], block.values[a:b].tolist(), strict=True)) for a, b in itertools.pairwise(bounds)
-    ]
+    return [dict(zip(names[a:b], block.values[a:b].tolist(), strict=True)) for a, b in itertools.pairwise(bounds)]
 
 
 def complaint(blocks):

@@ -141,8 +141,7 @@ def test_numbers_behind_ids(read, ids, auto, stripped):
         (
             "u 1 2 a\nu 1 2 b\nu 1 2x c\nu 1 2 d\n",
             {},
-            "3: expected 2 numbers behind the id, as on most lines, found 1 and then '2x'. hint: name"
-            " the scores",
+            "3: expected 2 numbers behind the id, as on most lines, found 1 and then '2x'. hint: name the scores",
             "number",
         ),
         (
@@ -169,9 +168,7 @@ def test_bad_lines_can_be_left_out(read, block_bytes):
 
 @pytest.mark.parametrize("columns", ["am,", "am,,lm", "am,am", ","])
 def test_names_must_be_names(columns):
-    with pytest.raises(
-        ParameterError, match="'columns' parameter of kaldi must be different names between commas"
-    ):
+    with pytest.raises(ParameterError, match="'columns' parameter of kaldi must be different names between commas"):
         Method(columns=columns)
 
 

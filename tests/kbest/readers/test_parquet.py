@@ -42,9 +42,7 @@ def read(tmp_path):
 def features(block, source):
     names = [source.names.label_of(int(number))[0] for number in block.names]
     bounds = block.row_starts.tolist()
-    return [
-        dict(zip(names[a:b], block.values[a:b].tolist(), strict=True)) for a, b in itertools.pairwise(bounds)
-    ]
+    return [dict(zip(names[a:b], block.values[a:b].tolist(), strict=True)) for a, b in itertools.pairwise(bounds)]
 
 
 def test_flat_columns_of_numbers_are_features(read):
@@ -129,9 +127,7 @@ def test_derivations(read):
         None,
         [{"rule": "X", "features": [("q", 2.0), ("p", 3.0)]}],
     ]
-    block, source = read(
-        {"id": [0, 0, 0], "hyp": ["a", "b", "c"], "derivation": pa.array(rows, pa.list_(rule))}
-    )
+    block, source = read({"id": [0, 0, 0], "hyp": ["a", "b", "c"], "derivation": pa.array(rows, pa.list_(rule))})
     uses = block.rule_uses
     assert uses.offsets.tolist() == [0, 2, 2, 3]
     assert list(uses.rule_texts) == ["X", "Y", "X"]

@@ -17,9 +17,7 @@ def read(tmp_path):
 
     def read_lines(*lines):
         path = tmp_path / "out.json"
-        texts = [
-            line if isinstance(line, bytes) else json.dumps(line, sort_keys=True).encode() for line in lines
-        ]
+        texts = [line if isinstance(line, bytes) else json.dumps(line, sort_keys=True).encode() for line in lines]
         path.write_bytes(b"".join(text + b"\n" for text in texts))
         source = Source(str(path), Faults(), NameTable(), NameTable())
         (block,) = Method().blocks(source)

@@ -82,9 +82,9 @@ def test_one_table_counted_by_the_sentence(read, column):
 
 
 def test_the_last_line_needs_no_line_feed_and_files_may_be_packed(read):
-    assert read(
-        gzip.compress(TEXT.encode()), gzip.compress(SCORES.rstrip().encode()), per_sentence=2
-    ).rows == (read(TEXT, SCORES, per_sentence=2).rows)
+    assert read(gzip.compress(TEXT.encode()), gzip.compress(SCORES.rstrip().encode()), per_sentence=2).rows == (
+        read(TEXT, SCORES, per_sentence=2).rows
+    )
 
 
 @pytest.mark.parametrize("block_bytes", [1, 2, 5, 8, 13, 21, 34])

@@ -44,9 +44,7 @@ def small_pool(*, sparse=True, derivations=False, texts=("a b", "", 'é "q" \\ �
         )  # fmt: skip
     rules = None
     if derivations:
-        local = Features(
-            ("l", "m"), np.array([[0.5], [-0.0]]), np.array([0, 0, 1]), np.array([0]), np.array([2.0])
-        )
+        local = Features(("l", "m"), np.array([[0.5], [-0.0]]), np.array([0, 0, 1]), np.array([0]), np.array([2.0]))
         rules = Derivations(
             np.array([0, 1, 1, 3, 4, 5]), np.array([0, 1, 0, 0, 1]),
             Texts.from_strings(['X → "a"', "S"]), local,
@@ -163,9 +161,7 @@ def test_values_that_are_not_finite_are_refused(tmp_path, format_name):
     dense[3, 1] = math.nan
     sparse = Features(pool.features.names, pool.features.dense, pool.features.indptr,
                       pool.features.indices, np.array([0, 0, math.inf, 0, 0]))  # fmt: skip
-    dense = Features(
-        pool.features.names, dense, pool.features.indptr, pool.features.indices, pool.features.values
-    )
+    dense = Features(pool.features.names, dense, pool.features.indptr, pool.features.indices, pool.features.values)
     for features, name in ((dense, "p=q"), (sparse, 's\\"2')):
         with pytest.raises(LuthierError, match=f"feature .{name.replace(chr(92), '')}. has values"):
             write_pool(pool.with_features(features), tmp_path / "list", format_name)
@@ -192,9 +188,7 @@ def test_jsonl(tmp_path, any_block, sparse):
                 for rule in d.rules[d.offsets[row] : d.offsets[row + 1]]
             ],
         }
-        expected |= {
-            name: column[row] for name, column in pool.columns.items() if not math.isnan(column[row])
-        }
+        expected |= {name: column[row] for name, column in pool.columns.items() if not math.isnan(column[row])}
         assert found == expected
 
 
@@ -211,9 +205,7 @@ def test_parquet(tmp_path, any_block, sparse):
         assert (found["id"], found["hyp"]) == (pool.sentence_ids[sentence], pool.texts[row])
         assert (found["source"], found["refs"]) == (pool.sources[sentence], pool.references.of(sentence))
         assert len(found["derivation"]) == np.diff(pool.derivations.offsets)[row]
-        for use, rule in enumerate(
-            pool.derivations.rules[pool.derivations.offsets[row] :][: len(found["derivation"])]
-        ):
+        for use, rule in enumerate(pool.derivations.rules[pool.derivations.offsets[row] :][: len(found["derivation"])]):
             cell = found["derivation"][use]
             assert cell["rule"] == pool.derivations.texts[rule]
             assert dict(cell["features"]) == ({"l": 0.5} if rule == 0 else {"l": 0.0, "m": 2.0})
@@ -261,9 +253,7 @@ def test_views_of_larger_columns_are_written_as_they_are(tmp_path):
     shifted = Texts(pool.texts.offsets[2:], pool.texts.data)
     rows = writer.text_array(shifted).to_pylist()
     assert rows == list(shifted)
-    lists = writer.joined_lists(
-        writer.text_array(shifted), offsets_from_counts([0, 2, 1, 0]), ", "
-    ).to_pylist()
+    lists = writer.joined_lists(writer.text_array(shifted), offsets_from_counts([0, 2, 1, 0]), ", ").to_pylist()
     assert lists == ["", ", ".join(rows[:2]), rows[2], ""]
 
 
@@ -284,6 +274,4 @@ def test_our_readers_read_what_was_written(tmp_path, format_name):
         check_values({names[number]: value for number, value in found}, values)
     if format_name != "moses":
         assert np.array_equal(block.rule_uses.offsets, pool.derivations.offsets)
-        assert list(block.rule_uses.rule_texts) == [
-            pool.derivations.texts[rule] for rule in pool.derivations.rules
-        ]
+        assert list(block.rule_uses.rule_texts) == [pool.derivations.texts[rule] for rule in pool.derivations.rules]

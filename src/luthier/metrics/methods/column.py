@@ -39,9 +39,7 @@ class Method(Metric):
         values = np.asarray(batch.columns[self.column], dtype=np.float64)
         if not np.isfinite(values).all():
             row = int(np.flatnonzero(~np.isfinite(values))[0])
-            raise LuthierError(
-                f"expected finite numbers in column {self.column!r}, found {values[row]} in row {row}"
-            )
+            raise LuthierError(f"expected finite numbers in column {self.column!r}, found {values[row]} in row {row}")
         return np.stack([values, np.ones(len(values))], axis=1)
 
     def score(self, stats: Stats) -> Float64:
