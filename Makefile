@@ -23,7 +23,8 @@ test-jit: $(VENV)/.test
 
 # Kernels once more as plain Python: what the compiler hides (overflow, bad indices) shows here.
 test-plain: $(VENV)/.test
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow and not compiled" tests/core tests/corpus tests/kbest
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow and not compiled" tests/core tests/corpus tests/kbest \
+		tests/metrics tests/evaluation tests/geometry tests/tuning
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check src tests benchmarks
