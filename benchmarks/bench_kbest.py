@@ -54,7 +54,7 @@ def generated(folder, size, seed):
     from luthier.kbest.writer import write_pool
 
     sentences, k = size
-    pool = SyntheticLists(sentences=sentences, k=k, n_features=15).generate(seed)
+    pool = SyntheticLists(sentences=sentences, k=k, n_features=15, mean_length=15.0).generate(seed)
     path, refs = folder / "generated.moses", folder / "refs.txt"
     write_pool(pool, path)
     refs.write_text("".join(f"{text}\n" for text in pool.references.texts), encoding="utf-8")

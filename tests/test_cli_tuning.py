@@ -124,7 +124,7 @@ def test_guards_speak(run_cli, folder, tmp_path):
         "tune", tmp_path / "odd.arrow", "--method", "random", "--rounds", "1", "-o", tmp_path / "w.txt"
     )  # fmt: skip
     assert code == 0
-    assert "'still' never differ within a list" in err
+    assert "the same within each list, so that its weight cannot matter: 'still'" in err
     assert "--standardize-features" in err
     assert "'twin' can be computed from the other features" in err
 
@@ -137,6 +137,7 @@ def test_guards_speak(run_cli, folder, tmp_path):
         (["--bound", "lm=a:b"], "--bound lm: expected a range"),
         (["--bound", "nosuch=0:1"], "no feature is called 'nosuch'"),
         (["--replicas", "0"], "at least one replica"),
+        (["--average-replicas"], "--average-replicas needs --replicas"),
         (["--rounds", "0"], "must be an int in [1, 1000000]"),
         (["--resume"], "--resume needs --checkpoint"),
         (["--start", "/nowhere"], "/nowhere"),

@@ -18,6 +18,9 @@ _HOMES = {
     "read_pool": "luthier.kbest.reading",
     "read_weights": "luthier.kbest.weights",
     "rerank": "luthier.kbest.rerank",
+    "load_metric": "luthier.metrics.loading",
+    "Problem": "luthier.tuning.problem",
+    "tuner": "luthier.tuning.base",
     "merge": "luthier.kbest.merge",
     "LuthierError": "luthier.core.errors",
     "InputError": "luthier.core.errors",
@@ -31,6 +34,9 @@ if TYPE_CHECKING:
     from luthier.kbest.rerank import rerank
     from luthier.kbest.storage import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
+    from luthier.metrics.loading import load_metric
+    from luthier.tuning.base import tuner
+    from luthier.tuning.problem import Problem
 
 __all__ = [
     "Pool",
@@ -41,6 +47,9 @@ __all__ = [
     "read_weights",
     "rerank",
     "merge",
+    "load_metric",
+    "Problem",
+    "tuner",
     "LuthierError",
     "InputError",
 ]

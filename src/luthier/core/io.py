@@ -77,39 +77,37 @@ def line_blocks(stream: io.BufferedReader, path: str, block_bytes: int = BLOCK_B
     The blocks are copies that the caller owns. Memory is bounded by the block and the longest line.
     When the stream breaks, the whole lines before the damage are yielded first.
     """
-    tail, first_line, broken = b"", 1, None
+    tail: Bytes = np.zeros(0, dtype=np.uint8)
+    first_line, broken = 1, None
     while broken is None:
-        chunk, broken = _read_block(stream, block_bytes)
-        if not chunk and broken is None:
-            if not tail:
+        room = np.empty(len(tail) + block_bytes + 1, dtype=np.uint8)  # one for a line feed that is missing
+        room[: len(tail)] = tail
+        filled, broken = _fill(stream, memoryview(room), len(tail))  # type: ignore[arg-type]
+        if filled == len(tail) and broken is None:
+            if not filled:
                 return
-            chunk = b"\n"  # the last line has no end of its own
-        cut = chunk.rfind(b"\n") + 1
-        if not cut:
-            tail += chunk
-            continue
-        whole, tail = tail + chunk[:cut], chunk[cut:]
-        data = np.frombuffer(whole, dtype=np.uint8)
-        ends = np.flatnonzero(data == LINE_FEED)
-        yield LineBlock(data, ends, first_line)
-        first_line += len(ends)
+            room[filled] = LINE_FEED  # the last line has no end of its own
+            filled += 1
+        ends = np.flatnonzero(room[:filled] == LINE_FEED)
+        cut = int(ends[-1]) + 1 if len(ends) else 0
+        tail = room[cut:filled].copy()
+        if cut:
+            yield LineBlock(room[:cut], ends, first_line)
+            first_line += len(ends)
     raise damage_error(broken, path, first_line)
 
 
-def _read_block(stream: io.BufferedReader, size: int) -> tuple[bytes, Exception | None]:
-    """Return up to `size` bytes, fewer only at the end or before damage, and the damage."""
-    pieces: list[bytes] = []
-    missing = size
-    while missing:
+def _fill(stream: io.BufferedReader, room: memoryview, filled: int) -> tuple[int, Exception | None]:
+    """Read into ``room[filled:-1]`` until it is full, or the end or damage comes; return how far it is full."""
+    while filled < len(room) - 1:
         try:
-            piece = stream.read1(missing)  # unlike read, it loses nothing when the next part is damaged
+            more = stream.readinto1(room[filled:-1])  # unlike readinto, it loses nothing before damage
         except DAMAGE as error:
-            return b"".join(pieces), error
-        if not piece:
+            return filled, error
+        if not more:
             break
-        pieces.append(piece)
-        missing -= len(piece)
-    return b"".join(pieces), None
+        filled += more
+    return filled, None
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -7,9 +7,13 @@ an address is given; callers never learn which they got.
 from __future__ import annotations
 
 import os
+import signal
+import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
+from types import FrameType
 
 from luthier.core.errors import LuthierError
 
@@ -33,6 +37,36 @@ def hold_blas(threads: int) -> None:
         from threadpoolctl import threadpool_limits
 
         threadpool_limits(limits=threads)
+
+
+# A second Ctrl-C within this time is taken for the first one, heard twice (a terminal and a wrapper).
+ECHO_SECONDS = 1.0
+
+
+@contextmanager
+def stopping_gently(stop: threading.Event) -> Iterator[None]:
+    """Let the first Ctrl-C inside the block set `stop`; a later one interrupts as usual.
+
+    An interrupt that strikes anywhere can strike inside a lock; work that looks at `stop` between its
+    steps ends whole. Only the main thread hears signals; elsewhere nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.getsignal(signal.SIGINT)
+    heard: list[float] = []
+
+    def listen(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+        heard.append(time.monotonic())
+        if stop.is_set() and heard[-1] - heard[0] > ECHO_SECONDS:
+            raise KeyboardInterrupt
+        stop.set()
+
+    signal.signal(signal.SIGINT, listen)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

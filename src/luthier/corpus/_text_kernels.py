@@ -8,6 +8,8 @@ import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
 
+SHORT = 16  # spans below are copied item by item: setting up a block copy takes longer
+
 
 @inner_kernel
 def space_width(data, i, end):
@@ -77,10 +79,12 @@ def token_spans(data, offsets, token_offsets, starts, stops):
 def gather_spans(data, starts, stops, offsets, out):
     """Copy spans one behind another into `out`; `offsets` says where each goes."""
     for s in range(len(starts)):
-        at = offsets[s]
-        for i in range(starts[s], stops[s]):
-            out[at] = data[i]
-            at += 1
+        start, stop, at = starts[s], stops[s], offsets[s]
+        if stop - start < SHORT:
+            for i in range(stop - start):
+                out[at + i] = data[start + i]
+        else:
+            out[at : at + stop - start] = data[start:stop]
 
 
 @inner_kernel

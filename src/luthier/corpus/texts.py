@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Bytes, Int32, Int64, flat, frozen
-from luthier.core.segments import offsets_from_counts, rows_of_segments
+from luthier.core.segments import offsets_from_counts
 from luthier.corpus import _text_kernels as kernels
 
 
@@ -134,8 +134,11 @@ class Tokens:
     def take(self, rows: npt.ArrayLike) -> Tokens:
         """Return the chosen sequences as a new column."""
         rows = np.asarray(rows, dtype=np.int64)
-        counts = self.offsets[rows + 1] - self.offsets[rows]
-        return Tokens(offsets_from_counts(counts), self.ids[rows_of_segments(self.offsets, rows)])
+        starts, stops = self.offsets[rows], self.offsets[rows + 1]
+        offsets = offsets_from_counts(stops - starts)
+        ids = np.empty(int(offsets[-1]), dtype=np.int32)
+        kernels.gather_spans(self.ids, flat(starts), flat(stops), flat(offsets), ids)
+        return Tokens(offsets, ids)
 
     def renumbered(self, mapping: Int32) -> Tokens:
         """Return the same sequences in another vocabulary: id k becomes ``mapping[k]``."""

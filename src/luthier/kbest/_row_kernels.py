@@ -144,3 +144,32 @@ def first_of_equals(offsets, hashes, token_offsets, tokens, dense, indptr, indic
                 slot = (slot + np.uint64(1)) & mask
             if keep[row]:
                 table[slot] = row
+
+
+@kernel
+def compact_rows(table, keep):
+    """Move the rows that are kept to the front of a table, in order; return how many they are."""
+    n = 0
+    for row in range(len(keep)):
+        if keep[row]:
+            if n < row:
+                for d in range(table.shape[1]):
+                    table[n, d] = table[row, d]
+            n += 1
+    return n
+
+
+@kernel
+def compact_spans(data, offsets, keep):
+    """Move the spans that are kept to the front of `data`, and their offsets; return how many they are."""
+    n, at = 0, offsets[0]
+    for row in range(len(keep)):
+        start, stop = offsets[row], offsets[row + 1]
+        if keep[row]:
+            if at < start:
+                for i in range(stop - start):
+                    data[at + i] = data[start + i]
+            at += stop - start
+            n += 1
+            offsets[n] = at
+    return n

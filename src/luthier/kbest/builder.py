@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
 
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64
 from luthier.core.errors import InputError, LuthierWarning
-from luthier.core.segments import offsets_from_counts
+from luthier.core.segments import counts_in_segments, offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import _row_kernels as kernels
+from luthier.kbest.compaction import compact_features, compact_texts, compact_tokens
 from luthier.kbest.derivations import Derivations
+from luthier.kbest.duplicates import first_rows
 from luthier.kbest.faults import BadLines
 from luthier.kbest.feature_rows import FeatureRows
 from luthier.kbest.names import NameTable
@@ -81,13 +82,16 @@ class PoolBuilder:
             self._rows.append(kept, sentences[good], tokenize(kept.texts, self._vocab))
         return rows
 
-    def build(self, source: Source, provenance: dict[str, Any]) -> Pool:
-        """Assemble the pool; each growing column is let go as soon as it is used."""
+    def build(self, source: Source, *, keep_duplicates: bool) -> Pool:
+        """Assemble the pool; each growing column is let go as soon as it is used.
+
+        Repeated rows are left out in place: the arrays are nobody else's yet.
+        """
         ids, rank = self._sentence_order()
         self._check_first_id(source.name)
         sentences = rank[self._rows.sentences.finish()]
         order = _sorting(sentences)
-        counts = np.bincount(sentences, minlength=len(ids))
+        offsets = offsets_from_counts(np.bincount(sentences, minlength=len(ids)))
         features = self._rows.features.finish(order, source.name)
         texts = Texts(offsets_from_counts(self._rows.text_lengths.finish()), self._rows.text_data.finish())
         tokens = Tokens(offsets_from_counts(self._rows.token_counts.finish()), self._rows.token_ids.finish())
@@ -97,9 +101,17 @@ class PoolBuilder:
             texts, tokens = texts.take(order), tokens.take(order)
             columns = {name: column[order] for name, column in columns.items()}
             derivations = None if derivations is None else derivations.take(order)
+        first = np.ones(len(tokens), np.bool_) if keep_duplicates else first_rows(offsets, features, tokens)
+        if not first.all():
+            rows = np.flatnonzero(first)
+            offsets = offsets_from_counts(counts_in_segments(offsets, rows))
+            features, tokens = compact_features(features, first), compact_tokens(tokens, first)
+            texts = compact_texts(texts, first)
+            columns = {name: column[rows] for name, column in columns.items()}
+            derivations = None if derivations is None else derivations.take(rows)
         references, sources = self._about_sentences(ids)
         return Pool(
-            offsets=offsets_from_counts(counts),
+            offsets=offsets,
             features=features,
             sentence_ids=ids,
             texts=texts,
@@ -109,7 +121,6 @@ class PoolBuilder:
             sources=sources,
             derivations=derivations,
             columns=columns,
-            provenance=provenance,
         )
 
     def _check_first_id(self, path: str) -> None:

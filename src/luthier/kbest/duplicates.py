@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from luthier.core.arrays import Bool
+from luthier.core.arrays import Bool, Int64, flat
+from luthier.corpus.texts import Tokens
 from luthier.kbest import _row_kernels as kernels
+from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 
 
@@ -14,17 +16,21 @@ def first_of_equals(pool: Pool, *, by_features: bool = True) -> Bool:
 
     With `by_features` two rows are equal if words and features are; without, if the words are.
     """
-    f, tokens = pool.features, pool.tokens
-    hashes = np.empty(pool.n_hypotheses, dtype=np.uint64)
+    return first_rows(pool.offsets, pool.features, pool.tokens, by_features=by_features)
+
+
+def first_rows(offsets: Int64, f: Features, tokens: Tokens, *, by_features: bool = True) -> Bool:
+    """Return the same of the parts of a pool, before they are one."""
+    hashes = np.empty(len(f), dtype=np.uint64)
     kernels.hash_rows(
         tokens.offsets, tokens.ids, f.dense.view(np.uint64), f.indptr, f.indices,
         f.values.view(np.uint64), by_features, hashes,
     )  # fmt: skip
-    longest = int(pool.list_lengths.max(initial=1))
+    longest = int(np.diff(offsets).max(initial=1))
     table = np.empty(1 << (2 * longest).bit_length(), dtype=np.int64)
-    keep = np.empty(pool.n_hypotheses, dtype=np.bool_)
+    keep = np.empty(len(f), dtype=np.bool_)
     kernels.first_of_equals(
-        pool.offsets, hashes, tokens.offsets, tokens.ids,
+        flat(offsets), hashes, tokens.offsets, tokens.ids,
         f.dense, f.indptr, f.indices, f.values, by_features, table, keep,
     )  # fmt: skip
     return keep

@@ -217,10 +217,10 @@ class Source:
     def _utf8(data: Bytes, starts: Int64, stops: Int64) -> Bool:
         """Return which lines are UTF-8; one decoding of all of them when nothing is wrong."""
         good = np.ones(len(starts), dtype=np.bool_)
-        raw = data.tobytes()
         try:
-            raw.decode("utf-8")
+            str(memoryview(np.ascontiguousarray(data)), "utf-8")  # type: ignore[arg-type]
         except UnicodeDecodeError:
+            raw = data.tobytes()
             for i, (start, stop) in enumerate(zip(starts.tolist(), stops.tolist(), strict=True)):
                 try:
                     raw[start:stop].decode("utf-8")

@@ -123,17 +123,17 @@ def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, op
                 expected="at least one usable hypothesis", found="none", path=last.name,
                 hint="; ".join(f"line {e.line}: expected {e.expected}, found {e.found}" for e in faults.first.values()),
             )  # fmt: skip
-        pools.insert(place, builder.build(last, {}))
+        pools.insert(place, builder.build(last, keep_duplicates=options.keep_duplicates))
     elif known is not None:  # references or sources for pools that stand already
-        pools.append(builder.build(Source(paths[-1], faults, names, local_names), {}))
+        pools.append(builder.build(Source(paths[-1], faults, names, local_names), keep_duplicates=True))
     pool = merge(pools) if len(pools) > 1 else pools[0]
     return _finish(pool, faults, formats, rows, options)
 
 
 def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str, int], options: ReadOptions) -> Reading:
-    before = pool.n_hypotheses
-    if not options.keep_duplicates:
-        pool = drop_duplicates(pool)
+    if not options.keep_duplicates and "pool" in formats.values():
+        pool = drop_duplicates(pool)  # lists among themselves have lost theirs; pools may repeat them
+    duplicates = sum(rows.values()) - pool.n_hypotheses
     lists = [{"path": display_name(path), "format": formats[path], "hypotheses": rows[path]} for path in rows]
     provenance = {
         **pool.provenance,
@@ -150,7 +150,7 @@ def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str,
             LuthierWarning,
             stacklevel=4,
         )
-    return Reading(pool, faults, formats, rows, before - pool.n_hypotheses, empty)
+    return Reading(pool, faults, formats, rows, duplicates, empty)
 
 
 @contextmanager

@@ -40,6 +40,8 @@ def tune_from_options(
         raise LuthierError(f"expected one metric to tune for, found {len(metrics)}. hint: a sum is one metric")
     if options.replicas < 1:
         raise LuthierError(f"expected at least one replica, found {options.replicas}")
+    if options.average_replicas and options.replicas == 1:
+        raise LuthierError("--average-replicas needs --replicas of at least 2")
     outputs = [*check_replica_paths(options.output, options.replicas), options.trace, options.plot, settings.checkpoint]
     for path in filter(None, outputs):
         check_writable(path)
@@ -84,7 +86,9 @@ def draw_report(report: TuningReport, path: Path) -> None:
     tuned, problem = report.replicas[0], report.problem
     sign = float(problem.metric.gain(np.array(1.0)))
     units = effect_units(problem.pool, tuned.weights)
-    features = np.argsort(-np.abs(tuned.weights) / units, kind="stable")[:MOST_FEATURES]
+    moving = np.flatnonzero(units > 0)  # the others never differ within a list: their curves are flat
+    effects = np.abs(tuned.weights[moving]) / units[moving]
+    features = moving[np.argsort(-effects, kind="stable")][:MOST_FEATURES]
     curves = []
     for d, curve in zip(
         features, lines_of(problem).curves(tuned.weights, np.eye(problem.n_features)[features]), strict=True

@@ -58,8 +58,6 @@ class Tuner(abc.ABC):
         Whether the last state is never worse than the start on the tuning pool.
     sparse : bool
         Whether the method is meant for many (sparse) features.
-    metrics : str
-        Which metrics make sense: "any", or a word of explanation that `check_metric` acts on.
     """
 
     monotone: ClassVar[bool] = True

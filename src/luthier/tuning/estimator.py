@@ -47,7 +47,7 @@ class LinearTuner(BaseEstimator):  # type: ignore[misc]
     coef_ : (D,)
         The weights.
     result_ : Result
-        How they were found.
+        How they were found; its gains are in per cent of the range of y.
 
     Examples
     --------
@@ -78,7 +78,9 @@ class LinearTuner(BaseEstimator):  # type: ignore[misc]
         if worth.shape != (len(features),) or not np.isfinite(worth).all():
             raise LuthierError(f"expected {len(features)} finite values in y, found shape {worth.shape}")
         order, offsets = _grouped(labels)
-        problem = Problem.make(_pool(features[order], worth[order], offsets), load_metric(f"column:{WORTH}"))
+        spread = float(np.ptp(worth)) or 1.0
+        percent = 100.0 * (worth - worth.min()) / spread  # the scale that the tuners' constants are made for
+        problem = Problem.make(_pool(features[order], percent[order], offsets), load_metric(f"column:{WORTH}"))
         chosen = tuner(self.method, **dict(self.options or {}))
         self.result_ = run(chosen, problem, None, RunOptions(seed=self.seed, restarts=self.restarts))
         self.coef_ = np.array(self.result_.weights)

@@ -37,7 +37,7 @@ def _about_features(problem: Problem) -> Iterator[str]:
     spread = spread_in_lists(problem.pool)
     still = [name for name, s in zip(problem.names, spread, strict=True) if s == 0]
     if still:
-        yield f"{_listed(still)} never differ within a list: their weights cannot matter"
+        yield f"the same within each list, so that its weight cannot matter: {_listed(still)}"
     moving = spread[spread > 0]
     if len(moving) and moving.max() > SCALE_RATIO * moving.min():
         ratio = moving.max() / moving.min()

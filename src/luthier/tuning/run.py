@@ -12,7 +12,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.core.parallel import executor, one_blas_thread
+from luthier.core.parallel import executor, one_blas_thread, stopping_gently
 from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
@@ -120,7 +120,7 @@ def run(
     clocks = time.process_time(), time.perf_counter()
     job = _Job(tuner, problem, start, options, heldout)
     keeper = Checkpoint.open(options.checkpoint, resume=options.resume, identity=job.identity())
-    with one_blas_thread():
+    with one_blas_thread(), stopping_gently(job.stop):
         traces, interrupted = job.run_all(keeper)
     best = max(traces, key=lambda trace: (trace.key, -trace.restart))
     answer = best.states[best.chosen]
