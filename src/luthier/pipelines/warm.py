@@ -73,7 +73,7 @@ def _read_samples() -> None:
     with tempfile.TemporaryDirectory() as name:
         for kind, line in SAMPLES.items():
             path = Path(name, kind)
-            text = "".join(line.format(i=i, k=k) for i in range(2) for k in range(80))
+            text = "".join(line.format(i=i, k=k) for i in range(2) for k in [*range(80), 79])
             path.write_text(text, encoding="utf-8")
             read_pool(path, options=ReadOptions(format=kind, any_order=kind == "sockeye"))
         path = Path(name, "tsv")

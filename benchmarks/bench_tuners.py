@@ -1,0 +1,67 @@
+"""Every tuner with its defaults from one start: CPU seconds, the score it tunes, and the score on other lists.
+
+python benchmarks/bench_tuners.py [--data FOLDER] [--size toy]
+"""
+
+import numpy as np
+
+from bench_common import SIZES, machine, parse_arguments, show
+
+
+def generated(size, seed):
+    from luthier.kbest.synthetic import SyntheticLists
+
+    sentences, k = size
+    maker = SyntheticLists(sentences=sentences, k=k, n_features=12)
+    start = np.array(list(maker.decoder_weights.values()))
+    return maker.generate(seed), maker.generate(seed + 1), start
+
+
+def real(data):
+    from luthier import read_pool, read_weights
+
+    lists, texts = data / "kbest-de-en", data / "multi30k"
+    parts = [str(lists / f"val.kbest1000.part{part}.gz") for part in (1, 2)]
+    tune = read_pool(parts, refs=[str(texts / "val.en.gz")])
+    test = read_pool(str(lists / "test_2016_flickr.kbest100.gz"), refs=[str(texts / "test_2016_flickr.en.gz")])
+    return tune, test, read_weights(lists / "weights.final").vector(tune.features.names)
+
+
+def bench(label, tune, test, start):
+    from luthier.core.plugins import available
+    from luthier.kbest.weights import Weights
+    from luthier.metrics.loading import load_metric
+    from luthier.tuning.base import PACKAGE, tuner
+    from luthier.tuning.problem import Problem
+    from luthier.tuning.run import run
+
+    metric = load_metric("bleu")
+    problem, unseen = Problem.make(tune, metric), Problem.make(test, metric)
+
+    def on_unseen(weights):
+        return unseen.gain(Weights.from_vector(problem.names, weights).vector(unseen.names))
+
+    rows = [("start", None, f"{problem.gain(start):.2f}", f"{on_unseen(start):.2f}")]
+    for name in available(PACKAGE):
+        result = run(tuner(name), problem, start)
+        seconds = f"{result.seconds[0]:.1f}"
+        rows.append((name, seconds, f"{result.gain:.2f}", f"{on_unseen(result.weights):.2f}"))
+    show(f"tuners: {label}, one run each, BLEU", ("tuner", "CPU s", "tuned", "other lists"), rows)
+
+
+def main():
+    from luthier.core.parallel import hold_blas
+    from luthier.pipelines.warm import warm
+
+    hold_blas(1)
+    arguments = parse_arguments(__doc__)
+    print(machine())
+    warm()
+    size = "toy" if arguments.data else arguments.size
+    bench(f"generated, {size}", *generated(SIZES[size], arguments.seed))
+    if arguments.data:
+        bench("De→En", *real(arguments.data))
+
+
+if __name__ == "__main__":
+    main()
