@@ -7,6 +7,7 @@ business (`luthier.kbest.builder`), the same for all formats.
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import io
 from collections.abc import Iterator, Mapping
@@ -238,7 +239,7 @@ def _undecodable(raw: bytes) -> bytes:
 
 
 @dataclasses.dataclass(frozen=True)
-class Reader:
+class Reader(abc.ABC):
     """Base of all readers; parameters are dataclass fields made by `param`."""
 
     # Whether a sentence's hypotheses stand together and integer ids ascend, as decoders print them.
@@ -248,13 +249,13 @@ class Reader:
         validate(self)
 
     @classmethod
+    @abc.abstractmethod
     def recognizes(cls, head: bytes) -> int:
         """Return how surely a file that begins with `head` is of this format: 0 (no) to 100."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def blocks(self, source: Source) -> Iterator[Block]:
         """Yield the hypotheses of a source in the order of the file."""
-        raise NotImplementedError
 
 
 def number_fault(

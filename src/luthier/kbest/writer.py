@@ -7,6 +7,7 @@ Python object. A sentence without hypotheses has no line in any list, so only th
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import os
 from collections.abc import Iterator
@@ -38,7 +39,7 @@ BYTES_OF_NUMBER = 32
 
 
 @dataclasses.dataclass(frozen=True)
-class Writer:
+class Writer(abc.ABC):
     """Base of all writers; parameters are dataclass fields made by `param`."""
 
     # Endings of file names, without .gz and .zst, by which this format is chosen.
@@ -47,9 +48,9 @@ class Writer:
     def __post_init__(self) -> None:
         validate(self)
 
+    @abc.abstractmethod
     def write(self, pool: Pool, path: str | os.PathLike[str]) -> None:
         """Write a pool's lists to `path`; ``-`` is standard output."""
-        raise NotImplementedError
 
 
 def write_pool(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 
 import numpy as np
@@ -75,15 +76,15 @@ def _shares(weights: Float64) -> Float64:
     return SENTENCE_WEIGHT * np.divide(1.0, weights, out=np.zeros_like(weights), where=weights > 0)
 
 
-class _ListLoss:
+class _ListLoss(abc.ABC):
     """A loss of the scores within lists: its value and its derivative by each score are a kernel's."""
 
     def __init__(self, problem: Problem, lists: OrderedLists, factors: Float64) -> None:
         self.pool, self.lists, self.factors = problem.pool, lists, flat(factors)
 
+    @abc.abstractmethod
     def value_and_slopes(self, scores: Float64, slopes: Float64) -> float:
         """Return the loss of scores, (M,), and write its derivative by each of them."""
-        raise NotImplementedError
 
     def value_and_gradient(self, weights: Float64) -> tuple[float, Float64]:
         """Return the value and the gradient, (D,)."""
