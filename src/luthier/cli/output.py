@@ -8,10 +8,13 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from luthier.core.errors import LuthierWarning
 from luthier.core.progress import Advance, speaking
+
+if TYPE_CHECKING:
+    pass
 
 
 class Output:
@@ -20,6 +23,7 @@ class Output:
     def __init__(self, *, quiet: bool, as_json: bool) -> None:
         self.quiet, self.as_json = quiet, as_json
         self.bars = not quiet and sys.stderr.isatty()
+        self._progress: Progress | None = None
         self._inside = ExitStack()
         self._show_before = warnings.showwarning
 
@@ -58,12 +62,23 @@ class Output:
 
     @contextmanager
     def _display(self, label: str, total: int | None) -> Iterator[Advance]:
+        """Show one more line of progress; work inside work adds lines to the same display."""
         if not self.bars:
             yield lambda amount: None  # noqa: ARG005
             return
-        from rich.console import Console
-        from rich.progress import Progress
+        if self._progress is None:
+            from rich.console import Console
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-        with Progress(console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task(label, total=total)
+            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
+            self._progress.start()
+        progress, outermost = self._progress, not self._progress.tasks
+        task = progress.add_task(label, total=total)
+        try:
             yield lambda amount: progress.advance(task, amount)
+        finally:
+            progress.remove_task(task)
+            if outermost:
+                progress.stop()
+                self._progress = None

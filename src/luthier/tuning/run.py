@@ -14,7 +14,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.parallel import executor, one_blas_thread, stopping_gently
 from luthier.core.params import param, validate
-from luthier.core.progress import progress
+from luthier.core.progress import Advance, progress
 from luthier.core.rng import make_rng
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint
@@ -161,6 +161,7 @@ class _Job:
         self.options, self.heldout = options, heldout
         self.rngs = make_rng(options.seed).spawn(options.restarts + 1)
         self.stop = threading.Event()
+        self.tick: Advance = lambda amount: None  # noqa: ARG005
         units = effect_units(problem.pool, start) if options.restarts else np.ones(len(start))
         self.scale = options.restart_size * units  # (D,)
 
@@ -185,7 +186,11 @@ class _Job:
         waiting = [number for number in range(self.options.restarts + 1) if number not in done]
         chained = self.options.restart_kind == "walk"
         threads = 1 if chained else min(self.options.threads, max(1, len(waiting)))
-        with executor(threads) as workers, progress(f"{self.tuner.name}: runs", len(waiting)) as advance:
+        with (
+            executor(threads) as workers,
+            progress(f"{self.tuner.name}: runs", len(waiting)) as advance,
+            progress(f"{self.tuner.name}: steps of all runs") as self.tick,
+        ):
             futures: dict[Future[RestartTrace], int] = {}
             try:
                 for batch in [[number] for number in waiting] if chained else [waiting]:
@@ -231,6 +236,7 @@ class _Job:
             for state in () if self.stop.is_set() else self.tuner.steps(self.problem, begin, rng):
                 gain = None if self.heldout is None else self.heldout.gain(state.weights)
                 states.append(state)
+                self.tick(1)
                 if gain is not None:
                     heldout_gains.append(gain)
                 if self.stop.is_set() or self._out_of_patience(heldout_gains):
