@@ -14,7 +14,7 @@ from luthier.core.errors import LuthierWarning
 from luthier.core.progress import Advance, speaking
 
 if TYPE_CHECKING:
-    pass
+    from rich.progress import Progress
 
 
 class Output:
