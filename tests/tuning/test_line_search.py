@@ -17,7 +17,6 @@ from luthier.tuning.line_search import (
     LineCurve,
     best_places,
     kept_promise,
-    lines_of,
     search_all,
     search_in_turn,
     smoothed,
@@ -64,7 +63,7 @@ def test_every_interval_has_the_gain_of_a_plain_rerank(seed, k):
     start = np.random.default_rng(seed).integers(-4, 5, 3).astype(float)
     directions = np.array([[1.0, 0, 0], [0, -1, 0], [1, -2, 3]])
     for other in (problem, as_sparse(problem)):
-        for direction, curve in zip(directions, lines_of(other).curves(start, directions), strict=True):
+        for direction, curve in zip(directions, other.lines.curves(start, directions), strict=True):
             assert_curve_is_what_reranking_gives(problem, start, direction, curve)
 
 
@@ -72,13 +71,13 @@ def test_long_lists_go_the_fast_way_to_the_same_curve():
     rng = np.random.default_rng(2)
     problem = problem_of([np.round(rng.normal(size=(90, 4)), 2) for _ in range(5)], rng.integers(0, 99, (5, 90)))
     start, directions = rng.normal(size=4), np.concatenate([np.eye(4), rng.normal(size=(2, 4))])
-    for direction, curve in zip(directions, lines_of(problem).curves(start, directions), strict=True):
+    for direction, curve in zip(directions, problem.lines.curves(start, directions), strict=True):
         assert_curve_is_what_reranking_gives(problem, start, direction, curve)
 
 
 def test_a_problem_is_made_ready_once():
     problem = random_problem(0)
-    assert lines_of(problem) is lines_of(problem)
+    assert problem.lines is problem.lines
 
 
 def curve_of(breakpoints, gains, bends=None):

@@ -8,7 +8,6 @@ from small import last, problem_of, random_problem
 
 from luthier.tuning.base import State, tuner
 from luthier.tuning.bounds import Bounds
-from luthier.tuning.line_search import lines_of
 from luthier.tuning.penalized_line import Penalty, penalized_search
 
 OPTIONS = [
@@ -54,7 +53,7 @@ def test_a_place_on_a_line_by_hand():
     start = np.array([1.0, 0.0])
     here = State(start, 0.0, "start", objective=0.0)
     direction = np.array([0.0, 1.0])
-    curve = next(lines_of(problem).curves(start, direction[None]))
+    curve = next(problem.lines.curves(start, direction[None]))
     assert (curve.breakpoints.tolist(), curve.gains.tolist()) == ([2.0], [0.0, 10.0])
     cheap = penalized_search(problem, here, direction, curve, Penalty("l2", 2.0, start), tolerance=1e-7)
     assert cheap.weights[1] == pytest.approx(2.0, abs=0.01)  # just inside, no further
@@ -70,7 +69,7 @@ def test_l0_takes_a_weight_back_exactly():
     penalty = Penalty("l0", 1.0, origin)
     here = State(weights, 5.0, objective=4.0)
     direction = np.array([0.0, 1.0])
-    curve = next(lines_of(problem).curves(weights, direction[None]))
+    curve = next(problem.lines.curves(weights, direction[None]))
     better = penalized_search(problem, here, direction, curve, penalty, tolerance=1e-7)
     assert better.weights.tolist() == [1.0, 0.1]
     assert better.objective == 5.0

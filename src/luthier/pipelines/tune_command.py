@@ -25,7 +25,7 @@ from luthier.pipelines.tuning import (
 from luthier.report.tuning_plot import MOST_FEATURES, draw_tuning
 from luthier.tuning.base import Tuner
 from luthier.tuning.bounds import Bounds, parse_range
-from luthier.tuning.line_search import LineCurve, lines_of
+from luthier.tuning.line_search import LineCurve
 from luthier.tuning.run import RunOptions
 from luthier.tuning.units import effect_units
 
@@ -91,7 +91,7 @@ def draw_report(report: TuningReport, path: Path) -> None:
     features = moving[np.argsort(-effects, kind="stable")][:MOST_FEATURES]
     curves = []
     for d, curve in zip(
-        features, lines_of(problem).curves(tuned.weights, np.eye(problem.n_features)[features]), strict=True
+        features, problem.lines.curves(tuned.weights, np.eye(problem.n_features)[features]), strict=True
     ):
         steps, gains = shown_part(curve, reach=CURVE_REACH * float(units[d]))
         curves.append((problem.names[d], float(tuned.weights[d]), steps + tuned.weights[d], sign * gains))

@@ -10,7 +10,6 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.segments import segment_of_rows
 from luthier.tuning.base import State
-from luthier.tuning.line_search import lines_of
 from luthier.tuning.problem import Problem
 
 # A feature that spreads less than this, beside the one that spreads most, is constant but for rounding.
@@ -19,7 +18,7 @@ NEGLIGIBLE = 1e-12
 
 def movable(problem: Problem) -> Int64:
     """Return the features whose weight may move, and does something if it does."""
-    spread = lines_of(problem).spread
+    spread = problem.lines.spread
     return np.flatnonzero(~problem.bounds.fixed & (spread > NEGLIGIBLE * spread.max(initial=0.0)))
 
 
@@ -36,7 +35,7 @@ def random_directions(problem: Problem, count: int, rng: np.random.Generator) ->
     columns = movable(problem)
     count = count if len(columns) else 0
     directions = np.zeros((count, problem.n_features))
-    directions[:, columns] = rng.standard_normal((count, len(columns))) / lines_of(problem).spread[columns]
+    directions[:, columns] = rng.standard_normal((count, len(columns))) / problem.lines.spread[columns]
     return directions, [f"random {i}" for i in range(count)]
 
 

@@ -80,7 +80,7 @@ class Places:
 
 
 class Lines:
-    """A problem made ready for line searches; `lines_of` makes it once for each problem."""
+    """A problem made ready for line searches; `Problem.lines` makes it once."""
 
     def __init__(self, problem: Problem) -> None:
         self._offsets, self._features = problem.offsets, problem.pool.features
@@ -122,14 +122,6 @@ class Lines:
 def _ends(new: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
     """Return the last event of each run of equal breakpoints, as rows of running sums (row 0: none)."""
     return np.append(0, np.flatnonzero(new[1:]) + 1)
-
-
-def lines_of(problem: Problem) -> Lines:
-    """Return the problem made ready for line searches: once, and kept with it like its own properties."""
-    ready: Lines | None = vars(problem).get("_lines")
-    if ready is None:
-        ready = vars(problem).setdefault("_lines", Lines(problem))
-    return ready
 
 
 def smoothed(gains: Float64, smoothing: str, window: int) -> Float64:
@@ -241,7 +233,7 @@ def search_all(
 ) -> State | None:
     """Return the best place of all Q lines through the weights, if it is better; (Q, D)."""
     found = []
-    for q, curve in enumerate(lines_of(problem).curves(here.weights, directions)):
+    for q, curve in enumerate(problem.lines.curves(here.weights, directions)):
         found += Line(curve, directions[q], names[q]).places(problem, here, choice)
     found.sort(key=lambda place: place[0])
     return kept_promise(problem, here, [place[1] for place in found])
@@ -258,7 +250,7 @@ def search_in_turn(
     first, ahead = 0, 1
     while first < len(directions):
         better = None
-        curves = lines_of(problem).curves(here.weights, directions[first : first + ahead])
+        curves = problem.lines.curves(here.weights, directions[first : first + ahead])
         for curve in curves:
             found = Line(curve, directions[first], names[first]).places(problem, here, choice)
             better = kept_promise(problem, here, [place[1] for place in found])

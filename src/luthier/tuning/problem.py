@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,9 @@ from luthier.kbest.rerank import rerank
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics, score_selections
 from luthier.tuning.bounds import Bounds
+
+if TYPE_CHECKING:
+    from luthier.tuning.line_search import Lines
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -89,6 +92,13 @@ class Problem:
     def sentence_gains(self) -> Float64:
         """The (smoothed) gain of every hypothesis as a corpus of its own, (M,)."""
         return frozen(self.metric.gain(self.metric.sentence_score(self.stats)))
+
+    @functools.cached_property
+    def lines(self) -> Lines:
+        """The candidates made ready for line searches, once for all of them."""
+        from luthier.tuning.line_search import Lines
+
+        return Lines(self)
 
     def with_bounds(self, bounds: Bounds) -> Problem:
         """Return the same problem under other limits."""

@@ -11,7 +11,6 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.directions import axes, random_directions, uphill
-from luthier.tuning.line_search import lines_of
 from luthier.tuning.penalized_line import Penalty, penalized_search
 from luthier.tuning.problem import Problem
 
@@ -42,7 +41,7 @@ class Method(Tuner):
         for _ in range(self.sweeps):
             before = here
             for line, name in self._lines(problem, here.weights, rng):
-                curve = next(lines_of(problem).curves(here.weights, line[None]))
+                curve = next(problem.lines.curves(here.weights, line[None]))
                 better = penalized_search(problem, here, line, curve, penalty, tolerance=self.tolerance)
                 if better is not None:
                     here = dataclasses.replace(better, did=name)
