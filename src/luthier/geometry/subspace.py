@@ -1,0 +1,72 @@
+"""An affine subspace of weights, and what the rows of lists look like from within it.
+
+Weights are ``w = w0 + γ_1 a_1 + … + γ_M a_M``. With the matrix A of the rows w0, a_1, …, a_M a row h becomes
+``A h``: its score at w is the product of ``(1, γ)`` with that [waite2015]. M = 1 is a line search, M = 2 a plane.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Float64, frozen
+from luthier.core.errors import LuthierError
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Subspace:
+    """The weights ``start + γ·directions``.
+
+    Attributes
+    ----------
+    start : (D,) float64
+        w0: the origin, γ = 0.
+    directions : (M, D) float64
+        a_1, …, a_M; linearly independent.
+    names : M names of the axes, for people
+    """
+
+    start: Float64
+    directions: Float64
+    names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        start = np.array(self.start, dtype=np.float64)
+        directions = np.atleast_2d(np.array(self.directions, dtype=np.float64))
+        if start.ndim != 1 or directions.ndim != 2 or directions.shape[1] != len(start):
+            raise LuthierError(f"expected directions of {len(start)} weights, found shape {directions.shape}")
+        if not (np.all(np.isfinite(start)) and np.all(np.isfinite(directions))):
+            raise LuthierError("expected finite weights and directions, found others")
+        if np.linalg.matrix_rank(directions) < len(directions):
+            raise LuthierError(f"expected {len(directions)} axes that are independent, found axes that are not")
+        object.__setattr__(self, "start", frozen(start))
+        object.__setattr__(self, "directions", frozen(directions))
+        names = self.names or tuple(f"axis {i + 1}" for i in range(len(directions)))
+        object.__setattr__(self, "names", tuple(names))
+
+    @property
+    def n_axes(self) -> int:
+        """How many directions there are, M."""
+        return len(self.directions)
+
+    @property
+    def matrix(self) -> Float64:
+        """A, (M+1, D): the start, then the directions."""
+        return np.concatenate([self.start[None], self.directions])
+
+    def weights(self, positions: npt.ArrayLike) -> Float64:
+        """Return the weights at positions γ, (..., M) → (..., D).
+
+        Terms are added one at a time in the order of the axes, so that one position or many give the
+        same bits.
+
+        >>> Subspace(np.array([1.0, 0.0]), np.array([[0.0, 2.0]])).weights([[0.5], [-1.0]]).tolist()
+        [[1.0, 1.0], [1.0, -2.0]]
+        """
+        positions = np.asarray(positions, dtype=np.float64)
+        total = np.broadcast_to(self.start, (*positions.shape[:-1], len(self.start))).copy()
+        for axis, direction in enumerate(self.directions):
+            total += positions[..., axis, None] * direction
+        return total

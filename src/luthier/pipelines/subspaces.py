@@ -1,0 +1,60 @@
+"""From names and files on a command line to lines, planes and larger subspaces of a pool's weights."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Sequence
+
+import numpy as np
+
+from luthier.core.arrays import Float64, flat
+from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.geometry.subspace import Subspace
+from luthier.kbest.pool import Pool
+from luthier.kbest.weights import read_weights
+
+
+def read_start(pool: Pool, path: str | None) -> Float64:
+    """Return the weights of a file, or equal ones (negative for costs) where no file is given: (D,)."""
+    if path is None:
+        return pool.features.signs
+    return read_weights(path).vector(pool.features.names, source=path)
+
+
+def read_axis(pool: Pool, axis: str) -> Float64:
+    """Return a direction in weight space, (D,): one feature by its name, or a file of 'name value' lines.
+
+    In a file a feature that is not named counts 0.
+    """
+    names = pool.features.names
+    if axis in names:
+        direction = np.zeros(len(names))
+        direction[names.index(axis)] = 1.0
+        return direction
+    if not os.path.exists(axis):
+        shown = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
+        raise LuthierError(
+            f"the axis {axis!r} is neither a feature nor a file. hint: features are {shown}; a file has 'name value' lines"
+        )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LuthierWarning)
+        return read_weights(axis).vector(names, source=axis)
+
+
+def read_subspace(pool: Pool, weights: str | None, axes: Sequence[str], *, expected: int | None = None) -> Subspace:
+    """Return the subspace through `weights` along `axes`; `expected` is how many axes there must be."""
+    if expected is not None and len(axes) != expected:
+        times = "once" if expected == 1 else f"{expected} times"
+        raise LuthierError(f"expected --axis {times}, found {len(axes)}")
+    if not axes:
+        raise LuthierError("expected --axis at least once, found none")
+    return Subspace(read_start(pool, weights), np.array([read_axis(pool, axis) for axis in axes]), tuple(axes))
+
+
+def project(pool: Pool, subspace: Subspace) -> Float64:
+    """Return the pool's features seen from within a subspace, ``h Aᵀ``: (rows, M+1).
+
+    Every entry is the same sum in the same order as when the pool is re-ranked with that vector.
+    """
+    return flat(np.ascontiguousarray(pool.features.scores(subspace.matrix).T))
