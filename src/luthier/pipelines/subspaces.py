@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -32,10 +32,10 @@ def read_axis(pool: Pool, axis: str) -> Float64:
         direction = np.zeros(len(names))
         direction[names.index(axis)] = 1.0
         return direction
-    if not os.path.exists(axis):
+    if not Path(axis).exists():
         shown = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
         raise LuthierError(
-            f"the axis {axis!r} is neither a feature nor a file. hint: features are {shown}; a file has 'name value' lines"
+            f"the axis {axis!r} is neither a feature nor a file of 'name value' lines. hint: features are {shown}"
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LuthierWarning)
