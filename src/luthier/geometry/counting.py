@@ -1,0 +1,142 @@
+"""How many combinations of rows one vector can select together, at most: counted, not enumerated.
+
+Each of N lists gives one row; Π K_i combinations (index vectors) can be named, K_i the rows of list i. Those
+that some w selects in all lists at once are the vertices of the Minkowski sum of the lists' polytopes in D
+dimensions [waite2015]. Bounds on their number V:
+
+- Theorem 1, with 1 for the constant its O() leaves open: V ≤ (Σ K_i²)^(D−1), which is N^(D−1) K^(2(D−1)) for
+  lists of one length.
+- The cells of an arrangement of hyperplanes: two rows of a list change places across a hyperplane through
+  the origin, there are m = Σ K_i (K_i − 1) / 2 of them, and they cut the space into at most
+  2 Σ_{j<D} C(m − 1, j) cells. No constant is left open.
+- Theorem 2: the sum has at most V (V − 1) / 2 edges.
+
+All of it in whole numbers of any size. A bound *binds* while it is smaller than the number of index vectors;
+where it does not, it says nothing: a selection may still be impossible.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+
+from luthier.core.errors import LuthierError
+
+LOG10_PERCENT = 2.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Bound:
+    """A bound on the vertices of a sum of N polytopes in D dimensions.
+
+    Attributes
+    ----------
+    log10_vertices, log10_edges : float
+        How many there are at most; the edges by Theorem 2 (−inf for none).
+    log10_percent : float
+        The share of index vectors that are vertices, at most; never more than 2.
+    binds : bool
+        Whether it is smaller than the number of index vectors.
+    least_dimensions : int
+        The least D at which it is not.
+    """
+
+    log10_vertices: float
+    log10_edges: float
+    log10_percent: float
+    binds: bool
+    least_dimensions: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Counts:
+    """What can be said of a set of lists from its sizes alone."""
+
+    n_lists: int
+    n_dimensions: int
+    log10_index_vectors: float
+    theorem: Bound
+    arrangement: Bound
+
+
+def count_bounds(lengths: Sequence[int], n_dimensions: int) -> Counts:
+    """Return both bounds for lists of given lengths, each at least 1, in D dimensions, at least 1.
+
+    >>> paper = count_bounds([1000] * 1502, 12)
+    >>> round(paper.theorem.log10_percent, 1), paper.theorem.least_dimensions
+    (-4403.1, 493)
+    >>> round(paper.arrangement.log10_percent, 1), paper.arrangement.least_dimensions
+    (-4413.7, 699)
+    """
+    if n_dimensions < 1 or min(lengths, default=1) < 1:
+        raise LuthierError(
+            f"expected one dimension or more and lists of one row or more, found {n_dimensions} dimensions"
+            f" and a list of {min(lengths, default=1)} rows"
+        )
+    sizes = [int(length) for length in lengths]
+    vectors, base, planes = math.prod(sizes), theorem_base(sizes), n_hyperplanes(sizes)
+    theorem = _bound(base ** (n_dimensions - 1), vectors, _least_power(base, vectors))
+    arrangement = _bound(arrangement_cells(planes, n_dimensions), vectors, _least_arrangement(planes, vectors))
+    return Counts(len(sizes), n_dimensions, math.log10(vectors), theorem, arrangement)
+
+
+def theorem_base(lengths: Sequence[int]) -> int:
+    """Return Σ K_i², which Theorem 1 raises to the power D − 1."""
+    return max(1, sum(length * length for length in lengths))
+
+
+def n_hyperplanes(lengths: Sequence[int]) -> int:
+    """Return m, the pairs of rows that can change places."""
+    return sum(length * (length - 1) // 2 for length in lengths)
+
+
+def arrangement_cells(planes: int, n_dimensions: int) -> int:
+    """Return the most cells that m hyperplanes through the origin make in D dimensions, exactly.
+
+    >>> arrangement_cells(3, 2), arrangement_cells(3, 3), arrangement_cells(0, 5)
+    (6, 8, 1)
+    """
+    if not planes:
+        return 1
+    total, term = 0, 1
+    for j in range(min(n_dimensions, planes)):  # C(m − 1, j) is 0 from j = m on
+        total += term
+        term = term * (planes - 1 - j) // (j + 1)
+    return 2 * total
+
+
+def _least_power(base: int, vectors: int) -> int:
+    """Return the least D with base^(D−1) ≥ the index vectors; by bisection."""
+    low, high = 0, 1  # exponents
+    while base**high < vectors:  # base ≥ every K_i, and is 1 only where all of them are
+        low, high = high, 2 * high
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if base**middle >= vectors else (middle + 1, high)
+    return low + 1
+
+
+def _least_arrangement(planes: int, vectors: int) -> int:
+    """Return the least D at which the arrangement's cells are as many as the index vectors.
+
+    Each D adds one term to the sum, so one pass is cheaper than bisection. It ends: 2^(K(K−1)/2) ≥ K.
+    """
+    total, term, j = 0, 1, 0
+    while 2 * total < vectors and j < planes:
+        total += term
+        term = term * (planes - 1 - j) // (j + 1)
+        j += 1
+    return max(1, j)
+
+
+def _bound(vertices: int, vectors: int, least: int) -> Bound:
+    log10 = math.log10(vertices)
+    edges = vertices * (vertices - 1) // 2
+    return Bound(
+        log10_vertices=log10,
+        log10_edges=math.log10(edges) if edges else -math.inf,
+        log10_percent=min(0.0, log10 - math.log10(vectors)) + LOG10_PERCENT,
+        binds=vertices < vectors,
+        least_dimensions=least,
+    )
