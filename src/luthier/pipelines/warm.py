@@ -22,7 +22,9 @@ from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.systems import system_from_pool
+from luthier.geometry.cone import canonical_point
 from luthier.geometry.envelope import Envelopes
+from luthier.geometry.polytope import Polytope
 from luthier.kbest.duplicates import drop_duplicates
 from luthier.kbest.features import Features
 from luthier.kbest.merge import merge
@@ -57,7 +59,7 @@ def warm() -> dict[str, int]:
     """
     with warnings.catch_warnings(), progress("compiling kernels") as advance:
         warnings.simplefilter("ignore", LuthierWarning)
-        for job in (_read_samples, _use_pools, _score_and_compare, _tune):
+        for job in (_read_samples, _use_pools, _score_and_compare, _tune, _find_polytopes):
             job()
             advance(1)
     counts, missed = {}, []
@@ -125,6 +127,13 @@ def _tune() -> None:
             for method in _every_way():
                 if not method.refuses(problem):
                     next(itertools.islice(method.steps(problem, problem.default_start(), make_rng(0)), 2, None), None)
+
+
+def _find_polytopes() -> None:
+    points = make_rng(0).standard_normal((12, 3))
+    polytope = Polytope.of(points)
+    assert len(polytope.edges)
+    canonical_point(polytope.normal_cone(int(polytope.vertices[0])))
 
 
 def _every_way() -> Iterator[Tuner]:
