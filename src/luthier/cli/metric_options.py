@@ -29,3 +29,13 @@ def metrics_from(options: argparse.Namespace) -> dict[str, Any]:
     maximize = True if options.maximize else False if options.minimize else None
     defaults = {"tokenizer": options.tokenize} if options.tokenize else {}
     return load_metrics(options.metric, defaults=defaults, maximize=maximize)
+
+
+def metric_from(options: argparse.Namespace) -> Any:
+    """Return the one metric that was asked for."""
+    from luthier.core.errors import LuthierError
+
+    metrics = metrics_from(options)
+    if len(metrics) != 1:
+        raise LuthierError(f"expected one metric, found {len(metrics)}. hint: a weighted sum is one metric")
+    return next(iter(metrics.values()))

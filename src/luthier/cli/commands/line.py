@@ -1,0 +1,69 @@
+"""Show the exact curve of a metric along a line of weights.
+
+  luthier line pool.arrow --weights w.txt --axis lm --plot curve.png -o curve.tsv
+
+The weights are w0 + t·a: w0 from a file (without one: 1 for each feature, −1 for costs), a an axis, which is
+a feature by its name or a file of 'name value' lines. The score changes at finitely many t only; between two
+of them it is constant. All intervals are found, none is sampled, and the lists are re-ranked inside each of
+them to show it.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.output import Output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier line`."""
+    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument("--weights", metavar="W", help="w0, a file of weights (default: equal ones)")
+    parser.add_argument("--axis", action="append", default=[], metavar="A", help="a feature, or a file of a direction")
+    parser.add_argument(
+        "--window", default=":", metavar="LO:HI",
+        help="t from LO to HI only, also A=LO:HI; a minus sign in front needs --window=LO:HI (default: the whole line)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--check", type=int, metavar="N", help="re-rank N intervals, drawn at random (default: all of them)"
+    )
+    parser.add_argument("--plot", metavar="F", help="draw the curve: a PNG file")
+    parser.add_argument("-o", "--output", metavar="OUT", help="all intervals: a .tsv, .json or .arrow file")
+    add_metric_options(parser, "bleu")
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Follow the line, print what is on it, write what was asked for."""
+    from pathlib import Path
+
+    from luthier.core.io import check_writable
+    from luthier.core.tables import check_table_path
+    from luthier.kbest.storage import open_pool
+    from luthier.pipelines.line_curve import follow_line, read_window, write_curve
+    from luthier.pipelines.subspaces import read_subspace
+    from luthier.report.line_figure import draw_line
+    from luthier.report.line_table import line_tables
+    from luthier.tuning.problem import Problem
+
+    metric = metric_from(options)
+    if options.output:
+        check_table_path(options.output)
+    if options.plot:
+        check_writable(options.plot)
+    pool = open_pool(options.pool)
+    line = read_subspace(pool, options.weights, options.axis, expected=1)
+    window = read_window(options.window, line)
+    output.note(f"seed {options.seed}")
+    report = follow_line(
+        Problem.make(pool, metric), line, window, check=options.check, seed=options.seed, threads=options.threads
+    )
+    if options.output:
+        write_curve(report, options.output)
+    if options.plot:
+        draw_line(report, Path(options.plot))
+    written = [path for path in (options.output, options.plot) if path]
+    if options.output != "-":
+        output.emit(
+            {"seed": options.seed, **report.as_dict(), "written": written}, lambda: line_tables(report, written)
+        )
