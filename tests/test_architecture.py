@@ -50,7 +50,9 @@ ONLY_IN = {
 }
 
 # file → why it may be longer than the limit
-LONG_FILES: dict[str, str] = {}
+LONG_FILES: dict[str, str] = {
+    "geometry/_lp_kernels.py": "facets need the simplex, and a kernel may call only kernels of its own file",
+}
 FILE_LIMIT, TEST_FILE_LIMIT, FUNCTION_LIMIT, ARGUMENT_LIMIT = 400, 600, 60, 6
 
 FILES = sorted(SOURCE.rglob("*.py"))

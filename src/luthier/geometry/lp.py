@@ -23,6 +23,7 @@ from luthier.core.errors import LuthierError
 from luthier.geometry import _lp_kernels as kernels
 
 OPTIMAL, INFEASIBLE, GAVE_UP = kernels.OPTIMAL, kernels.INFEASIBLE, kernels.GAVE_UP
+FACET_WIDTH = 1e-9
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -124,6 +125,54 @@ def largest_margin(rows: npt.ArrayLike, *, normalize: bool = False) -> Margin:
     problem = MarginProblem(a.shape[1])
     problem.add(a)
     return problem.solve()
+
+
+def parallel_groups(rows: npt.ArrayLike, *, tolerance: float = 1e-12) -> Int64:
+    """Return for each row the lowest row of the same direction, (m,); −1 for a row of zeros.
+
+    Directions are the same if, at length 1, no entry differs by more than the tolerance.
+    """
+    return _grouped(_matrix(rows, "rows"), tolerance)[1]
+
+
+def irredundant(rows: npt.ArrayLike, interior: npt.ArrayLike) -> Bool:
+    """Return which rows are facets of the cone {w : rows·w ≤ 0}, (m,): the others may be left out.
+
+    Of parallel rows the first counts. `interior` (d,) is any w with rows·w < 0 for every row that is not
+    all zeros, for instance the weights of `largest_margin`. Clarkson's method [clarkson1994]: each row is
+    tested against the facets known so far, not against all rows. A facet is seen if some w of it, |w_k| ≤ 1,
+    could move by 1e-9 across it (rows at length 1) without leaving the cone of the others.
+    """
+    a, w = _matrix(rows, "rows"), np.asarray(interior, np.float64).reshape(-1)
+    if w.shape != a.shape[1:]:
+        raise LuthierError(f"expected an interior point of {a.shape[1]} numbers, found {len(w)}")
+    unit, leaders = _grouped(a, 1e-12)
+    candidates = np.flatnonzero(leaders == np.arange(len(a)))
+    slack = -(unit[candidates] @ w)
+    if not (slack > 0.0).all():
+        row = candidates[int(np.argmin(slack))]
+        raise LuthierError(f"expected a point with rows·w < 0 in every row, found {-slack.min():.3g} in row {row}")
+    # A point in general position meets no two rows at once; a random one is, and stays inside.
+    shifts = np.random.default_rng(len(a)).standard_normal((1 + 2 * len(w), len(w)))
+    shifts /= np.sqrt((shifts * shifts).sum(axis=1, keepdims=True))
+    w = w + 0.25 * slack.min(initial=1.0) * shifts[0]
+    flags = np.zeros(len(a), np.int8)
+    kernels.find_facets(unit, candidates, w, shifts[1:].copy(), FACET_WIDTH, flags)
+    for i in candidates[flags[candidates] == kernels.OPEN]:  # the arithmetic gave up: ask with all other rows
+        others = candidates[candidates != i]
+        value = maximize(unit[others], np.zeros(len(others)), unit[i]).values[0]
+        flags[i] = kernels.FACET if value > FACET_WIDTH else kernels.REDUNDANT
+    return np.asarray(flags == kernels.FACET)
+
+
+def _grouped(a: Float64, tolerance: float) -> tuple[Float64, Int64]:
+    """Return the rows at length 1 (or 0) and the lowest row of each one's direction."""
+    lengths = np.sqrt((a * a).sum(axis=1, keepdims=True))
+    unit = a / np.where(lengths > 0.0, lengths, 1.0)
+    keys = unit @ np.cos(np.arange(a.shape[1]))  # any fixed projection: entries are at most 1
+    leaders = np.empty(len(a), np.int64)
+    kernels.parallel_groups(unit, np.argsort(keys, kind="stable"), keys, tolerance, leaders)
+    return unit, leaders
 
 
 class MarginProblem:

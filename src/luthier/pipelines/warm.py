@@ -23,6 +23,7 @@ from luthier.core.rng import make_rng
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.systems import system_from_pool
 from luthier.geometry.cone import canonical_point
+from luthier.geometry import lp
 from luthier.geometry.envelope import Envelopes
 from luthier.geometry.polytope import Polytope
 from luthier.kbest.duplicates import drop_duplicates
@@ -134,6 +135,12 @@ def _find_polytopes() -> None:
     polytope = Polytope.of(points)
     assert len(polytope.edges)
     canonical_point(polytope.normal_cone(int(polytope.vertices[0])))
+
+
+def _solve_programmes() -> None:
+    rows = -np.eye(3) - 0.1
+    lp.maximize(rows, np.zeros(3), rows)
+    lp.irredundant(rows, lp.largest_margin(rows).weights)
 
 
 def _every_way() -> Iterator[Tuner]:
