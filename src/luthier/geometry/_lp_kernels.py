@@ -133,7 +133,7 @@ def refactor(blocks, limits, box, basis, c, inverse, rhs, y, matrix, row):
 
 
 @kernel
-def drift(blocks, limits, box, basis, c, x, y, rhs, row, rest):
+def drift(blocks, limits, box, basis, c, x, y, row, rest):
     """Return how far the basis is from being solved by x, and c from being the sum of y_r a_r."""
     worst = 0.0
     d = len(c)
@@ -266,7 +266,6 @@ def simplex(problem, n_blocks, c, state, hot, scratch, enough, pivots):
     """
     blocks, limits, box = problem
     basis, inverse, rhs, y, x = state
-    hot_blocks, hot_limits, hot_rows, counter = hot
     row, alpha, work, top, where, matrix = scratch
     d = len(c)
     floor = FLOOR * box.max()
@@ -289,7 +288,7 @@ def simplex(problem, n_blocks, c, state, hot, scratch, enough, pivots):
         else:
             entering, violation = choose(problem, n_blocks, hot, x, tolerance, work, top, where)
         if violation <= tolerance:
-            if since == 0 or drift(blocks, limits, box, basis, c, x, y, rhs, row, alpha) <= DRIFT:
+            if since == 0 or drift(blocks, limits, box, basis, c, x, y, row, alpha) <= DRIFT:
                 return OPTIMAL
         if violation <= tolerance or since > REFRESH:
             if not refactor(blocks, limits, box, basis, c, inverse, rhs, y, matrix, row):
@@ -339,8 +338,7 @@ def write_support(status, state, scratch, pivots, active, multipliers):
 
     `active` (d + 1,) and `multipliers` (d + 1,); the last is the row that shuts out, if infeasible.
     """
-    basis, inverse, rhs, y, x = state
-    alpha = scratch[1]
+    basis, y, alpha = state[0], state[3], scratch[1]
     d = len(y)
     for r in range(d):
         active[r] = basis[r]
@@ -370,7 +368,7 @@ def maximize_many(blocks, limits, box, objectives, points, status, active, multi
 @kernel
 def continue_one(blocks, limits, box, n_blocks, c, state, cold, active, multipliers, counts):
     """Solve for one objective, from the basis of an earlier call with fewer rows unless `cold`."""
-    basis, inverse, rhs, y, x = state
+    basis, inverse, rhs, y = state[0], state[1], state[2], state[3]
     d = len(c)
     scratch = make_scratch(d)
     if cold:
