@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, Int64
+from luthier.core.arrays import Int64
 from luthier.core.errors import LuthierError
 
 # Two differences, two products and one more difference, each rounded once: 3 units of the sum of the
@@ -81,8 +81,3 @@ def half(a: Pair, b: Pair) -> int:
     if a == b:
         raise LuthierError("expected two different points, found one twice")
     return 0 if (b[0], b[1]) > (a[0], a[1]) else 1
-
-
-def corners(points: Float64, rows: Int64) -> list[Pair]:
-    """Return the places of rows as pairs of floats."""
-    return [(float(points[row, 0]), float(points[row, 1])) for row in rows]

@@ -107,7 +107,7 @@ def extreme_rows_of_lists(offsets: Int64, features: Float64, *, threads: int | N
 
 def _each_list(offsets: Int64, features: Float64, threads: int) -> Iterator[Int64]:
     def job(i: int) -> Int64:
-        return offsets[i] + extreme_rows(features[offsets[i] : offsets[i + 1]])
+        return np.asarray(offsets[i] + extreme_rows(features[offsets[i] : offsets[i + 1]]), np.int64)
 
     if threads == 1:
         yield from map(job, range(len(offsets) - 1))
