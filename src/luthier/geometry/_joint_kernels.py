@@ -1,0 +1,325 @@
+# mypy: ignore-errors
+"""Kernels of the search for the best selection that one weight vector can make from many lists.
+
+Symbols: n unknowns; N lists; corner e of a list has the point P_e and the value v_e, corners of a list stand
+together, the most valuable first. A *cone* is a table of rows a of length 1, the weights with a·w < 0. The
+facets of corner e are the rows (P_j − P_e) / ‖P_j − P_e‖ for the corners j of its list that bound its cone;
+`borders` marks these j, one square table per list, computed when first needed (`known`).
+
+`lists` is (points, values, offsets, ties), `facets` is (borders, table_starts, known), `room` is scratch.
+"""
+
+import numpy as np
+
+from luthier.core.jit import kernel
+
+STRICT = 1e-9  # weights of a cone's inside, |w_k| ≤ 1, are at least so far from its sides
+NUDGE = 1e-11  # what w_k is worth beside the margin, so that no two bases are equally good
+MOST_PIVOTS = 2000
+LOST = -9.0  # "margin" of a programme that rounding made unsolvable
+
+
+@kernel
+def make_room(n, n_rows, n_lists):
+    """Return scratch: rows, point, inverse, multipliers, right sides, an entering row, its coefficients, values."""
+    return (
+        np.empty((n_rows, n)), np.empty(n + 1), np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1),
+        np.empty(n + 1), np.empty(n + 1), np.empty(n_lists),
+    )  # fmt: skip
+
+
+@kernel
+def widest(rows, m, room):
+    """Maximise t subject to rows·w + t ≤ 0 over the first m rows and |w_k| ≤ 1; leave (w, t) in room[1].
+
+    A dual simplex that begins at the box's corner with t large; returns t, or LOST.
+    """
+    x, inverse, y, rhs, row, alpha = room[1], room[2], room[3], room[4], room[5], room[6]
+    n = rows.shape[1]
+    inverse[:] = 0.0
+    for k in range(n):
+        inverse[k, k], rhs[k] = 1.0, 1.0
+        y[k] = NUDGE * (1.0 + (0.6180339887498949 * (k + 1)) % 1.0)
+    inverse[n, n], rhs[n], y[n] = 1.0, 4.0 * n, 1.0
+    for _ in range(MOST_PIVOTS):
+        for k in range(n + 1):
+            total = 0.0
+            for r in range(n + 1):
+                total += inverse[k, r] * rhs[r]
+            x[k] = total
+        worst, entering, side = 1e-12, -1, -1
+        for i in range(m):
+            total = x[n]
+            for k in range(n):
+                total += rows[i, k] * x[k]
+            if total > worst:
+                worst, entering = total, i
+        for k in range(n):
+            if abs(x[k]) - 1.0 > worst:
+                worst, side = abs(x[k]) - 1.0, k
+        if entering < 0 and side < 0:
+            return x[n]
+        if side >= 0:
+            row[:] = 0.0
+            row[side] = 1.0 if x[side] > 0.0 else -1.0
+        else:
+            row[:n] = rows[entering]
+            row[n] = 1.0
+        leaving, least = -1, np.inf
+        for r in range(n + 1):
+            total = 0.0
+            for k in range(n + 1):
+                total += row[k] * inverse[k, r]
+            alpha[r] = total
+            if total > 1e-11 and y[r] < least * total:
+                least, leaving = y[r] / total, r
+        if leaving < 0:
+            return LOST
+        for k in range(n + 1):
+            share = inverse[k, leaving] / alpha[leaving]
+            for r in range(n + 1):
+                inverse[k, r] -= share * alpha[r]
+            inverse[k, leaving] = share
+        for r in range(n + 1):
+            y[r] -= least * alpha[r]
+        y[leaving] = least
+        rhs[leaving] = 1.0 if side >= 0 else 0.0
+    return LOST
+
+
+@kernel
+def put_row(points, j, e, rows, m):
+    """Write (P_j − P_e) / ‖P_j − P_e‖ as row m."""
+    total = 0.0
+    for k in range(points.shape[1]):
+        rows[m, k] = points[j, k] - points[e, k]
+        total += rows[m, k] * rows[m, k]
+    total = np.sqrt(total)
+    for k in range(points.shape[1]):
+        rows[m, k] /= total
+
+
+@kernel
+def find_borders(lists, facets, s, e, room):
+    """Mark which corners j of list s bound the cone of corner e: those that can beat e alone."""
+    points, _, offsets, _ = lists
+    borders, table_starts, known = facets
+    rows, low, high = room[0], offsets[s], offsets[s + 1]
+    first = table_starts[s] + (e - low) * (high - low)
+    m = 0
+    for j in range(low, high):
+        if j != e:
+            put_row(points, j, e, rows, m)
+            m += 1
+    m, solved = 0, 0
+    for j in range(low, high):
+        if j != e:
+            for k in range(points.shape[1]):
+                rows[m, k] = -rows[m, k]
+            margin = widest(rows, high - low - 1, room)
+            solved += 1
+            borders[first + j - low] = margin > STRICT or margin == LOST
+            for k in range(points.shape[1]):
+                rows[m, k] = -rows[m, k]
+            m += 1
+    known[e] = True
+    return solved
+
+
+@kernel
+def add_facets(lists, facets, s, e, m, room):
+    """Put the facets of corner e behind the first m rows of room[0]; return how many rows there are then."""
+    points, _, offsets, _ = lists
+    borders, table_starts, _ = facets
+    low, high = offsets[s], offsets[s + 1]
+    first = table_starts[s] + (e - low) * (high - low)
+    for j in range(low, high):
+        if j != e and borders[first + j - low]:
+            put_row(points, j, e, room[0], m)
+            m += 1
+    return m
+
+
+@kernel
+def test_corner(lists, facets, cone, s, e, room):
+    """Return the margin of the part of a cone in which list s selects corner e, and the programmes solved."""
+    solved = 1
+    if not facets[2][e]:
+        solved += find_borders(lists, facets, s, e, room)
+    room[0][: len(cone)] = cone
+    m = add_facets(lists, facets, s, e, len(cone), room)
+    return widest(room[0], m, room), solved
+
+
+@kernel
+def values_at(lists, first, last, weights, out):
+    """Write the least value of the corners tied for the first place in each list; return sum and number of ties.
+
+    Lists that are decided, with one corner from `first` to `last`, have its value and no tie.
+    """
+    points, values, offsets, ties = lists
+    total, n_tied = 0.0, 0
+    for s in range(len(first)):
+        low, high = offsets[s], offsets[s + 1]
+        if last[s] - first[s] == 1:
+            out[s] = values[first[s]]
+            total += out[s]
+            continue
+        top, second, least = -np.inf, -np.inf, 0.0
+        for e in range(low, high):
+            score = 0.0
+            for k in range(points.shape[1]):
+                score += points[e, k] * weights[k]
+            if score > top:
+                top, second = score, top
+                least = values[e]
+            elif score > second:
+                second = score
+        if high - low > 1 and second >= top - ties[s]:
+            n_tied += 1
+            for e in range(low, high):
+                score = 0.0
+                for k in range(points.shape[1]):
+                    score += points[e, k] * weights[k]
+                if score >= top - ties[s]:
+                    least = min(least, values[e])
+        out[s] = least
+        total += least
+    return total, n_tied
+
+
+@kernel
+def raise_low(lists, first, last, weights, low, best, best_weights, room):
+    """Raise the values known to be in reach by those at some weights of the cone, and the best of all."""
+    total, n_tied = values_at(lists, first, last, weights, room[7])
+    for s in range(len(low)):
+        low[s] = max(low[s], room[7][s])
+    if n_tied == 0 and total > best[0]:
+        best[0] = total
+        best_weights[:] = weights
+
+
+@kernel
+def look_ahead(lists, facets, cone, first, last, witnesses, n_witnesses, best, best_weights, slack, room):
+    """Find the most valuable corner of each list within reach of a cone; `first` moves there.
+
+    `witnesses` (w, n), weights inside the cone, are as many as `n_witnesses`; those found are added while
+    there is room. Returns the sum of the values within reach, an upper bound for the cone, cut short when it
+    falls to best[0] + slack; the number of witnesses; the programmes solved; how many of them were lost.
+    """
+    values = lists[1]
+    low = np.full(len(first), -np.inf)
+    for i in range(n_witnesses):
+        raise_low(lists, first, last, witnesses[i], low, best, best_weights, room)
+    bound = 0.0
+    for s in range(len(first)):
+        bound += values[first[s]]
+    solved, lost = 0, 0
+    for s in range(len(first)):
+        while values[first[s]] > low[s]:
+            if bound <= best[0] + slack:
+                return bound, n_witnesses, solved, lost
+            margin, count = test_corner(lists, facets, cone, s, first[s], room)
+            solved += count
+            if margin > STRICT:
+                weights = room[1][: cone.shape[1]].copy()
+                raise_low(lists, first, last, weights, low, best, best_weights, room)
+                low[s] = max(low[s], values[first[s]])
+                if n_witnesses < len(witnesses):
+                    witnesses[n_witnesses] = weights
+                    n_witnesses += 1
+            elif margin == LOST:
+                lost += 1
+                low[s] = values[first[s]]  # not excluded
+            elif first[s] + 1 >= last[s]:
+                return -np.inf, n_witnesses, solved, lost
+            else:
+                bound -= values[first[s]] - values[first[s] + 1]
+                first[s] += 1
+    return bound, n_witnesses, solved, lost
+
+
+@kernel
+def choose_list(lists, first, last, witnesses, n_witnesses, room):
+    """Return the list to divide a cone by: where the best witness falls farthest behind what is within reach.
+
+    If it falls behind nowhere, a list in which it is tied; −1 if there is none either.
+    """
+    values, out = lists[1], room[7]
+    best, at = -np.inf, 0
+    for i in range(n_witnesses):
+        total, _ = values_at(lists, first, last, witnesses[i], out)
+        if total > best:
+            best, at = total, i
+    values_at(lists, first, last, witnesses[at], out)
+    chosen, drop = -1, 0.0
+    for s in range(len(first)):
+        if values[first[s]] - out[s] > drop:
+            chosen, drop = s, values[first[s]] - out[s]
+    if chosen < 0:
+        for s in range(len(first)):
+            if last[s] - first[s] > 1 and tied(lists, s, witnesses[at]):
+                return s
+    return chosen
+
+
+@kernel
+def tied(lists, s, weights):
+    """Return whether the first place of list s is tied."""
+    points, _, offsets, ties = lists
+    top, second = -np.inf, -np.inf
+    for e in range(offsets[s], offsets[s + 1]):
+        score = 0.0
+        for k in range(points.shape[1]):
+            score += points[e, k] * weights[k]
+        if score > top:
+            top, second = score, top
+        elif score > second:
+            second = score
+    return second >= top - ties[s]
+
+
+@kernel
+def part_of_cone(lists, facets, cone, s, e, most, witnesses, n_witnesses, inside, rows, room):
+    """Return margin, rows, witnesses and programmes of the part of a cone in which list s selects corner e.
+
+    Its rows are left in `rows`, without those that can be spared if they are more than `most`; weights
+    inside it in `inside`, the widest first.
+    """
+    points, _, offsets, ties = lists
+    n = cone.shape[1]
+    margin, solved = test_corner(lists, facets, cone, s, e, room)
+    if margin <= STRICT:
+        return margin, 0, 0, solved
+    inside[0] = room[1][:n]
+    count = 1
+    for i in range(n_witnesses):
+        ahead = np.inf
+        own = 0.0
+        for k in range(n):
+            own += points[e, k] * witnesses[i, k]
+        for j in range(offsets[s], offsets[s + 1]):
+            if j != e:
+                score = 0.0
+                for k in range(n):
+                    score += points[j, k] * witnesses[i, k]
+                ahead = min(ahead, own - score)
+        if ahead > ties[s] and count < len(inside):
+            inside[count] = witnesses[i]
+            count += 1
+    m = len(cone)
+    room[0][:m] = cone
+    m = add_facets(lists, facets, s, e, m, room)
+    if m > most:
+        i, solved = 0, solved + m
+        while i < m:
+            room[0][i] = -room[0][i]
+            other = widest(room[0], m, room)
+            room[0][i] = -room[0][i]
+            if other > STRICT or other == LOST:
+                i += 1
+            else:  # gone for those after it: of equal rows the last stays
+                m -= 1
+                room[0][i] = room[0][m]
+    rows[:m] = room[0][:m]
+    return margin, m, count, solved

@@ -1,0 +1,129 @@
+"""Lists reduced to the rows that weights can select, each with a value: what joint searches work on."""
+
+from __future__ import annotations
+
+import dataclasses
+from functools import cached_property
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Float64, Int64, flat, frozen
+from luthier.core.errors import LuthierError
+from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.geometry import _joint_kernels as kernels
+from luthier.geometry.lp import largest_margin
+from luthier.geometry.polytope import extreme_rows_of_lists
+
+# Scores nearer than this, in units of the largest difference that |w_k| ≤ 1 can make in a list, are tied.
+TIE = 1e-10
+Arrays = tuple[Float64, Float64, Int64, Float64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Corners:
+    """The vertices of N lists with their values, the most valuable of each list first.
+
+    A selection is one corner of each list. Weights w make it *strictly* if every selected corner beats all
+    others of its list: if ``a·w < 0`` for the facets a of its normal cone [waite2015]. Of rows with equal
+    points the lowest stands for all.
+
+    Attributes
+    ----------
+    offsets : (N+1,) int64
+    points : (E, n) float64
+    values : (E,) float64
+    rows : (E,) int64
+        Where each corner stands in the lists it was made from.
+    walls : (b, n) float64
+        Rows of length 1: only weights with ``walls·w < 0`` are looked at. There may be none.
+    """
+
+    offsets: Int64
+    points: Float64
+    values: Float64
+    rows: Int64
+    walls: Float64
+
+    @classmethod
+    def of(cls, offsets: Int64, points: Float64, values: Float64, walls: Float64 | None = None) -> Corners:
+        """Return the corners of lists, (N+1,), (M, n) and (M,), none of them empty."""
+        points = np.asarray(points, np.float64)
+        n = points.shape[1]
+        if n < 1 or np.any(np.diff(offsets) < 1):
+            raise LuthierError("expected lists of one row or more, in one dimension or more, found others")
+        found, rows = extreme_rows_of_lists(offsets, points, threads=1)
+        order = np.lexsort((rows, -values[rows], segment_of_rows(found)))
+        rows = rows[order]
+        walls = np.empty((0, n)) if walls is None else np.asarray(walls, np.float64).reshape(-1, n)
+        walls = walls / np.linalg.norm(walls, axis=1, keepdims=True)
+        arrays = (points[rows], np.asarray(values, np.float64)[rows], rows, walls)
+        return cls(frozen(found), *(frozen(np.ascontiguousarray(array)) for array in arrays))
+
+    @property
+    def n_lists(self) -> int:
+        """How many lists there are, N."""
+        return len(self.offsets) - 1
+
+    @property
+    def highest(self) -> float:
+        """The sum of the highest values: no selection has more."""
+        return float(self.values[self.offsets[:-1]].sum())
+
+    @cached_property
+    def ties(self) -> Float64:
+        """By how much scores must differ in each list not to be tied, (N,)."""
+        starts = self.offsets[:-1]
+        spans = np.maximum.reduceat(self.points, starts) - np.minimum.reduceat(self.points, starts)
+        return frozen(TIE * spans.sum(axis=1))
+
+    @cached_property
+    def arrays(self) -> Arrays:
+        """What kernels take: points, values, offsets, ties."""
+        return flat(self.points), flat(self.values), flat(self.offsets), flat(self.ties)
+
+    @cached_property
+    def borders(self) -> tuple[Bool, Int64, Bool]:
+        """Which corners of a list bound each other's cones, filled in as kernels ask for it."""
+        squares = offsets_from_counts(np.diff(self.offsets) ** 2)
+        return np.zeros(int(squares[-1]), np.bool_), flat(squares[:-1]), np.zeros(len(self.points), np.bool_)
+
+    def make_room(self, n_rows: int) -> tuple[Float64, ...]:
+        """Return scratch for kernels with programmes of up to `n_rows` rows beside those of one list."""
+        longest = int(np.diff(self.offsets).max())
+        room: tuple[Float64, ...] = kernels.make_room(self.points.shape[1], n_rows + longest, self.n_lists)
+        return room
+
+    def select(self, weights: Float64) -> Int64:
+        """Return the corner of each list that weights select, (n,) → (N,); of tied ones the first row's."""
+        scores = self.points @ weights
+        order = np.lexsort((self.rows, -scores, segment_of_rows(self.offsets)))
+        return np.asarray(order[self.offsets[:-1]], np.int64)
+
+    def is_strict(self, weights: Float64) -> bool:
+        """Return whether weights are within the walls and tie no list."""
+        scores = self.points @ weights
+        lists = segment_of_rows(self.offsets)
+        top = np.maximum.reduceat(scores, self.offsets[:-1])
+        near = np.add.reduceat(scores >= top[lists] - self.ties[lists], self.offsets[:-1], dtype=np.int64)
+        return bool(np.all(near == 1) and np.all(self.walls @ weights < 0))
+
+    def cone(self, corners: Int64) -> Float64:
+        """Return rows of length 1 of the joint cone of corners, one of each of some lists, walls included."""
+        lists = np.searchsorted(self.offsets, corners, side="right") - 1
+        blocks = [self.walls]
+        for s, e in zip(lists.tolist(), corners.tolist(), strict=True):
+            others = np.delete(np.arange(self.offsets[s], self.offsets[s + 1]), e - self.offsets[s])
+            rows = self.points[others] - self.points[e]
+            blocks.append(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+        return np.concatenate(blocks)
+
+    def widest(self, corners: Int64) -> tuple[Float64, float]:
+        """Return the weights, |w_k| ≤ 1, that select the given corners by the largest distance, and it.
+
+        The distance is that of w to the nearest side of the cone, positive iff the selection is strict.
+        """
+        rows = self.cone(corners)
+        if not len(rows):
+            return np.ones(self.points.shape[1]), 1.0
+        found = largest_margin(rows)
+        return found.weights, found.margin

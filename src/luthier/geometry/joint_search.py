@@ -1,0 +1,212 @@
+"""The selection of the highest value that one weight vector can make from many lists, with a proof.
+
+The exact global optimum of a sum over lists [galley2011], by best-first search over cones of weights. A cone
+is where some lists are decided. Its bound is what every list could still give: the sum over lists of the
+most valuable corner within reach, one linear programme for each corner asked about, which also yields
+weights inside the cone whose selection is a candidate. A cone whose bound is not above the best
+candidate is dropped with everything in it; of the others the one with the highest bound is divided by the
+list in which its best candidate falls farthest behind. When no cone is left the best candidate is the optimum.
+
+A selection counts if it is strict by more than 10⁻⁹: the distance, for |w_k| ≤ 1, to the nearest tie.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Float64, Int64
+from luthier.geometry import _joint_kernels as kernels
+from luthier.geometry.corners import Corners
+from luthier.geometry.lp import largest_margin
+
+ROUNDING = 1e-9  # sums nearer than this, relative to the largest, are equal
+WITNESSES = 16  # weights inside a cone that are remembered with it
+ROWS_PER_DIMENSION = 6  # cones with more rows lose those that can be spared
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Progress:
+    """How far a search has come.
+
+    Attributes
+    ----------
+    weights : (n,) float64 or None
+        Weights of the best selection so far; None before there is one.
+    value : float
+        Its value.
+    bound : float
+        No selection has a higher value.
+    programmes : int
+        Linear programmes solved.
+    visited : int
+        Cones, or combinations, looked at.
+    finished : bool
+        Whether the search has ended; then `bound` above `value` means that it is not proven.
+    """
+
+    weights: Float64 | None
+    value: float
+    bound: float
+    programmes: int
+    visited: int
+    finished: bool
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Cone:
+    """Rows of a cone, the most valuable corner of each list that is not excluded, weights inside."""
+
+    rows: Float64
+    first: Int64
+    decided: Bool
+    witnesses: Float64
+    tight: bool
+
+
+def best_selection(
+    corners: Corners, start: Float64 | None = None, *, most: int = 0, every: int = 1 << 16
+) -> Iterator[Progress]:
+    """Search for the selection of the highest value; yield when it improves, and after `every` programmes.
+
+    Parameters
+    ----------
+    corners : Corners of N lists in n dimensions
+    start : (n,), optional
+        Weights whose selection is the first candidate; the better, the shorter the search.
+    most : int
+        Programmes to solve at most, 0 for no limit.
+    """
+    yield from _Search(corners, start).run(most, every)
+
+
+class _Search:
+    """One search: its queue, its best candidate and its counts."""
+
+    def __init__(self, corners: Corners, start: Float64 | None) -> None:
+        self.corners, n = corners, corners.points.shape[1]
+        self.best, self.weights = np.array([-np.inf]), np.zeros(n)
+        self.programmes = self.visited = 0
+        self.slack = ROUNDING * max(1.0, abs(corners.highest), float(np.abs(corners.values).sum() / n))
+        self.most_rows = ROWS_PER_DIMENSION * n + len(corners.walls)
+        self.longest = int(np.diff(corners.offsets).max())
+        self.room, self.rows_out = corners.make_room(0), np.empty((0, n))
+        if start is not None and corners.is_strict(start):
+            self.best[0] = corners.values[corners.select(start)].sum()
+            self.weights[:] = start
+        self.numbers = itertools.count()
+        self.queue: list[tuple[float, int, _Cone]] = []
+
+    def run(self, most: int, every: int) -> Iterator[Progress]:
+        """Yield the progress until no cone is left."""
+        self.push_root()
+        shown, told = self.best[0], every
+        while self.queue:
+            bound = -self.queue[0][0]
+            if bound <= self.best[0] + self.slack or (most and self.programmes >= most):
+                break
+            self.visit(-bound, heapq.heappop(self.queue)[2])
+            if self.best[0] > shown or self.programmes >= told:
+                shown, told = self.best[0], self.programmes + every
+                yield self.progress(finished=False)
+        yield self.progress(finished=True)
+
+    def progress(self, *, finished: bool) -> Progress:
+        """Return how things stand; the bound is that of the best cone left, if it is above the best candidate."""
+        bound = -self.queue[0][0] if self.queue else -np.inf
+        value = float(self.best[0])
+        found = np.isfinite(value)
+        return Progress(
+            self.weights.copy() if found else None, value,
+            value if found and bound <= value + self.slack else bound,
+            self.programmes, self.visited, finished,
+        )  # fmt: skip
+
+    def push_root(self) -> None:
+        """Begin with all weights inside the walls, if there are any."""
+        corners = self.corners
+        n = corners.points.shape[1]
+        inside = np.ones(n)
+        if len(corners.walls):
+            margin = largest_margin(corners.walls)
+            self.programmes += 1
+            if margin.margin <= kernels.STRICT:
+                return
+            inside = margin.weights
+        first = corners.offsets[:-1].copy()
+        self.push(corners.highest, _Cone(corners.walls, first, np.diff(corners.offsets) == 1, inside[None], False))
+
+    def push(self, bound: float, cone: _Cone) -> None:
+        """Put a cone into the queue, unless it cannot hold anything better."""
+        if bound > self.best[0] + self.slack:
+            heapq.heappush(self.queue, (-bound, next(self.numbers), cone))
+
+    def last(self, cone: _Cone) -> Int64:
+        """Return where the corners of each list end: lists that are decided have one."""
+        return np.where(cone.decided, cone.first + 1, self.corners.offsets[1:])
+
+    def visit(self, negative_bound: float, cone: _Cone) -> None:
+        """Look ahead from a cone and put it back, or divide it."""
+        self.visited += 1
+        self.make_room(cone)
+        bound = -negative_bound
+        if not cone.tight:
+            bound, cone = self.look_ahead(cone)
+            if self.queue and bound < -self.queue[0][0] - self.slack:
+                self.push(bound, cone)
+                return
+        if bound <= self.best[0] + self.slack:
+            return
+        last = self.last(cone)
+        chosen = kernels.choose_list(
+            self.corners.arrays, cone.first, last, cone.witnesses, len(cone.witnesses), self.room
+        )
+        if chosen >= 0:
+            self.divide(bound, cone, last, int(chosen))
+
+    def make_room(self, cone: _Cone) -> None:
+        """Have scratch for programmes of a cone's rows and one list's."""
+        if len(cone.rows) + self.longest > len(self.rows_out):
+            self.room = self.corners.make_room(2 * len(cone.rows))
+            self.rows_out = np.empty_like(self.room[0])
+
+    def look_ahead(self, cone: _Cone) -> tuple[float, _Cone]:
+        """Return the bound of a cone, and the cone without the corners that are out of its reach."""
+        first, known = cone.first.copy(), len(cone.witnesses)
+        witnesses = np.empty((max(WITNESSES, known), len(self.weights)))
+        witnesses[:known] = cone.witnesses
+        bound, known, solved, _ = kernels.look_ahead(
+            self.corners.arrays, self.corners.borders, cone.rows, first, self.last(cone),
+            witnesses, known, self.best, self.weights, self.slack, self.room,
+        )  # fmt: skip
+        self.programmes += solved
+        return bound, _Cone(cone.rows, first, cone.decided, witnesses[:known].copy(), True)
+
+    def divide(self, bound: float, cone: _Cone, last: Int64, s: int) -> None:
+        """Put the parts of a cone in which list s selects one corner each into the queue."""
+        values = self.corners.values
+        decided = cone.decided.copy()
+        decided[s] = True
+        inside = np.empty((WITNESSES, len(self.weights)))
+        for e in range(int(cone.first[s]), int(last[s])):
+            part = bound - values[cone.first[s]] + values[e]
+            if part <= self.best[0] + self.slack:
+                break  # the others are worth less
+            margin, n_rows, count, solved = kernels.part_of_cone(
+                self.corners.arrays, self.corners.borders, cone.rows, s, e, self.most_rows,
+                cone.witnesses, len(cone.witnesses), inside, self.rows_out, self.room,
+            )  # fmt: skip
+            self.programmes += solved
+            rows, witnesses = self.rows_out[:n_rows].copy(), inside[:count].copy()
+            if margin == kernels.LOST:
+                rows = np.concatenate([cone.rows, self.corners.cone(np.array([e]))[len(self.corners.walls) :]])
+                found = largest_margin(rows)
+                margin, witnesses = found.margin, found.weights[None]
+            if margin > kernels.STRICT:
+                first = cone.first.copy()
+                first[s] = e
+                self.push(part, _Cone(rows, first, decided, witnesses, False))
