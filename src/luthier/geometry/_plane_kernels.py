@@ -180,50 +180,81 @@ def meet(f, g, out):
     out[2], out[5] = a - b, abs(a) + abs(b)
 
 
+@inner_kernel
+def look_at_corners(z, border, i, j, c, p, q, names, points, signs, n):
+    """Write on which side of the line (i, j) the corners of a polygon are; return how many lie below."""
+    below = 0
+    for m in range(n):
+        det = c * points[m, 0] + p * points[m, 1] + q * points[m, 2]
+        doubt = DOUBT * (abs(c) * points[m, 3] + abs(p) * points[m, 4] + abs(q) * points[m, 5])
+        if det > doubt:
+            signs[m] = 1
+        elif det < -doubt:
+            signs[m] = -1
+            below += 1
+        else:
+            after = (m + 1) % n
+            signs[m] = exact_side(
+                z, border, i, j, names[m, 0], names[m, 1], names[after, 0], names[after, 1]
+            )  # fmt: skip
+            below += signs[m] < 0
+    return below
+
+
+@kernel
+def lay_window(border, names, vectors, points):
+    """Write the window as a polygon: its lines counter-clockwise, and where each meets the next."""
+    for b in range(4):
+        names[b, 0], names[b, 1] = -1 - b, 0
+        vectors[b] = border[b]
+    for b in range(4):
+        meet(vectors[b], vectors[(b + 1) % 4], points[b])
+
+
 @kernel
 def clip_face(z, first, last, k, border, names, vectors, points, signs):
     """Write which lines bound the face of row k, counter-clockwise; return how many.
 
-    The face is the window cut by the lines (k, j) of all other rows. ``names[m]`` is j or −1 − b, ``vectors[m]``
-    the line, ``points[m]`` where it meets the next.
+    The face is the window cut by the lines (k, j) of all other rows. ``names[m]`` names a line, ``vectors[m]`` is
+    it, ``points[m]`` where it meets the next.
     """
     n = 4
-    for b in range(4):
-        names[b] = -1 - b
-        vectors[b] = border[b]
-    for b in range(4):
-        meet(vectors[b], vectors[(b + 1) % 4], points[b])
+    lay_window(border, names, vectors, points)
     k0, k1, k2 = z[k, 0], z[k, 1], z[k, 2]
     for j in range(first, last):
         if j == k:
             continue
         c, p, q = k0 - z[j, 0], k1 - z[j, 1], k2 - z[j, 2]
-        below = 0
-        for m in range(n):
-            det = c * points[m, 0] + p * points[m, 1] + q * points[m, 2]
-            doubt = DOUBT * (abs(c) * points[m, 3] + abs(p) * points[m, 4] + abs(q) * points[m, 5])
-            if det > doubt:
-                signs[m] = 1
-            elif det < -doubt:
-                signs[m] = -1
-                below += 1
-            else:
-                f, g = names[m], names[(m + 1) % n]
-                signs[m] = exact_side(
-                    z, border, k, j, k if f >= 0 else f, max(f, 0), k if g >= 0 else g, max(g, 0)
-                )
-                below += signs[m] < 0
-        if below == 0:
-            continue
+        below = look_at_corners(z, border, k, j, c, p, q, names, points, signs, n)
         if below == n:
             return 0
-        n = cut(names, vectors, points, signs, n, j, c, p, q)
+        if below > 0:
+            n = cut(names, vectors, points, signs, n, k, j, c, p, q)
     return n
 
 
 @kernel
-def cut(names, vectors, points, signs, n, j, c, p, q):
-    """Replace the corners with a negative sign by the line of row j; return how many lines there are."""
+def clip_cell(z, border, face_ptr, sides, faces, names, vectors, points, signs):
+    """Write which lines bound the cell on which every list selects its face; return how many (0: no such cell)."""
+    n = 4
+    lay_window(border, names, vectors, points)
+    for k in faces:
+        for m in range(face_ptr[k], face_ptr[k + 1]):
+            j = sides[m]
+            if j < 0:
+                continue
+            c, p, q = z[k, 0] - z[j, 0], z[k, 1] - z[j, 1], z[k, 2] - z[j, 2]
+            below = look_at_corners(z, border, k, j, c, p, q, names, points, signs, n)
+            if below == n:
+                return 0
+            if below > 0:
+                n = cut(names, vectors, points, signs, n, k, j, c, p, q)
+    return n
+
+
+@kernel
+def cut(names, vectors, points, signs, n, i, j, c, p, q):
+    """Replace the corners with a negative sign by the line (i, j); return how many lines there are."""
     end = 0
     while not (signs[end] < 0 and signs[(end + 1) % n] > 0):
         end += 1
@@ -237,11 +268,29 @@ def cut(names, vectors, points, signs, n, j, c, p, q):
         if signs[m] < 0:
             break
         m = (m + 1) % n
-    names[size], vectors[size, 0], vectors[size, 1], vectors[size, 2] = j, c, p, q
+    names[size, 0], names[size, 1] = i, j
+    vectors[size, 0], vectors[size, 1], vectors[size, 2] = c, p, q
     size += 1
     meet(vectors[size - 2], vectors[size - 1], points[size - 2])
     meet(vectors[size - 1], vectors[0], points[size - 1])
     return size
+
+
+@kernel
+def highest_at_corner(z, border, first, last):
+    """Return the row that is the highest at the lower left corner of the window."""
+    best = first
+    for k in range(first + 1, last):
+        if side(z, border, k, best, -4, 0, -1, 0) > 0:
+            best = k
+    return best
+
+
+@kernel
+def faces_at_corner(z, border, offsets, faces):
+    """Write the face of each list at the lower left corner of a window."""
+    for s in range(len(faces)):
+        faces[s] = highest_at_corner(z, border, offsets[s], offsets[s + 1])
 
 
 @kernel
@@ -254,7 +303,7 @@ def subdivide(z, offsets, low, high, border, face_rows, face_ptr, sides, counts)
     longest = 1
     for s in range(low, high):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    names, signs = np.empty(longest + 8, np.int64), np.empty(longest + 8, np.int64)
+    names, signs = np.empty((longest + 8, 2), np.int64), np.empty(longest + 8, np.int64)
     vectors, points = np.empty((longest + 8, 3)), np.empty((longest + 8, 6))
     queue, place = np.empty(longest, np.int64), np.empty(longest, np.int64)
     starts, found = np.empty(longest + 1, np.int64), np.empty(8 * longest + 16, np.int64)
@@ -262,19 +311,17 @@ def subdivide(z, offsets, low, high, border, face_rows, face_ptr, sides, counts)
     for s in range(low, high):
         first, last = offsets[s], offsets[s + 1]
         place[: last - first] = -1
-        best = first
-        for k in range(first + 1, last):
-            if side(z, border, k, best, -4, 0, -1, 0) > 0:
-                best = k
+        best = highest_at_corner(z, border, first, last)
         queue[0], place[best - first], starts[0] = best, 0, 0
         head, tail = 0, 1
         while head < tail:
             n = clip_face(z, first, last, queue[head], border, names, vectors, points, signs)
             for m in range(n):
-                found[starts[head] + m] = names[m]
-                if names[m] >= 0 and place[names[m] - first] < 0:
-                    place[names[m] - first] = tail
-                    queue[tail] = names[m]
+                j = names[m, 1] if names[m, 0] >= 0 else names[m, 0]
+                found[starts[head] + m] = j
+                if j >= 0 and place[j - first] < 0:
+                    place[j - first] = tail
+                    queue[tail] = j
                     tail += 1
             starts[head + 1] = starts[head] + n
             head += 1
@@ -520,5 +567,60 @@ def stream(
         )  # fmt: skip
         keys[count : count + new, 0] = e
         count += new
+        e += 1
+    return e, count
+
+
+@kernel
+def faces_of_cell(
+    z, border, face_ptr, sides, lists, face_list, edge, ends, turn, kind, here, target, state, hops, times, order,
+    buckets, bend,
+):  # fmt: skip
+    """Write into `state` the faces of the cell that an edge owns where it enters `target`; return if it does."""
+    n = walk(z, border, face_ptr, sides, lists, here, edge, ends, turn, state, hops, times)
+    if target < 0:
+        if kind == 0:
+            state[here] = edge[0]
+        return True
+    order_hops(z, border, edge, hops, times, n, bend, order, buckets)
+    for m in range(n):
+        old, new = hops[order[m], 0], hops[order[m], 1]
+        state[face_list[old]] = new
+        if new == target:
+            p = z[old, 1] - z[new, 1]
+            up_left = p < 0.0 or (p == 0.0 and z[old, 2] > z[new, 2])
+            if kind == 0:
+                state[here] = edge[0] if up_left else edge[1]
+            return True
+    return False
+
+
+@kernel
+def cross(
+    z, border, face_ptr, sides, lists, face_list, of_side, edges, ends, turns, kinds, bends, start, stop,
+    state, hops, times, order, buckets, counts, others, others_left, positions,
+):  # fmt: skip
+    """Write the crossings of edges start …, in their order, until room runs short; return next edge and how many.
+
+    ``counts[e]`` is how many edge e has; of each: the other edge, whether its upward part leaves to the left,
+    and how far along.
+    """
+    count = 0
+    e = start
+    while e < stop:
+        here = face_list[edges[e, 0]] if kinds[e] == 0 else -1
+        n = walk(z, border, face_ptr, sides, lists, here, edges[e], ends[e], turns[e], state, hops, times)
+        if count + n > len(others):
+            break
+        order_hops(z, border, edges[e], hops, times, n, bends[e], order, buckets)
+        for m in range(n):
+            k = order[m]
+            old, new = hops[k, 0], hops[k, 1]
+            p = z[old, 1] - z[new, 1]
+            others[count] = of_side[hops[k, 2]]
+            others_left[count] = p < 0.0 or (p == 0.0 and z[old, 2] > z[new, 2])
+            positions[count] = times[k, 0]
+            count += 1
+        counts[e] = n
         e += 1
     return e, count

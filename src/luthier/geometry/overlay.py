@@ -25,7 +25,8 @@ from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.parallel import executor
 from luthier.geometry import _plane_kernels as kernels
-from luthier.geometry.subdivision import FAR, Subdivisions, Window
+from luthier.geometry.cells import Cell, cell_of_faces
+from luthier.geometry.subdivision import FAR, Subdivisions, Window, border_lines
 
 EDGES_AT_ONCE = 32
 CELLS_AT_ONCE = 1 << 15
@@ -144,6 +145,30 @@ class Overlay:
     def rows(self) -> Int64:
         """The rows that are the highest of their list somewhere in the window, ascending."""
         return self.faces.rows
+
+    def cell_at(self, x: float, y: float) -> Cell:
+        """Return the cell that holds a point; on a boundary ties go to the lower row."""
+        x_low, x_high, y_low, y_high = self.window.limits
+        if not (x_low <= x <= x_high and y_low <= y <= y_high):
+            raise LuthierError(f"expected a point inside the window {self.window.limits}, found {(x, y)}")
+        corner = flat(border_lines(Window(x, np.inf, y, np.inf), self.faces.grid))
+        faces = np.empty(self.n_lists, np.int64)
+        kernels.faces_at_corner(self.faces.heights, corner, self.faces.offsets, faces)
+        return cell_of_faces(self.faces, faces)
+
+    def cell(self, key: Int64) -> Cell:
+        """Return the cell of a key, (2,), that `stream` gave."""
+        e, target = int(key[0]), int(key[1])
+        edges, room = self.edges, _Room(self, np.empty((0, 0)))
+        here = int(self._lists[edges.lines[e, 0]]) if edges.kinds[e] == 0 else -1
+        found = kernels.faces_of_cell(
+            self.faces.heights, self.faces.border, self.faces.face_ptr, self.faces.sides, self._busy, self._lists,
+            edges.lines[e], edges.ends[e], edges.turns[e], edges.kinds[e], here, target,
+            room.state, room.hops, room.times, room.order, room.buckets, edges.bends[e],
+        )  # fmt: skip
+        if not found:
+            raise LuthierError(f"there is no cell {tuple(key)}")
+        return cell_of_faces(self.faces, room.state)
 
     def stream(
         self, values: npt.NDArray[Any], visit: Callable[[CellBlock], Result], *, threads: int = 1

@@ -122,7 +122,7 @@ class Subdivisions:
         if not np.all(np.isfinite(points)):
             raise LuthierError("expected finite scores, found others")
         grid = Grid.lay(offsets, points)
-        border = flat(_border(window, grid))
+        border = flat(border_lines(window, grid))
         rows, ptrs, sides, counts = [], [np.zeros(1, np.int64)], [], []
         for low in range(0, len(offsets) - 1, LISTS_AT_ONCE):
             high = min(low + LISTS_AT_ONCE, len(offsets) - 1)
@@ -161,7 +161,7 @@ class Subdivisions:
         return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
 
 
-def _border(window: Window, grid: Grid) -> Float64:
+def border_lines(window: Window, grid: Grid) -> Float64:
     """Return the window's lines on the grid, (8, 3)."""
     limits = np.array(window.limits) / np.repeat(grid.units, 2)
     if np.any(np.abs(limits[np.isfinite(limits)]) > 2.0**60):

@@ -1,0 +1,110 @@
+"""One cell of an overlay: its polygon, a point well inside, and the rows that are selected on it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64, flat
+from luthier.core.errors import LuthierError
+from luthier.geometry import _plane_kernels as kernels
+from luthier.geometry.subdivision import FAR, Subdivisions, Window, border_lines
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cell:
+    """A convex piece of the plane on which every list selects one row.
+
+    Attributes
+    ----------
+    polygon : (v, 2) float64
+        Corners, counter-clockwise, cut by the window; a corner that is infinitely far is ±inf.
+    position : (2,) float64
+        A point inside: the centroid, of a finite part where the cell has no end.
+    area : float
+    radius : float
+        How far the position is from the nearest side.
+    selection : (N,) int64
+        The row of each list.
+    """
+
+    polygon: Float64
+    position: Float64
+    area: float
+    radius: float
+    selection: Int64
+
+
+def cell_of_faces(divided: Subdivisions, faces: Int64) -> Cell:
+    """Return the cell on which each list selects the given face, (N,)."""
+    faces = flat(faces)
+    corners = _clip(divided, divided.border, faces)
+    if not len(corners):
+        raise LuthierError("these rows are nowhere selected together")
+    units = divided.grid.units
+    near = corners
+    if not np.all(np.abs(corners) < FAR / 4):
+        near = _finite_part(divided, faces)
+    area, centroid = area_and_centroid(near * units)
+    polygon = np.where(np.abs(corners) < FAR / 4, corners * units, np.copysign(np.inf, corners))
+    return Cell(
+        polygon=polygon,
+        position=centroid,
+        area=area if near is corners else np.inf,
+        radius=distance_to_sides(near * units, centroid) if area > 0.0 else 0.0,
+        selection=divided.rows[faces],
+    )
+
+
+def _clip(divided: Subdivisions, border: Float64, faces: Int64) -> Float64:
+    """Return the corners of a cell within a border, on the grid, (v, 2); none if it is empty there."""
+    size = int(np.sum(divided.face_ptr[faces + 1] - divided.face_ptr[faces])) + 8
+    names, signs = np.empty((size, 2), np.int64), np.empty(size, np.int64)
+    vectors, points = np.empty((size, 3)), np.empty((size, 6))
+    n = kernels.clip_cell(
+        divided.heights, border, divided.face_ptr, divided.sides, faces, names, vectors, points, signs
+    )  # fmt: skip
+    return points[:n, 1:3] / points[:n, :1]
+
+
+def _finite_part(divided: Subdivisions, faces: Int64) -> Float64:
+    """Return the corners of a part of an endless cell: that within four times the least box that meets it."""
+    limits = np.array(divided.window.limits)
+    units = np.repeat(divided.grid.units, 2)
+    reach = np.array([-4.0, 4.0, -4.0, 4.0]) * units
+    while True:
+        found = []
+        for box in (reach, 4.0 * reach):
+            low, high = np.maximum(limits[::2], box[::2]), np.minimum(limits[1::2], box[1::2])
+            window = Window(low[0], high[0], low[1], high[1]) if np.all(low < high) else None
+            found.append(_clip(divided, flat(border_lines(window, divided.grid)), faces) if window else ())
+        if len(found[0]):
+            return np.asarray(found[1])
+        reach = 4.0 * reach
+
+
+def area_and_centroid(polygon: Float64) -> tuple[float, Float64]:
+    """Return both of a convex polygon, (v, 2); of one without area the mean of its corners.
+
+    >>> area, centroid = area_and_centroid(np.array([[0.0, 0.0], [2.0, 0.0], [2.0, 1.0], [0.0, 1.0]]))
+    >>> area, centroid.tolist()
+    (2.0, [1.0, 0.5])
+    """
+    origin = polygon[0]
+    a, b = polygon[1:-1] - origin, polygon[2:] - origin
+    doubled = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
+    total = float(doubled.sum())
+    if not total > 0.0:
+        return 0.0, polygon.mean(axis=0)
+    return total / 2.0, origin + doubled @ (a + b) / (3.0 * total)
+
+
+def distance_to_sides(polygon: Float64, point: Float64) -> float:
+    """Return the distance of a point inside a convex polygon, (v, 2), from its nearest side."""
+    along = np.roll(polygon, -1, axis=0) - polygon
+    away = point - polygon
+    length = np.hypot(along[:, 0], along[:, 1])
+    across = along[:, 0] * away[:, 1] - along[:, 1] * away[:, 0]
+    sides = np.divide(across, length, out=np.full(len(length), np.inf), where=length > 0.0)
+    return float(max(0.0, sides.min()))
