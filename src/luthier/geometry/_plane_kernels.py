@@ -344,7 +344,7 @@ def upward(vector):
 
 
 @kernel
-def collect_edges(z, border, face_ptr, sides, edges, edge_of_side):
+def collect_edges(z, face_ptr, sides, edges, edge_of_side):
     """Write every edge between two faces once, as its upward direction sees it; return how many.
 
     ``edges[e]`` is: face on the left, on the right, the lines (2 names each) that end it below and above, and
@@ -425,26 +425,26 @@ def walk(z, border, face_ptr, sides, lists, here, edge, ends, turn, state, hops,
             best, best_time, best_doubt, moved = -1, 2.0, 0.0, False
             c, p, q = z[cur, 0], z[cur, 1], z[cur, 2]
             for m in range(face_ptr[cur], face_ptr[cur + 1]):
-                l = sides[m]
-                if l < 0:
+                to = sides[m]
+                if to < 0:
                     continue
-                dc, dp, dq = c - z[l, 0], p - z[l, 1], q - z[l, 2]
+                dc, dp, dq = c - z[to, 0], p - z[to, 1], q - z[to, 2]
                 alpha = dc + x0 * dp + y0 * dq
                 if not placed and not alpha > doubt0:
-                    if alpha < -doubt0 or turn[0] * side(z, border, cur, l, i, j, edge[2], edge[3]) < 0:
-                        cur, moved = l, True
+                    if alpha < -doubt0 or turn[0] * side(z, border, cur, to, i, j, edge[2], edge[3]) < 0:
+                        cur, moved = to, True
                         break
                 omega = dc + x1 * dp + y1 * dq
                 if omega > doubt1:
                     continue
-                if not omega < -doubt1 and turn[1] * side(z, border, cur, l, i, j, edge[4], edge[5]) > 0:
+                if not omega < -doubt1 and turn[1] * side(z, border, cur, to, i, j, edge[4], edge[5]) > 0:
                     continue
                 time = alpha / (alpha - omega)
                 time = min(max(time, 0.0), 1.0) if time == time else 0.5
                 doubt = 2.0 * (doubt0 + doubt1) / abs(alpha - omega) if alpha != omega else np.inf
-                sooner = time + doubt < best_time - best_doubt
+                sooner = best < 0 or time + doubt < best_time - best_doubt
                 if not sooner and not time - doubt > best_time + best_doubt:
-                    sooner = comes_first(z, border, i, j, cur, l, cur, sides[best])
+                    sooner = comes_first(z, border, i, j, cur, to, cur, sides[best])
                 if sooner:
                     best, best_time, best_doubt = m, time, doubt
             if moved:
@@ -500,7 +500,7 @@ def bucket(time, bend, n):
 
 
 @kernel
-def sweep(z, face_list, values, state, here, edge, ends, kind, hops, times, order, n, totals, sums, low, keys):
+def sweep(z, face_list, values, here, edge, ends, kind, hops, times, order, n, totals, sums, low, keys):
     """Write the cells whose lowest point this edge owns; return how many.
 
     The crossing with an edge of another list is the lowest point of one cell: the one between the parts of both
@@ -562,7 +562,7 @@ def stream(
                 for v in range(len(totals)):
                     totals[v] += values[state[lists[a]], v]
         new = sweep(
-            z, face_list, values, state, here, edges[e], ends[e], kinds[e], hops, times, order, n, totals,
+            z, face_list, values, here, edges[e], ends[e], kinds[e], hops, times, order, n, totals,
             sums[count:], low[count:], keys[count:],
         )  # fmt: skip
         keys[count : count + new, 0] = e

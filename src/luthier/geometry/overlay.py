@@ -91,7 +91,7 @@ class Edges:
         """Collect the edges of subdivisions."""
         lines = np.zeros((len(faces.sides) // 2 + len(BORDER_WALKS), 7), np.int64)
         of_side = np.empty(len(faces.sides), np.int64)
-        n = kernels.collect_edges(faces.heights, faces.border, faces.face_ptr, faces.sides, lines, of_side)
+        n = kernels.collect_edges(faces.heights, faces.face_ptr, faces.sides, lines, of_side)
         kinds = np.zeros(n + len(BORDER_WALKS), np.int64)
         for line, below, above, kind in BORDER_WALKS:
             lines[n, [0, 2, 4]] = line, below, above

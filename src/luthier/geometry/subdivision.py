@@ -11,7 +11,7 @@ import dataclasses
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64, flat, frozen
+from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.geometry import _plane_kernels as kernels
 
