@@ -1,0 +1,82 @@
+# mypy: ignore-errors
+"""Kernels that look for rows which stand in the way of a selection: h_j with w·h_j too near to w·h_i.
+
+Symbols: i the selected row of a list (−1: the list does not count), j any other row of it with h_j ≠ h_i,
+w (D,); the gap of j is w·h_j − w·h_i, which must be negative. Rows equal to h_i are the same point.
+"""
+
+import numpy as np
+
+from luthier.core.jit import inner_kernel, kernel
+
+
+@inner_kernel
+def score(features, row, w):
+    """Return w·h, summed in the order of the columns."""
+    total = 0.0
+    for k in range(len(w)):
+        total += w[k] * features[row, k]
+    return total
+
+
+@inner_kernel
+def same(features, i, j):
+    """Return whether two rows are equal."""
+    for k in range(features.shape[1]):
+        if features[i, k] != features[j, k]:
+            return False
+    return True
+
+
+@kernel
+def worst_rows(offsets, features, selection, w, gaps, rows):
+    """Write for each list the largest gap and its row, the first of equals; −inf and −1 if there is none."""
+    for s in range(len(selection)):
+        i = selection[s]
+        best, where = -np.inf, -1
+        if i >= 0:
+            own = score(features, i, w)
+            for j in range(offsets[s], offsets[s + 1]):
+                gap = score(features, j, w) - own
+                if gap > best and not same(features, i, j):
+                    best, where = gap, j
+        gaps[s], rows[s] = best, where
+
+
+@kernel
+def doubtful_rows(offsets, features, selection, w, unit, coarse, lists, out):
+    """Write the rows whose gap is not below 0 by more than rounding; return how many there are.
+
+    |fl(gap) − gap| ≤ unit·Σ|w_k|(|h_jk| + |h_ik|); `coarse` is not less than that for any row. Counting goes
+    on where `out` is full.
+    """
+    n = 0
+    for s in range(len(selection)):
+        i = selection[s]
+        if i < 0:
+            continue
+        own = score(features, i, w)
+        for j in range(offsets[s], offsets[s + 1]):
+            gap = score(features, j, w) - own
+            if gap < -coarse:
+                continue
+            bound = 0.0
+            for k in range(len(w)):
+                bound += abs(w[k]) * (abs(features[i, k]) + abs(features[j, k]))
+            if gap >= -unit * bound and not same(features, i, j):
+                if n < len(out):
+                    lists[n], out[n] = s, j
+                n += 1
+    return n
+
+
+@kernel
+def first_equal(offsets, features, selection, lowest):
+    """Write the lowest row of each list that equals the selected one; −1 where none is selected."""
+    for s in range(len(selection)):
+        lowest[s] = selection[s]
+        if selection[s] >= 0:
+            for j in range(offsets[s], selection[s]):
+                if same(features, selection[s], j):
+                    lowest[s] = j
+                    break
