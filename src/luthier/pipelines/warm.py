@@ -25,6 +25,7 @@ from luthier.evaluation.systems import system_from_pool
 from luthier.geometry.cone import canonical_point
 from luthier.geometry import lp
 from luthier.geometry.envelope import Envelopes
+from luthier.geometry.feasibility import feasibility
 from luthier.geometry.polytope import Polytope
 from luthier.kbest.duplicates import drop_duplicates
 from luthier.kbest.features import Features
@@ -141,6 +142,7 @@ def _solve_programmes() -> None:
     rows = -np.eye(3) - 0.1
     lp.maximize(rows, np.zeros(3), rows)
     lp.irredundant(rows, lp.largest_margin(rows).weights)
+    feasibility(np.array([0, 3]), rows, np.array([0]))
 
 
 def _every_way() -> Iterator[Tuner]:
