@@ -22,8 +22,8 @@ from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.systems import system_from_pool
-from luthier.geometry.cone import canonical_point
 from luthier.geometry import lp
+from luthier.geometry.cone import canonical_point
 from luthier.geometry.envelope import Envelopes
 from luthier.geometry.feasibility import feasibility
 from luthier.geometry.polytope import Polytope
