@@ -41,7 +41,7 @@ class Optima:
     active : (n, d + 1) int64
         The rows met as equations; −1 − 2k stands for x_k ≤ box, −2 − 2k for −x_k ≤ box.
     multipliers : (n, d + 1) float64
-        How much each counts in the proof; entries that do not count are 0.
+        How much each counts in the proof; entries that do not count are 0 (all, where HiGHS found no point).
     pivots : (n,) int64
         How many exchanges it took; −1 where HiGHS had to help.
     """
@@ -99,7 +99,7 @@ def maximize(
     sizes = np.abs(c).max(axis=1, initial=0.0)
     sizes[sizes == 0.0] = 1.0
     points, status, pivots = np.empty((n, d)), np.empty(n, np.int64), np.empty(n, np.int64)
-    active, multipliers = np.empty((n, d + 1), np.int64), np.empty((n, d + 1))
+    active, multipliers = np.full((n, d + 1), -1, np.int64), np.zeros((n, d + 1))
     blocks, tops = problem.arrays()
     kernels.maximize_many(blocks, tops, sides, c / sizes[:, None], points, status, active, multipliers, pivots)
     multipliers *= sizes[:, None] / problem.lengths_of(active)
