@@ -598,12 +598,12 @@ def faces_of_cell(
 @kernel
 def cross(
     z, border, face_ptr, sides, lists, face_list, of_side, edges, ends, turns, kinds, bends, start, stop,
-    state, hops, times, order, buckets, counts, others, others_left, positions,
+    state, hops, times, order, buckets, counts, others, others_left,
 ):  # fmt: skip
     """Write the crossings of edges start …, in their order, until room runs short; return next edge and how many.
 
-    ``counts[e]`` is how many edge e has; of each: the other edge, whether its upward part leaves to the left,
-    and how far along.
+    ``counts[e]`` is how many edge e has; of each: the other edge, and whether its upward part leaves to the
+    left.
     """
     count = 0
     e = start
@@ -619,7 +619,6 @@ def cross(
             p = z[old, 1] - z[new, 1]
             others[count] = of_side[hops[k, 2]]
             others_left[count] = p < 0.0 or (p == 0.0 and z[old, 2] > z[new, 2])
-            positions[count] = times[k, 0]
             count += 1
         counts[e] = n
         e += 1

@@ -31,8 +31,10 @@ from luthier.geometry.subdivision import FAR, Subdivisions, Window, border_lines
 EDGES_AT_ONCE = 32
 CELLS_AT_ONCE = 1 << 15
 BOTTOM, RIGHT, TOP, LEFT, LEFT_REVERSED, TOP_REVERSED = -1, -2, -3, -4, -8, -7
-# Each side of the window that owns cells, in its upward direction: its line, the lines that end it, its kind.
-BORDER_WALKS = ((BOTTOM, LEFT, RIGHT, 1), (RIGHT, BOTTOM, TOP, 2), (LEFT_REVERSED, BOTTOM, TOP, 4))
+# Each side of the window, in its upward direction: its line, the lines that end it, its kind. The top owns no cell.
+BORDER_WALKS = (
+    (BOTTOM, LEFT, RIGHT, 1), (RIGHT, BOTTOM, TOP, 2), (LEFT_REVERSED, BOTTOM, TOP, 4), (TOP_REVERSED, LEFT, RIGHT, 8),
+)  # fmt: skip
 NEVER_BENT = 1e300
 
 Result = TypeVar("Result")
@@ -63,7 +65,7 @@ class CellBlock:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Edges:
-    """Edges between two faces of a list, and the sides of the window that own cells.
+    """Edges between two faces of a list, and last the sides of the window: bottom, right, left, top.
 
     Attributes
     ----------
@@ -75,7 +77,7 @@ class Edges:
     turns : (E, 2) int64
         Signs of the minors with the ending lines.
     kinds : (E,) int64
-        0: inner edge; 1, 2, 4: the window's bottom, right, left.
+        0: inner edge; 1, 2, 4, 8: the window's bottom, right, left, top.
     of_side : (T,) int64
         The edge of each side of a face; −1 − b on the window's border.
     """
@@ -105,6 +107,16 @@ class Edges:
     def __len__(self) -> int:
         return len(self.lines)
 
+    @property
+    def n_inner(self) -> int:
+        """How many edges lie between two faces."""
+        return len(self.lines) - len(BORDER_WALKS)
+
+    @property
+    def n_owners(self) -> int:
+        """How many edges, from the first on, may own cells."""
+        return len(self.lines) - 1
+
     @functools.cached_property
     def bends(self) -> Float64:
         """How far along each edge half of its crossings may lie: of edges that go very far, (E,)."""
@@ -132,9 +144,9 @@ class Overlay:
         self.faces = Subdivisions.make(self.offsets, self.points, self.window)
         self.edges = Edges.make(self.faces)
         counts = self.faces.counts
-        self._busy = flat(np.flatnonzero(counts > 1))
+        self.busy = flat(np.flatnonzero(counts > 1))  # lists with edges
         self._single = flat(self.faces.offsets[:-1][counts == 1])
-        self._lists = flat(self.faces.lists)
+        self.lists = flat(self.faces.lists)
 
     @property
     def n_lists(self) -> int:
@@ -159,10 +171,10 @@ class Overlay:
     def cell(self, key: Int64) -> Cell:
         """Return the cell of a key, (2,), that `stream` gave."""
         e, target = int(key[0]), int(key[1])
-        edges, room = self.edges, _Room(self, np.empty((0, 0)))
-        here = int(self._lists[edges.lines[e, 0]]) if edges.kinds[e] == 0 else -1
+        edges, room = self.edges, Room(self)
+        here = int(self.lists[edges.lines[e, 0]]) if edges.kinds[e] == 0 else -1
         found = kernels.faces_of_cell(
-            self.faces.heights, self.faces.border, self.faces.face_ptr, self.faces.sides, self._busy, self._lists,
+            self.faces.heights, self.faces.border, self.faces.face_ptr, self.faces.sides, self.busy, self.lists,
             edges.lines[e], edges.ends[e], edges.turns[e], edges.kinds[e], here, target,
             room.state, room.hops, room.times, room.order, room.buckets, edges.bends[e],
         )  # fmt: skip
@@ -182,11 +194,11 @@ class Overlay:
 
         def work(first: int) -> list[Result]:
             if not hasattr(scratch, "room"):
-                scratch.room = _Room(self, own)
-            last = min(first + EDGES_AT_ONCE, len(self.edges))
+                scratch.room = Room(self, own)
+            last = min(first + EDGES_AT_ONCE, self.edges.n_owners)
             return [visit(block) for block in self._blocks(own, constant, range(first, last), scratch.room)]
 
-        jobs = iter(range(0, len(self.edges), EDGES_AT_ONCE))
+        jobs = iter(range(0, self.edges.n_owners, EDGES_AT_ONCE))
         if threads == 1:
             for first in jobs:
                 yield from work(first)
@@ -213,12 +225,12 @@ class Overlay:
         return own, flat(own[self._single].sum(axis=0))
 
     def _blocks(
-        self, own: npt.NDArray[Any], constant: npt.NDArray[Any], edges: range, room: _Room
+        self, own: npt.NDArray[Any], constant: npt.NDArray[Any], edges: range, room: Room
     ) -> Iterator[CellBlock]:
         e = edges.start
         while e < edges.stop:
             e, n = kernels.stream(
-                self.faces.heights, self.faces.border, self.faces.face_ptr, self.faces.sides, self._busy, self._lists,
+                self.faces.heights, self.faces.border, self.faces.face_ptr, self.faces.sides, self.busy, self.lists,
                 own, constant, self.edges.lines, self.edges.ends, self.edges.turns, self.edges.kinds, self.edges.bends,
                 e, edges.stop, room.state, room.hops, room.times, room.order, room.buckets,
                 room.sums, room.low, room.keys,
@@ -227,14 +239,15 @@ class Overlay:
                 yield CellBlock(room.sums[:n].copy(), room.low[:n] * self.faces.grid.units, room.keys[:n].copy())
 
 
-class _Room:
+class Room:
     """Where one worker writes."""
 
-    def __init__(self, overlay: Overlay, values: npt.NDArray[Any]) -> None:
+    def __init__(self, overlay: Overlay, values: npt.NDArray[Any] | None = None) -> None:
         n_faces = len(overlay.faces.rows)
         self.state = overlay.faces.offsets[:-1].copy()
         self.hops, self.times = np.empty((n_faces, 3), np.int64), np.empty((n_faces, 2))
         self.order, self.buckets = np.empty(n_faces, np.int64), np.empty(n_faces + 1, np.int64)
-        size = max(CELLS_AT_ONCE, n_faces + 1)
-        self.sums = np.empty((size, values.shape[1]), values.dtype)
-        self.low, self.keys = np.empty((size, 2)), np.empty((size, 2), np.int64)
+        if values is not None:
+            size = max(CELLS_AT_ONCE, n_faces + 1)
+            self.sums = np.empty((size, values.shape[1]), values.dtype)
+            self.low, self.keys = np.empty((size, 2)), np.empty((size, 2), np.int64)

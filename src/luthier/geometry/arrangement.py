@@ -1,0 +1,216 @@
+"""All cells of an overlay in memory: their shapes, inner points, sizes, margins, and who lies beside whom."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Bool, Float64, GrowingArray, Int64, flat, frozen
+from luthier.geometry import _arrangement_kernels as kernels
+from luthier.geometry import _plane_kernels as plane_kernels
+from luthier.geometry.overlay import Overlay, Room
+from luthier.geometry.subdivision import FAR
+
+CELLS_AT_ONCE = 1 << 16
+CORNERS = 64  # room made at first for one cell; it doubles where that is too little
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Crossings:
+    """Where every edge meets the edges of other lists, in order.
+
+    Attributes
+    ----------
+    ptr : (E+1,) int64
+    others, twins : (X,) int64
+        The other edge, and which of its crossings this is (0 for the window's sides).
+    lefts : (X,) bool
+        Whether the other edge's upward part leaves to the left.
+    """
+
+    ptr: Int64
+    others: Int64
+    twins: Int64
+    lefts: Bool
+
+    @classmethod
+    def find(cls, overlay: Overlay) -> Crossings:
+        """Walk every edge once."""
+        faces, edges, room = overlay.faces, overlay.edges, Room(overlay)
+        counts = np.zeros(len(edges), np.int64)
+        size = max(1 << 18, len(faces.rows) + 1)
+        chunk = np.empty(size, np.int64), np.empty(size, np.bool_)
+        grown = GrowingArray(np.int64), GrowingArray(np.bool_)
+        e = 0
+        while e < len(edges):
+            e, n = plane_kernels.cross(
+                faces.heights, faces.border, faces.face_ptr, faces.sides, overlay.busy, overlay.lists,
+                edges.of_side, edges.lines, edges.ends, edges.turns, edges.kinds, edges.bends, e, len(edges),
+                room.state, room.hops, room.times, room.order, room.buckets, counts, *chunk,
+            )  # fmt: skip
+            for whole, part in zip(grown, chunk, strict=True):
+                whole.append(part[:n])
+        ptr = flat(np.concatenate([[0], np.cumsum(counts)]))
+        others, lefts = (flat(whole.finish()) for whole in grown)
+        twins = np.zeros(len(others), np.int64)
+        missing = kernels.link(ptr, others, edges.n_inner, twins)
+        assert missing == 0, "every crossing is seen from both of its edges"
+        return cls(ptr, others, flat(twins), lefts)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Arrangement:
+    """Every cell of an overlay, in the order of `Overlay.stream`.
+
+    Attributes
+    ----------
+    position : (n, 2) float64
+        A point inside: the centroid, of a finite part where the cell has no end.
+    low : (n, 2) float64
+        The lowest corner.
+    area, radius : (n,) float64
+        Size, and how far the position is from the nearest side; 0 for cells that only ties make.
+    margin : (n,) float64
+        At the position: the least difference in score to a row that takes over beyond a side.
+    sums : (n, S)
+        Sum over lists of the selected rows' values.
+    keys : (n, 2) int64
+    neighbour : (n,) int64
+        A cell that touches this one and begins lower; −1 for the first of all.
+    change_list, change_row : (n,) int64
+        The one list that selects another row than in the neighbour, and its row here.
+    """
+
+    position: Float64
+    low: Float64
+    area: Float64
+    radius: Float64
+    margin: Float64
+    sums: npt.NDArray[Any]
+    keys: Int64
+    neighbour: Int64
+    change_list: Int64
+    change_row: Int64
+    _walker: _Walker
+
+    def __len__(self) -> int:
+        return len(self.area)
+
+    @classmethod
+    def make(cls, overlay: Overlay, values: npt.NDArray[Any], *, threads: int = 1) -> Arrangement:
+        """Lay out all cells; about 300 bytes of memory for each."""
+        blocks = list(overlay.stream(values, lambda block: block, threads=threads))
+        keys = np.concatenate([block.keys for block in blocks])
+        walker = _Walker(overlay, Crossings.find(overlay), len(keys))
+        position, area, radius, margin = walker.measure()
+        for cell in np.flatnonzero(np.isinf(area)):  # few: the cells round the outside of a plane without borders
+            found = overlay.cell(keys[cell])
+            position[cell], radius[cell] = found.position, found.radius
+        return cls(
+            position=frozen(position),
+            low=frozen(np.concatenate([block.low for block in blocks])),
+            area=frozen(area),
+            radius=frozen(radius),
+            margin=frozen(margin),
+            sums=frozen(np.concatenate([block.sums for block in blocks])),
+            keys=frozen(keys),
+            **walker.neighbours(),
+            _walker=walker,
+        )
+
+    def polygons(self, cells: Int64) -> tuple[Int64, Float64]:
+        """Return the corners of cells, counter-clockwise: offsets (c+1,) and corners (…, 2)."""
+        found = [self._walker.polygon(int(cell)) for cell in cells]
+        offsets = np.concatenate([[0], np.cumsum([len(corners) for corners in found])]).astype(np.int64)
+        return offsets, np.concatenate(found) if found else np.zeros((0, 2))
+
+    def selection(self, cell: int) -> Int64:
+        """Return the selected row of each list on a cell, (N,), from the first cell's by its changes."""
+        return self._walker.selection(self, cell)
+
+
+class _Walker:
+    """Goes round cells."""
+
+    def __init__(self, overlay: Overlay, crossings: Crossings, n_cells: int) -> None:
+        faces, edges = overlay.faces, overlay.edges
+        self.overlay, self.crossings = overlay, crossings
+        at_border, onward = np.empty((len(edges), 2), np.int64), np.empty((len(edges), 4), np.int64)
+        kernels.meet_border(crossings.ptr, crossings.others, edges.lines, edges.n_inner, at_border)
+        kernels.follow_faces(faces.face_ptr, faces.sides, edges.of_side, edges.lines, edges.n_inner, onward)
+        self.at_border, self.onward = flat(at_border), flat(onward)
+        left, right = edges.lines[: edges.n_inner, :2].T
+        sides = -1 - edges.lines[edges.n_inner :, 0]
+        self.vectors = flat(np.concatenate([faces.heights[left] - faces.heights[right], faces.border[sides]]))
+        starts, across = np.empty((n_cells, 2), np.int64), np.empty((n_cells, 3), np.int64)
+        found = kernels.first_steps(
+            crossings.ptr, crossings.others, crossings.lefts, crossings.twins, edges.lines, overlay.lists,
+            edges.n_inner, edges.kinds, starts, across,
+        )  # fmt: skip
+        assert found == n_cells, "cells are counted the same way twice"
+        self.starts, self.across = flat(starts), flat(across)
+        pieces = len(crossings.others) + len(edges)
+        self.left_cells, self.right_cells = np.full(pieces, -1, np.int64), np.full(pieces, -1, np.int64)
+
+    def _steps(self) -> tuple[Any, ...]:
+        crossings, edges = self.crossings, self.overlay.edges
+        return (
+            crossings.ptr, crossings.others, crossings.lefts, crossings.twins, edges.ends, self.vectors,
+            self.at_border, self.onward, edges.n_inner,
+        )  # fmt: skip
+
+    def measure(self) -> tuple[Float64, Float64, Float64, Float64]:
+        """Return position, area, radius and margin of every cell."""
+        n, grid = len(self.starts), self.overlay.faces.grid
+        centres, areas, radii, margins = np.empty((n, 2)), np.empty(n), np.empty(n), np.empty(n)
+        points, sizes = flat(self.overlay.points[self.overlay.rows]), np.empty(n, np.int64)
+        room, cell = CORNERS, 0
+        while cell < n:
+            high = min(n, cell + CELLS_AT_ONCE)
+            reached = kernels.measure(
+                *self._steps(), self.starts, cell, high, np.empty((room, 2)), np.empty((room, 2), np.int64),
+                self.left_cells, self.right_cells, self.overlay.edges.lines, points, grid.units, grid.units * (FAR / 4),
+                centres, areas, radii, margins, sizes,
+            )  # fmt: skip
+            room = 2 * room if reached < high else room
+            cell = reached
+        return centres, areas, radii, margins
+
+    def polygon(self, cell: int) -> Float64:
+        """Return the corners of a cell, (v, 2)."""
+        room, n = CORNERS, -1
+        while n < 0:
+            corners, pieces = np.empty((room, 2)), np.empty((room, 2), np.int64)
+            n = kernels.go_round(*self._steps(), self.starts[cell, 0], self.starts[cell, 1], corners, pieces)
+            room *= 2
+        found = corners[:n]
+        endless = np.abs(found) > FAR / 4
+        return np.where(endless, np.copysign(np.inf, found), found * self.overlay.faces.grid.units)
+
+    def neighbours(self) -> dict[str, Int64]:
+        """Return for each cell the one below it, and what changes on the way."""
+        edge, node, side = self.across.T
+        known = edge >= 0
+        piece = self.crossings.ptr[edge] + edge + node
+        below = np.where(side > 0, self.right_cells[piece], self.left_cells[piece])
+        lines = self.overlay.edges.lines
+        face = np.where(side > 0, lines[edge, 0], lines[edge, 1])
+        face[~known] = 0
+        return {
+            "neighbour": frozen(np.where(known, below, -1)),
+            "change_list": frozen(np.where(known, self.overlay.lists[face], -1)),
+            "change_row": frozen(np.where(known, self.overlay.rows[face], -1)),
+        }
+
+    def selection(self, table: Arrangement, cell: int) -> Int64:
+        """Follow the changes down to the first cell."""
+        chosen: dict[int, int] = {}
+        while table.neighbour[cell] >= 0:
+            chosen.setdefault(int(table.change_list[cell]), int(table.change_row[cell]))
+            cell = int(table.neighbour[cell])
+        selection = self.overlay.cell(table.keys[cell]).selection.copy()
+        selection[list(chosen)] = list(chosen.values())
+        return selection
