@@ -1,0 +1,309 @@
+# mypy: ignore-errors
+"""Kernels for the facets of cones in any dimension, by rays.
+
+Symbols: a vertex is a corner for each of S lists. Its cone is ``{w : w·d_j < 0}`` over the m edges d_j that
+leave those corners; the columns of `rows` (D, m) are the d_j, of lengths `norms`. Edges of one direction
+share a *class*, a number; limits of the search, which are no edges, have negative ones. A point inside a
+cone is kept as x = −w, so that all ``x·d_j`` are positive.
+
+A facet too many does no harm (what lies behind it is tested, and is no vertex), one too few would: where
+rounding leaves a question open, the answer is that there is a facet.
+"""
+
+import math
+
+import numpy as np
+
+from luthier.core.jit import inner_kernel, kernel
+
+EPS = 2.0**-52
+NOTHING = 1e-12  # a rest this short, of a unit vector, is rounding
+MOST_STEPS = 300
+
+
+@kernel
+def gather(selection, lists, limits, rows, norms, classes, edges):
+    """Write the constraints of a vertex, and of the limits; return how many there are."""
+    edge_first, edge_class, directions, lengths = lists
+    n_dims, n = directions.shape[1], 0
+    for s in range(len(selection)):
+        for e in range(edge_first[selection[s]], edge_first[selection[s] + 1]):
+            for i in range(n_dims):
+                rows[i, n] = directions[e, i]
+            norms[n], classes[n], edges[n] = lengths[e], edge_class[e], e
+            n += 1
+    for r in range(len(limits)):
+        total = 0.0
+        for i in range(n_dims):
+            rows[i, n] = limits[r, i]
+            total += limits[r, i] * limits[r, i]
+        norms[n], classes[n], edges[n] = math.sqrt(total), -1 - r, -1
+        n += 1
+    return n
+
+
+@kernel
+def multiply(rows, m, x, out):
+    """Write x·d_j for all j."""
+    first = x[0]
+    for j in range(m):
+        out[j] = first * rows[0, j]
+    for i in range(1, rows.shape[0]):
+        factor = x[i]
+        for j in range(m):
+            out[j] += factor * rows[i, j]
+
+
+@inner_kernel
+def length(x):
+    """Return ‖x‖."""
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * x[i]
+    return math.sqrt(total)
+
+
+@kernel
+def orthogonalize(basis, triangle, q, vector):
+    """Add a column to a QR decomposition of q columns, orthogonalised twice; return its share that is new."""
+    size = length(vector)
+    basis[q] = vector
+    for i in range(q):
+        triangle[i, q] = 0.0
+    for _ in range(2):
+        for i in range(q):
+            product = 0.0
+            for k in range(len(vector)):
+                product += basis[i, k] * basis[q, k]
+            triangle[i, q] += product
+            for k in range(len(vector)):
+                basis[q, k] -= product * basis[i, k]
+    rest = length(basis[q])
+    triangle[q, q] = rest
+    if rest > 0.0:
+        for k in range(len(vector)):
+            basis[q, k] /= rest
+    return rest / size if size > 0.0 else 0.0
+
+
+@kernel
+def back_solve(basis, triangle, q, target, solution):
+    """Write the least-squares solution of ``Q R y = target`` for q columns."""
+    for i in range(q - 1, -1, -1):
+        total = 0.0
+        for k in range(len(target)):
+            total += basis[i, k] * target[k]
+        for j in range(i + 1, q):
+            total -= triangle[i, j] * solution[j]
+        solution[i] = total / triangle[i, i]
+
+
+@kernel
+def drop_behind(held, weights, shares, q):
+    """Move from `weights` towards `shares` until the first is 0, drop what is 0; return how many stay."""
+    step = 1.0
+    for c in range(q):
+        if shares[c] <= 0.0 and weights[c] - shares[c] > 0.0:
+            step = min(step, weights[c] / (weights[c] - shares[c]))
+    kept = 0
+    for c in range(q):
+        value = weights[c] + step * (shares[c] - weights[c])
+        if shares[c] > 0.0 or value > 1e-14:
+            held[kept], weights[kept] = held[c], max(value, 0.0)
+            kept += 1
+    return kept if kept < q else q - 1
+
+
+@kernel
+def rest_outside(units, facets, n, target, rest, held, weights, shares, room, basis, triangle, gains):
+    """Write what is left of a vector after its projection onto the cone of n columns; return its length.
+
+    Non-negative least squares after Lawson and Hanson; −1 where it comes to no end. The rest r has
+    ``r·d ≤ 0`` for all columns d and ``r·target = ‖r‖²``: a direction that separates them.
+    """
+    n_dims, q = len(target), 0
+    rest[:] = target
+    column = room[3]
+    for _ in range(MOST_STEPS):
+        best, where = 1e-14, -1
+        for f in range(n):
+            total = 0.0
+            for i in range(n_dims):
+                total += rest[i] * units[i, facets[f]]
+            gains[f] = total
+            if total > best:
+                best, where = total, f
+        if where < 0 or length(rest) <= NOTHING or q == n_dims:
+            return length(rest)
+        for c in range(q):
+            if held[c] == facets[where]:
+                return length(rest)
+        held[q], weights[q] = facets[where], 0.0
+        q += 1
+        while q > 0:
+            new = 1.0
+            for c in range(q):
+                for i in range(n_dims):
+                    column[i] = units[i, held[c]]
+                new = min(new, orthogonalize(basis, triangle, c, column))
+            if new <= 1e-14:
+                return length(rest)
+            back_solve(basis, triangle, q, target, shares)
+            inside = True
+            for c in range(q):
+                inside &= shares[c] > 0.0
+            if inside:
+                weights[:q] = shares[:q]
+                break
+            q = drop_behind(held, weights, shares, q)
+        for i in range(n_dims):
+            rest[i] = target[i]
+            for c in range(q):
+                rest[i] -= weights[c] * units[i, held[c]]
+    return -1.0
+
+
+@kernel
+def shoot(units, m, same, depths, ray, gains, found, is_found, n):
+    """Add the constraints that a walk from inside along `ray` meets first; return how many facets there are."""
+    multiply(units, m, ray, gains)
+    least, size = math.inf, length(ray)
+    for j in range(m):
+        if gains[j] > 1e-13 * size and depths[j] < least * gains[j]:
+            least = depths[j] / gains[j]
+    for j in range(m):
+        if same[j] == j and not is_found[j] and gains[j] > 1e-13 * size:
+            if depths[j] <= least * (1.0 + 1e-9) * gains[j]:
+                found[n], is_found[j] = j, True
+                n += 1
+    return n
+
+
+@kernel
+def facets_by_rays(rows, norms, m, same, products, found):
+    """Write one constraint of each facet of a cone, any D; return how many.
+
+    Clarkson's way: a constraint is weighed against the facets found so far only; one that they do not
+    imply gives a ray along which a facet lies that is new.
+    """
+    n_dims = rows.shape[0]
+    units, depths, gains, is_found = np.empty((n_dims, m)), np.empty(m), np.empty(m), np.zeros(m, np.bool_)
+    target, rest, held = np.empty(n_dims), np.empty(n_dims), np.empty(n_dims + 2, np.int64)
+    weights, shares, room = np.empty(n_dims + 2), np.empty(n_dims + 2), np.empty((4, n_dims))
+    basis, triangle = np.empty((n_dims + 2, n_dims)), np.empty((n_dims + 2, n_dims + 2))
+    for j in range(m):
+        depths[j] = products[j] / norms[j]
+        for i in range(n_dims):
+            units[i, j] = rows[i, j] / norms[j]
+    n = 0
+    for axis in range(2 * n_dims):
+        rest[:] = 0.1
+        rest[axis // 2] = 1.0 if axis % 2 else -1.0
+        n = shoot(units, m, same, depths, rest, gains, found, is_found, n)
+    for j in range(m):
+        while same[j] == j and not is_found[j]:
+            target[:] = units[:, j]
+            far = rest_outside(units, found, n, target, rest, held, weights, shares, room, basis, triangle, gains)
+            if 0.0 <= far <= NOTHING:
+                break
+            before = n
+            if far > 0.0:
+                n = shoot(units, m, same, depths, rest, gains, found, is_found, n)
+            if n == before:
+                found[n], is_found[j] = j, True
+                n += 1
+    return n
+
+
+@kernel
+def mark_first_of_class(classes, m, last_seen, turn, same):
+    """Write for every constraint the first one of its class; `last_seen` (classes, 2) remembers by `turn`."""
+    for j in range(m):
+        same[j] = j
+        if classes[j] >= 0:
+            if last_seen[classes[j], 0] == turn:
+                same[j] = last_seen[classes[j], 1]
+            else:
+                last_seen[classes[j], 0], last_seen[classes[j], 1] = turn, j
+
+
+@kernel
+def keep_downhill(rows, classes, edges, found, n, goal, edge_class, out, first):
+    """Write the edges of those facets behind which `goal` does not lie, by ascending class; return how many."""
+    kept = 0
+    for f in range(n):
+        j, ahead = found[f], 0.0
+        for i in range(len(goal)):
+            ahead += goal[i] * rows[i, j]
+        if classes[j] >= 0 and ahead < 0.0:
+            place = first + kept
+            while place > first and edge_class[out[place - 1]] > classes[j]:
+                out[place] = out[place - 1]
+                place -= 1
+            out[place] = edges[j]
+            kept += 1
+    return kept
+
+
+@kernel
+def downhill_by_rays(selections, inner, lists, limits, goal, most, n_classes, counts, out):
+    """Write an edge of each facet of V vertices behind which `goal` does not lie, by ascending class.
+
+    `inner` (V, D) are points x inside, `most` bounds the constraints of a vertex; ``counts[v]`` facets of
+    vertex v follow one another in `out`. Returns before which vertex there was no more room.
+    """
+    n_dims, total = inner.shape[1], 0
+    rows, norms, products = np.empty((n_dims, most)), np.empty(most), np.empty(most)
+    classes, edges, found = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
+    same, last_seen = np.empty(most, np.int64), np.full((n_classes, 2), -1)
+    for v in range(len(selections)):
+        m = gather(selections[v], lists, limits, rows, norms, classes, edges)
+        if total + m > len(out):
+            return v
+        multiply(rows, m, inner[v], products)
+        sure, bound, n = True, (n_dims + 4) * EPS * length(inner[v]), 0
+        for j in range(m):
+            sure &= products[j] > bound * norms[j]
+        mark_first_of_class(classes, m, last_seen, v, same)
+        if sure:
+            n = facets_by_rays(rows, norms, m, same, products, found)
+        else:  # too thin for rounded numbers: every direction may be a facet
+            for j in range(m):
+                if same[j] == j:
+                    found[n] = j
+                    n += 1
+        counts[v] = keep_downhill(rows, classes, edges, found, n, goal, lists[1], out, total)
+        total += counts[v]
+    return len(selections)
+
+
+@kernel
+def needless_edges(edge_first, directions, lengths, most, rests, supports):
+    """Write how far each edge stands out from the cone of the other edges of its corner, as a sine.
+
+    ``supports[e]`` are the edges (−1: none) that it is nearly a combination of.
+    """
+    n_dims = directions.shape[1]
+    units, others = np.empty((n_dims, most)), np.empty(most, np.int64)
+    target, rest, gains = np.empty(n_dims), np.empty(n_dims), np.empty(most)
+    held, weights, shares = np.empty(n_dims + 2, np.int64), np.empty(n_dims + 2), np.empty(n_dims + 2)
+    room, basis = np.empty((4, n_dims)), np.empty((n_dims + 2, n_dims))
+    triangle = np.empty((n_dims + 2, n_dims + 2))
+    supports[:] = -1
+    for corner in range(len(edge_first) - 1):
+        low, high = edge_first[corner], edge_first[corner + 1]
+        for e in range(low, high):
+            for i in range(n_dims):
+                units[i, e - low] = directions[e, i] / lengths[e]
+        for e in range(low, high):
+            n = 0
+            for other in range(low, high):
+                if other != e:
+                    others[n] = other - low
+                    n += 1
+            target[:] = units[:, e - low]
+            held[:] = -1
+            rests[e] = rest_outside(units, others, n, target, rest, held, weights, shares, room, basis, triangle, gains)
+            for c in range(min(n_dims, len(held))):
+                if held[c] >= 0:
+                    supports[e, c] = low + held[c]

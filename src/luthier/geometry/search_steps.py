@@ -1,0 +1,195 @@
+"""One step of a reverse search: from vertices to their children, by kernels and, in doubt, exactly."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from concurrent.futures import Executor
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Bool, Float64, Int64, flat
+from luthier.core.errors import LuthierError
+from luthier.geometry import _facet_kernels as facet_kernels
+from luthier.geometry import _parent_kernels as kernels
+from luthier.geometry import _space_facet_kernels as space_kernels
+from luthier.geometry.exact_cone import exact_rows, first_wall, nearest_to_origin
+from luthier.geometry.summands import GRID_BITS, Summands, inner_points
+
+CERTAIN = 2.0**-44  # by this much, in units of the start's length, a selection is won whatever rounding does
+SMALLEST_MOVE, LARGEST_MOVE = -24, -4  # powers of two by which a start on a boundary is moved
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Children:
+    """Vertices that were found behind facets: whose children they are, corners, points x inside, changes of each."""
+
+    owners: Int64
+    selections: Int64
+    inner: Float64
+    margins: Float64
+    counts: Int64
+
+    def take(self, kept: Bool, changes: Int64) -> tuple[Children, Int64]:
+        """Return some of them, with their changes."""
+        changes = changes[np.repeat(kept, self.counts)]
+        return (
+            Children(
+                self.owners[kept], self.selections[kept], self.inner[kept], self.margins[kept], self.counts[kept]
+            ),
+            changes,
+        )  # fmt: skip
+
+
+class Steps:
+    """The search's rule, for one set of lists, one start and one set of limits."""
+
+    def __init__(
+        self, summands: Summands, start: npt.ArrayLike, *, limits: npt.ArrayLike | None, shortcut: bool
+    ) -> None:
+        self.summands = summands
+        start = np.array(start, np.float64)
+        if start.shape != (summands.n_dims,) or not np.all(np.isfinite(start)) or not np.any(start):
+            raise LuthierError(f"expected a start of {summands.n_dims} finite numbers, not all 0, found {start}")
+        self.limits = self._limits_on_grid(limits)
+        self.most = summands.most_edges + len(self.limits)
+        self.shortcut = shortcut and summands.n_dims == 3 and self._spans_space()
+        self.goal = self._moved_off_boundaries(summands.to_grid(start))
+
+    def _limits_on_grid(self, limits: npt.ArrayLike | None) -> Float64:
+        """Return limits in the grid's coordinates, rounded to it as rows are, the largest entry 1."""
+        if limits is None:
+            return np.empty((0, self.summands.n_dims))
+        scaled = np.ldexp(np.array(limits, np.float64).reshape(-1, self.summands.n_dims), -self.summands.exponents)
+        scaled /= np.abs(scaled).max(axis=1, keepdims=True)
+        return np.ldexp(np.rint(np.ldexp(scaled, GRID_BITS)), -GRID_BITS)
+
+    def _spans_space(self) -> bool:
+        d = self.summands.directions
+        return len(d) > 0 and bool(np.linalg.matrix_rank(d / self.summands.lengths[:, None], tol=1e-6) == 3)
+
+    def _moved_off_boundaries(self, start: Float64) -> Float64:
+        """Return the start, moved in one fixed direction, as little as it takes for every list to have one winner."""
+        size = float(np.linalg.norm(start))
+        direction = np.random.default_rng(0).standard_normal(len(start))
+        direction *= size / np.linalg.norm(direction)
+        if np.any(self.limits @ start >= 0.0):
+            raise LuthierError("expected a start strictly inside the limits of the search, found one that is not")
+        for power in [None, *range(SMALLEST_MOVE, LARGEST_MOVE + 1)]:
+            goal = start if power is None else start + 2.0**power * direction
+            _, margins = self.summands.select(goal[None])
+            if margins[0] > CERTAIN * size and np.all(self.limits @ goal < 0.0):
+                return goal
+        raise LuthierError("the start lies on so many boundaries that no weights near it select one row of each list")
+
+    def root(self) -> tuple[Int64, Float64, Float64]:
+        """Return the start's vertex: its corners, (S,), a point x inside its cone, (D,), and the margin there."""
+        selections, margins = self.summands.select(self.goal[None])
+        answers, inner, inner_margins = inner_points(self.summands, selections, self.limits)
+        if answers[0] == kernels.YES and np.any(inner[0]):
+            return selections[0], inner[0], inner_margins[0]
+        return selections[0], -self.goal, margins[0]
+
+    def children(
+        self, selections: Int64, inner: Float64, workers: Executor | None, n_workers: int
+    ) -> tuple[Children, Int64]:
+        """Return the children of vertices, (V, S) corners and (V, D) points x, and all their changes, as edges."""
+        if not len(self.summands.edge_to):
+            return self._none()
+        if workers is None:
+            return self._children(selections, inner)
+        cuts = np.linspace(0, len(selections), min(n_workers, len(selections)) + 1).astype(np.int64)
+        jobs = [workers.submit(self._children, selections[a:b], inner[a:b]) for a, b in itertools.pairwise(cuts)]
+        done = [job.result() for job in jobs]
+        joined = [
+            np.concatenate([getattr(part, field.name) for part, _ in done]) for field in dataclasses.fields(Children)
+        ]
+        joined[0] = np.concatenate([part.owners + first for (part, _), first in zip(done, cuts, strict=False)])
+        return Children(*joined), np.concatenate([changes for _, changes in done])
+
+    def _none(self) -> tuple[Children, Int64]:
+        s = self.summands
+        empty = np.empty(0, np.int64)
+        return Children(
+            empty, np.empty((0, len(s.active)), np.int64), np.empty((0, s.n_dims)), np.empty(0), empty
+        ), empty
+
+    def _children(self, selections: Int64, inner: Float64) -> tuple[Children, Int64]:
+        owners, facets = self.facets(selections, inner)
+        n, s = len(owners), self.summands
+        answers, counts = np.empty(n, np.int64), np.zeros(n, np.int64)
+        points, margins = np.empty((n, s.n_dims)), np.empty(n)
+        changes: list[Int64] = []
+        first = 0
+        while first < n:
+            room = np.empty(4 * (n - first) + 4 * len(s.active), np.int64)
+            last = first + kernels.test_children(
+                flat(selections), flat(owners[first:]), flat(facets[first:]), s.kernel_ends, s.kernel_lists,
+                flat(self.limits), flat(self.goal), self.most, answers[first:], points[first:], margins[first:],
+                counts[first:], room,
+            )  # fmt: skip
+            changes.append(room[: counts[first:last].sum()])
+            first = last
+        edges = np.concatenate([np.empty(0, np.int64), *changes])
+        behind = selections[owners]
+        behind[np.repeat(np.arange(n), counts), s.edge_list[edges]] = s.edge_to[edges]
+        for f in np.flatnonzero(answers == kernels.DOUBT).tolist():
+            answers[f], points[f], margins[f] = self._child_exactly(behind[f], int(s.edge_class[facets[f]]))
+        return Children(owners, behind, points, margins, counts).take(answers == kernels.YES, edges)
+
+    def facets(self, selections: Int64, inner: Float64) -> tuple[Int64, Int64]:
+        """Return the facets of vertices' cones that lead away from the start: (F,) vertices and (F,) edges."""
+        s, n = self.summands, len(selections)
+        counts, parts = np.empty(n, np.int64), []
+        first = 0
+        while first < n:
+            room = np.empty(8 * (n - first) + self.most, np.int64)
+            arguments = (flat(selections[first:]), flat(inner[first:]), s.kernel_lists, flat(self.limits))
+            if self.shortcut:
+                last = first + space_kernels.downhill_in_space(
+                    *arguments, flat(self.goal), self.most, counts[first:], room
+                )
+            else:
+                last = first + facet_kernels.downhill_by_rays(
+                    *arguments, flat(self.goal), self.most, len(s.opposite), counts[first:], room
+                )
+            parts.append(room[: np.maximum(counts[first:last], 0).sum()])
+            first = last
+        edges = np.concatenate(parts)
+        owners = np.repeat(np.arange(n), np.maximum(counts, 0))
+        if np.any(counts < 0):  # three dimensions, but too thin for the shortcut
+            return self._with_open_ones(selections, inner, np.flatnonzero(counts < 0), owners, edges)
+        return owners, edges
+
+    def _with_open_ones(
+        self, selections: Int64, inner: Float64, which: Int64, owners: Int64, edges: Int64
+    ) -> tuple[Int64, Int64]:
+        s = self.summands
+        counts, room = np.empty(len(which), np.int64), np.empty(len(which) * self.most, np.int64)
+        facet_kernels.downhill_by_rays(
+            flat(selections[which]), flat(inner[which]), s.kernel_lists, flat(self.limits), flat(self.goal), self.most,
+            len(s.opposite), counts, room,
+        )  # fmt: skip
+        owners = np.concatenate([owners, np.repeat(which, counts)])
+        edges = np.concatenate([edges, room[: counts.sum()]])
+        order = np.lexsort((s.edge_class[edges], owners))
+        return owners[order], edges[order]
+
+    def _child_exactly(self, selection: Int64, kind: int) -> tuple[int, Float64, float]:
+        """Return whether a vertex's parent lies across a wall of the class opposite to `kind`, and a point x inside."""
+        s = self.summands
+        edges = np.concatenate([np.arange(s.edge_first[c], s.edge_first[c + 1]) for c in selection.tolist()])
+        steps = np.concatenate([s.directions[edges], self.limits])
+        rows = exact_rows(np.ldexp(steps, GRID_BITS).astype(np.int64))
+        classes = [*s.edge_class[edges].tolist(), *range(-1, -1 - len(self.limits), -1)]
+        nothing = np.zeros(s.n_dims)
+        x = nearest_to_origin(rows)
+        if x is None:
+            return kernels.NO, nothing, 0.0
+        goal = [Fraction(value) for value in self.goal.tolist()]
+        if first_wall(rows, classes, x, goal, selection.tobytes()) != s.opposite[kind]:
+            return kernels.NO, nothing, 0.0
+        inner = np.array([float(value / 2**GRID_BITS) for value in x])
+        return kernels.YES, inner, float((s.directions[edges] @ inner).min())
