@@ -142,14 +142,23 @@ class _Search:
     def difference(self, s: int, row: int) -> tuple[list[int], Fraction]:
         return exact_difference(self.features[row], self.features[self.selection[s]])
 
-    def accepted(self, weights: Float64, exact: tuple[Fraction, ...] | None = None) -> Feasible:
+    def accepted(self, weights: Float64) -> Feasible:
         """Return the proof of weights that nothing violates."""
-        own = tuple(map(Fraction, weights.tolist()))
-        if exact is not None and self.violated(own, weights)[1].size:
-            return Feasible(weights, 0.0, self.selection, False, exact)
-        gaps = self.worst(weights)[0]
-        top = float(gaps.max(initial=-np.inf))
-        return Feasible(weights, max(-top, 0.0), self.selection, top < 0.0, own)
+        top = float(self.worst(weights)[0].max(initial=-np.inf))
+        return Feasible(weights, max(-top, 0.0), self.selection, top < 0.0, tuple(map(Fraction, weights.tolist())))
+
+    def rounded(self, exact: tuple[Fraction, ...]) -> Feasible:
+        """Return the proof of exact weights, as floats that do the same if such are found.
+
+        The floats next to a multiple of the weights lie in other directions for each multiple.
+        """
+        for sixteenths in range(16, 0, -1):
+            weights = np.array([float(value * sixteenths / 16) for value in exact])
+            if not self.violated(tuple(map(Fraction, weights.tolist())), weights)[1].size:
+                proof = self.accepted(weights)
+                if proof.representable:
+                    return proof
+        return Feasible(np.array([float(value) for value in exact]), 0.0, self.selection, False, exact)
 
     def settled(self, margin: Margin) -> Feasible | Infeasible:
         """Decide in rational arithmetic, starting with the rows that decide in floats."""
@@ -173,10 +182,9 @@ class _Search:
             if not more:
                 largest = max(map(abs, outcome.weights)) or Fraction(1)
                 exact = tuple(value / largest for value in outcome.weights)
-                rounded = np.array([float(value) for value in exact])
-                lists, rows = self.violated(exact, rounded)
+                lists, rows = self.violated(exact, np.array([float(value) for value in exact]))
                 if not rows.size:
-                    return self.accepted(rounded, exact)
+                    return self.rounded(exact)
                 more = list(range(len(self.rows), len(self.rows) + len(rows)))
                 self.join(lists, rows)
             use += sorted(set(more) - set(use))[:ROOM]
