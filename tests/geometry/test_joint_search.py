@@ -8,6 +8,7 @@ from scipy.optimize import linprog
 
 from luthier.geometry import _joint_kernels as kernels
 from luthier.geometry.corners import Corners
+from luthier.geometry.joint_halves import best_by_halves
 from luthier.geometry.joint_search import best_selection
 
 
@@ -142,3 +143,38 @@ def test_corners_are_vertices_by_value_and_know_their_rows():
     weights, margin = corners.widest(np.array([0, 3]))
     assert margin > 0
     assert corners.select(weights).tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_halves_find_the_same(seed):
+    lists = drawn_lists(seed, sentences=2 + seed % 4, n=1 + seed % 4, integers=seed % 3 > 0)
+    corners = Corners.of(*lists)
+    found = best_by_halves(corners)
+    assert found.value == found.bound == last(best_selection(corners)).value
+    assert corners.values[corners.select(found.weights)].sum() == found.value
+
+
+@pytest.mark.parametrize("beam", [1, 2, 5])
+def test_a_beam_never_claims_more_than_there_is(beam):
+    corners = Corners.of(*drawn_lists(8, sentences=6, k=8, n=3, integers=False))
+    optimum = last(best_selection(corners)).value
+    found = best_by_halves(corners, beam=beam)
+    assert found.value <= optimum <= found.bound
+    assert found.bound == corners.highest or found.value == optimum
+    assert corners.values[corners.select(found.weights)].sum() == found.value
+
+
+def test_a_beam_tests_fewer_pairs():
+    corners = Corners.of(*drawn_lists(8, sentences=8, k=8, n=3, integers=False))
+    whole, narrow = best_by_halves(corners), best_by_halves(corners, beam=2)
+    assert narrow.bound > narrow.value
+    assert narrow.visited < whole.visited
+
+
+def test_a_limit_ends_halves_with_a_bound_that_holds():
+    corners = Corners.of(*drawn_lists(8, sentences=8, k=8, n=3, integers=False))
+    optimum = last(best_selection(corners)).value
+    for most in (10, 100, 400):
+        found = best_by_halves(corners, most=most)
+        assert found.value <= optimum <= found.bound
+        assert found.programmes <= most

@@ -16,6 +16,7 @@ from luthier.core.jit import kernel
 STRICT = 1e-9  # weights of a cone's inside, |w_k| ≤ 1, are at least so far from its sides
 NUDGE = 1e-11  # what w_k is worth beside the margin, so that no two bases are equally good
 MOST_PIVOTS = 2000
+FEW_DIMENSIONS = 8  # in more of them nearly all corners of a list bound each other: that is not looked into
 LOST = -9.0  # "margin" of a programme that rounding made unsolvable
 
 
@@ -106,6 +107,10 @@ def find_borders(lists, facets, s, e, room):
     borders, table_starts, known = facets
     rows, low, high = room[0], offsets[s], offsets[s + 1]
     first = table_starts[s] + (e - low) * (high - low)
+    known[e] = True
+    if points.shape[1] > FEW_DIMENSIONS:
+        borders[first : first + high - low] = True
+        return 0
     m = 0
     for j in range(low, high):
         if j != e:
@@ -122,7 +127,6 @@ def find_borders(lists, facets, s, e, room):
             for k in range(points.shape[1]):
                 rows[m, k] = -rows[m, k]
             m += 1
-    known[e] = True
     return solved
 
 

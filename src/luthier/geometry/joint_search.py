@@ -26,7 +26,7 @@ from luthier.geometry.lp import largest_margin
 
 ROUNDING = 1e-9  # sums nearer than this, relative to the largest, are equal
 WITNESSES = 16  # weights inside a cone that are remembered with it
-ROWS_PER_DIMENSION = 6  # cones with more rows lose those that can be spared
+ROWS_PER_DIMENSION = 32  # cones with more rows lose those that can be spared
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -52,7 +52,7 @@ def tuning_tables(report: Report, written: Sequence[str]) -> Any:
         ("seed", "before", "after", "Δ, 95 % interval", "held out: before", "after", "oracle",
          "runs", "that agree", "CPU s"),
         [_score_row(report, replica) for replica in report.replicas],
-        caption=f"{report.metric}\n{report.tuner}\n"
+        caption=f"{report.metric}\n{report.tuner}\n{_notes(report)}"
         "the interval is of the change on the tuning sentences themselves, by paired bootstrap: it is flattering",
     )  # fmt: skip
     headings = ("feature", "start", *(f"seed {replica.seed}" for replica in report.replicas))
@@ -83,6 +83,12 @@ def _score_row(report: Report, replica: Replica) -> tuple[Any, ...]:
     )
 
 
+def _notes(report: Report) -> str:
+    """Return what the answers say of themselves, a line each."""
+    notes = ((replica.seed, replica.result.note) for replica in report.replicas)
+    return "".join(f"seed {seed}: {note}\n" for seed, note in notes if note)
+
+
 def _number(value: float | None, default: float) -> float:
     return default if value is None else value
 
@@ -101,6 +107,7 @@ def tuning_report(report: Report, written: Sequence[str]) -> dict[str, Any]:
                 "interval": [replica.interval.low, replica.interval.high],
                 "runs": len(replica.result.traces),
                 "agreed": replica.result.agreed,
+                "note": replica.result.note,
                 "interrupted": replica.result.interrupted,
                 "cpu_seconds": replica.result.seconds[0],
                 "weights": dict(zip(report.names, replica.weights.tolist(), strict=True)),

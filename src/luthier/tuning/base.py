@@ -37,12 +37,15 @@ class State:
         What the step was, in a few words.
     objective : float or None
         The value of the tuner's own objective (a loss, a margin), where it has one.
+    note : str
+        What people should know of it as an answer, such as the size of a proof; '' if nothing.
     """
 
     weights: Float64
     gain: float
     did: str = ""
     objective: float | None = None
+    note: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", frozen(np.array(self.weights, dtype=np.float64)))

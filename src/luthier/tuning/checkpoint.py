@@ -62,7 +62,8 @@ class Checkpoint:
 
 def _plain(state: State) -> dict[str, Any]:
     return {
-        "weights": state.weights.tolist(), "gain": state.gain, "did": state.did, "objective": state.objective
+        "weights": state.weights.tolist(), "gain": state.gain, "did": state.did, "objective": state.objective,
+        "note": state.note,
     }  # fmt: skip
 
 
@@ -71,7 +72,7 @@ def _read(path: str, identity: dict[str, Any]) -> dict[int, Saved]:
         found = json.loads(Path(path).read_text(encoding="utf-8"))
         runs = {
             int(number): (
-                tuple(State(np.array(s["weights"]), s["gain"], s["did"], s["objective"]) for s in run["states"]),
+                tuple(State(**{**state, "weights": np.array(state["weights"])}) for state in run["states"]),
                 tuple(run["heldout"]),
             )
             for number, run in found["runs"].items()

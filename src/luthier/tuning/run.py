@@ -82,6 +82,7 @@ class Result:
         At the start of the first run.
     best_restart, agreed
         Which run it was, and how many runs ended at the same gain.
+    note : what the answer's state says of itself
     traces : one for each run, in order
     interrupted : bool
     seconds : CPU and wall-clock seconds of this process while it ran
@@ -94,6 +95,7 @@ class Result:
     start_heldout_gain: float | None
     best_restart: int
     agreed: int
+    note: str
     traces: tuple[RestartTrace, ...]
     interrupted: bool
     seconds: tuple[float, float]
@@ -132,6 +134,7 @@ def run(
         start_heldout_gain=None if heldout is None else heldout.gain(start),
         best_restart=best.restart,
         agreed=sum(abs(trace.key - best.key) <= 1e-9 for trace in traces),
+        note=answer.note,
         traces=tuple(traces),
         interrupted=interrupted,
         seconds=(time.process_time() - clocks[0], time.perf_counter() - clocks[1]),

@@ -1,0 +1,123 @@
+"""The exact global optimum of a sum of sentence gains, proven by linear programmes (Galley and Quirk 2011)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.params import param
+from luthier.geometry.corners import Corners
+from luthier.geometry.joint_halves import best_by_halves
+from luthier.geometry.joint_search import Progress, best_selection
+from luthier.tuning.additive import Additive
+from luthier.tuning.base import State, Tuner
+from luthier.tuning.cone_coordinates import ConeCoordinates
+from luthier.tuning.directions import axes
+from luthier.tuning.line_search import Choice, search_in_turn
+from luthier.tuning.problem import Problem
+from luthier.tuning.restarts import draw_start
+from luthier.tuning.units import effect_units
+
+MOST_FEATURES = 100
+# Gains nearer than this, relative to the larger, are equal.
+ROUNDING = 1e-9
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Tuner):
+    """Search all directions of w for the highest Σ over sentences of a gain, and prove that there is none higher.
+
+    The sum is the metric itself where that is a rate with a constant denominator (a column's mean, error
+    rates against one reference); for others, as BLEU, it is the mean of the sentences' own smoothed gains.
+    The first candidate comes from exact line searches. ``cones`` is a best-first search over cones of
+    weights; ``halves`` merges halves of the lists lazily, as published, and is what a `beam` thins out. The
+    answer is, in the cell of the optimum, the weights farthest from its sides [galley2011].
+    """
+
+    search: str = param("cones", choices=("cones", "halves"), help="search over cones, or merge halves as published")
+    beam: int = param(
+        0, low=0, high=1_000_000, help="combinations kept by each set of lists, by halves (0: all, exact)"
+    )
+    programmes: int = param(1_000_000, low=0, help="linear programmes at most; then it is not proven (0: no limit)")
+    climbs: int = param(10, low=0, high=100_000, help="line searches from random weights for the first candidate")
+
+    def refuses(self, problem: Problem) -> str:
+        """Return why a problem is too large, or ''."""
+        free = int(np.count_nonzero(~problem.bounds.fixed))
+        return f"it can move at most {MOST_FEATURES} weights, here are {free}" if free > MOST_FEATURES else ""
+
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        """Yield the first candidate, better ones as they are found, then the optimum."""
+        sums = Additive.of(problem)
+        simple = sums.problem(problem)
+        first = State(start, problem.gain(start), "start", objective=simple.gain(start) + sums.constant)
+        yield first
+        coordinates = ConeCoordinates.of(problem, start)
+        if not len(coordinates.columns):
+            return
+        climbed = self._climb(simple, start, rng)
+        best = _state(problem, simple, sums, climbed, "line searches")
+        yield best
+        corners = Corners.of(problem.offsets, coordinates.points, sums.values, coordinates.walls)
+        for progress in self._search(corners, coordinates.directions(climbed)):
+            if progress.weights is not None:
+                found = _widest(simple, corners, coordinates, progress.weights)
+                state = _state(problem, simple, sums, found, "search")
+                best = state if _objective(state) >= _objective(best) - ROUNDING * abs(_objective(best)) else best
+            if not progress.finished:
+                yield dataclasses.replace(best, did=f"bound {progress.bound + sums.constant:.6g}")
+        last = dataclasses.replace(best, did="answer", note=self._note(progress, sums))
+        if last.gain < first.gain:  # the sum is not the metric
+            last = dataclasses.replace(first, note=f"{last.note}; its weights gain less than the start, which is kept")
+        yield last
+
+    def _climb(self, simple: Problem, start: Float64, rng: np.random.Generator) -> Float64:
+        """Return the best end of exact line searches along the axes, from the start and from random weights."""
+        lines, names = axes(simple)
+        units = effect_units(simple.pool, start)
+        best: State | None = None
+        for number in range(self.climbs + 1):
+            begin = draw_start("random", start, units, simple.bounds, rng) if number else start
+            here, path = State(begin, simple.gain(begin)), [State(begin, -np.inf)]
+            while path:
+                path = list(search_in_turn(simple, here, lines, names, Choice()))
+                here = path[-1] if path else here
+            best = here if best is None or here.gain > best.gain else best
+        assert best is not None
+        return best.weights
+
+    def _search(self, corners: Corners, direction: Float64) -> Iterator[Progress]:
+        if self.search == "cones" and not self.beam:
+            return best_selection(corners, direction, most=self.programmes)
+        return iter([best_by_halves(corners, direction, beam=self.beam, most=self.programmes)])
+
+    def _note(self, progress: Progress, sums: Additive) -> str:
+        """Return what was proven, and by how much work."""
+        what = "the gain" if sums.exact else "the mean of sentence gains (the metric itself is no sum)"
+        looked_at = "cones" if self.search == "cones" and not self.beam else "combinations"
+        work = f"{progress.programmes:,} linear programmes, {progress.visited:,} {looked_at}"
+        gap = progress.bound - progress.value
+        if gap <= 0:
+            return f"optimum of {what}, proven: {work}"
+        reason = f"inexact, beam {self.beam}" if self.beam else f"not proven, limit of {self.programmes:,} programmes"
+        return f"{reason}: at most {gap:.4g} below the optimum of {what}; {work}"
+
+
+def _objective(state: State) -> float:
+    assert state.objective is not None
+    return state.objective
+
+
+def _state(problem: Problem, simple: Problem, sums: Additive, weights: Float64, did: str) -> State:
+    return State(weights, problem.gain(weights), did, objective=simple.gain(weights) + sums.constant)
+
+
+def _widest(simple: Problem, corners: Corners, coordinates: ConeCoordinates, direction: Float64) -> Float64:
+    """Return the weights farthest from the sides of a direction's cell, if a re-rank confirms them."""
+    found = coordinates.weights(direction)
+    selection = corners.select(direction)
+    wide = coordinates.weights(corners.widest(selection)[0])
+    return wide if simple.gain(wide) >= simple.gain(found) else found
