@@ -49,7 +49,7 @@ def meet_border(ptr, others, lines, n_inner, at_border):
 
 
 @kernel
-def follow_faces(face_ptr, sides, of_side, lines, n_inner, onward):
+def follow_faces(face_ptr, of_side, lines, onward):
     """Write how to go on round a face at the end of an edge: ``onward[e]`` is edge and direction, above and below.
 
     Above, the face on the left is gone round, below that on the right. Where the window's border comes next, the

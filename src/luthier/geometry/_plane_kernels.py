@@ -500,19 +500,19 @@ def bucket(time, bend, n):
 
 
 @kernel
-def sweep(z, face_list, values, here, edge, ends, kind, hops, times, order, n, totals, sums, low, keys):
+def sweep(z, border, face_list, values, here, edge, ends, kind, hops, order, n, totals, sums, low, keys):
     """Write the cells whose lowest point this edge owns; return how many.
 
     The crossing with an edge of another list is the lowest point of one cell: the one between the parts of both
     that go up. Inner edges (kind 0) count the crossings with later lists, the border's bottom (1) all, its right
     (2) and left (4) side those that come in from there. ``totals`` holds the sum over the other lists.
     """
-    x0, y0, dx, dy = ends[0], ends[1], ends[3] - ends[0], ends[4] - ends[1]
+    c, p, q = line_of(z, border, edge[0], edge[1])
     count = 0
     if (kind == 0 and edge[6] > 0) or kind == 1:
         for v in range(len(totals)):
             sums[0, v] = totals[v] + (values[edge[0], v] if kind == 0 else 0)
-        low[0, 0], low[0, 1], keys[0, 1] = x0, y0, -1
+        low[0, 0], low[0, 1], keys[0, 1] = ends[0], ends[1], -1
         count = 1
     for m in range(n):
         k = order[m]
@@ -520,8 +520,8 @@ def sweep(z, face_list, values, here, edge, ends, kind, hops, times, order, n, t
         for v in range(len(totals)):
             totals[v] += values[new, v] - values[old, v]
         # The line between them, with `old` on its left, leaves to the left of this edge; it may go down there.
-        p = z[old, 1] - z[new, 1]
-        up_left = p < 0.0 or (p == 0.0 and z[old, 2] > z[new, 2])
+        c2, p2, q2 = z[old, 0] - z[new, 0], z[old, 1] - z[new, 1], z[old, 2] - z[new, 2]
+        up_left = p2 < 0.0 or (p2 == 0.0 and q2 > 0.0)
         if kind == 0:
             if face_list[old] < here:
                 continue
@@ -533,7 +533,9 @@ def sweep(z, face_list, values, here, edge, ends, kind, hops, times, order, n, t
                 continue
             for v in range(len(totals)):
                 sums[count, v] = totals[v]
-        low[count, 0], low[count, 1], keys[count, 1] = x0 + times[k, 0] * dx, y0 + times[k, 0] * dy, new
+        minor = p * q2 - q * p2
+        low[count, 0], low[count, 1] = (q * c2 - c * q2) / minor, (c * p2 - p * c2) / minor
+        keys[count, 1] = new
         count += 1
     return count
 
@@ -562,7 +564,7 @@ def stream(
                 for v in range(len(totals)):
                     totals[v] += values[state[lists[a]], v]
         new = sweep(
-            z, face_list, values, here, edges[e], ends[e], kinds[e], hops, times, order, n, totals,
+            z, border, face_list, values, here, edges[e], ends[e], kinds[e], hops, order, n, totals,
             sums[count:], low[count:], keys[count:],
         )  # fmt: skip
         keys[count : count + new, 0] = e

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Bool, Float64, GrowingArray, Int64, flat, frozen
 from luthier.geometry import _arrangement_kernels as kernels
 from luthier.geometry import _plane_kernels as plane_kernels
+from luthier.geometry.certainty import Certainty
 from luthier.geometry.overlay import Overlay, Room
 from luthier.geometry.subdivision import FAR
 
@@ -75,6 +76,9 @@ class Arrangement:
         Size, and how far the position is from the nearest side; 0 for cells that only ties make.
     margin : (n,) float64
         At the position: the least difference in score to a row that takes over beyond a side.
+    representable : (n,) bool
+        Whether a re-rank at the position is certain to select this cell's rows (see `luthier.geometry.certainty`);
+        without a judge, whether the cell has any size.
     sums : (n, S)
         Sum over lists of the selected rows' values.
     keys : (n, 2) int64
@@ -89,6 +93,7 @@ class Arrangement:
     area: Float64
     radius: Float64
     margin: Float64
+    representable: Bool
     sums: npt.NDArray[Any]
     keys: Int64
     neighbour: Int64
@@ -100,22 +105,32 @@ class Arrangement:
         return len(self.area)
 
     @classmethod
-    def make(cls, overlay: Overlay, values: npt.NDArray[Any], *, threads: int = 1) -> Arrangement:
+    def make(
+        cls, overlay: Overlay, values: npt.NDArray[Any], *, judge: Certainty | None = None, threads: int = 1
+    ) -> Arrangement:
         """Lay out all cells; about 300 bytes of memory for each."""
+        n_values = values.shape[1]
+        if judge is not None:
+            values = np.concatenate([values, judge.columns], axis=1)
         blocks = list(overlay.stream(values, lambda block: block, threads=threads))
+        sums = np.concatenate([block.sums for block in blocks])
         keys = np.concatenate([block.keys for block in blocks])
         walker = _Walker(overlay, Crossings.find(overlay), len(keys))
         position, area, radius, margin = walker.measure()
         for cell in np.flatnonzero(np.isinf(area)):  # few: the cells round the outside of a plane without borders
             found = overlay.cell(keys[cell])
-            position[cell], radius[cell] = found.position, found.radius
+            position[cell], radius[cell], margin[cell] = found.position, found.radius, found.margin
+        representable = radius > 0.0
+        if judge is not None:
+            representable = judge.judge(position, radius, sums[:, n_values:].astype(np.int64))
         return cls(
             position=frozen(position),
             low=frozen(np.concatenate([block.low for block in blocks])),
             area=frozen(area),
             radius=frozen(radius),
             margin=frozen(margin),
-            sums=frozen(np.concatenate([block.sums for block in blocks])),
+            representable=frozen(representable),
+            sums=frozen(sums[:, :n_values]),
             keys=frozen(keys),
             **walker.neighbours(),
             _walker=walker,
@@ -140,7 +155,7 @@ class _Walker:
         self.overlay, self.crossings = overlay, crossings
         at_border, onward = np.empty((len(edges), 2), np.int64), np.empty((len(edges), 4), np.int64)
         kernels.meet_border(crossings.ptr, crossings.others, edges.lines, edges.n_inner, at_border)
-        kernels.follow_faces(faces.face_ptr, faces.sides, edges.of_side, edges.lines, edges.n_inner, onward)
+        kernels.follow_faces(faces.face_ptr, edges.of_side, edges.lines, onward)
         self.at_border, self.onward = flat(at_border), flat(onward)
         left, right = edges.lines[: edges.n_inner, :2].T
         sides = -1 - edges.lines[edges.n_inner :, 0]

@@ -25,6 +25,8 @@ class Cell:
     area : float
     radius : float
         How far the position is from the nearest side.
+    margin : float
+        At the position: the least difference in score to a row that takes over beyond a side.
     selection : (N,) int64
         The row of each list.
     """
@@ -33,19 +35,21 @@ class Cell:
     position: Float64
     area: float
     radius: float
+    margin: float
     selection: Int64
 
 
-def cell_of_faces(divided: Subdivisions, faces: Int64) -> Cell:
-    """Return the cell on which each list selects the given face, (N,)."""
+def cell_of_faces(divided: Subdivisions, points: Float64, faces: Int64) -> Cell:
+    """Return the cell on which each list selects the given face, (N,); `points` (M, 3) are the lists' scores."""
     faces = flat(faces)
-    corners = _clip(divided, divided.border, faces)
+    corners, lines = _clip(divided, divided.border, faces)
     if not len(corners):
         raise LuthierError("these rows are nowhere selected together")
     units = divided.grid.units
     near = corners
     if not np.all(np.abs(corners) < FAR / 4):
         near = _finite_part(divided, faces)
+    gaps = points[divided.rows[lines[:, 0]]] - points[divided.rows[lines[:, 1]]]
     area, centroid = area_and_centroid(near * units)
     polygon = np.where(np.abs(corners) < FAR / 4, corners * units, np.copysign(np.inf, corners))
     return Cell(
@@ -53,19 +57,20 @@ def cell_of_faces(divided: Subdivisions, faces: Int64) -> Cell:
         position=centroid,
         area=area if near is corners else np.inf,
         radius=distance_to_sides(near * units, centroid) if area > 0.0 else 0.0,
+        margin=float(np.min(gaps[:, 0] + gaps[:, 1:] @ centroid, initial=np.inf)),
         selection=divided.rows[faces],
     )
 
 
-def _clip(divided: Subdivisions, border: Float64, faces: Int64) -> Float64:
-    """Return the corners of a cell within a border, on the grid, (v, 2); none if it is empty there."""
+def _clip(divided: Subdivisions, border: Float64, faces: Int64) -> tuple[Float64, Int64]:
+    """Return the corners of a cell within a border, on the grid, (v, 2), and the lines between faces, (l, 2)."""
     size = int(np.sum(divided.face_ptr[faces + 1] - divided.face_ptr[faces])) + 8
     names, signs = np.empty((size, 2), np.int64), np.empty(size, np.int64)
     vectors, points = np.empty((size, 3)), np.empty((size, 6))
     n = kernels.clip_cell(
         divided.heights, border, divided.face_ptr, divided.sides, faces, names, vectors, points, signs
     )  # fmt: skip
-    return points[:n, 1:3] / points[:n, :1]
+    return points[:n, 1:3] / points[:n, :1], names[:n][names[:n, 0] >= 0]
 
 
 def _finite_part(divided: Subdivisions, faces: Int64) -> Float64:
@@ -78,7 +83,7 @@ def _finite_part(divided: Subdivisions, faces: Int64) -> Float64:
         for box in (reach, 4.0 * reach):
             low, high = np.maximum(limits[::2], box[::2]), np.minimum(limits[1::2], box[1::2])
             window = Window(low[0], high[0], low[1], high[1]) if np.all(low < high) else None
-            found.append(_clip(divided, flat(border_lines(window, divided.grid)), faces) if window else ())
+            found.append(_clip(divided, flat(border_lines(window, divided.grid)), faces)[0] if window else ())
         if len(found[0]):
             return np.asarray(found[1])
         reach = 4.0 * reach

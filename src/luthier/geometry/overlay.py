@@ -166,7 +166,7 @@ class Overlay:
         corner = flat(border_lines(Window(x, np.inf, y, np.inf), self.faces.grid))
         faces = np.empty(self.n_lists, np.int64)
         kernels.faces_at_corner(self.faces.heights, corner, self.faces.offsets, faces)
-        return cell_of_faces(self.faces, faces)
+        return cell_of_faces(self.faces, self.points, faces)
 
     def cell(self, key: Int64) -> Cell:
         """Return the cell of a key, (2,), that `stream` gave."""
@@ -180,7 +180,7 @@ class Overlay:
         )  # fmt: skip
         if not found:
             raise LuthierError(f"there is no cell {tuple(key)}")
-        return cell_of_faces(self.faces, room.state)
+        return cell_of_faces(self.faces, self.points, room.state)
 
     def stream(
         self, values: npt.NDArray[Any], visit: Callable[[CellBlock], Result], *, threads: int = 1

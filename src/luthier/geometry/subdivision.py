@@ -63,7 +63,7 @@ class Grid:
     @property
     def units(self) -> Float64:
         """How much x and y of the plane one x and y of the grid are, (2,)."""
-        return np.ldexp(1.0, np.array(self.exponents))
+        return np.asarray(np.ldexp(1.0, np.array(self.exponents)), np.float64)
 
     @classmethod
     def lay(cls, offsets: Int64, points: Float64) -> Grid:
