@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.feasible_subset import feasible_subset, first_obstacle, nearest_first
+from luthier.geometry.feasible_subset import SelectionTests
 
 
 def possible(offsets, features, selection, lists):
@@ -48,7 +48,7 @@ def random_case(seed, *, n_lists=7, d=3, integers=True):
 @pytest.mark.parametrize("seed", range(15))
 def test_the_same_lists_are_kept_as_with_all_rows_at_once(seed, integers):
     offsets, features, selection, order = random_case(seed, integers=integers)
-    found = feasible_subset(offsets, features, selection, order)
+    found = SelectionTests(offsets, features).feasible_subset(selection, order)
     expected = greedy(offsets, features, selection, order)
     assert found.lists.tolist() == sorted(expected)
     for i in found.lists:
@@ -61,10 +61,18 @@ def test_the_same_lists_are_kept_as_with_all_rows_at_once(seed, integers):
 @pytest.mark.parametrize("seed", range(15))
 def test_the_first_obstacle_is_the_first_list_that_is_not_kept(seed):
     offsets, features, selection, order = random_case(seed)
-    done = first_obstacle(offsets, features, selection, order)
+    done = SelectionTests(offsets, features).reached(selection, order)
     assert greedy(offsets, features, selection, order[:done]) == order[:done].tolist()
     if done < len(order):
         assert not possible(offsets, features, selection, order[: done + 1])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_columns_that_are_left_out_are_as_if_they_were_not_there(seed):
+    offsets, features, selection, order = random_case(seed, d=4)
+    columns = np.array([0, 3])
+    expected = SelectionTests(offsets, features[:, columns]).reached(selection, order)
+    assert SelectionTests(offsets, features).reached(selection, order, columns) == expected
 
 
 def test_what_given_weights_select_is_kept_whole_and_comes_first():
@@ -74,20 +82,21 @@ def test_what_given_weights_select_is_kept_whole_and_comes_first():
     weights = rng.normal(size=5)
     scores = (features @ weights).reshape(-1, 20)
     selection = offsets[:-1] + np.argmax(scores, axis=1)
-    assert first_obstacle(offsets, features, selection, np.arange(20)) == 20
+    tests = SelectionTests(offsets, features)
+    assert tests.reached(selection, np.arange(20)) == 20
     spoilt = [4, 9, 15]
     selection[spoilt] = offsets[spoilt] + np.argmin(scores[spoilt], axis=1)
-    order = nearest_first(offsets, features, selection, weights)
+    order = tests.nearest_first(selection, weights)
     assert sorted(order[-3:].tolist()) == spoilt
-    assert feasible_subset(offsets, features, selection, order).lists.tolist() == sorted(set(range(20)) - set(spoilt))
+    assert tests.feasible_subset(selection, order).lists.tolist() == sorted(set(range(20)) - set(spoilt))
 
 
 def test_lists_without_a_choice_cost_nothing():
     offsets, features = np.array([0, 1, 3]), np.array([[1.0, 2.0], [3.0, 4.0], [3.0, 4.0]])
-    found = feasible_subset(offsets, features, np.array([0, 2]), np.array([1, 0]))
+    found = SelectionTests(offsets, features).feasible_subset(np.array([0, 2]), np.array([1, 0]))
     assert (found.lists.tolist(), found.programmes) == ([0, 1], 0)
 
 
 def test_a_selection_of_other_lists_is_refused():
     with pytest.raises(LuthierError, match="one row of each list"):
-        feasible_subset(np.array([0, 2, 4]), np.zeros((4, 2)), np.array([0, 1]), np.arange(2))
+        SelectionTests(np.array([0, 2, 4]), np.zeros((4, 2))).reached(np.array([0, 1]), np.arange(2))

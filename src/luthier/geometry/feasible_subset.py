@@ -47,69 +47,81 @@ class FeasibleSubset:
     programmes: int
 
 
-def feasible_subset(offsets: Int64, features: Float64, selection: Int64, order: Int64) -> FeasibleSubset:
-    """Go through lists in `order`, (n,), and keep each on which the selection, (N,), stays possible.
+class SelectionTests:
+    """Lists made ready for many tests of selections.
 
-    List i has the rows ``offsets[i]:offsets[i+1]`` of `features`, (M, D), one or more.
+    Parameters
+    ----------
+    offsets : (N+1,) int64
+        List i has the rows ``offsets[i]:offsets[i+1]``, one or more.
+    features : (M, D) float64
+        Kept, not copied.
     """
-    _check(offsets, selection)
-    search = _Search(features)
-    with progress("lists that can be kept", len(order)) as advance:
-        for i in order.tolist():
-            search.offer(i, search.table(features, offsets, selection, i))
-            advance(1)
-    return FeasibleSubset(np.sort(np.array(search.kept, np.int64)), search.weights / search.units, search.programmes)
 
+    def __init__(self, offsets: Int64, features: Float64) -> None:
+        self.offsets, self.features = offsets, features
+        span = np.ptp(features, axis=0) if len(features) else np.ones(features.shape[1])
+        self._units = np.where(span > 0, span, 1.0)  # columns of like size; searches have weights in these units
 
-def first_obstacle(offsets: Int64, features: Float64, selection: Int64, order: Int64) -> int:
-    """Return how many lists of `order` one vector suits before the first that it cannot; all of them: len(order).
+    def feasible_subset(self, selection: Int64, order: Int64) -> FeasibleSubset:
+        """Go through lists in `order`, (n,), and keep each on which the selection, (N,), stays possible."""
+        self._check(selection)
+        search = _Search(len(self._units))
+        with progress("lists that can be kept", len(order)) as advance:
+            for i in order.tolist():
+                search.offer(i, self._table(selection, i))
+                advance(1)
+        kept = np.sort(np.array(search.kept, np.int64))
+        return FeasibleSubset(kept, search.weights / self._units, search.programmes)
 
-    A selection is feasible on those lists iff none is in the way.
-    """
-    _check(offsets, selection)
-    search = _Search(features)
-    for done, i in enumerate(order.tolist()):
-        if not search.offer(i, search.table(features, offsets, selection, i)):
-            return done
-    return len(order)
+    def reached(self, selection: Int64, order: Int64, columns: Int64 | None = None) -> int:
+        """Return how many lists of `order` one vector suits before the first that it cannot; len(order) if all.
 
+        The selection is feasible on these lists iff none is in the way. `columns` leaves out all other columns.
+        """
+        self._check(selection)
+        search = _Search(len(self._units if columns is None else columns))
+        for done, i in enumerate(order.tolist()):
+            if not search.offer(i, self._table(selection, i, columns)):
+                return done
+        return len(order)
 
-def nearest_first(offsets: Int64, features: Float64, selection: Int64, weights: Float64) -> Int64:
-    """Return the lists ordered by how far weights, (D,), are from making the selection in each: (N,).
+    def nearest_first(self, selection: Int64, weights: Float64) -> Int64:
+        """Return the lists ordered by how far weights, (D,), are from making the selection in each: (N,).
 
-    The distance is that of w to the farthest plane ``w·(h_j − h_i) = 0`` on whose wrong side it is, or, negative,
-    to the nearest plane where it is on the right side of all.
-    """
-    _check(offsets, selection)
-    search = _Search(features)
-    tables = (search.table(features, offsets, selection, i) for i in range(len(selection)))
-    inner = weights * search.units
-    return np.argsort([np.max(table @ inner, initial=-np.inf) for table in tables], kind="stable")
+        The distance is that of w to the farthest plane ``w·(h_j − h_i) = 0`` on whose wrong side it is, or,
+        negative, to the nearest plane where it is on the right side of all.
+        """
+        self._check(selection)
+        inner = weights * self._units
+        tables = (self._table(selection, i) for i in range(len(selection)))
+        return np.argsort([np.max(table @ inner, initial=-np.inf) for table in tables], kind="stable")
 
+    def _table(self, selection: Int64, i: int, columns: Int64 | None = None) -> Float64:
+        """Return the differences of list i's rows to the selected one, of length 1; equal rows are left out."""
+        rows, units = self.features[self.offsets[i] : self.offsets[i + 1]], self._units
+        differences = rows - self.features[selection[i]]
+        if columns is not None:
+            differences, units = differences[:, columns], units[columns]
+        scaled = differences[np.any(differences != 0, axis=1)] / units
+        unit: Float64 = scaled / np.linalg.norm(scaled, axis=1, keepdims=True)
+        return unit
 
-def _check(offsets: Int64, selection: Int64) -> None:
-    if len(selection) != len(offsets) - 1 or np.any((selection < offsets[:-1]) | (selection >= offsets[1:])):
-        raise LuthierError("expected a selection that names one row of each list, found another")
+    def _check(self, selection: Int64) -> None:
+        offsets = self.offsets
+        if len(selection) != len(offsets) - 1 or np.any((selection < offsets[:-1]) | (selection >= offsets[1:])):
+            raise LuthierError("expected a selection that names one row of each list, found another")
 
 
 class _Search:
     """The lists kept so far, weights that select their rows, and the rows that hold these in place."""
 
-    def __init__(self, features: Float64) -> None:
-        span = np.ptp(features, axis=0) if len(features) else np.ones(features.shape[1])
-        self.units = np.where(span > 0, span, 1.0)  # columns of like size; the weights are then in these units
+    def __init__(self, n_columns: int) -> None:
         self.kept: list[int] = []
         self.programmes = 0
-        self.weights = np.zeros(features.shape[1])
-        self._tables: list[Float64] = []  # of the kept lists: differences to the selected row, of length 1
-        self._tight = np.empty((0, features.shape[1]))
-
-    def table(self, features: Float64, offsets: Int64, selection: Int64, i: int) -> Float64:
-        """Return the differences of list i's other rows to the selected one, of length 1; equal rows are left out."""
-        differences = features[offsets[i] : offsets[i + 1]] - features[selection[i]]
-        rows = differences[np.any(differences != 0, axis=1)] / self.units
-        unit: Float64 = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-        return unit
+        self.weights = np.zeros(n_columns)
+        self._tables: list[Float64] = []  # of the kept lists
+        self._tight = np.empty((0, n_columns))
 
     def offer(self, number: int, table: Float64) -> bool:
         """Keep a list if it can be kept; return whether."""
@@ -121,7 +133,7 @@ class _Search:
 
     def _solve(self, table: Float64) -> bool:
         """Look for weights that suit a new list and all those kept; keep them if there are any."""
-        problem, rows = MarginProblem(len(self.units)), self._tight
+        problem, rows = MarginProblem(len(self.weights)), self._tight
         problem.add(rows)
         more = _nearest(table, self.weights, np.inf)
         while True:

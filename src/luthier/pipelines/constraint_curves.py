@@ -1,0 +1,207 @@
+"""How constraints tighten: the share of oracle selections that can be made, and what the best one costs to find.
+
+Few sentences and many features leave a linear model free to select what the metric would; many sentences and
+few features do not [waite2015]. For features and sentences drawn at random it is decided whether one weight
+vector can make the oracle's selection. If it can on some sentences it can on any of them, so one draw
+of an order of sentences tells for every number of sentences at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64
+from luthier.core.errors import LuthierError
+from luthier.core.params import param, validate
+from luthier.core.progress import progress
+from luthier.core.rng import make_rng
+from luthier.geometry.feasible_subset import SelectionTests
+from luthier.kbest.pool import Pool
+from luthier.metrics.base import Metric
+from luthier.tuning.base import tuner
+from luthier.tuning.problem import Problem
+
+AXES = ("dims", "sentences")
+SOLVER = "lp-mert"
+MOST_VALUES = 8  # different numbers of features
+
+
+@dataclasses.dataclass(frozen=True)
+class CurveSettings:
+    """How much is drawn and how long it may take."""
+
+    draws: int = param(20, low=1, high=100_000, help="draws of features and sentences for each number of features")
+    timed_sentences: int = param(64, low=1, high=10_000, help="most sentences given to lp-mert")
+    timed_k: int = param(20, low=2, high=100_000, help="hypotheses of a sentence given to lp-mert")
+    time_limit: float = param(5.0, low=0.0, high=1e6, help="seconds after which an lp-mert run is given up")
+    timed_draws: int = param(3, low=0, high=1000, help="lp-mert runs for each size (0: none)")
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """On how many of all draws the oracle's selection was feasible."""
+
+    n_features: int
+    n_sentences: int
+    feasible: int
+    draws: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """What lp-mert took along an axis: CPU seconds of each draw, and how many of them ended before the limit."""
+
+    axis: str
+    n_features: int
+    n_sentences: int
+    seconds: tuple[float, ...]
+    finished: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ConstraintCurves:
+    """Shares and costs by numbers of features and sentences.
+
+    Attributes
+    ----------
+    axes : what the picture is drawn against, of 'dims' and 'sentences'
+    shares : for each number of features, numbers of sentences up to the first that no draw reached
+    costs : along each of the axes, the other one fixed
+    """
+
+    axes: tuple[str, ...]
+    shares: tuple[Share, ...]
+    costs: tuple[Cost, ...]
+    k: int
+    time_limit: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return dataclasses.asdict(self)
+
+
+def parse_axes(text: str) -> tuple[str, ...]:
+    """Read ``dims``, ``sentences`` or both, comma separated.
+
+    >>> parse_axes("dims,sentences")
+    ('dims', 'sentences')
+    """
+    axes = tuple(word.strip() for word in text.split(","))
+    if not axes or len(set(axes)) < len(axes) or set(axes) - set(AXES):
+        raise LuthierError(f"expected --against dims, sentences or dims,sentences, found {text!r}")
+    return axes
+
+
+def constraint_curves(
+    problem: Problem, features: Float64, oracle: Int64, axes: Sequence[str], settings: CurveSettings, *, seed: int
+) -> ConstraintCurves:
+    """Return how feasibility and lp-mert's time change with the numbers of features and sentences."""
+    share_rng, cost_rng = make_rng(seed).spawn(2)
+    sizes = feature_numbers(features.shape[1])
+    shares = tuple(_shares(problem.offsets, features, oracle, sizes, settings.draws, share_rng))
+    costs = tuple(_costs(problem, sizes, axes, settings, cost_rng)) if settings.timed_draws else ()
+    return ConstraintCurves(tuple(axes), shares, costs, settings.timed_k, settings.time_limit)
+
+
+def feature_numbers(n_features: int) -> list[int]:
+    """Return a few numbers of features from 1 to all of them, evenly spread.
+
+    >>> feature_numbers(15), feature_numbers(3)
+    ([1, 3, 5, 7, 9, 11, 13, 15], [1, 2, 3])
+    """
+    count = min(MOST_VALUES, n_features)
+    return sorted({round(x) for x in np.linspace(1, n_features, count).tolist()})
+
+
+def sentence_numbers(n_sentences: int) -> list[int]:
+    """Return 1, 2, 3, 4, 6, 8, 12, 16, … up to all sentences.
+
+    >>> sentence_numbers(10)
+    [1, 2, 3, 4, 6, 8, 10]
+    """
+    steps = sorted({max(1, factor << e >> 1) for factor in (2, 3) for e in range(n_sentences.bit_length() + 1)})
+    return [*(n for n in steps if n < n_sentences), n_sentences]
+
+
+def _shares(
+    offsets: Int64, features: Float64, oracle: Int64, sizes: Sequence[int], draws: int, rng: np.random.Generator
+) -> Iterator[Share]:
+    """Yield the shares; each draw adds features, and sentences, to those it had."""
+    tests, n_sentences = SelectionTests(offsets, features), len(offsets) - 1
+    reached = np.empty((len(sizes), draws), np.int64)
+    with progress("draws of features and sentences", draws * len(sizes)) as advance:
+        for draw in range(draws):
+            columns, order = rng.permutation(features.shape[1]), rng.permutation(n_sentences)
+            for row, size in enumerate(sizes):
+                chosen = np.sort(columns[:size])
+                most = order[: tests.reached(oracle, order, chosen)]
+                reached[row, draw] = _first_of_equals(offsets, features, oracle, most, chosen)
+                advance(1)
+    numbers = sentence_numbers(n_sentences)
+    beyond = int(np.searchsorted(numbers, reached.max(), side="right"))  # the first that no draw reaches
+    for row, size in enumerate(sizes):
+        for n in numbers[: beyond + 1]:
+            yield Share(size, n, int(np.count_nonzero(reached[row] >= n)), draws)
+
+
+def _first_of_equals(offsets: Int64, features: Float64, oracle: Int64, order: Int64, columns: Int64) -> int:
+    """Return how many lists of `order` come before the first whose oracle is hidden by an equal row above it.
+
+    With few features many hypotheses look the same, and of these the first is selected.
+    """
+    for done, i in enumerate(order.tolist()):
+        above = features[offsets[i] : oracle[i]][:, columns]
+        if np.any(np.all(above == features[oracle[i], columns], axis=1)):
+            return done
+    return len(order)
+
+
+def _costs(
+    problem: Problem, sizes: Sequence[int], axes: Sequence[str], settings: CurveSettings, rng: np.random.Generator
+) -> Iterator[Cost]:
+    """Time lp-mert along each axis; once no draw of a size ends in time, larger ones are not tried."""
+    numbers = sentence_numbers(min(settings.timed_sentences, problem.pool.n_sentences))
+    fixed_size, fixed_number = sizes[len(sizes) // 2], numbers[len(numbers) // 2]
+    ways = {"dims": [(size, fixed_number) for size in sizes], "sentences": [(fixed_size, n) for n in numbers]}
+    _timed(_part(problem.pool, 1, 1, 2, rng), problem.metric, settings.time_limit)  # loads the kernels
+    with progress("runs of lp-mert", sum(len(ways[axis]) for axis in axes) * settings.timed_draws) as advance:
+        for axis in axes:
+            for size, n in ways[axis]:
+                runs = [
+                    _timed(_part(problem.pool, size, n, settings.timed_k, rng), problem.metric, settings.time_limit)
+                    for _ in range(settings.timed_draws)
+                ]
+                advance(settings.timed_draws)
+                yield Cost(axis, size, n, tuple(seconds for seconds, _ in runs), sum(ended for _, ended in runs))
+                if not any(ended for _, ended in runs):
+                    break
+
+
+def _part(pool: Pool, size: int, n_sentences: int, k: int, rng: np.random.Generator) -> Pool:
+    """Return some of the features, sentences and first hypotheses of a pool, drawn at random."""
+    names = [pool.features.names[d] for d in rng.choice(pool.n_features, size=size, replace=False)]
+    part = pool.take_sentences(np.sort(rng.choice(pool.n_sentences, size=n_sentences, replace=False)))
+    rank = np.arange(part.n_hypotheses) - np.repeat(part.offsets[:-1], part.list_lengths)
+    part = part.take(np.flatnonzero(rank < k))
+    return dataclasses.replace(part, features=part.features.select(names))
+
+
+def _timed(pool: Pool, metric: Metric, limit: float) -> tuple[float, bool]:
+    """Run lp-mert to its end or until time is up; return CPU seconds and whether it ended."""
+    problem, method = Problem.make(pool, metric), tuner(SOLVER, programmes=0)  # no end but the proof
+    reason = method.refuses(problem)
+    if reason:
+        raise LuthierError(f"{SOLVER} cannot be timed by this metric: {reason}. hint: --timed-draws 0 leaves it out")
+    begun = time.process_time()
+    for _ in method.steps(problem, problem.default_start(), make_rng(0)):
+        if time.process_time() - begun > limit:
+            return time.process_time() - begun, False
+    return time.process_time() - begun, True

@@ -1,0 +1,48 @@
+"""From the options of `luthier geometry` to its report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from luthier.core.errors import LuthierError
+from luthier.core.io import check_writable
+from luthier.kbest.storage import open_pool
+from luthier.metrics.base import Metric
+from luthier.pipelines.constraint_curves import CurveSettings, constraint_curves, parse_axes
+from luthier.pipelines.dense_rows import dense_rows
+from luthier.pipelines.geometry_report import GeometrySettings, report_geometry
+from luthier.pipelines.subspaces import read_start
+from luthier.report.geometry_figure import draw_constraints
+from luthier.tuning.base import tuner
+from luthier.tuning.problem import Problem
+
+# Where no weights are given, those it finds are near to the oracle's selection.
+CLIMBER = "mert"
+
+
+def geometry_from_options(
+    options: Any, metric: Metric, settings: GeometrySettings, curve_settings: CurveSettings
+) -> dict[str, Any]:
+    """Check what can be checked before the work; return the report, JSON-able, with the curves if asked for."""
+    axes = parse_axes(options.against) if options.against else ()
+    if options.plot and not axes:
+        raise LuthierError("--plot shows what --against draws. hint: add --against dims,sentences")
+    if options.plot:
+        check_writable(options.plot)
+    pool = open_pool(options.pool)
+    problem = Problem.make(pool, metric)
+    if options.weights:
+        start = read_start(pool, options.weights)
+    else:
+        start = tuner(CLIMBER).tune(problem, seed=options.seed).weights
+    features = dense_rows(problem.pool.features)
+    report = report_geometry(problem, features, start, settings, seed=options.seed, threads=options.threads)
+    result = report.as_dict()
+    if axes:
+        curves = constraint_curves(problem, features, report.oracle.rows, axes, curve_settings, seed=options.seed)
+        result["against"] = curves.as_dict()
+        if options.plot:
+            draw_constraints(curves, Path(options.plot))
+            result["written"] = [options.plot]
+    return result
