@@ -87,7 +87,9 @@ def proves_infeasible(proof: Infeasible, offsets: Int64, features: Float64, sele
 
 
 def scaled_proof(lists: Int64, rows: Int64, scales: list[Fraction], shares: tuple[Fraction, ...]) -> Infeasible:
-    """Return the proof whose multipliers belonged to differences divided by `scales`."""
-    raw = [share / scale for share, scale in zip(shares, scales, strict=True)]
-    exact = tuple(value / sum(raw) for value in raw)
-    return Infeasible(lists, rows, np.array([float(value) for value in exact]), exact)
+    """Return the proof, by ascending row, whose multipliers belonged to differences divided by `scales`."""
+    order = np.argsort(rows, kind="stable")
+    raw = [shares[place] / scales[place] for place in order]
+    total = sum(raw)
+    exact = tuple(value / total for value in raw)
+    return Infeasible(lists[order], rows[order], np.array([float(value) for value in exact]), exact)

@@ -1,0 +1,55 @@
+"""Tell whether some weights make a given selection, with a proof either way.
+
+  luthier feasible pool.arrow --select oracle --metric bleu
+  luthier feasible pool.arrow --select picks.txt -o weights.txt
+
+The selection is 'oracle' (the greedy corpus oracle of the metric), 'sentence-oracle', 'first', or a file with
+one hypothesis number for each sentence, from 0 ('-' leaves a sentence out). Exit code 0: it is feasible, the
+weights of the largest margin are shown (-o writes them). Exit code 1: it is not, and a few wishes that contradict
+each other are named. Hypotheses with equal features count as one.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.output import Output
+
+INFEASIBLE = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier feasible`."""
+    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument(
+        "--select",
+        required=True,
+        metavar="WHAT",
+        help="oracle, sentence-oracle, first, or a file of hypothesis numbers",
+    )
+    parser.add_argument("-o", "--output", metavar="OUT", help="write the weights here, if there are any")
+    add_metric_options(parser, "bleu")
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    """Judge the selection; return 0 if it is feasible, 1 if not."""
+    from luthier.core.io import check_writable
+    from luthier.kbest.storage import open_pool
+    from luthier.kbest.weights import write_weights
+    from luthier.pipelines.feasibility import choose, judge
+    from luthier.report.feasibility_table import feasible_table, infeasible_table
+
+    if options.output:
+        check_writable(options.output)
+    pool = open_pool(options.pool)
+    verdict = judge(pool, choose(pool, options.select, metric_from(options)))
+    told = verdict.as_dict()
+    if verdict.weights is None:
+        output.emit(told, lambda: infeasible_table(told))
+        return INFEASIBLE
+    if options.output:
+        write_weights(verdict.weights, options.output)
+    if options.output != "-":
+        output.emit(told, lambda: feasible_table(told))
+    return 0

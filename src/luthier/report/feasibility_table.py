@@ -1,0 +1,79 @@
+"""A verdict on a selection: the weights that make it, or the wishes that contradict each other."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any
+
+from luthier.report.console import stack, table
+
+WIDTH = 48
+BEFORE = 2  # words shown before the first difference
+
+
+def feasible_table(verdict: Mapping[str, Any]) -> Any:
+    """Return the weights and what they reach, from the verdict as JSON has it."""
+    margin = "any" if verdict["margin"] is None else f"{verdict['margin']:.6g}"
+    told = "Of all weights with |w| ≤ 1 these have the largest margin; a re-rank with them selects it." if verdict["selects"] else (
+        "The weights that select it lie closer together than floats do: a re-rank with these does not select it all."
+    )  # fmt: skip
+    return stack(
+        table(
+            "feasible",
+            ("selection", "sentences", "score", "margin"),
+            [(verdict["selection"], verdict["sentences"], _score(verdict), margin)],
+            caption="\n".join(["Some weights make this selection.", *_metric(verdict)]),
+        ),
+        table("weights", ("feature", "weight"), list(verdict["weights"].items()), caption=told),
+    )
+
+
+def infeasible_table(verdict: Mapping[str, Any]) -> Any:
+    """Return the few wishes that no weights fulfil together, from the verdict as JSON has it."""
+    wishes = []
+    for wish in verdict["contradiction"]:
+        texts = differing(wish["wanted_text"], wish["other_text"])
+        wishes.append(
+            (wish["sentence"], wish["wanted"], texts[0], wish["other"], texts[1], f"{wish['multiplier']:.4g}")
+        )
+    return stack(
+        table(
+            "infeasible",
+            ("selection", "sentences", "score"),
+            [(verdict["selection"], verdict["sentences"], _score(verdict))],
+            caption="\n".join(["No weights make this selection.", *_metric(verdict)]),
+        ),
+        table(
+            f"{len(wishes)} wishes that contradict each other",
+            ("sentence", "wanted", "its text", "above", "its text", "multiplier"),
+            wishes,
+            caption="The differences of their features, times the multipliers, sum to zero, exactly: whatever the\n"
+            "weights, so do the differences of their scores, and they cannot all be positive.",
+        ),
+    )
+
+
+def differing(text: str, other: str) -> tuple[str, str]:
+    """Return two texts shortened to a column, from shortly before the first word in which they differ.
+
+    >>> differing("a b c d x e", "a b c d y")
+    ('… c d x e', '… c d y')
+    """
+    words, others = text.split(), other.split()
+    pairs = enumerate(itertools.zip_longest(words, others))
+    first = max(next((i for i, (a, b) in pairs if a != b), 0) - BEFORE, 0)
+    return _shorten(words, first), _shorten(others, first)
+
+
+def _shorten(words: list[str], first: int) -> str:
+    text = ("… " if first else "") + " ".join(words[first:])
+    return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
+
+
+def _score(verdict: Mapping[str, Any]) -> str | None:
+    return f"{verdict['score']:.2f}" if "score" in verdict else None
+
+
+def _metric(verdict: Mapping[str, Any]) -> list[str]:
+    return [verdict["metric"]] if "metric" in verdict else []

@@ -1,0 +1,114 @@
+"""`luthier feasible`: verdicts, their exit codes, files of selections and what can be wrong with them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from luthier.kbest.features import Features
+from luthier.kbest.rerank import rerank
+from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.synthetic import SyntheticLists
+from luthier.kbest.weights import read_weights
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    path = tmp_path_factory.mktemp("feasible") / "pool.arrow"
+    save_pool(SyntheticLists(sentences=12, k=15, n_features=4, vocabulary=200).generate(3), path)
+    return path
+
+
+def written(tmp_path, numbers):
+    path = tmp_path / "picks.txt"
+    path.write_text("".join(f"{number}\n" for number in numbers))
+    return path
+
+
+def test_a_selection_of_some_weights_is_feasible_and_they_are_written(run_cli, path, tmp_path):
+    pool = open_pool(path)
+    rows = rerank(pool, np.array([0.3, -1.0, 0.2, 0.7]))
+    picks = written(tmp_path, rows - pool.offsets[:-1])
+    code, out, err = run_cli("feasible", path, "--select", picks, "-o", tmp_path / "w.txt", "--json")
+    told = json.loads(out)
+    assert (code, err) == (0, "")
+    assert told["feasible"]
+    assert told["selects"]
+    assert told["margin"] > 0.0
+    weights = read_weights(tmp_path / "w.txt")
+    assert dict(weights) == told["weights"]
+    assert (rerank(pool, weights.vector(pool.features.names)) == rows).all()
+    code, out, _ = run_cli("feasible", path, "--select", picks)
+    assert code == 0
+    assert "Some weights make this selection." in out
+    code, out, _ = run_cli("feasible", path, "--select", picks, "-o", "-")
+    assert out == (tmp_path / "w.txt").read_text()
+
+
+@pytest.mark.parametrize("select", ["oracle", "sentence-oracle"])
+def test_an_oracle_is_infeasible_and_the_contradiction_is_one(run_cli, path, tmp_path, select):
+    code, out, err = run_cli("feasible", path, "--select", select, "-o", tmp_path / "w.txt", "--json")
+    told, pool = json.loads(out), open_pool(path)
+    assert (code, err) == (1, "")
+    assert not told["feasible"]
+    assert not (tmp_path / "w.txt").exists()
+    h, total = pool.features.dense, np.zeros(4)
+    for wish in told["contradiction"]:
+        start = pool.offsets[wish["sentence"]]
+        assert pool.texts[int(start + wish["other"])] == wish["other_text"]
+        total += wish["multiplier"] * (h[start + wish["other"]] - h[start + wish["wanted"]])
+    np.testing.assert_allclose(total, 0.0, atol=1e-12)
+    code, out, _ = run_cli("feasible", path, "--select", select)
+    assert code == 1
+    assert f"{len(told['contradiction'])} wishes that contradict each other" in out
+
+
+def test_the_oracle_is_of_the_metric(run_cli, path):
+    ter = json.loads(run_cli("feasible", path, "--select", "oracle", "--metric", "ter", "--json")[1])
+    assert ter["metric"].startswith("ter")
+
+
+def test_sentences_can_be_left_out(run_cli, path, tmp_path):
+    picks = written(tmp_path, [0, *["-"] * 11])
+    told = json.loads(run_cli("feasible", path, "--select", picks, "--json")[1])
+    assert told["sentences"] == 1
+    assert told["feasible"]
+
+
+def test_sentences_without_hypotheses_and_sparse_features(run_cli, path, tmp_path):
+    pool = open_pool(path).take_sentences(np.arange(4))
+    n = int(pool.offsets[3])
+    small = pool.take(np.arange(n))  # the fourth sentence has no hypotheses left
+    marks = (np.arange(n) == 2).astype(float)
+    names, dense = (*pool.features.names, "s"), small.features.dense
+    small = small.with_features(Features(names, dense, np.arange(n + 1), np.zeros(n, np.int32), marks))
+    save_pool(small, tmp_path / "sparse.arrow")
+    told = json.loads(run_cli("feasible", tmp_path / "sparse.arrow", "--select", "first", "--json")[1])
+    assert told["sentences"] == 3
+    picks = written(tmp_path, [2, "-", "-", ""])
+    told = json.loads(run_cli("feasible", tmp_path / "sparse.arrow", "--select", picks, "--json")[1])
+    assert told["feasible"]  # only this hypothesis has the sparse feature
+    assert told["weights"]["s"] > 0.0
+
+
+@pytest.mark.parametrize(
+    "lines, message",
+    [
+        (["0"] * 11, "picks.txt:11: expected 12 lines, one for each sentence, found 11."),
+        (["0"] * 13, "picks.txt:13: expected 12 lines, one for each sentence, found 13."),
+        (["0", "15", *["0"] * 10], "picks.txt:2: expected a number from 0 to 14 for sentence 1"),
+        (["0", "0", "-1", *["0"] * 9], "picks.txt:3: expected a number from 0 to 14 for sentence 2"),
+        (["0", "0", "", *["0"] * 9], "picks.txt:3: expected a number from 0 to 14 for sentence 2"),
+    ],
+)
+def test_faults_of_a_file_are_named(run_cli, path, tmp_path, lines, message):
+    code, out, err = run_cli("feasible", path, "--select", written(tmp_path, lines))
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_selection_is_needed(run_cli, path):
+    assert run_cli("feasible", path)[0] == 2
+    code, _, err = run_cli("feasible", path, "--select", "nothing.txt")
+    assert code == 2
+    assert "nothing.txt" in err
