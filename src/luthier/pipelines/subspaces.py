@@ -12,6 +12,7 @@ from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.geometry.certainty import Rounding
 from luthier.geometry.subspace import Subspace
+from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import read_weights
 
@@ -87,12 +88,14 @@ def rows_differ(pool: Pool, a: Int64, b: Int64) -> Bool:
     """Return which of the rows a, (n,), have other features than the rows b."""
     one, other = pool.features.take(a), pool.features.take(b)
     different: Bool = np.any(one.dense != other.dense, axis=1)
-    for i in np.flatnonzero(~different) if len(one.values) or len(other.values) else ():
-        left, right = (
-            dict(
-                zip(f.indices[f.indptr[i] : f.indptr[i + 1]].tolist(), f.values[f.indptr[i] : f.indptr[i + 1]].tolist())
-            )
-            for f in (one, other)
-        )
-        different[i] = {k: v for k, v in left.items() if v} != {k: v for k, v in right.items() if v}
+    if len(one.values) or len(other.values):
+        for i in np.flatnonzero(~different):
+            different[i] = _sparse_row(one, i) != _sparse_row(other, i)
     return different
+
+
+def _sparse_row(features: Features, row: int) -> dict[int, float]:
+    """Return the sparse features of a row that are not 0."""
+    part = slice(features.indptr[row], features.indptr[row + 1])
+    pairs = zip(features.indices[part].tolist(), features.values[part].tolist(), strict=True)
+    return {d: value for d, value in pairs if value}
