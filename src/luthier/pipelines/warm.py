@@ -22,15 +22,7 @@ from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.systems import system_from_pool
-from luthier.geometry import lp
-from luthier.geometry.arrangement import Arrangement
-from luthier.geometry.certainty import Certainty, Rounding
-from luthier.geometry.cone import canonical_point
 from luthier.geometry.envelope import Envelopes
-from luthier.geometry.feasibility import feasibility
-from luthier.geometry.overlay import Overlay
-from luthier.geometry.polytope import Polytope
-from luthier.geometry.subdivision import Window
 from luthier.kbest.duplicates import drop_duplicates
 from luthier.kbest.features import Features
 from luthier.kbest.merge import merge
@@ -41,6 +33,7 @@ from luthier.kbest.synthetic import SyntheticLists
 from luthier.kbest.writer import write_pool
 from luthier.metrics.loading import load_metric, metric_names
 from luthier.metrics.pools import pool_statistics
+from luthier.pipelines.warm_geometry import GEOMETRY_JOBS
 from luthier.tuning.base import PACKAGE as TUNERS
 from luthier.tuning.base import Tuner, tuner
 from luthier.tuning.problem import Problem
@@ -65,7 +58,7 @@ def warm() -> dict[str, int]:
     """
     with warnings.catch_warnings(), progress("compiling kernels") as advance:
         warnings.simplefilter("ignore", LuthierWarning)
-        for job in (_read_samples, _use_pools, _score_and_compare, _tune, _find_polytopes, _divide_planes):
+        for job in (_read_samples, _use_pools, _score_and_compare, _tune, *GEOMETRY_JOBS):
             job()
             advance(1)
     counts, missed = {}, []
@@ -133,31 +126,6 @@ def _tune() -> None:
             for method in _every_way():
                 if not method.refuses(problem):
                     next(itertools.islice(method.steps(problem, problem.default_start(), make_rng(0)), 2, None), None)
-
-
-def _find_polytopes() -> None:
-    points = make_rng(0).standard_normal((12, 3))
-    polytope = Polytope.of(points)
-    assert len(polytope.edges)
-    canonical_point(polytope.normal_cone(int(polytope.vertices[0])))
-
-
-def _solve_programmes() -> None:
-    rows = -np.eye(3) - 0.1
-    lp.maximize(rows, np.zeros(3), rows)
-    lp.irredundant(rows, lp.largest_margin(rows).weights)
-    feasibility(np.array([0, 3]), rows, np.array([0]))
-
-
-def _divide_planes() -> None:
-    """Lay out the cells of a small plane, with values that are counts and such that are not."""
-    offsets, points = np.array([0, 5, 10]), make_rng(0).standard_normal((10, 3))
-    overlay = Overlay(offsets, points, Window(-1.0, 1.0, -1.0, 1.0))
-    judge = Certainty(overlay, Rounding(1e-12, 0.0, 0.0), lambda a, b: a != b)
-    for values in (np.ones((10, 2), np.int64), np.ones((10, 2))):
-        table = Arrangement.make(overlay, values, judge=judge)
-    table.polygons(np.arange(1))
-    overlay.cell_at(0.0, 0.0)
 
 
 def _every_way() -> Iterator[Tuner]:

@@ -1,0 +1,47 @@
+"""Small jobs that reach the kernels of the geometry; see `luthier.pipelines.warm`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from luthier.core.rng import make_rng
+from luthier.geometry import lp
+from luthier.geometry.arrangement import Arrangement
+from luthier.geometry.certainty import Certainty, Rounding
+from luthier.geometry.cone import canonical_point
+from luthier.geometry.feasibility import feasibility
+from luthier.geometry.overlay import Overlay
+from luthier.geometry.polytope import Polytope
+from luthier.geometry.subdivision import Window
+
+
+def find_polytopes() -> None:
+    points = make_rng(0).standard_normal((12, 3))
+    polytope = Polytope.of(points)
+    assert len(polytope.edges)
+    canonical_point(polytope.normal_cone(int(polytope.vertices[0])))
+
+
+def solve_programmes() -> None:
+    rows = -np.eye(3) - 0.1
+    lp.maximize(rows, np.zeros(3), rows)
+    lp.irredundant(rows, lp.largest_margin(rows).weights)
+    feasibility(np.array([0, 3]), rows, np.array([0]))
+
+
+def divide_planes() -> None:
+    """Lay out the cells of a small plane, with values that are counts and such that are not."""
+    offsets, points = np.array([0, 5, 10]), make_rng(0).standard_normal((10, 3))
+    overlay = Overlay(offsets, points, Window(-1.0, 1.0, -1.0, 1.0))
+    judge = Certainty(overlay, Rounding(1e-12, 0.0, 0.0), lambda a, b: a != b)
+    for values in (np.ones((10, 2), np.int64), np.ones((10, 2))):
+        table = Arrangement.make(overlay, values, judge=judge)
+    table.polygons(np.arange(1))
+    overlay.cell_at(0.0, 0.0)
+
+
+GEOMETRY_JOBS = (
+    find_polytopes,
+    solve_programmes,
+    divide_planes,
+)
