@@ -16,6 +16,7 @@ from luthier.geometry.subdivision import Window
 
 
 def find_polytopes() -> None:
+    """Find vertices, edges and the middle of a cone."""
     points = make_rng(0).standard_normal((12, 3))
     polytope = Polytope.of(points)
     assert len(polytope.edges)
@@ -23,6 +24,7 @@ def find_polytopes() -> None:
 
 
 def solve_programmes() -> None:
+    """Solve small linear programmes, and decide a selection."""
     rows = -np.eye(3) - 0.1
     lp.maximize(rows, np.zeros(3), rows)
     lp.irredundant(rows, lp.largest_margin(rows).weights)
