@@ -46,7 +46,7 @@ def test_the_report_as_json(run_cli, folder):
     assert subset["holds"]
     assert set(subset["weights"]) == set(pool.features.names)
     if not found["oracle"]["feasible"]:
-        assert sum(c["multiplier"] for c in found["oracle"]["constraints"]) == pytest.approx(1.0)
+        assert sum(c["multiplier"] for c in found["oracle"]["contradiction"]) == pytest.approx(1.0)
 
 
 def test_the_numbers_do_not_depend_on_threads(run_cli, folder):

@@ -19,6 +19,7 @@ from luthier.geometry.feasible_subset import FeasibleSubset, SelectionTests
 from luthier.geometry.polytope import distinct_rows, extreme_rows_of_lists
 from luthier.kbest.rerank import rerank
 from luthier.metrics.oracle import Selection, corpus_oracle
+from luthier.pipelines.feasibility import Choice, Verdict, judge
 from luthier.tuning.problem import Problem
 
 
@@ -47,7 +48,7 @@ class GeometryReport:
         The corpus oracle (greedy).
     oracle_extreme : (N,) bool
         Whether the oracle's hypothesis is a vertex of its own list; otherwise no weights select it, ever.
-    certificate : JSON-able
+    verdict : Verdict
         Whether one vector makes the oracle's selection, and the proof.
     subset : FeasibleSubset
         The most sentences found on which one vector selects what the oracle does.
@@ -66,7 +67,7 @@ class GeometryReport:
     extreme: Int64
     oracle: Selection
     oracle_extreme: Bool
-    certificate: dict[str, Any]
+    verdict: Verdict
     subset: FeasibleSubset
     subset_order: str
     subset_holds: bool
@@ -94,9 +95,8 @@ class GeometryReport:
             "extreme": summary(self.extreme),
             "log10_extreme_index_vectors": float(np.sum(np.log10(self.extreme))),
             "oracle": {
-                "score": self.oracle.score,
                 "extreme": int(np.count_nonzero(self.oracle_extreme)),
-                **self.certificate,
+                **self.verdict.as_dict(),
             },
             "subset": {
                 "sentences": len(kept),
@@ -155,7 +155,7 @@ def report_geometry(
         extreme=np.diff(extreme_offsets),
         oracle=oracle,
         oracle_extreme=_are_extreme(features, oracle.rows, extreme_offsets, extreme),
-        certificate=certify(problem, features, oracle.rows),
+        verdict=judge(problem.pool, Choice("oracle", oracle.rows, oracle.score, problem.metric.signature)),
         subset=subset,
         subset_order=order,
         subset_holds=_holds(problem, features, oracle.rows, subset),
@@ -226,23 +226,3 @@ def _sample(tests: SelectionTests, count: int, rng: np.random.Generator) -> Int6
 
 def _prefix(offsets: Int64, features: Float64, rows: Int64, n: int) -> Feasible | Infeasible:
     return feasibility(offsets[: n + 1], features[: offsets[n]], rows[:n])
-
-
-def certify(problem: Problem, features: Float64, rows: Int64) -> dict[str, Any]:
-    """Decide exactly whether one vector makes a selection, (N,); return the proof by sentence and hypothesis."""
-    offsets, ids = problem.offsets, problem.pool.sentence_ids
-    proof = feasibility(offsets, features, rows)
-    if isinstance(proof, Feasible):
-        weights = dict(zip(problem.names, proof.weights.tolist(), strict=True))
-        margin = proof.margin if math.isfinite(proof.margin) else None  # nothing to be better than
-        return {"feasible": True, "margin": margin, "representable": proof.representable, "weights": weights}
-    constraints = [
-        {
-            "sentence": ids[i],
-            "selected": int(rows[i] - offsets[i]),
-            "other": int(other - offsets[i]),
-            "multiplier": share,
-        }
-        for i, other, share in zip(proof.lists.tolist(), proof.rows.tolist(), proof.multipliers.tolist(), strict=True)
-    ]
-    return {"feasible": False, "constraints": constraints}

@@ -71,7 +71,7 @@ def draw_constraints(curves: Curves, path: Path) -> None:
         if n_rows == 2:
             _draw_costs(panels[1, column], curves, kind)
     with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
+        figure.savefig(temporary, dpi=92, format="png")
     plt.close(figure)
 
 

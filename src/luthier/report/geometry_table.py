@@ -7,14 +7,14 @@ from typing import Any
 
 from luthier.report.console import cell, stack, table
 
-MOST_CONSTRAINTS = 20
+MOST_WISHES = 20
 
 
 def geometry_tables(report: Mapping[str, Any]) -> Any:
     """Return bounds, counts, what was tested, and, where drawn, how the constraints tighten."""
     parts = [_bounds(report), _lists(report), _tests(report)]
-    if report["oracle"].get("constraints"):
-        parts.append(_contradiction(report["oracle"]["constraints"]))
+    if not report["oracle"]["feasible"]:
+        parts.append(_contradiction(report["oracle"]["contradiction"]))
     if "against" in report:
         parts += _curves(report["against"])
     if "written" in report:
@@ -74,17 +74,17 @@ def _tests(report: Mapping[str, Any]) -> Any:
 def _verdict(oracle: Mapping[str, Any]) -> str:
     if oracle["feasible"]:
         margin = "" if oracle["margin"] is None else f", with the margin {oracle['margin']:.3g}"
-        return f"feasible{margin}" + ("" if oracle["representable"] else "; no floating-point weights were found")
-    return f"infeasible: {len(oracle['constraints'])} of its wishes contradict one another"
+        return f"feasible{margin}" + ("" if oracle["selects"] else "; floating-point weights are too coarse")
+    return f"infeasible: {len(oracle['contradiction'])} of its wishes contradict one another"
 
 
-def _contradiction(constraints: Any) -> Any:
-    shown = constraints[:MOST_CONSTRAINTS]
-    more = len(constraints) - len(shown)
+def _contradiction(wishes: Any) -> Any:
+    shown = wishes[:MOST_WISHES]
+    more = len(wishes) - len(shown)
     return table(
-        "the contradiction: no weights score each selected hypothesis above the other",
-        ("sentence", "selected hypothesis", "other hypothesis", "weight"),
-        [(c["sentence"], str(c["selected"]), str(c["other"]), f"{c['multiplier']:.4g}") for c in shown],
+        "the contradiction",
+        ("sentence", "oracle's hypothesis", "shall beat", "multiplier"),
+        [(w["sentence_id"], str(w["wanted"]), str(w["other"]), f"{w['multiplier']:.4g}") for w in shown],
         caption="so weighted, the differences of their features sum to 0"
         + (f"; {more} more, see --json" if more else ""),
     )
