@@ -1,7 +1,7 @@
 """An affine subspace of weights, and what the rows of lists look like from within it.
 
-Weights are ``w = w0 + γ_1 a_1 + … + γ_M a_M``. With the matrix A of the rows w0, a_1, …, a_M a row h becomes
-``A h``: its score at w is the product of ``(1, γ)`` with that [waite2015]. M = 1 is a line search, M = 2 a plane.
+Weights are ``w = w0 + γ_1 a_1 + … + γ_Q a_Q``. With the matrix A of the rows w0, a_1, …, a_Q a row h becomes
+``A h``: its score at w is the product of ``(1, γ)`` with that [waite2015] (who write M for Q). Q = 1 is a line search, Q = 2 a plane.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ class Subspace:
     ----------
     start : (D,) float64
         w0: the origin, γ = 0.
-    directions : (M, D) float64
-        a_1, …, a_M; linearly independent.
-    names : M names of the axes, for people
+    directions : (Q, D) float64
+        a_1, …, a_Q; linearly independent.
+    names : Q names of the axes, for people
     """
 
     start: Float64
@@ -48,16 +48,16 @@ class Subspace:
 
     @property
     def n_axes(self) -> int:
-        """How many directions there are, M."""
+        """How many directions there are, Q."""
         return len(self.directions)
 
     @property
     def matrix(self) -> Float64:
-        """A, (M+1, D): the start, then the directions."""
+        """A, (Q+1, D): the start, then the directions."""
         return np.concatenate([self.start[None], self.directions])
 
     def weights(self, positions: npt.ArrayLike) -> Float64:
-        """Return the weights at positions γ, (..., M) → (..., D).
+        """Return the weights at positions γ, (..., Q) → (..., D).
 
         Terms are added one at a time in the order of the axes, so that one position or many give the
         same bits.

@@ -55,7 +55,7 @@ def read_subspace(pool: Pool, weights: str | None, axes: Sequence[str], *, expec
 
 
 def project(pool: Pool, subspace: Subspace) -> Float64:
-    """Return the pool's features seen from within a subspace, ``h Aᵀ``: (rows, M+1).
+    """Return the pool's features seen from within a subspace, ``h Aᵀ``: (M, Q+1).
 
     Every entry is the same sum in the same order as when the pool is re-ranked with that vector.
     """
