@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 import os
@@ -10,11 +11,25 @@ from typing import Any
 
 import numpy.typing as npt
 
+from luthier.core.arrays import Int64
 from luthier.core.errors import LuthierError
 from luthier.core.io import STDIN, atomic_write, check_writable, open_output
 
 ENDINGS = (".tsv", ".json", ".arrow")
 PACKED = (".gz", ".zst")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ragged:
+    """A column of lists: row i holds ``values[offsets[i]:offsets[i + 1]]``, numbers or equally long rows of them."""
+
+    offsets: Int64
+    values: npt.NDArray[Any]
+
+    def tolist(self) -> list[Any]:
+        """Return lists."""
+        pairs = zip(self.offsets[:-1].tolist(), self.offsets[1:].tolist(), strict=True)
+        return [self.values[low:high].tolist() for low, high in pairs]
 
 
 def table_ending(path: str | os.PathLike[str]) -> str:
@@ -40,9 +55,9 @@ def check_table_path(path: str | os.PathLike[str]) -> None:
 
 
 def write_table(
-    path: str | os.PathLike[str], columns: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
+    path: str | os.PathLike[str], columns: Mapping[str, npt.NDArray[Any] | Ragged], about: Mapping[str, Any]
 ) -> None:
-    """Write columns by name, each (n,), and what the table is about (JSON-able).
+    """Write columns by name, each (n,) or ragged, and what the table is about (JSON-able).
 
     In JSON, which has none, infinite numbers are null; in tab-separated text `about` is left out.
     """
@@ -63,15 +78,17 @@ def write_table(
 
 
 def _json_number(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_json_number(one) for one in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _write_arrow(
-    path: str | os.PathLike[str], columns: Mapping[str, npt.NDArray[Any]], about: Mapping[str, Any]
+    path: str | os.PathLike[str], columns: Mapping[str, npt.NDArray[Any] | Ragged], about: Mapping[str, Any]
 ) -> None:
     import pyarrow as pa
 
-    table = pa.table({name: pa.array(column) for name, column in columns.items()})
+    table = pa.table({name: _arrow_column(column) for name, column in columns.items()})
     table = table.replace_schema_metadata({"luthier.table": json.dumps(dict(about), ensure_ascii=False)})
     with (
         atomic_write(path) as temporary,
@@ -79,3 +96,14 @@ def _write_arrow(
         pa.ipc.new_file(sink, table.schema) as writer,
     ):
         writer.write_table(table)
+
+
+def _arrow_column(column: npt.NDArray[Any] | Ragged) -> Any:
+    import pyarrow as pa
+
+    if not isinstance(column, Ragged):
+        return pa.array(column)
+    values = pa.array(column.values.reshape(-1))
+    for size in column.values.shape[1:]:
+        values = pa.FixedSizeListArray.from_arrays(values, size)
+    return pa.LargeListArray.from_arrays(pa.array(column.offsets), values)

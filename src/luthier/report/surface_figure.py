@@ -1,0 +1,206 @@
+"""A picture of a metric over a plane of weights: the window from afar, and exact cells around the optimum."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Float64
+from luthier.core.io import atomic_write
+
+START, BEST, FRAME = "#111111", "#e8303a", "#111111"
+COLORS = "viridis"
+# Colours end at this quantile on the bad side: a few far corners would take all contrast away.
+ROBUST = 0.04
+LEVELS = 64
+DPI = 100
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scene:
+    """A part of the plane, as a raster or as polygons.
+
+    Attributes
+    ----------
+    limits : 4 floats
+        x low and high, y low and high.
+    raster : (ny, nx) float64, optional
+        Scores at the centres of pixels, row 0 at y low.
+    polygons : arrays (v, 2), and their scores (n,)
+    """
+
+    limits: tuple[float, float, float, float]
+    raster: Float64 | None = None
+    polygons: Sequence[npt.NDArray[np.float64]] = ()
+    scores: Float64 | None = None
+
+    @property
+    def shown(self) -> Float64:
+        """All scores in it."""
+        scores = self.scores if self.raster is None else self.raster
+        assert scores is not None  # one of both is there
+        return scores.reshape(-1)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SurfaceFigure:
+    """All that the picture shows.
+
+    Attributes
+    ----------
+    scenes : the window; then, perhaps, the neighbourhood of the optimum
+    labels : of the two axes
+    metric : name of the metric
+    higher_is_better : bool
+    start, best : x, y and score
+    title : str
+    bars : left edges (B,), width, and shares of the cells (B,)
+    """
+
+    scenes: tuple[Scene, ...]
+    labels: tuple[str, str]
+    metric: str
+    higher_is_better: bool
+    start: tuple[float, float, float]
+    best: tuple[float, float, float]
+    title: str
+    bars: tuple[Float64, float, Float64] | None = None
+
+
+def draw_surface(figure: SurfaceFigure, path: Path) -> None:
+    """Draw the picture as PNG."""
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    n = len(figure.scenes)
+    canvas = plt.figure(figsize=(5.6 * n + 0.5, 5.2), layout="constrained")
+    panels = canvas.subplots(1, n, squeeze=False)[0]
+    for axis, scene in zip(panels, figure.scenes, strict=True):
+        _draw_scene(canvas, axis, figure, scene)
+    if n > 1:
+        _frame(panels[0], figure.scenes[1].limits)
+    _draw_bars(panels[0], figure)
+    panels[0].set_title(
+        "the window" + ("" if figure.scenes[0].raster is None else ", exact at every pixel"), fontsize=10
+    )
+    if n > 1:
+        panels[1].set_title(f"around the optimum: {len(figure.scenes[1].polygons):,} exact cells", fontsize=10)
+    canvas.suptitle(figure.title, fontsize=12)
+    handles, labels = panels[-1].get_legend_handles_labels()
+    if len(labels) < 2:
+        handles, labels = panels[0].get_legend_handles_labels()
+    canvas.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+    with atomic_write(path) as temporary:
+        canvas.savefig(temporary, dpi=DPI, format="png", pil_kwargs={"optimize": True})
+    plt.close(canvas)
+
+
+def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> None:
+    """Draw cells or pixels, their colours, and the two marks."""
+    from matplotlib.collections import PolyCollection
+
+    low, high, extend = color_limits(scene.shown, higher_is_better=figure.higher_is_better)
+    colors = color_map(figure)
+    x0, x1, y0, y1 = scene.limits
+    drawn: Any
+    if scene.raster is not None:
+        drawn = axis.imshow(
+            scene.raster, origin="lower", extent=scene.limits, aspect="auto", cmap=colors, vmin=low, vmax=high,
+            interpolation="nearest",
+        )  # fmt: skip
+    else:
+        many = len(scene.polygons) > 6000
+        drawn = PolyCollection(
+            scene.polygons, array=scene.scores, cmap=colors, edgecolors="face" if many else (0.0, 0.0, 0.0, 0.35),
+            linewidths=0.15 if many else 0.25,
+        )  # fmt: skip
+        drawn.set_clim(low, high)
+        axis.add_collection(drawn)
+    axis.set_xlim(x0, x1)
+    axis.set_ylim(y0, y1)
+    axis.set_xlabel(figure.labels[0])
+    axis.set_ylabel(figure.labels[1])
+    canvas.colorbar(drawn, ax=axis, extend=extend, label=figure.metric, fraction=0.05, pad=0.02)
+    marks = ((figure.start, "s", START, 7, "$w^{(0)}$"), (figure.best, "*", BEST, 15, "optimum"))
+    for (x, y, score), marker, color, size, name in marks:
+        if x0 <= x <= x1 and y0 <= y <= y1:
+            axis.plot(
+                x, y, marker, color=color, markersize=size, markeredgecolor="white", markeredgewidth=1.0,
+                linestyle="none", label=f"{name}: {score:.2f}", zorder=5,
+            )  # fmt: skip
+
+
+def _frame(axis: Any, limits: tuple[float, float, float, float]) -> None:
+    """Show in the first panel what the second one shows."""
+    from matplotlib.patches import Rectangle
+
+    x0, x1, y0, y1 = limits
+    for color, width in (("white", 2.4), (FRAME, 0.9)):
+        axis.add_patch(Rectangle((x0, y0), x1 - x0, y1 - y0, fill=False, edgecolor=color, linewidth=width, zorder=4))
+
+
+def _draw_bars(axis: Any, figure: SurfaceFigure) -> None:
+    """Lay the histogram of the cells' scores into the corner of a panel that is farthest from the marks."""
+    from matplotlib.patheffects import withStroke
+
+    if figure.bars is None:
+        return
+    inset = axis.inset_axes(_free_corner(axis, (figure.start, figure.best)))
+    edges, width, shares = figure.bars
+    low, high, _ = color_limits(figure.scenes[0].shown, higher_is_better=figure.higher_is_better)
+    colors = color_map(figure)
+    inset.bar(
+        edges + width / 2,
+        shares,
+        width=width,
+        color=colors(mpl.colors.Normalize(low, high, clip=True)(edges + width / 2)),
+    )
+    inset.set_yticks([])
+    inset.tick_params(labelsize=7, pad=1, length=2)
+    inset.set_title(f"cells by {figure.metric}", fontsize=8, pad=2)
+    halo = [withStroke(linewidth=2.5, foreground="white")]
+    for text in (inset.title, *inset.get_xticklabels()):
+        text.set_path_effects(halo)
+
+
+def _free_corner(axis: Any, marks: Sequence[tuple[float, float, float]]) -> tuple[float, float, float, float]:
+    """Return a corner, in shares of the panel, away from all marks."""
+    (x0, x1), (y0, y1), (width, height) = axis.get_xlim(), axis.get_ylim(), (0.3, 0.17)
+    places = [((x - x0) / (x1 - x0), (y - y0) / (y1 - y0)) for x, y, _ in marks]
+    corners = [(u, v) for v in (0.065, 1 - height - 0.07) for u in (0.03, 1 - width - 0.03)]
+
+    def room(corner: tuple[float, float]) -> float:
+        u, v = corner[0] + width / 2, corner[1] + height / 2
+        return min(math.hypot(u - a, v - b) for a, b in places)
+
+    u, v = max(corners, key=room)
+    return u, v, width, height
+
+
+def color_map(figure: SurfaceFigure) -> Any:
+    """Return colours of which the bright ones are good."""
+    return mpl.colormaps[COLORS if figure.higher_is_better else f"{COLORS}_r"].resampled(LEVELS)
+
+
+def color_limits(scores: Float64, *, higher_is_better: bool) -> tuple[float, float, str]:
+    """Return where colours begin and end, and at which end there are scores beyond.
+
+    >>> color_limits(np.arange(101.0), higher_is_better=True)
+    (4.0, 100.0, 'min')
+    """
+    least, most = float(scores.min()), float(scores.max())
+    if higher_is_better:
+        low, high = float(np.quantile(scores, ROBUST)), most
+    else:
+        low, high = least, float(np.quantile(scores, 1 - ROBUST))
+    if not low < high:
+        low, high = (least, most) if least < most else (least - 0.5, most + 0.5)
+    extend = ("min" if least < low else "") + ("max" if most > high else "")
+    return low, high, extend or "neither"
