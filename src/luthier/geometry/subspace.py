@@ -1,7 +1,8 @@
 """An affine subspace of weights, and what the rows of lists look like from within it.
 
 Weights are ``w = w0 + γ_1 a_1 + … + γ_Q a_Q``. With the matrix A of the rows w0, a_1, …, a_Q a row h becomes
-``A h``: its score at w is the product of ``(1, γ)`` with that [waite2015] (who write M for Q). Q = 1 is a line search, Q = 2 a plane.
+``A h``: its score at w is the product of ``(1, γ)`` with that [waite2015] (who write M for Q). Q = 1 is a line
+search, Q = 2 a plane.
 """
 
 from __future__ import annotations
