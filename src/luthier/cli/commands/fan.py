@@ -1,0 +1,68 @@
+"""Draw which weights of two features select what: polytope and normal fan.
+
+  luthier fan pool.arrow --sentence 3 --axis lm --axis wp -o fan.png
+  luthier fan pool.arrow --sentence 3 --sentence 7 --axis lm --axis wp --metric bleu -o sum.png
+  luthier fan pool.arrow --sentence 3 --axis lm --axis wp --weights w.txt --regularize -o near.png
+  luthier fan --example table1 -o fan.png
+
+Sentences and hypotheses are numbered from 0. One sentence is drawn step by step, two with their Minkowski sum
+and common refinement. --regularize compares a penalised line search through the weights with the nearest good
+cone by angle; it takes any number of sentences. An axis is a feature by its name or a file of 'name value'
+lines; other directions of the weights count 0, so give the weights themselves as an axis to keep them.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.output import Output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier fan`."""
+    parser.add_argument("pool", nargs="?", metavar="POOL")
+    parser.add_argument("--sentence", type=int, action="append", default=[], metavar="N", help="a sentence, from 0")
+    parser.add_argument("--axis", action="append", default=[], metavar="A", help="a feature, or a file of a direction")
+    parser.add_argument("--weights", metavar="W", help="weights to mark: their part along the two axes")
+    parser.add_argument("--example", metavar="NAME", help="table1, figure3 or figure5 of the paper, in place of a pool")
+    parser.add_argument("--regularize", action="store_true", help="what staying near to the weights chooses")
+    parser.add_argument(
+        "--strength",
+        type=float,
+        metavar="B",
+        help="penalty of a step of length 1 on the line (default: from the scores)",
+    )
+    parser.add_argument(
+        "--tolerance", type=float, default=0.0, metavar="E", help="scores this close to the best are good (0)"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="PNG", help="the picture")
+    add_metric_options(parser, "none; bleu where --regularize needs one")
+    parser.set_defaults(metric=None)
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Find the fan, print its cones and draw it."""
+    from pathlib import Path
+
+    from luthier.core.errors import LuthierError
+    from luthier.core.io import check_writable
+    from luthier.kbest.storage import open_pool
+    from luthier.pipelines.fans import draw_scene, example_scene, pool_scene, regularize
+    from luthier.report.fan_table import fan_data, fan_tables, regularized_data
+
+    if (options.pool is None) == (options.example is None):
+        raise LuthierError("expected a pool or --example, found both or neither")
+    check_writable(options.output)
+    if options.example:
+        scene = example_scene(options.example)
+    else:
+        options.metric = options.metric or ("bleu" if options.regularize else None)
+        metric = metric_from(options) if options.metric else None
+        scene = pool_scene(open_pool(options.pool), options.sentence, options.axis, options.weights, metric)
+    near = None
+    if options.regularize or options.example == "figure5":
+        near = regularize(scene, options.strength, options.tolerance)
+    draw_scene(scene, near, Path(options.output))
+    data = fan_data(scene) | ({} if near is None else {"regularized": regularized_data(near)})
+    output.emit(data | {"written": options.output}, lambda: fan_tables(scene, near, options.output))
