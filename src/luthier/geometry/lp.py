@@ -275,7 +275,9 @@ def _ask_highs(a: Float64, b: Float64, c: Float64, box: Float64, optima: Optima,
     from scipy.optimize import linprog
 
     size = np.abs(c).max(initial=0.0) or 1.0
-    result = linprog(-c / size, A_ub=a, b_ub=b, bounds=np.column_stack([-box, box]), method="highs")
+    lengths = np.sqrt((a * a).sum(axis=1))
+    lengths[lengths == 0.0] = 1.0  # HiGHS's tolerances are absolute, so it gets rows of length 1 too
+    result = linprog(-c / size, A_ub=a / lengths[:, None], b_ub=b / lengths, bounds=np.column_stack([-box, box]), method="highs")
     optima.pivots[q] = -1
     optima.active[q], optima.multipliers[q] = -1, 0.0
     if result.status == 2:
@@ -287,7 +289,7 @@ def _ask_highs(a: Float64, b: Float64, c: Float64, box: Float64, optima: Optima,
             f"{result.message}. hint: scale the features to like sizes"
         )
     optima.status[q], optima.points[q] = OPTIMAL, result.x
-    shares = -np.asarray(result.ineqlin.marginals) * size
+    shares = -np.asarray(result.ineqlin.marginals) * size / lengths
     largest = np.argsort(-shares, kind="stable")[: len(c) + 1]
     optima.active[q, : len(largest)] = np.where(shares[largest] > 0.0, largest, -1)
     optima.multipliers[q, : len(largest)] = np.maximum(shares[largest], 0.0)
