@@ -14,7 +14,7 @@ from luthier.tuning.problem import Problem
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ConeCoordinates:
-    """Directions z of the weights that can move, one coordinate for each, in units of its feature's effect.
+    """Directions z of the weights that can move, one coordinate for each, in units of its feature's spread.
 
     The selection depends on the direction of w alone, but bounds such as w ≤ 1, or a weight fixed at 0.5,
     speak of lengths. They become homogeneous by one more coordinate λ > 0 for the unit: w = z / λ, low · λ < z
@@ -40,8 +40,11 @@ class ConeCoordinates:
     walls: Float64
 
     @classmethod
-    def of(cls, problem: Problem, start: Float64) -> ConeCoordinates:
-        """Return coordinates for a problem; weights that cannot matter stay as they are in `start`."""
+    def of(cls, problem: Problem, start: Float64, *, as_given: bool = False) -> ConeCoordinates:
+        """Return coordinates for a problem; weights that cannot matter stay as they are in `start`.
+
+        `as_given` leaves weights in their own units, so that angles are those between weights.
+        """
         columns, bounds, features = movable(problem), problem.bounds, problem.pool.features
         spread = problem.lines.spread
         low, high = bounds.low[columns], bounds.high[columns]
@@ -49,14 +52,15 @@ class ConeCoordinates:
         limits = np.concatenate([low, high])
         sized = bool(len(still)) or bool(np.any(np.isfinite(limits) & (limits != 0)))
         table = features.scores(np.eye(problem.n_features)[columns]).T if len(columns) else np.empty((len(features), 0))
-        scales = spread[columns]
+        scales = np.ones(len(columns)) if as_given else spread[columns]
         if sized:
             fixed = np.zeros(problem.n_features)
             fixed[still] = bounds.low[still]
             table = np.column_stack([table, features.scores(fixed)])
         table = _centred(table, problem.offsets)
         if sized:
-            scales = np.append(scales, float(np.sqrt(np.mean(table[:, -1] ** 2))) or 1.0)
+            unit = 1.0 if as_given else float(np.sqrt(np.mean(table[:, -1] ** 2))) or 1.0
+            scales = np.append(scales, unit)
         points = table / scales
         walls = _walls(low, high, scales, sized=sized)
         return cls(problem, frozen(start), columns, frozen(scales), frozen(points), frozen(walls))

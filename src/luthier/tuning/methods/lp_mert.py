@@ -14,12 +14,9 @@ from luthier.geometry.joint_halves import best_by_halves
 from luthier.geometry.joint_search import Progress, best_selection
 from luthier.tuning.additive import Additive
 from luthier.tuning.base import State, Tuner
+from luthier.tuning.climbing import climb_ends
 from luthier.tuning.cone_coordinates import ConeCoordinates
-from luthier.tuning.directions import axes
-from luthier.tuning.line_search import Choice, search_in_turn
 from luthier.tuning.problem import Problem
-from luthier.tuning.restarts import draw_start
-from luthier.tuning.units import effect_units
 
 MOST_FEATURES = 100
 # Gains nearer than this, relative to the larger, are equal.
@@ -58,7 +55,7 @@ class Method(Tuner):
         coordinates = ConeCoordinates.of(problem, start)
         if not len(coordinates.columns):
             return
-        climbed = self._climb(simple, start, rng)
+        climbed = max(climb_ends(simple, start, self.climbs, rng), key=lambda state: state.gain).weights
         best = _state(problem, simple, sums, climbed, "line searches")
         yield best
         corners = Corners.of(problem.offsets, coordinates.points, sums.values, coordinates.walls)
@@ -73,21 +70,6 @@ class Method(Tuner):
         if last.gain < first.gain:  # the sum is not the metric
             last = dataclasses.replace(first, note=f"{last.note}; its weights gain less than the start, which is kept")
         yield last
-
-    def _climb(self, simple: Problem, start: Float64, rng: np.random.Generator) -> Float64:
-        """Return the best end of exact line searches along the axes, from the start and from random weights."""
-        lines, names = axes(simple)
-        units = effect_units(simple.pool, start)
-        best: State | None = None
-        for number in range(self.climbs + 1):
-            begin = draw_start("random", start, units, simple.bounds, rng) if number else start
-            here, path = State(begin, simple.gain(begin)), [State(begin, -np.inf)]
-            while path:
-                path = list(search_in_turn(simple, here, lines, names, Choice()))
-                here = path[-1] if path else here
-            best = here if best is None or here.gain > best.gain else best
-        assert best is not None
-        return best.weights
 
     def _search(self, corners: Corners, direction: Float64) -> Iterator[Progress]:
         if self.search == "cones" and not self.beam:

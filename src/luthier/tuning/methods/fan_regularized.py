@@ -1,0 +1,178 @@
+"""Of all cells nearly as good as the best, the one nearest to the start by angle (Waite and Byrne 2015)."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.params import param
+from luthier.geometry.nearest_cone import Foot, JointCones
+from luthier.tuning.base import State, Tuner
+from luthier.tuning.climbing import climb_ends
+from luthier.tuning.cone_coordinates import ConeCoordinates
+from luthier.tuning.near_cells import NearCell, near_cells, plane_through
+from luthier.tuning.problem import Problem
+from luthier.tuning.units import effect_units
+
+MOST_FEATURES = 100
+# A gain this much below the threshold, relative, still meets it: sums are rounded.
+ROUNDING = 1e-9
+MOST_STEPS = 60
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Tuner):
+    """Stay as near to the start w⁰ as a gain within `epsilon` of the best allows.
+
+    Within a cell every length of w selects the same, so a penalty on ‖w‖ means nothing; what does is the
+    angle between w⁰ and the nearest member of a cell's cone, 90° at most [waite2015]. The best gain is looked
+    for by exact line searches from the start and from random weights, and among all cells of planes through
+    w⁰; the cells within `epsilon` of it are candidates, their full cones, in all dimensions, are what w⁰ is
+    projected onto. Up to three weights have one plane, which holds every cell in front of w⁰: looked at
+    in whole (`reach` 0), it makes the answer exact. The answer is a step inside the nearest cone.
+    """
+
+    epsilon: float = param(0.1, low=0.0, high=1e9, help="gain that may be given up for being near")
+    planes: int = param(10, low=1, high=100_000, help="planes through the start")
+    reach: float = param(1.0, low=0.0, high=1e9, help="half their width, in mean effects of a feature (0: no end)")
+    candidates: int = param(50, low=1, high=1_000_000, help="cells of a plane, the nearest, whose cones are looked at")
+    climbs: int = param(10, low=0, high=100_000, help="line searches from random weights for the best gain")
+    step: float = param(0.01, low=1e-9, high=1.0, help="how far inside the cone to go, as a share of the way")
+
+    def refuses(self, problem: Problem) -> str:
+        """Return why a problem is too large, or ''."""
+        free = int(np.count_nonzero(~problem.bounds.fixed))
+        return f"it can move at most {MOST_FEATURES} weights, here are {free}" if free > MOST_FEATURES else ""
+
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        """Yield the best weights known, then nearer and nearer ones that are nearly as good."""
+        here = State(start, problem.gain(start), "start", objective=0.0)
+        yield here
+        search = _Search(self, problem, here)
+        if not search.able:
+            return
+        for climbed in climb_ends(problem, start, self.climbs, rng):
+            search.meet(climbed)
+        yield search.answer()
+        for vectors in search.planes(rng):
+            before = search.answer()
+            search.look_at(vectors)
+            if search.answer() is not before:
+                yield search.answer()
+        answer = search.answer()
+        yield dataclasses.replace(answer, did="answer", note=search.note(answer))
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Near:
+    """Weights inside a cell, and the angle of its cone."""
+
+    state: State
+    angle: float
+
+
+class _Search:
+    """The best gain known, and the cells within reach of it that have been met."""
+
+    def __init__(self, method: Method, problem: Problem, here: State) -> None:
+        self.method, self.problem, self.here = method, problem, here
+        self.coordinates = ConeCoordinates.of(problem, here.weights, as_given=True)
+        self.origin = self.coordinates.directions(here.weights)
+        self.able = len(self.origin) > 1 and bool(np.any(self.origin))
+        self.cones = JointCones(problem.offsets, self.coordinates.points, self.coordinates.walls)
+        self.best = here.gain
+        self.met: list[_Near] = [_Near(here, 0.0)]
+        self.seen: set[bytes] = set()
+
+    @property
+    def threshold(self) -> float:
+        """The least gain that is good enough."""
+        return self.best - self.method.epsilon - ROUNDING * max(1.0, abs(self.best))
+
+    def answer(self) -> State:
+        """Return the nearest state that is good enough, of equally near ones the best."""
+        good = [near for near in self.met if near.state.gain >= self.threshold]
+        return min(good, key=lambda near: (near.angle, -near.state.gain)).state
+
+    def meet(self, state: State) -> None:
+        """Take in the cell of some weights found by a line search, unless it lies behind the start."""
+        cell = NearCell(state.gain, self.problem.select(state.weights), self.coordinates.directions(state.weights))
+        foot = self.cones.nearest(cell.selection, self.origin)
+        near = None if foot is None else self.step_inside(cell, foot)
+        if near is not None:
+            self.seen.add(cell.selection.tobytes())
+            self.best = max(self.best, state.gain)
+            self.met.append(near)
+
+    def take(self, cell: NearCell) -> None:
+        """Project the start onto the cone of a cell; keep a step inside it if nothing as good is nearer."""
+        key = cell.selection.tobytes()
+        if key in self.seen or cell.gain < self.threshold:
+            return
+        self.seen.add(key)
+        limit = min((near.angle for near in self.met if near.state.gain >= cell.gain), default=math.inf)
+        foot = self.cones.nearest(cell.selection, self.origin, limit)
+        near = None if foot is None else self.step_inside(cell, foot)
+        if near is not None:
+            self.met.append(near)
+
+    def step_inside(self, cell: NearCell, foot: Foot) -> _Near | None:
+        """Return weights a step inside a cone whose re-rank selects what the cell says; None if rounding forbids it."""
+        goal = cell.inside * (float(np.linalg.norm(foot.weights)) / float(np.linalg.norm(cell.inside)))
+        share = self.method.step if foot.angle > 0 else 0.0
+        for _ in range(MOST_STEPS):
+            weights = self.coordinates.weights(foot.weights + min(share, 1.0) * (goal - foot.weights))
+            if np.array_equal(self.problem.select(weights), cell.selection):
+                gain = self.problem.gain(weights)
+                return _Near(State(weights, gain, "nearer", objective=math.degrees(foot.angle)), foot.angle)
+            if share >= 1.0:
+                return None
+            share = 2.0 * share or self.method.step
+        return None
+
+    def planes(self, rng: np.random.Generator) -> Iterator[Float64]:
+        """Yield vectors, (m, n), the first two of which span a plane: towards the answer, and aside from there."""
+        units = self.units()
+        axes = np.diag(units)[np.argsort(-np.abs(self.origin) / units, kind="stable")]
+        if len(units) <= 3:
+            yield axes
+            return
+        for number in range(self.method.planes):
+            towards = self.coordinates.directions(self.answer().weights) - self.origin
+            aside = rng.standard_normal(len(units)) * units if number >= len(axes) else axes[number]
+            first = [towards] if np.any(towards) else []
+            yield np.array([*first, aside, *axes])
+
+    def units(self) -> Float64:
+        """Return one unit of each coordinate, (n,), as long as the origin is now."""
+        units = effect_units(self.problem.pool, self.here.weights)[self.coordinates.columns]
+        lengths = np.ones(int(self.coordinates.sized))  # of λ, where there is one
+        largest = np.abs(np.append(self.here.weights[self.coordinates.columns], lengths)).max()
+        return np.asarray(np.append(units, lengths) / largest, np.float64)
+
+    def look_at(self, vectors: Float64) -> None:
+        """Take in the cells of a plane that are good enough."""
+        axes = plane_through(self.origin, vectors, self.units())
+        while axes is not None:
+            best, near = near_cells(
+                self.problem, self.coordinates, axes,
+                above=self.threshold, reach=self.method.reach, count=self.method.candidates,
+            )  # fmt: skip
+            before = self.best
+            for cell in best:
+                if cell.gain > self.best:
+                    weights = self.coordinates.weights(cell.inside)
+                    self.meet(State(weights, self.problem.gain(weights)))
+            for cell in near:
+                self.take(cell)
+            if self.best == before:
+                return  # else cells that are not good enough any more may have taken the place of others
+
+    def note(self, answer: State) -> str:
+        """Return what the answer gives up, and how near it is."""
+        degrees = 0.0 if answer.objective is None else answer.objective
+        return f"{degrees:.3g}° from the start, {self.best - answer.gain:.3g} below the best gain that was met"
