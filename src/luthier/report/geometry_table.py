@@ -85,8 +85,8 @@ def _contradiction(wishes: Any) -> Any:
         "the contradiction",
         ("sentence", "oracle's hypothesis", "shall beat", "multiplier"),
         [(w["sentence_id"], str(w["wanted"]), str(w["other"]), f"{w['multiplier']:.4g}") for w in shown],
-        caption="so weighted, the differences of their features sum to 0"
-        + (f"; {more} more, see --json" if more else ""),
+        caption="no weights fulfil all of these wishes: so multiplied, the differences of their features sum to 0"
+        + (f"\n{more} more, see --json" if more else ""),
     )
 
 
