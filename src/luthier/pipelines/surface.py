@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
+from luthier.core.rng import make_rng
 from luthier.geometry.arrangement import Arrangement
 from luthier.geometry.cells import Cell
 from luthier.geometry.raster import raster
@@ -156,7 +157,7 @@ def look_at_plane(plane: Plane, options: SurfaceOptions) -> SurfaceReport:
         SurveyOptions(
             width=bin_width(plane, threads=options.threads),
             keep=options.keep,
-            sample=options.check,
+            sample=options.check if options.stream else 0,
             most=None if options.stream else options.most,
             seed=options.seed,
             threads=options.threads,
@@ -170,10 +171,20 @@ def look_at_plane(plane: Plane, options: SurfaceOptions) -> SurfaceReport:
         survey=found,
         start_score=float(problem.metric.gain(np.array(gain_at_weights(problem, plane.subspace.start)))),
         best=_describe(plane, *_best_keys(plane, found, record, options.keep)),
-        check=check_cells(plane, found.sample.keys, threads=options.threads),
+        check=_check(plane, found, record, options),
         record=record,
         seconds=time.perf_counter() - began,
     )
+
+
+def _check(plane: Plane, found: Survey, record: Arrangement | None, options: SurfaceOptions) -> Check:
+    """Re-rank cells drawn at random: of all that are recorded, or of all that passed by."""
+    if record is None:
+        return check_cells(plane, found.sample.keys, threads=options.threads)
+    drawn = make_rng(options.seed).choice(len(record), size=min(options.check, len(record)), replace=False)
+    tried = np.sort(drawn)
+    recorded = record.position[tried], record.representable[tried]
+    return check_cells(plane, record.keys[tried], recorded, threads=options.threads)
 
 
 def bin_width(plane: Plane, *, threads: int = 1) -> float:

@@ -37,16 +37,25 @@ class Check:
     lucky: int = 0
 
 
-def check_cells(plane: Plane, keys: Int64, *, threads: int = 1) -> Check:
-    """Re-rank the lists inside the cells of some keys, (n, 2)."""
+def check_cells(
+    plane: Plane, keys: Int64, recorded: tuple[Float64, Bool] | None = None, *, threads: int = 1
+) -> Check:
+    """Re-rank the lists inside the cells of some keys, (n, 2).
+
+    `recorded` is where, (n, 2), and whether that is certain to find them, (n,); by default the cells say both.
+    """
     found = Check()
     with progress("re-ranking cells", len(keys)) as advance:
         for first in range(0, len(keys), CELLS_AT_ONCE):
-            cells = [plane.overlay.cell(key) for key in keys[first : first + CELLS_AT_ONCE]]
-            positions = np.array([cell.position for cell in cells])
+            part = slice(first, first + CELLS_AT_ONCE)
+            cells = [plane.overlay.cell(key) for key in keys[part]]
+            if recorded is None:
+                positions, certain = np.array([cell.position for cell in cells]), certain_cells(plane, cells)
+            else:
+                positions, certain = recorded[0][part], recorded[1][part]
             selected = rerank(plane.problem.pool, plane.subspace.weights(positions), threads=threads)  # (W, N)
             agrees = np.all(selected == np.array([cell.selection for cell in cells]), axis=1)
-            found = _plus(found, agrees, certain_cells(plane, cells))
+            found = _plus(found, agrees, certain)
             advance(len(cells))
     return found
 

@@ -1,0 +1,215 @@
+"""surface: the tables, the file of cells, the picture, windows, streaming, weights out, and what is refused."""
+
+import json
+import signal
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from luthier.kbest.rerank import rerank
+from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.synthetic import SyntheticLists
+from luthier.kbest.weights import read_weights
+from luthier.pipelines import surface_view
+
+SPEC = SyntheticLists(sentences=10, k=12, vocabulary=150)
+AXES = ("--axis", "lm", "--axis", "length")
+WINDOW = ("--window=lm=-0.5:1", "--window=length=-2:2")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("surface")
+    pool = SPEC.generate(1)
+    save_pool(pool, home / "pool.arrow")
+    (home / "w.txt").write_text("".join(f"{name} {weight}\n" for name, weight in SPEC.decoder_weights.items()))
+    (home / "direction.txt").write_text("lm 1\nchannel -0.5\n")
+    return home
+
+
+def surface(run_cli, folder, *arguments):
+    return run_cli("surface", folder / "pool.arrow", "--weights", folder / "w.txt", *arguments)
+
+
+def as_json(run_cli, folder, *arguments):
+    return json.loads(surface(run_cli, folder, *arguments, "--json")[1])
+
+
+def test_the_tables_say_what_is_on_the_plane(run_cli, folder):
+    code, out, err = surface(run_cli, folder, *AXES, *WINDOW, "--check", 20)
+    assert code == 0
+    assert "seed 20150531" in err
+    for words in ("cells", "faces of a list", "score at w0", "best score", "20 cells, drawn at random", "best cells"):
+        assert words in out
+
+
+def test_every_cell_is_in_the_file(run_cli, folder):
+    path = folder / "surface.arrow"
+    about = as_json(run_cli, folder, *AXES, *WINDOW, "-o", path, "--polygons", "--check", 25)
+    cells = pa.ipc.open_file(path).read_all()
+    kept = json.loads(cells.schema.metadata[b"luthier.table"])
+    assert cells.num_rows == about["cells"] == kept["cells"]
+    assert kept["pool"] == open_pool(folder / "pool.arrow").digest()
+    assert {"luthier", "metric", "axes", "window", "start_weights", "seed"} <= set(kept)
+    assert about["check"] == {"tried": 25, "representable": 25, "agreed": 25, "wrong": 0, "lucky": 0}
+    assert about["unrepresentable"] == cells["representable"].to_pylist().count(False)
+    assert about["distinct_scores"] == len(set(cells["metric"].to_pylist()))
+    assert max(cells["metric"].to_pylist()) == pytest.approx(about["optimum"]["score"], abs=1e-12)
+    assert sum(cells["area"].to_pylist()) == pytest.approx(1.5 * 4)
+    for x, y, area, corners in zip(*(cells[name].to_pylist() for name in ("x", "y", "area", "polygon")), strict=True):
+        ring = np.array(corners)
+        along, away = np.roll(ring, -1, axis=0) - ring, np.array([x, y]) - ring
+        across = along[:, 0] * away[:, 1] - along[:, 1] * away[:, 0]
+        assert across.min() > -1e-9  # on the left of every side: inside
+        assert across.sum() / 2 == pytest.approx(area, abs=1e-12)
+
+
+def test_changes_lead_from_cell_to_cell(run_cli, folder):
+    """Changes along neighbours give every selection; lists keep their numbers though one of them is empty."""
+    pool = SPEC.generate(1)
+    rows = np.arange(pool.n_hypotheses)
+    pool = pool.take(np.delete(rows, rows[pool.offsets[4] : pool.offsets[5]]))
+    save_pool(pool, folder / "gap.arrow")
+    path = folder / "gap-surface.arrow"
+    code, _, _ = run_cli(
+        "surface", folder / "gap.arrow", "--weights", folder / "w.txt", *AXES, *WINDOW, "-o", path, "--check", 10
+    )  # fmt: skip
+    assert code == 0
+    cells = pa.ipc.open_file(path).read_all().to_pydict()
+    start = read_weights(folder / "w.txt").vector(pool.features.names)
+    at = np.repeat(start[None], len(cells["x"]), axis=0)
+    at[:, pool.features.names.index("lm")] += cells["x"]
+    at[:, pool.features.names.index("length")] += cells["y"]
+    found = rerank(pool, at)
+    assert set(found[:, 4]) == {-1}
+    for cell, below in enumerate(cells["neighbour"]):
+        changed = [] if below < 0 else np.flatnonzero(found[cell] != found[below]).tolist()
+        assert changed == ([] if below < 0 else [cells["change_list"][cell]])
+        assert not changed or found[cell, changed[0]] == cells["change_row"][cell]
+    assert cells["neighbour"].count(-1) == 1
+    assert max(cells["change_list"]) > 4
+
+
+def test_start_and_optimum_are_what_score_finds(run_cli, folder):
+    best = folder / "best.txt"
+    found = as_json(run_cli, folder, *AXES, *WINDOW, "--weights-out", best, "--metric", "ter")
+    assert found["optimum"]["score"] <= found["start"]
+    again = json.loads(
+        run_cli("surface", folder / "pool.arrow", "--weights", best, *AXES, "--metric", "ter", "--json")[1]
+    )
+    assert again["start"] == pytest.approx(found["optimum"]["score"], abs=1e-12)
+    weights = read_weights(best)
+    assert dict(weights) == found["optimum"]["weights"]
+    assert weights["lm"] == SPEC.decoder_weights["lm"] + found["optimum"]["x"]
+
+
+def test_streamed_and_recorded_find_the_same(run_cli, folder):
+    kept = folder / "kept.arrow"
+    all_cells = as_json(run_cli, folder, *AXES, *WINDOW, "-o", folder / "all.arrow")
+    stream = as_json(run_cli, folder, *AXES, *WINDOW, "--stream", "-o", kept, "--keep", "5", "--polygons")
+    best = pa.ipc.open_file(kept).read_all()
+    every = pa.ipc.open_file(folder / "all.arrow").read_all()
+    assert best.num_rows == 5 == len(stream["best"])
+    assert best["metric"].to_pylist() == pytest.approx(sorted(every["metric"].to_pylist())[::-1][:5], abs=1e-12)
+    assert json.loads(best.schema.metadata[b"luthier.table"])["histogram"] == all_cells["histogram"]
+    for name in ("cells", "start", "worst", "faces", "histogram", "window"):
+        assert stream[name] == all_cells[name]
+    assert stream["optimum"]["score"] == pytest.approx(all_cells["optimum"]["score"], abs=1e-12)
+
+
+@pytest.mark.parametrize("ending", [".tsv", ".json"])
+def test_other_tables_hold_the_same(run_cli, folder, ending):
+    path = folder / f"cells{ending}"
+    about = as_json(run_cli, folder, *AXES, *WINDOW, "-o", path, "--polygons")
+    if ending == ".tsv":
+        header, *rows = path.read_text().splitlines()
+        assert header.split("\t")[:3] == ["x", "y", "metric"]
+        assert len(rows) == about["cells"]
+    else:
+        columns = json.loads(path.read_text())["columns"]
+        assert len(columns["polygon"]) == len(columns["area"]) == about["cells"]
+
+
+def test_the_whole_plane_has_cells_without_end(run_cli, folder):
+    path = folder / "whole.arrow"
+    about = as_json(run_cli, folder, *AXES, "--whole", "-o", path, "--png", folder / "whole.png", "--check", 30)
+    assert about["window"] == {"lm": [None, None], "length": [None, None]}
+    cells = pa.ipc.open_file(path).read_all()
+    assert np.isinf(cells["area"].to_pylist()).sum() > 3
+    assert np.isfinite(cells["x"].to_pylist()).all()
+    assert about["check"]["wrong"] == 0
+    assert (folder / "whole.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("metric, most_polygons", [("bleu", 10), ("ter", 100_000)])
+def test_the_picture_is_a_picture(run_cli, folder, monkeypatch, metric, most_polygons):
+    monkeypatch.setattr(surface_view, "MOST_POLYGONS", most_polygons)
+    monkeypatch.setattr(surface_view, "CLOSE_CELLS", 60)
+    path = folder / "surface.png"
+    axes = ("--axis", folder / "direction.txt", "--axis", "length")
+    code, out, _ = surface(run_cli, folder, *axes, "--png", path, "--metric", metric)
+    assert code == 0
+    assert "surface.png" in out
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert path.stat().st_size > 20_000
+
+
+def test_threads_change_nothing(run_cli, folder):
+    outs = []
+    for threads in (1, 3):
+        path = folder / f"threads-{threads}.arrow"
+        outs.append(as_json(run_cli, folder, *AXES, *WINDOW, "-o", path, "--polygons", "--threads", threads))
+        outs[-1].pop("written")
+    assert outs[0] == outs[1]
+    assert (folder / "threads-1.arrow").read_bytes() == (folder / "threads-3.arrow").read_bytes()
+
+
+def test_a_cell_that_does_not_hold_is_told_loudly(run_cli, folder, monkeypatch):
+    from luthier.pipelines import surface_check
+
+    monkeypatch.setattr(surface_check, "rerank", lambda pool, weights, threads: 0 * rerank(pool, weights))
+    code, _, err = surface(run_cli, folder, *AXES, *WINDOW, "--check", 5)
+    assert code == 1
+    assert "re-rank to another selection" in err
+
+
+def test_ctrl_c_ends_the_survey_and_says_how_far_it_came(run_cli, folder, monkeypatch):
+    from luthier.geometry.overlay import Overlay
+
+    stream = Overlay.stream
+
+    def interrupted(self, *arguments, **more):
+        for part in stream(self, *arguments, **more):
+            signal.raise_signal(signal.SIGINT)
+            yield part
+
+    monkeypatch.setattr(Overlay, "stream", interrupted)
+    code, out, _ = surface(run_cli, folder, *AXES, *WINDOW)
+    assert code == 130
+    assert "% of the edges walked" in out
+
+
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        ((), "expected --axis 2 times, found 0"),
+        (("--axis", "lm"), "expected --axis 2 times, found 1"),
+        (("--axis", "lm", "--axis", "lm"), "axes that are independent"),
+        (("--axis", "lm", "--axis", "nothing"), "neither a feature nor a file"),
+        ((*AXES, "--window", "lm=3:1"), "expected a range"),
+        ((*AXES, "--window", "lm=3:3"), "expected a window with low < high"),
+        ((*AXES, "--window", "channel=1:3"), "expected a window such as lm=lo:hi or length=lo:hi"),
+        ((*AXES, "-o", "surface.csv"), "ends in .tsv, .json"),
+        ((*AXES, "--polygons"), "--polygons needs -o"),
+        ((*AXES, "--keep", "0"), "expected --keep of at least 1"),
+        ((*AXES, "--png", "no/such/folder/x.png"), "cannot write here"),
+        ((*AXES, "--most", "10", "-o", "x.arrow"), "there are more than 10 cells"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(run_cli, folder, arguments, complaint, monkeypatch):
+    monkeypatch.chdir(folder)
+    code, _, err = surface(run_cli, folder, *arguments)
+    assert code == 2
+    assert complaint in err
+    assert not (folder / "x.arrow").exists()
