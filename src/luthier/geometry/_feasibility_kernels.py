@@ -20,6 +20,15 @@ def score(features, row, w):
 
 
 @inner_kernel
+def size(features, row, w):
+    """Return Σ|w_k||h_k|."""
+    total = 0.0
+    for k in range(len(w)):
+        total += abs(w[k] * features[row, k])
+    return total
+
+
+@inner_kernel
 def same(features, i, j):
     """Return whether two rows are equal."""
     for k in range(features.shape[1]):
@@ -44,26 +53,21 @@ def worst_rows(offsets, features, selection, w, gaps, rows):
 
 
 @kernel
-def doubtful_rows(offsets, features, selection, w, unit, coarse, lists, out):
+def doubtful_rows(offsets, features, selection, w, unit, tiny, lists, out):
     """Write the rows whose gap is not below 0 by more than rounding; return how many there are.
 
-    |fl(gap) − gap| ≤ unit·Σ|w_k|(|h_jk| + |h_ik|); `coarse` is not less than that for any row. Counting goes
-    on where `out` is full.
+    |fl(gap) − gap| ≤ unit·Σ|w_k|(|h_jk| + |h_ik|) + tiny; `unit` must cover that this bound is rounded itself, `tiny`
+    the products that underflow. Counting goes on where `out` is full.
     """
     n = 0
     for s in range(len(selection)):
         i = selection[s]
         if i < 0:
             continue
-        own = score(features, i, w)
+        own, own_size = score(features, i, w), size(features, i, w)
         for j in range(offsets[s], offsets[s + 1]):
             gap = score(features, j, w) - own
-            if gap < -coarse:
-                continue
-            bound = 0.0
-            for k in range(len(w)):
-                bound += abs(w[k]) * (abs(features[i, k]) + abs(features[j, k]))
-            if gap >= -unit * bound and not same(features, i, j):
+            if gap >= -unit * (size(features, j, w) + own_size) - tiny and not same(features, i, j):
                 if n < len(out):
                     lists[n], out[n] = s, j
                 n += 1
@@ -80,3 +84,17 @@ def first_equal(offsets, features, selection, lowest):
                 if same(features, selection[s], j):
                     lowest[s] = j
                     break
+
+
+@kernel
+def lean(offsets, features, selection, step, direction):
+    """Add up, over lists, the selected row less the mean of about every step-th row."""
+    for s in range(len(selection)):
+        if selection[s] < 0:
+            continue
+        n = (offsets[s + 1] - offsets[s] + step - 1) // step
+        for k in range(features.shape[1]):
+            direction[k] += features[selection[s], k]
+        for j in range(offsets[s], offsets[s + 1], step):
+            for k in range(features.shape[1]):
+                direction[k] -= features[j, k] / n

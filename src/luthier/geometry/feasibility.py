@@ -30,6 +30,7 @@ CLEAR = 1e-8  # a margin above this share of the longest difference at hand is b
 CLOSE = 1e-9  # rows that fall short of the margin by less than this share of it do not join
 UNIT = 2.0**-53
 ROOM = 1 << 12
+MEAN_STEP = 16  # a guess needs no more than some rows of each list
 
 
 def feasibility(
@@ -78,14 +79,10 @@ class _Search:
         self.exact_rows: list[tuple[list[int], Fraction]] = []
 
     def guess(self) -> Float64:
-        """Return the sum over lists of the selected vector less the list's mean: a direction that likes it."""
-        used = np.flatnonzero(self.selection >= 0)
-        if not len(used):
-            return np.ones(self.features.shape[1])
-        total = self.features[self.selection[used]].sum(axis=0)
-        for s in used.tolist():
-            total = total - self.features[self.offsets[s] : self.offsets[s + 1]].mean(axis=0)
-        return np.asarray(total / max(np.abs(total).max(), 1e-300))
+        """Return a direction that likes the selected rows better than their lists' means."""
+        direction = np.zeros(self.features.shape[1])
+        kernels.lean(self.offsets, self.features, self.selection, MEAN_STEP, direction)
+        return np.asarray(direction / max(np.abs(direction).max(), 1e-300))
 
     def run(self, weights: Float64) -> Feasible | Infeasible:
         margin: Margin | None = None
@@ -127,13 +124,12 @@ class _Search:
 
         Floats pass over the rows first; those they cannot judge are compared exactly.
         """
-        unit = 2.0 * (self.features.shape[1] + 3) * UNIT  # more than γ(D + 2) for both sums and rounded weights
-        sizes = np.abs(rounded) @ np.maximum(self.features.max(axis=0), -self.features.min(axis=0))
+        unit = 2.0 * (self.features.shape[1] + 3) * UNIT  # twice γ(D + 2): sums, rounded weights, the bound itself
         lists, rows, n = np.empty(0, np.int64), np.empty(0, np.int64), ROOM
         while n > len(rows):
             lists, rows = np.empty(n, np.int64), np.empty(n, np.int64)
             n = kernels.doubtful_rows(
-                self.offsets, self.features, self.selection, flat(rounded), unit, 2.0 * unit * sizes, lists, rows
+                self.offsets, self.features, self.selection, flat(rounded), unit, unit * 2.0**-1000, lists, rows
             )
         lists, rows = lists[:n], rows[:n]
         wrong = [dot(exact, self.difference(s, j)[0]) >= 0 for s, j in zip(lists.tolist(), rows.tolist(), strict=True)]

@@ -1,0 +1,147 @@
+"""Linear programmes in few unknowns a second, beside HiGHS; facets of cones; joint feasibility of a selection.
+
+python benchmarks/bench_lp.py [--size paper] [--data FOLDER] [--seed 0]
+
+The programmes: 750 random half-spaces around the origin, a box far outside, many objectives. HiGHS (highspy,
+where it is installed) keeps its model and starts each objective from the last basis; scipy's linprog starts
+anew. The optima are compared. Feasibility: can one vector of 12 weights select given rows of all lists at
+once? Beside it the time of one re-rank, which has to look at the same numbers once. With --data also on the
+De→En 1000-best list.
+"""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from bench_common import SIZES, cpu_seconds, machine, parse_arguments, show, unpacked_list
+
+ROWS, OBJECTIVES, BOX = 750, 2000, 1e4
+
+
+def half_spaces(d, seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.standard_normal((ROWS, d))
+    rows /= np.linalg.norm(rows, axis=1)[:, None]
+    return rows, 1.0 + 0.1 * rng.random(ROWS), rng.standard_normal((OBJECTIVES, d))
+
+
+def highs_warm(rows, limits, objectives):
+    """Return the optima by HiGHS, one model for all; None if it is not there."""
+    try:
+        import highspy
+    except ImportError:
+        return None
+    m, d = rows.shape
+    columns = np.arange(d, dtype=np.int32)
+    solver = highspy.Highs()
+    solver.setOptionValue("output_flag", False)
+    solver.addVars(d, np.full(d, -BOX), np.full(d, BOX))
+    starts = np.arange(0, m * d, d, dtype=np.int32)
+    below = np.full(m, -highspy.kHighsInf)
+    solver.addRows(m, below, limits, rows.size, starts, np.tile(columns, m), rows.ravel())
+    solver.changeObjectiveSense(highspy.ObjSense.kMaximize)
+    values = []
+    for objective in objectives:
+        solver.changeColsCost(d, columns, objective)
+        solver.run()
+        values.append(solver.getInfo().objective_function_value)
+    return np.array(values)
+
+
+def by_linprog(rows, limits, objectives):
+    from scipy.optimize import linprog
+
+    return np.array([-linprog(-c, A_ub=rows, b_ub=limits, bounds=(-BOX, BOX)).fun for c in objectives])
+
+
+def bench_programmes(seed):
+    from luthier.geometry.lp import maximize
+
+    table = []
+    for d in (3, 4, 5, 12):
+        rows, limits, objectives = half_spaces(d, seed)
+        ours, optima = cpu_seconds(lambda p=(rows, limits, objectives): maximize(*p, box=BOX), repeats=5)
+        rate = OBJECTIVES / ours
+        cells = [d, f"{rate:,.0f}", f"{optima.pivots.mean():.1f}", int(np.count_nonzero(optima.pivots < 0))]
+        for solve, n in ((highs_warm, 100), (by_linprog, 20)):
+            theirs, values = cpu_seconds(lambda p=(rows, limits, objectives[:n]), f=solve: f(*p), repeats=2)
+            if values is None:
+                cells += ["highspy is not installed", ""]
+                continue
+            np.testing.assert_allclose(values, optima.values[:n], rtol=1e-6)
+            cells += [f"{n / theirs:,.0f}", f"{rate * theirs / n:,.0f}×"]
+        table.append(cells)
+    columns = ("unknowns", "ours", "pivots", "given up", "HiGHS, warm", "ratio", "linprog", "ratio")
+    show(f"Programmes a second, {ROWS} rows, one core ({machine()})", columns, table)
+
+
+def bench_facets(seed):
+    from luthier.geometry.lp import irredundant, maximize
+
+    table = []
+    for d, m in ((3, 300), (3, 1500), (5, 750), (12, 300)):
+        rng = np.random.default_rng(seed)
+        rows, inside = rng.standard_normal((m, d)), rng.standard_normal(d)
+        rows *= -np.sign(rows @ inside)[:, None]
+        ours, facets = cpu_seconds(lambda p=(rows, inside): irredundant(*p), repeats=5)
+
+        def one_each(rows=rows, m=m):
+            return [maximize(np.delete(rows, i, 0), np.zeros(m - 1), rows[i]).values[0] > 1e-9 for i in range(m)]
+
+        slow, expected = cpu_seconds(one_each, repeats=1)
+        assert facets.tolist() == expected
+        table.append((d, m, int(facets.sum()), f"{1e3 * ours:.2f}", f"{1e3 * slow:.1f}", f"{slow / ours:.0f}×"))
+    columns = ("unknowns", "rows", "facets", "ours, ms", "a programme for each row, ms", "ratio")
+    show("Facets of a cone", columns, table)
+
+
+def bench_feasibility(title, pool, seed):
+    from luthier.geometry.certificates import Feasible
+    from luthier.geometry.feasibility import feasibility
+    from luthier.kbest.rerank import rerank
+    from luthier.metrics.loading import load_metric
+    from luthier.metrics.oracle import sentence_oracle
+    from luthier.metrics.pools import pool_statistics
+
+    rng, metric = np.random.default_rng(seed), load_metric("bleu")
+    h, offsets = pool.features.dense, pool.offsets
+    assert h.shape[1] == pool.n_features
+    assert np.diff(offsets).min() > 0
+    weights = rng.standard_normal(pool.n_features)
+    selections = {
+        "re-rank by random weights": rerank(pool, weights),
+        "first of each list": offsets[:-1],
+        "oracle of each sentence": sentence_oracle(metric, pool_statistics(pool, metric), offsets).rows,
+        "random rows": rng.integers(offsets[:-1], offsets[1:]),
+    }
+    once, _ = cpu_seconds(lambda: rerank(pool, weights))
+    table = []
+    for name, selection in selections.items():
+        seconds, proof = cpu_seconds(lambda s=selection: feasibility(offsets, h, s))
+        if isinstance(proof, Feasible):
+            assert (rerank(pool, proof.weights) == proof.rows).all()
+            told = f"feasible, margin {proof.margin:.2g}"
+        else:
+            told = f"infeasible, {len(proof.rows)} rows contradict"
+        table.append((name, f"{seconds:.3f}", f"{seconds / once:.1f}×", told))
+    size = f"{pool.n_sentences:,} lists, {pool.n_hypotheses:,} × {pool.n_features}"
+    show(f"Joint feasibility, {title}: {size}", ("selection", "CPU s", "a re-rank", "verdict"), table)
+
+
+if __name__ == "__main__":
+    from luthier.kbest.synthetic import SyntheticLists
+
+    arguments = parse_arguments(__doc__)
+    bench_programmes(arguments.seed)
+    bench_facets(arguments.seed)
+    sentences, k = SIZES[arguments.size]
+    lists = SyntheticLists(sentences=sentences, k=k, n_features=12).generate(arguments.seed)
+    bench_feasibility("generated", lists, arguments.seed)
+    if arguments.data is not None:
+        from luthier import read_pool
+
+        with tempfile.TemporaryDirectory() as folder:
+            path = unpacked_list(arguments.data, Path(folder))
+            real = read_pool(path, refs=[str(arguments.data / "multi30k" / "val.en.gz")])
+        bench_feasibility("De→En", real, arguments.seed)
