@@ -12,6 +12,7 @@ from luthier.geometry.cone import canonical_point
 from luthier.geometry.feasibility import feasibility
 from luthier.geometry.overlay import Overlay
 from luthier.geometry.polytope import Polytope
+from luthier.geometry.raster import raster
 from luthier.geometry.subdivision import Window
 
 
@@ -38,6 +39,8 @@ def divide_planes() -> None:
     judge = Certainty(overlay, Rounding(1e-12, 0.0, 0.0), lambda a, b: a != b)
     for values in (np.ones((10, 2), np.int64), np.ones((10, 2))):
         table = Arrangement.make(overlay, values, judge=judge)
+        raster(offsets, points, values, np.linspace(-1.0, 1.0, 3), np.zeros(1))
+    overlay.cell(table.keys[0])
     table.polygons(np.arange(1))
     overlay.cell_at(0.0, 0.0)
 
