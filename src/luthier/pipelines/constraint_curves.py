@@ -171,7 +171,8 @@ def _costs(
     numbers = sentence_numbers(min(settings.timed_sentences, problem.pool.n_sentences))
     fixed_size, fixed_number = sizes[len(sizes) // 2], numbers[len(numbers) // 2]
     ways = {"dims": [(size, fixed_number) for size in sizes], "sentences": [(fixed_size, n) for n in numbers]}
-    _timed(_part(problem.pool, 1, 1, 2, rng), problem.metric, settings.time_limit)  # loads the kernels
+    warm = _part(problem.pool, fixed_size, fixed_number, settings.timed_k, rng)
+    _timed(warm, problem.metric, settings.time_limit)  # loads the kernels
     with progress("runs of lp-mert", sum(len(ways[axis]) for axis in axes) * settings.timed_draws) as advance:
         for axis in axes:
             for size, n in ways[axis]:

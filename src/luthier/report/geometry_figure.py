@@ -114,7 +114,7 @@ def _draw_costs(axis: Any, curves: Curves, kind: str) -> None:
 def _finish(axis: Any, kind: str, values: Sequence[int]) -> None:
     axis.grid(visible=True, linewidth=0.3)
     if kind == "sentences":
-        axis.set_xlabel("sentences, S")
+        axis.set_xlabel("sentences, N")
         axis.set_xscale("log", base=2)
     else:
         axis.set_xlabel("features, D")
