@@ -8,7 +8,8 @@ import pytest
 
 from exact_oracles import cancel_by_enumeration
 from luthier.geometry.certificates import Infeasible, proves_feasible, proves_infeasible
-from luthier.geometry.rational import Cancelled, Separated, dot, exact_difference, settle
+from luthier.geometry.lp import largest_margin
+from luthier.geometry.rational import Cancelled, ExactMargin, Separated, dot, exact_difference, settle
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -51,6 +52,27 @@ def test_the_lowest_index_rule_alone_ends_too(monkeypatch):
         greedy = settle(vectors)
         monkeypatch.setattr(rational, "MOST_GREEDY", 0)
         assert type(settle(vectors)) is type(greedy)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_vectors_that_join_give_the_margin_of_all_vectors(seed):
+    rng = np.random.default_rng(seed)
+    rows = rng.integers(-40, 41, (12, 3)) / 8.0  # exact in floats; each with a scale of its own
+    problem, answer = ExactMargin(3), None
+    vectors = [exact_difference(row, np.zeros(3)) for row in rows if row.any()]
+    for first in range(0, len(vectors), 4):
+        problem.add(vectors[first : first + 4])
+        answer = problem.solve()
+        if isinstance(answer, Cancelled):
+            break
+        expected = largest_margin([np.array(v, float) * float(s) for v, s in vectors[: first + 4]]).margin
+        assert float(answer.margin) == pytest.approx(expected, rel=1e-9)
+    if isinstance(answer, Cancelled):
+        total = [
+            sum(m * vectors[j][1] * vectors[j][0][c] for j, m in zip(answer.indices, answer.multipliers, strict=True))
+            for c in range(3)
+        ]
+        assert (total, sum(answer.multipliers)) == ([0, 0, 0], 1)
 
 
 def test_differences_are_exact():

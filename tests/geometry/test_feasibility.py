@@ -123,7 +123,9 @@ def test_selections_that_contradict_each_other():
 def test_margins_that_floats_cannot_judge(tiny):
     offsets, selection = np.array([0, 3]), np.array([0])
     thin = np.array([[0.0, 0.0], [1.0, -tiny], [-1.0, -tiny]])
-    assert isinstance(check(offsets, thin, selection), Feasible)
+    answer = check(offsets, thin, selection)
+    assert isinstance(answer, Feasible)
+    assert answer.margin >= tiny / 2  # the largest is tiny, at (0, 1)
     shut = np.array([[0.0, 0.0], [1.0, -tiny], [-1.0, tiny]])
     assert isinstance(check(offsets, shut, selection), Infeasible)
 

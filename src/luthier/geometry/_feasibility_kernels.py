@@ -67,7 +67,7 @@ def doubtful_rows(offsets, features, selection, w, unit, tiny, lists, out):
         own, own_size = score(features, i, w), size(features, i, w)
         for j in range(offsets[s], offsets[s + 1]):
             gap = score(features, j, w) - own
-            if gap >= -unit * (size(features, j, w) + own_size) - tiny and not same(features, i, j):
+            if not gap < -unit * (size(features, j, w) + own_size) - tiny and not same(features, i, j):  # or it is NaN
                 if n < len(out):
                     lists[n], out[n] = s, j
                 n += 1

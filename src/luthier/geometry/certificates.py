@@ -24,7 +24,8 @@ class Feasible:
     Attributes
     ----------
     weights : (D,) float64
-        The w of the largest margin, |w_k| ≤ 1.
+        The w of the largest margin, |w_k| ≤ 1. Where that is so small that floats cannot judge it, a w with at
+        least half of it, as far as floats can hold such a w.
     margin : float
         The least w·(h_i − h_j) over all rows h_j ≠ h_i; inf if there are none.
     rows : (N,) int64
@@ -86,10 +87,8 @@ def proves_infeasible(proof: Infeasible, offsets: Int64, features: Float64, sele
     return sum(proof.exact) == 1 and not any(total)
 
 
-def scaled_proof(lists: Int64, rows: Int64, scales: list[Fraction], shares: tuple[Fraction, ...]) -> Infeasible:
-    """Return the proof, by ascending row, whose multipliers belonged to differences divided by `scales`."""
+def sorted_proof(lists: Int64, rows: Int64, exact: tuple[Fraction, ...]) -> Infeasible:
+    """Return the proof by ascending row."""
     order = np.argsort(rows, kind="stable")
-    raw = [shares[place] / scales[place] for place in order]
-    total = sum(raw)
-    exact = tuple(value / total for value in raw)
-    return Infeasible(lists[order], rows[order], np.array([float(value) for value in exact]), exact)
+    shares = tuple(exact[place] for place in order)
+    return Infeasible(lists[order], rows[order], np.array([float(share) for share in shares]), shares)

@@ -22,14 +22,15 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.geometry import _feasibility_kernels as kernels
-from luthier.geometry.certificates import Feasible, Infeasible, scaled_proof
+from luthier.geometry.certificates import Feasible, Infeasible, sorted_proof
 from luthier.geometry.lp import Margin, MarginProblem
-from luthier.geometry.rational import Cancelled, dot, exact_difference, settle
+from luthier.geometry.rational import Cancelled, ExactMargin, dot, exact_difference
 
 CLEAR = 1e-8  # a margin above this share of the longest difference at hand is beyond the simplex's rounding
 CLOSE = 1e-9  # rows that fall short of the margin by less than this share of it do not join
 UNIT = 2.0**-53
 ROOM = 1 << 12
+AT_ONCE = 64  # rows that join in rational arithmetic
 MEAN_STEP = 16  # a guess needs no more than some rows of each list
 
 
@@ -76,7 +77,6 @@ class _Search:
         self.problem = MarginProblem(self.features.shape[1])
         self.lists, self.rows = np.zeros(0, np.int64), np.zeros(0, np.int64)
         self.longest = 0.0
-        self.exact_rows: list[tuple[list[int], Fraction]] = []
 
     def guess(self) -> Float64:
         """Return a direction that likes the selected rows better than their lists' means."""
@@ -157,33 +157,30 @@ class _Search:
         return Feasible(np.array([float(value) for value in exact]), 0.0, self.selection, False, exact)
 
     def settled(self, margin: Margin) -> Feasible | Infeasible:
-        """Decide in rational arithmetic, starting with the rows that decide in floats."""
-        use = margin.active.tolist() or [0]
+        """Decide in rational arithmetic, starting with the rows that decide in floats.
+
+        Rows join, the worst first, until none has less than half of the margin that those at hand allow.
+        """
+        problem = ExactMargin(self.features.shape[1])
+        chosen = margin.active if len(margin.active) else np.zeros(1, np.int64)
+        lists, rows = self.lists[chosen], self.rows[chosen]
+        more = lists, rows
         while True:
-            self.exact_rows += [
-                self.difference(s, j)
-                for s, j in zip(
-                    self.lists[len(self.exact_rows) :].tolist(),
-                    self.rows[len(self.exact_rows) :].tolist(),
-                    strict=True,
-                )
-            ]
-            outcome = settle([self.exact_rows[e][0] for e in use])
+            problem.add([self.difference(s, j) for s, j in zip(more[0].tolist(), more[1].tolist(), strict=True)])
+            outcome = problem.solve()
             if isinstance(outcome, Cancelled):
-                places = [use[index] for index in outcome.indices]
-                scales = [self.exact_rows[e][1] for e in places]
-                return scaled_proof(self.lists[places], self.rows[places], scales, outcome.multipliers)
-            excess = [dot(outcome.weights, vector) for vector, _ in self.exact_rows]
-            more = [e for e, value in enumerate(excess) if value >= 0]
-            if not more:
-                largest = max(map(abs, outcome.weights)) or Fraction(1)
-                exact = tuple(value / largest for value in outcome.weights)
-                lists, rows = self.violated(exact, np.array([float(value) for value in exact]))
-                if not rows.size:
-                    return self.rounded(exact)
-                more = list(range(len(self.rows), len(self.rows) + len(rows)))
-                self.join(lists, rows)
-            use += sorted(set(more) - set(use))[:ROOM]
+                used = list(outcome.indices)
+                return sorted_proof(lists[used], rows[used], outcome.multipliers)
+            rounded = np.array([float(value) for value in outcome.weights])
+            gaps, worst = self.worst(rounded)
+            new = np.flatnonzero((gaps > -0.5 * float(outcome.margin)) & ~np.isin(worst, rows))
+            new = new[np.argsort(-gaps[new], kind="stable")][:AT_ONCE]
+            more = new, worst[new]
+            if not len(new):
+                more = self.violated(outcome.weights, rounded)
+            if not len(more[1]):
+                return self.rounded(outcome.weights)
+            lists, rows = np.concatenate([lists, more[0]]), np.concatenate([rows, more[1]])
 
 
 def _check(offsets: Int64, features: Float64, selection: Int64) -> None:

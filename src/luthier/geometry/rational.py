@@ -1,8 +1,8 @@
 """Exact arithmetic for small systems of strict inequalities: every float64 is a rational number.
 
-Given integer vectors g_1 … g_k, exactly one of two things is true (Gordan's alternative [gordan1873]): some w
-has g_j·w < 0 for all j, or some λ ≥ 0 with Σλ = 1 has Σ λ_j g_j = 0. `settle` decides which, without rounding,
-by the same dual simplex as `_lp_kernels` on
+Given rational vectors g_1 … g_k, exactly one of two things is true (Gordan's alternative [gordan1873]): some w has
+g_j·w < 0 for all j, or some λ ≥ 0 with Σλ = 1 has Σ λ_j g_j = 0. `ExactMargin` decides which, without rounding, by
+the same dual simplex as `_lp_kernels` on
 
     max t  subject to  g_j·w + t ≤ 0,  |w_k| ≤ 1.
 
@@ -28,9 +28,10 @@ MOST_GREEDY = 300  # pivots by the largest violation; then by the lowest index, 
 
 @dataclasses.dataclass(frozen=True)
 class Separated:
-    """Some w has g_j·w < 0 for all j: this one."""
+    """Some w has g_j·w < 0 for all j: this one, which has g_j·w ≤ −margin, the largest there is for |w_k| ≤ 1."""
 
     weights: tuple[Fraction, ...]
+    margin: Fraction
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,7 +61,9 @@ def settle(vectors: Sequence[Sequence[int]]) -> Separated | Cancelled:
     >>> settle([[1, 1], [-2, -2]])
     Cancelled(indices=(0, 1), multipliers=(Fraction(2, 3), Fraction(1, 3)))
     """
-    return _Simplex(vectors).solve()
+    problem = ExactMargin(len(vectors[0]))
+    problem.add([(list(vector), Fraction(1)) for vector in vectors])
+    return problem.solve()
 
 
 def dot(weights: Sequence[Fraction | int], vector: Sequence[int]) -> Fraction:
@@ -68,33 +71,45 @@ def dot(weights: Sequence[Fraction | int], vector: Sequence[int]) -> Fraction:
     return sum((Fraction(w) * g for w, g in zip(weights, vector, strict=True)), Fraction(0))
 
 
-class _Simplex:
-    """The basis of d = D + 1 constraints: row j ≥ 0, or −1 − 2k and −2 − 2k for the sides of unknown k.
+class ExactMargin:
+    """A largest-margin problem without rounding, to which vectors are added; answers start from the last one.
 
-    `inverse` / `scale` is the inverse of the basis. The objective is the last unknown, so the last row of
-    `inverse` are the multipliers, in units of 1 / `scale`.
+    A basis is d = D + 1 constraints: vector j ≥ 0, or −1 − 2k and −2 − 2k for the sides of unknown k. The rows
+    (p·g, q), for a vector g·p/q, are whole numbers; `inverse` / `scale` is the inverse of the basis. The objective
+    is the last unknown, so the last row of `inverse` are the multipliers, in units of 1 / `scale`.
     """
 
-    def __init__(self, vectors: Sequence[Sequence[int]]) -> None:
-        self.rows: Any = np.array([[*map(int, vector), 1] for vector in vectors], dtype=object)
-        d = self.rows.shape[1]
-        top = 1 + max(int(np.abs(row).sum()) for row in self.rows)  # t can never be as large
-        self.sides = [1] * (d - 1) + [top]
+    def __init__(self, n_columns: int) -> None:
+        d = n_columns + 1
+        self.rows: Any = np.zeros((0, d), dtype=object)
+        self.sides = [1] * d
         self.basis = [-1 - 2 * k for k in range(d)]
         self.limits = list(self.sides)
         self.inverse: Any = np.array([[int(k == r) for r in range(d)] for k in range(d)], dtype=object)
         self.scale = 1
 
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def add(self, vectors: Sequence[tuple[Sequence[int], Fraction]]) -> None:
+        """Add vectors, each as whole numbers times a positive scale."""
+        rows = [[*(int(g) * size.numerator for g in vector), size.denominator] for vector, size in vectors]
+        if not len(self.rows) and rows:  # the margin's own bound: one vector alone allows less
+            self.sides[-1] = self.limits[-1] = 1 + sum(map(abs, rows[0][:-1])) // rows[0][-1]
+        self.rows = np.concatenate([self.rows, np.array(rows, dtype=object).reshape(-1, self.rows.shape[1])])
+
     def solve(self) -> Separated | Cancelled:
+        """Decide for the vectors so far, at least one."""
         pivots = 0
         while True:
             x = self.inverse.dot(np.array(self.limits, dtype=object))  # in units of 1 / scale
             if x[-1] <= 0:  # the bound on the margin: these multipliers prove that it is 0
-                used = [(j, y) for j, y in zip(self.basis, self.inverse[-1].tolist(), strict=True) if y > 0]
-                return Cancelled(*zip(*sorted((j, Fraction(y, self.scale)) for j, y in used), strict=True))
+                used = sorted((j, y) for j, y in zip(self.basis, self.inverse[-1].tolist(), strict=True) if y > 0)
+                shares = (Fraction(y * self.rows[j, -1], self.scale) for j, y in used)
+                return Cancelled(tuple(j for j, _ in used), tuple(shares))
             entering = self._violated(x, greedy=pivots < MOST_GREEDY)
             if entering is None:
-                return Separated(tuple(Fraction(v, self.scale) for v in x[:-1].tolist()))
+                return Separated(tuple(Fraction(v, self.scale) for v in x[:-1].tolist()), Fraction(x[-1], self.scale))
             self._exchange(entering)
             pivots += 1
 
@@ -104,7 +119,7 @@ class _Simplex:
                 return -1 - 2 * k if x[k] > 0 else -2 - 2 * k
         excess = self.rows.dot(x)
         if greedy:
-            worst = int(np.argmax(excess))
+            worst = max(range(len(excess)), key=lambda j: Fraction(excess[j], self.rows[j, -1]))
             return worst if excess[worst] > 0 else None
         return next((j for j, v in enumerate(excess) if v > 0), None)
 
