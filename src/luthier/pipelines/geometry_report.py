@@ -109,7 +109,7 @@ class GeometryReport:
             "sample": {
                 "tested": len(self.sample_reached),
                 "feasible": self.sample_feasible,
-                "sentences_before_failure": summary(self.sample_reached),
+                "sentences_before_failure": summary(self.sample_reached[self.sample_reached < len(self.lengths)]),
             },
         }
 
