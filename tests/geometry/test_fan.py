@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.core.errors import LuthierError
+from luthier.geometry import planar_hull as module
 from luthier.geometry.fan import all_sums, planar_fan
 from luthier.geometry.planar_hull import planar_hull, turn
 from luthier.geometry.polytope import Polytope, distinct_rows
@@ -90,6 +91,17 @@ def test_points_that_floats_cannot_tell_apart():
     # a corner that stands out by one unit in the last place is a corner
     bump = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [1.0, np.nextafter(1.0, 0.0)]])
     assert sorted(planar_hull(bump)) == [0, 2, 3]
+
+
+def test_dropping_what_is_inside_changes_nothing(monkeypatch):
+    rng = np.random.default_rng(6)
+    for _ in range(60):
+        points = rng.integers(-4, 5, (rng.integers(3, 40), 2)) * [1.0, 10.0 ** rng.integers(-8, 8)]
+        found = []
+        for few in (3, 1000):
+            monkeypatch.setattr(module, "FEW", few)
+            found.append(planar_hull(points).tolist())
+        assert found[0] == found[1]
 
 
 def test_one_row_two_rows_and_none():

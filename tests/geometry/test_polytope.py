@@ -10,6 +10,8 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
+from luthier.geometry.cone import canonical_point
+from luthier.geometry.lp import irredundant
 from luthier.geometry.polytope import (
     Polytope,
     adjacent_vertices,
@@ -137,6 +139,18 @@ def test_lists_of_one_or_two(n_points):
     assert polytope.vertices.tolist() == list(range(n_points))
     assert pairs(polytope.edges) == ([(0, 1)] if n_points == 2 else [])
     assert polytope.normal_cone(0).shape == (n_points - 1, 3)
+
+
+def test_cones_against_the_irredundant_rows_of_a_linear_programme():
+    rng = np.random.default_rng(1)
+    for _ in range(12):
+        points = np.unique(rng.integers(-2, 3, (10, int(rng.integers(2, 6)))), axis=0).astype(float)
+        polytope = Polytope.of(points)
+        for vertex in polytope.vertices:
+            rows = np.delete(points, vertex, axis=0) - points[vertex]
+            found = [polytope.normal_cone(vertex), rows[irredundant(rows, canonical_point(rows))]]
+            mine, theirs = ({tuple(row / np.abs(row).max()) for row in part} for part in found)
+            assert mine == theirs
 
 
 def test_a_cube_with_everything_inside_and_on_it():

@@ -25,7 +25,7 @@ def draw_fan(scene: FanScene, path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure = plt.figure(figsize=(15.5, 7.2), layout="constrained", dpi=90)
+    figure = plt.figure(figsize=(14.2, 6.6), layout="constrained", dpi=82)
     figure.get_layout_engine().set(h_pad=0.06, w_pad=0.06)
     grid = figure.add_gridspec(2, 5, width_ratios=[1.25, 1, 1, 1, 1])
     frame = parts.Frame.around(scene.lists[0])

@@ -22,7 +22,7 @@ def draw_regularized(regularized: RegularizedScene, path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure = plt.figure(figsize=(13.5, 7.2), layout="constrained", dpi=100)
+    figure = plt.figure(figsize=(13.5, 7.2), layout="constrained", dpi=84)
     grid = figure.add_gridspec(2, 2, width_ratios=[1.25, 1])
     scene = regularized.scene
     figure.suptitle(f"{scene.title}: staying near to $w^{{(0)}}$", fontsize=12)
@@ -109,7 +109,7 @@ def _draw_line_view(axis: Any, regularized: RegularizedScene) -> None:
     axis.plot(steps * unit, charged, color=LINE, linewidth=1.6, label=f"{word} $\\beta\\gamma^2\\Vert d\\Vert^2$")
     axis.axvline(0.0, color=parts.DARK, linewidth=1)
     axis.annotate(
-        "$w^{(0)}$", (0, 1), (3, -12), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=10
+        "$w^{(0)}$", (0, 0), (3, 4), xycoords=("data", "axes fraction"), textcoords="offset points", fontsize=10
     )
     for i, best in enumerate(line.best, 1):
         place = line.nearest[best] * unit, -scene.better * line.costs[best]
@@ -119,6 +119,7 @@ def _draw_line_view(axis: Any, regularized: RegularizedScene) -> None:
     found = f"{len(line.best)} candidates tie" if len(line.best) > 1 else "one candidate is best"
     title = f"what the line sees: {len(line.cones)} of {scene.joint.n_cones} cones; {found}"
     axis.set_title(title, fontsize=10)
+    axis.margins(y=0.16)  # room for the names of the candidates
     axis.set_xlabel("distance from $w^{(0)}$ along the line, $\\gamma\\Vert d\\Vert$", fontsize=9)
     axis.set_ylabel(scene.metric, fontsize=9)
     axis.tick_params(labelsize=8)
@@ -142,7 +143,7 @@ def _draw_angle_view(axis: Any, regularized: RegularizedScene) -> None:
     """Draw the angle to every good cone: what the fan as a whole shows."""
     scene, choice = regularized.scene, regularized.angle
     order = np.argsort(choice.angles, kind="stable")[:MOST_NAMES]
-    degrees = np.degrees(np.minimum(choice.angles[order], np.pi))
+    degrees = np.degrees(np.where(np.isfinite(choice.angles[order]), choice.angles[order], 0.0))
     names = [parts.math_text(joint_name(scene, int(choice.cones[i]))) for i in order]
     if len(scene.lists) > 2:
         names = [f"cone {int(choice.cones[i])}" for i in order]
@@ -152,7 +153,7 @@ def _draw_angle_view(axis: Any, regularized: RegularizedScene) -> None:
     axis.barh(places, degrees, color=colours, height=0.55)
     for place, i, width in zip(places, order, degrees, strict=True):
         score = float(_scores(scene)[choice.cones[i]])
-        apart = "behind" if not np.isfinite(choice.angles[i]) else f"{width:.3g}°"
+        apart = "behind $w^{(0)}$" if not np.isfinite(choice.angles[i]) else f"{width:.3g}°"
         unseen = "" if int(choice.cones[i]) in crossed else ", not on the line"
         axis.text(
             width, place, f"  {apart} ({scene.metric.split(' ')[0]} {score:.4g}{unseen})", va="center", fontsize=8

@@ -16,7 +16,7 @@ from luthier.report.fan_scene import FanScene, joint_name
 
 COLOURS = ("#1f5fa8", "#d1680a")  # of the two lists' sides and boundaries
 REACH = 1.75  # of the planes of weights, so that names beside the circle fit in
-MOST_SUMS, MOST_NAMES, MOST_RAY_NAMES = 200_000, 12, 10
+MANY, MOST_SUMS, MOST_NAMES, MOST_RAY_NAMES = 200, 200_000, 12, 10
 
 
 def draw_sum(scene: FanScene, path: Path) -> None:
@@ -24,7 +24,7 @@ def draw_sum(scene: FanScene, path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(2, 3, figsize=(13, 8.6), layout="constrained", dpi=100)
+    figure, axes = plt.subplots(2, 3, figsize=(11.6, 7.7), layout="constrained", dpi=90)
     figure.suptitle(f"{scene.title}: the Minkowski sum and the common refinement", fontsize=12)
     total = _draw_polygons(axes[0], scene)
     frame = parts.Frame.around(total)
@@ -60,9 +60,10 @@ def _draw_polygons(axes: Any, scene: FanScene) -> Float64:
         sums = all_sums(scene.lists)
         distinct = sums[distinct_rows(sums)]
         title += f", {len(distinct):,} of them distinct"
-        small = len(distinct) > 200
-        axis.scatter(*distinct.T, s=2 if small else 16, facecolor="white" if not small else parts.GREY,
-                     edgecolor=parts.GREY, linewidth=0.3 if small else 0.8, zorder=2 if small else 4)  # fmt: skip
+        if len(distinct) > MANY:  # one pixel each
+            axis.plot(*distinct.T, ",", color="#777777", zorder=2)
+        else:
+            axis.scatter(*distinct.T, s=16, facecolor="white", edgecolor=parts.GREY, linewidth=0.8, zorder=4)
     parts.draw_polygon(axis, joint.sums, np.arange(joint.n_cones), faint=True)
     _draw_sides(axis, joint, [_colour(change) for change in joint.changes])
     if joint.n_cones <= MOST_NAMES:
