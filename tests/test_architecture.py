@@ -36,7 +36,7 @@ MAY_IMPORT = {
     "evaluation": ({"core", "kbest", "metrics"}, {"numpy", "scipy"}),
     "report": (
         {"core", "kbest", "metrics", "features", "geometry", "tuning", "evaluation"},
-        {"numpy", "matplotlib", "rich"},
+        {"numpy", "matplotlib", "rich", "PIL"},  # matplotlib's own, for pictures with a palette: a third as large
     ),
     "pipelines": (EVERY_ROOM, {"numpy"}),
     "cli": (EVERY_ROOM | {"pipelines"}, {"rich"}),

@@ -12,6 +12,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.progress import notice
 from luthier.evaluation.comparison import Comparison, Settings, compare
+from luthier.geometry.subspace import Subspace
 from luthier.kbest.inspection import PoolSummary, inspect
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading import ReadOptions, read_lists
@@ -24,7 +25,10 @@ from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.pipelines.comparing import systems_from_weights
+from luthier.pipelines.planes import Plane, read_window
 from luthier.pipelines.scoring import pool_oracles
+from luthier.pipelines.surface import SurfaceOptions, look_at_plane
+from luthier.pipelines.surface_command import draw_report
 from luthier.report.weight_curves import draw_weight_curves
 from luthier.tuning.base import tuner
 from luthier.tuning.problem import Problem
@@ -40,6 +44,8 @@ TUNERS: dict[str, dict[str, Any]] = {
     "expected": {},
 }
 REPLICAS = 3
+PLANE = ("lm", "length")
+CHECKED_CELLS = 200
 CURVE_POINTS = 81
 
 
@@ -54,11 +60,12 @@ class DemoResult:
     oracles: list[dict[str, Any]]
     tuned: list[dict[str, Any]]
     comparison: Comparison
+    surface: dict[str, Any]
     files: list[str]
 
     def summary(self) -> dict[str, Any]:
         """Return it as plain data."""
-        plain = ("folder", "seed", "metric", "oracles", "tuned", "files")
+        plain = ("folder", "seed", "metric", "oracles", "tuned", "surface", "files")
         return {
             **{key: getattr(self, key) for key in plain},
             "pool": dataclasses.asdict(self.pool),
@@ -90,9 +97,20 @@ def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> Demo
     notice(f"5. drawing what each weight does to BLEU: {home}/weights.png")
     positions, curves = weight_curves(Problem.make(pools["tune"], metric), start)
     draw_weight_curves(pools["tune"].features.names, start, positions, curves, home / "weights.png")
-    files += [*(Path(path) for group in groups.values() for path in group), home / "test.out.txt", home / "weights.png"]
+    notice(f"6. finding every cell of the plane of {' and '.join(PLANE)} about {best}'s weights: {home}/surface.png")
+    surface = _find_surface(pools["tune"], metric, final, home / "surface.png", seed=seed, threads=threads)
+    files += [Path(path) for group in groups.values() for path in group]
+    files += [home / name for name in ("test.out.txt", "weights.png", "surface.png")]
     return DemoResult(
-        str(home), seed, inspect(pools["tune"]), metric.signature, oracles, tuned, comparison, [str(f) for f in files]
+        folder=str(home),
+        seed=seed,
+        pool=inspect(pools["tune"]),
+        metric=metric.signature,
+        oracles=oracles,
+        tuned=tuned,
+        comparison=comparison,
+        surface=surface,
+        files=[str(f) for f in files],
     )
 
 
@@ -137,6 +155,19 @@ def _tune(
             "seconds": float(np.mean([result.seconds[0] for result in results])),
         })  # fmt: skip
     return rows, groups
+
+
+def _find_surface(
+    pool: Pool, metric: Metric, weights: Float64, path: Path, *, seed: int, threads: int
+) -> dict[str, Any]:
+    """Draw the error surface about `weights`; return what there is to say of it."""
+    problem, names = Problem.make(pool, metric), pool.features.names
+    subspace = Subspace(weights, np.eye(len(names))[[names.index(name) for name in PLANE]], PLANE)
+    plane = Plane.make(problem, subspace, read_window(problem, subspace, []))
+    report = look_at_plane(plane, SurfaceOptions(check=CHECKED_CELLS, seed=seed, threads=threads))
+    draw_report(report, path, threads=threads)
+    about = report.as_dict()
+    return {"seconds": report.seconds, **{name: about[name] for name in ("axes", "cells", "start", "optimum", "check")}}
 
 
 def weight_curves(problem: Problem, start: Float64) -> tuple[Float64, Float64]:

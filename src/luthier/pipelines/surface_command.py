@@ -150,5 +150,5 @@ def _label(plane: Plane, axis: int) -> str:
     symbol = "xy"[axis]
     moving = np.flatnonzero(plane.subspace.directions[axis])
     if len(moving) == 1 and plane.problem.names[moving[0]] == plane.subspace.names[axis]:
-        return f"${symbol}$, added to the weight of {name} ({plane.subspace.start[moving[0]]:g})"
+        return f"${symbol}$, added to the weight of {name} ({plane.subspace.start[moving[0]]:.4g})"
     return f"${symbol}$, times the direction {name}"

@@ -14,7 +14,7 @@ from luthier.report.surface_figure import Scene
 PIXELS = 560
 MOST_POLYGONS = 20_000
 # How many cells the second panel should show, about, and how often its size is tried for that.
-CLOSE_CELLS, TRIES = 2_500, 12
+CLOSE_CELLS, TRIES = 2_000, 12
 
 
 def raster_scene(plane: Plane, window: Window, *, threads: int) -> Scene:
@@ -69,7 +69,7 @@ def close_window(plane: Plane, window: Window, centre: Float64, cells: int, *, t
             break
         chosen = Window(float(low[0]), float(high[0]), float(low[1]), float(high[1]))
         found = count_cells(plane.within(chosen).overlay, threads=threads)
-        if CLOSE_CELLS / 2 <= found <= 2 * CLOSE_CELLS:
+        if CLOSE_CELLS / 2 <= found <= 1.5 * CLOSE_CELLS:
             break
         share *= float(np.clip(np.sqrt(CLOSE_CELLS / found), 0.1, 4.0))
     return chosen

@@ -26,6 +26,8 @@ class Demo(Protocol):
     @property
     def comparison(self) -> Comparison: ...  # noqa: D102
     @property
+    def surface(self) -> dict[str, Any]: ...  # noqa: D102
+    @property
     def files(self) -> list[str]: ...  # noqa: D102
 
 
@@ -45,11 +47,21 @@ def demo_tables(result: Demo) -> Any:
             for row in result.tuned
         ],
     )
+    surface, check = result.surface, result.surface["check"]
+    plane = table(
+        f"every cell of the plane of {' × '.join(surface['axes'])}, in a window about the best weights",
+        ("cells", "BLEU at the weights", "best BLEU", "re-ranked cells", "that hold", "s"),
+        [(
+            surface["cells"], f"{surface['start']:.2f}", f"{surface['optimum']['score']:.2f}",
+            check["tried"], check["agreed"] + check["lucky"], f"{surface['seconds']:.1f}",
+        )],
+    )  # fmt: skip
     written = table("written", ("file",), [(name,) for name in result.files])
     return stack(
         inspection_tables(result.pool, 40),
         oracle_table({result.metric: result.oracles}),
         tuned,
         comparison_text(result.comparison, decimals=2),
+        plane,
         written,
     )

@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Float64
-from luthier.core.io import atomic_write
+from luthier.report.pictures import save_picture
 
 START, BEST, FRAME = "#111111", "#e8303a", "#111111"
 COLORS = "viridis"
 # Colours end at this quantile on the bad side: a few far corners would take all contrast away.
 ROBUST = 0.04
 LEVELS = 64
+EDGE_ALPHA, FEW_CELLS = 0.35, 3000  # of more cells the edges are drawn fainter
 DPI = 100
 
 
@@ -87,9 +88,10 @@ def draw_surface(figure: SurfaceFigure, path: Path) -> None:
     if n > 1:
         _frame(panels[0], figure.scenes[1].limits)
     _draw_bars(panels[0], figure)
-    panels[0].set_title(
-        "the window" + ("" if figure.scenes[0].raster is None else ", exact at every pixel"), fontsize=10
+    how = (
+        f"{len(figure.scenes[0].polygons):,} exact cells" if figure.scenes[0].raster is None else "exact at every pixel"
     )
+    panels[0].set_title(f"the window: {how}", fontsize=10)
     if n > 1:
         panels[1].set_title(f"around the optimum: {len(figure.scenes[1].polygons):,} exact cells", fontsize=10)
     canvas.suptitle(figure.title, fontsize=12)
@@ -97,9 +99,10 @@ def draw_surface(figure: SurfaceFigure, path: Path) -> None:
     if len(labels) < 2:
         handles, labels = panels[0].get_legend_handles_labels()
     canvas.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
-    with atomic_write(path) as temporary:
-        canvas.savefig(temporary, dpi=DPI, format="png", pil_kwargs={"optimize": True})
-    plt.close(canvas)
+    marks = mpl.colors.to_rgba_array([BEST, START])[:, :3]
+    blends = np.concatenate([share * marks + (1 - share) for share in (1.0, 0.75, 0.5)])  # with the white round them
+    colors = color_map(figure)(np.linspace(0.0, 1.0, LEVELS))[:, :3]
+    save_picture(canvas, path, colors=np.concatenate([colors, blends]), dpi=DPI)
 
 
 def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> None:
@@ -116,13 +119,13 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
             interpolation="nearest",
         )  # fmt: skip
     else:
-        many = len(scene.polygons) > 6000
-        drawn = PolyCollection(
-            scene.polygons, array=scene.scores, cmap=colors, edgecolors="face" if many else (0.0, 0.0, 0.0, 0.35),
-            linewidths=0.15 if many else 0.25,
-        )  # fmt: skip
+        # Faces without smooth edges, or the background shines through between them; then the edges alone.
+        drawn = PolyCollection(scene.polygons, array=scene.scores, cmap=colors, linewidths=0.0, antialiaseds=False)
         drawn.set_clim(low, high)
         axis.add_collection(drawn)
+        faint = EDGE_ALPHA * min(1.0, FEW_CELLS / max(1, len(scene.polygons)))
+        edges = PolyCollection(scene.polygons, facecolors="none", edgecolors=(0.0, 0.0, 0.0, faint), linewidths=0.3)
+        axis.add_collection(edges)
     axis.set_xlim(x0, x1)
     axis.set_ylim(y0, y1)
     axis.set_xlabel(figure.labels[0])
