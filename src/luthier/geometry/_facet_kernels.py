@@ -3,8 +3,8 @@
 
 Symbols: a vertex is a corner for each of S lists. Its cone is ``{w : w·d_j < 0}`` over the m edges d_j that
 leave those corners; the columns of `rows` (D, m) are the d_j, of lengths `norms`. Edges of one direction
-share a *class*, a number; limits of the search, which are no edges, have negative ones. A point inside a
-cone is kept as x = −w, so that all ``x·d_j`` are positive.
+share a *class*, a number; limits of the search, which are no edges, have that of edges with their direction,
+or a number below 0. A point inside a cone is kept as x = −w, so that all ``x·d_j`` are positive.
 
 A facet too many does no harm (what lies behind it is tested, and is no vertex), one too few would: where
 rounding leaves a question open, the answer is that there is a facet.
@@ -19,10 +19,11 @@ from luthier.core.jit import inner_kernel, kernel
 EPS = 2.0**-52
 NOTHING = 1e-12  # a rest this short, of a unit vector, is rounding
 MOST_STEPS = 300
+MOST_CONES, SURELY = 64, 1e-9
 
 
 @kernel
-def gather(selection, lists, limits, rows, norms, classes, edges):
+def gather(selection, lists, limits, limit_classes, rows, norms, classes, edges):
     """Write the constraints of a vertex, and of the limits; return how many there are."""
     edge_first, edge_class, directions, lengths = lists
     n_dims, n = directions.shape[1], 0
@@ -37,7 +38,7 @@ def gather(selection, lists, limits, rows, norms, classes, edges):
         for i in range(n_dims):
             rows[i, n] = limits[r, i]
             total += limits[r, i] * limits[r, i]
-        norms[n], classes[n], edges[n] = math.sqrt(total), -1 - r, -1
+        norms[n], classes[n], edges[n] = math.sqrt(total), limit_classes[r], -1
         n += 1
     return n
 
@@ -45,6 +46,11 @@ def gather(selection, lists, limits, rows, norms, classes, edges):
 @kernel
 def multiply(rows, m, x, out):
     """Write x·d_j for all j."""
+    if rows.shape[0] == 3:  # in one pass
+        a, b, c = x[0], x[1], x[2]
+        for j in range(m):
+            out[j] = a * rows[0, j] + b * rows[1, j] + c * rows[2, j]
+        return
     first = x[0]
     for j in range(m):
         out[j] = first * rows[0, j]
@@ -116,9 +122,10 @@ def drop_behind(held, weights, shares, q):
 
 @kernel
 def rest_outside(units, facets, n, target, rest, held, weights, shares, room, basis, triangle, gains):
-    """Write what is left of a vector after its projection onto the cone of n columns; return its length.
+    """Write what is left of a vector after its projection onto the cone of n columns; return its
+    length and how many columns it was projected onto.
 
-    Non-negative least squares after Lawson and Hanson; −1 where it comes to no end. The rest r has
+    Non-negative least squares [lawson1974]; a length of −1 where it comes to no end. The rest r has
     ``r·d ≤ 0`` for all columns d and ``r·target = ‖r‖²``: a direction that separates them.
     """
     n_dims, q = len(target), 0
@@ -134,10 +141,10 @@ def rest_outside(units, facets, n, target, rest, held, weights, shares, room, ba
             if total > best:
                 best, where = total, f
         if where < 0 or length(rest) <= NOTHING or q == n_dims:
-            return length(rest)
+            return length(rest), q
         for c in range(q):
             if held[c] == facets[where]:
-                return length(rest)
+                return length(rest), q
         held[q], weights[q] = facets[where], 0.0
         q += 1
         while q > 0:
@@ -147,7 +154,7 @@ def rest_outside(units, facets, n, target, rest, held, weights, shares, room, ba
                     column[i] = units[i, held[c]]
                 new = min(new, orthogonalize(basis, triangle, c, column))
             if new <= 1e-14:
-                return length(rest)
+                return length(rest), q
             back_solve(basis, triangle, q, target, shares)
             inside = True
             for c in range(q):
@@ -160,7 +167,7 @@ def rest_outside(units, facets, n, target, rest, held, weights, shares, room, ba
             rest[i] = target[i]
             for c in range(q):
                 rest[i] -= weights[c] * units[i, held[c]]
-    return -1.0
+    return -1.0, q
 
 
 @kernel
@@ -180,10 +187,46 @@ def shoot(units, m, same, depths, ray, gains, found, is_found, n):
 
 
 @kernel
+def invert(basis, triangle, inverse):
+    """Write the inverse of the square matrix Q R, whose columns are D vectors."""
+    n_dims = basis.shape[1]
+    for i in range(n_dims - 1, -1, -1):
+        for k in range(n_dims):
+            total = basis[i, k]
+            for j in range(i + 1, n_dims):
+                total -= triangle[i, j] * inverse[j, k]
+            inverse[i, k] = total / triangle[i, i]
+
+
+@kernel
+def is_inside_one(cones, n_cones, target):
+    """Return whether a unit vector is well inside the cone of D facets that once implied another; the last first.
+
+    That cone moves to the end: a neighbour of the vector is likely to be in it, too.
+    """
+    n_dims = len(target)
+    for c in range(n_cones - 1, -1, -1):
+        inside = True
+        for i in range(n_dims):
+            share = 0.0
+            for k in range(n_dims):
+                share += cones[c, i, k] * target[k]
+            if share <= SURELY:
+                inside = False
+                break
+        if inside:
+            for i in range(n_dims):
+                for k in range(n_dims):
+                    cones[c, i, k], cones[n_cones - 1, i, k] = cones[n_cones - 1, i, k], cones[c, i, k]
+            return True
+    return False
+
+
+@kernel
 def facets_by_rays(rows, norms, m, same, products, found):
     """Write one constraint of each facet of a cone, any D; return how many.
 
-    Clarkson's way: a constraint is weighed against the facets found so far only; one that they do not
+    Clarkson's way [clarkson1994]: a constraint is weighed against the facets found so far only; one that they do not
     imply gives a ray along which a facet lies that is new.
     """
     n_dims = rows.shape[0]
@@ -195,7 +238,7 @@ def facets_by_rays(rows, norms, m, same, products, found):
         depths[j] = products[j] / norms[j]
         for i in range(n_dims):
             units[i, j] = rows[i, j] / norms[j]
-    n = 0
+    n, n_cones, cones = 0, 0, np.empty((MOST_CONES, n_dims, n_dims))
     for axis in range(2 * n_dims):
         rest[:] = 0.1
         rest[axis // 2] = 1.0 if axis % 2 else -1.0
@@ -203,8 +246,13 @@ def facets_by_rays(rows, norms, m, same, products, found):
     for j in range(m):
         while same[j] == j and not is_found[j]:
             target[:] = units[:, j]
-            far = rest_outside(units, found, n, target, rest, held, weights, shares, room, basis, triangle, gains)
+            if is_inside_one(cones, n_cones, target):
+                break
+            far, q = rest_outside(units, found, n, target, rest, held, weights, shares, room, basis, triangle, gains)
             if 0.0 <= far <= NOTHING:
+                if q == n_dims and n_cones < len(cones):
+                    invert(basis, triangle, cones[n_cones])
+                    n_cones += 1
                 break
             before = n
             if far > 0.0:
@@ -235,7 +283,7 @@ def keep_downhill(rows, classes, edges, found, n, goal, edge_class, out, first):
         j, ahead = found[f], 0.0
         for i in range(len(goal)):
             ahead += goal[i] * rows[i, j]
-        if classes[j] >= 0 and ahead < 0.0:
+        if edges[j] >= 0 and ahead < 0.0:
             place = first + kept
             while place > first and edge_class[out[place - 1]] > classes[j]:
                 out[place] = out[place - 1]
@@ -246,7 +294,7 @@ def keep_downhill(rows, classes, edges, found, n, goal, edge_class, out, first):
 
 
 @kernel
-def downhill_by_rays(selections, inner, lists, limits, goal, most, n_classes, counts, out):
+def downhill_by_rays(selections, inner, lists, limits, limit_classes, goal, most, n_classes, counts, out):
     """Write an edge of each facet of V vertices behind which `goal` does not lie, by ascending class.
 
     `inner` (V, D) are points x inside, `most` bounds the constraints of a vertex; ``counts[v]`` facets of
@@ -257,7 +305,7 @@ def downhill_by_rays(selections, inner, lists, limits, goal, most, n_classes, co
     classes, edges, found = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     same, last_seen = np.empty(most, np.int64), np.full((n_classes, 2), -1)
     for v in range(len(selections)):
-        m = gather(selections[v], lists, limits, rows, norms, classes, edges)
+        m = gather(selections[v], lists, limits, limit_classes, rows, norms, classes, edges)
         if total + m > len(out):
             return v
         multiply(rows, m, inner[v], products)
@@ -303,7 +351,9 @@ def needless_edges(edge_first, directions, lengths, most, rests, supports):
                     n += 1
             target[:] = units[:, e - low]
             held[:] = -1
-            rests[e] = rest_outside(units, others, n, target, rest, held, weights, shares, room, basis, triangle, gains)
+            rests[e], _ = rest_outside(
+                units, others, n, target, rest, held, weights, shares, room, basis, triangle, gains
+            )
             for c in range(min(n_dims, len(held))):
                 if held[c] >= 0:
                     supports[e, c] = low + held[c]

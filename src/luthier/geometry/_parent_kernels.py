@@ -3,9 +3,9 @@
 
 Symbols: a vertex is a corner for each of S lists. Its cone is ``{w : w·d_j < 0}`` over the m edges d_j that
 leave those corners; the columns of `rows` (D, m) are the d_j, of lengths `norms`. Edges of one direction
-share a *class*, a number; limits of the search, which are no edges, have negative ones. A point inside a
-cone is kept as x = −w, so that all ``x·d_j`` are positive. Coordinates of edges are whole multiples of one
-power of two and so small that differences of them are exact.
+share a *class*, a number; limits of the search, which are no edges, have that of edges with their direction,
+or a number below 0. A point inside a cone is kept as x = −w, so that all ``x·d_j`` are positive.
+Coordinates of edges are whole multiples of one power of two and so small that differences of them are exact.
 
 Where rounding leaves an answer open, the answer is DOUBT, and the caller asks exact arithmetic.
 """
@@ -20,11 +20,12 @@ YES, NO, DOUBT = 1, 0, 2
 EPS = 2.0**-52
 SURE = 1e-6  # a simplex whose shape and coordinates are above this holds the origin for certain
 MOST_STEPS = 300
+LANES = 32  # independent running minima: a comparison of vectors, where one minimum would be a chain
 NOWHERE = -(2**30)
 
 
 @kernel
-def gather(selection, lists, limits, rows, norms, classes, edges):
+def gather(selection, lists, limits, limit_classes, rows, norms, classes, edges):
     """Write the constraints of a vertex, and of the limits; return how many there are."""
     edge_first, edge_class, directions, lengths = lists
     n_dims, n = directions.shape[1], 0
@@ -39,7 +40,7 @@ def gather(selection, lists, limits, rows, norms, classes, edges):
         for i in range(n_dims):
             rows[i, n] = limits[r, i]
             total += limits[r, i] * limits[r, i]
-        norms[n], classes[n], edges[n] = math.sqrt(total), -1 - r, -1
+        norms[n], classes[n], edges[n] = math.sqrt(total), limit_classes[r], -1
         n += 1
     return n
 
@@ -47,6 +48,11 @@ def gather(selection, lists, limits, rows, norms, classes, edges):
 @kernel
 def multiply(rows, m, x, out):
     """Write x·d_j for all j."""
+    if rows.shape[0] == 3:  # in one pass
+        a, b, c = x[0], x[1], x[2]
+        for j in range(m):
+            out[j] = a * rows[0, j] + b * rows[1, j] + c * rows[2, j]
+        return
     first = x[0]
     for j in range(m):
         out[j] = first * rows[0, j]
@@ -151,27 +157,48 @@ def combine(rows, held, weights, q, x):
 
 
 @kernel
+def where_least(values, m, lanes):
+    """Return where the least of m values is, the first of equals."""
+    lanes[:] = math.inf
+    whole = m - m % LANES
+    for low in range(0, whole, LANES):
+        for r in range(LANES):
+            lanes[r] = values[low + r] if values[low + r] < lanes[r] else lanes[r]
+    least = math.inf
+    for r in range(LANES):
+        least = min(least, lanes[r])
+    for j in range(whole, m):
+        least = min(least, values[j])
+    for low in range(0, whole, LANES):
+        here = False
+        for r in range(LANES):
+            here |= values[low + r] == least
+        if here:
+            for j in range(low, low + LANES):
+                if values[j] == least:
+                    return j
+    for j in range(whole, m):
+        if values[j] == least:
+            return j
+    return 0
+
+
+@kernel
 def canonical(rows, norms, m, x, products, held, weights, shares, room, basis, triangle):
     """Write the point of conv(d_1 … d_m) nearest to the origin, x; say whether ``x·d_j > 0`` for all j.
 
-    −x / ‖x‖² is the shortest w with ``w·d_j ≤ −1``. Wolfe's method: the nearest point of the plane of a few
+    −x / ‖x‖² is the shortest w with ``w·d_j ≤ −1``. Wolfe's method [wolfe1976]: the nearest point of the plane of a few
     columns; columns with a share below 0 leave, the column farthest behind the point joins. The
     way depends on the columns alone, so that one vertex has one point. NO is said only where a simplex of
     good shape holds the origin well inside.
     """
     n_dims = rows.shape[0]
-    first = 0
-    for j in range(1, m):
-        if norms[j] < norms[first]:
-            first = j
-    held[0], weights[0], q = first, 1.0, 1
+    lanes = np.empty(LANES)
+    held[0], weights[0], q = where_least(norms, m, lanes), 1.0, 1
     combine(rows, held, weights, q, x)
     for _ in range(MOST_STEPS):
         multiply(rows, m, x, products)
-        lowest = 0
-        for j in range(1, m):
-            if products[j] < products[lowest]:
-                lowest = j
+        lowest = where_least(products, m, lanes)
         square = length(x) ** 2
         stuck = q > n_dims or products[lowest] >= square * (1.0 - 1e-10)
         for c in range(q):
@@ -228,7 +255,7 @@ def first_wall(rows, norms, m, classes, x, products, goal, towards):
 
 
 @kernel
-def points_inside(selections, lists, limits, most, answers, points, margins):
+def points_inside(selections, lists, limits, limit_classes, most, answers, points, margins):
     """Write for V vertices whether their cones hold a point, such a point x, and the least ``x·d_j``."""
     n_dims = points.shape[1]
     rows, norms, products = np.empty((n_dims, most)), np.empty(most), np.empty(most)
@@ -237,7 +264,7 @@ def points_inside(selections, lists, limits, most, answers, points, margins):
     room, basis = np.empty((3, n_dims + 1)), np.empty((n_dims + 2, n_dims))
     triangle = np.empty((n_dims + 2, n_dims + 2))
     for v in range(len(selections)):
-        m = gather(selections[v], lists, limits, rows, norms, classes, edges)
+        m = gather(selections[v], lists, limits, limit_classes, rows, norms, classes, edges)
         points[v], margins[v] = 0.0, math.inf
         if m == 0:
             answers[v] = YES
@@ -246,13 +273,26 @@ def points_inside(selections, lists, limits, most, answers, points, margins):
             rows, norms, m, points[v], products, held, weights, shares, room[:, :n_dims], basis, triangle
         )
         for j in range(m):
-            if classes[j] >= 0:
+            if edges[j] >= 0:
                 margins[v] = min(margins[v], products[j])
 
 
 @kernel
 def test_children(
-    selections, owners, facets, ends, lists, limits, goal, most, answers, points, margins, counts, changes
+    selections,
+    owners,
+    facets,
+    ends,
+    lists,
+    limits,
+    limit_classes,
+    goal,
+    most,
+    answers,
+    points,
+    margins,
+    counts,
+    changes,
 ):
     """Say for F facets whether the vertex behind each is a child of the facet's owner.
 
@@ -279,14 +319,14 @@ def test_children(
                     behind[edge_list[e]] = edge_to[e]
                     changes[total + n] = e
                     n += 1
-        m = gather(behind, lists, limits, rows, norms, classes, edges)
+        m = gather(behind, lists, limits, limit_classes, rows, norms, classes, edges)
         answer = canonical(rows, norms, m, points[f], products, held, weights, shares, room, basis, triangle)
         if answer == YES:
             sure, wall = first_wall(rows, norms, m, classes, points[f], products, goal, towards)
             answer = DOUBT if sure == DOUBT else (YES if wall == opposite[kind] else NO)
         margins[f] = math.inf
         for j in range(m):
-            if classes[j] >= 0:
+            if edges[j] >= 0:
                 margins[f] = min(margins[f], products[j])
         answers[f], counts[f] = answer, 0 if answer == NO else n
         total += counts[f]

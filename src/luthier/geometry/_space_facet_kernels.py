@@ -3,10 +3,10 @@
 
 Symbols: a vertex is a corner for each of S lists. Its cone is ``{w : w·d_j < 0}`` over the m edges d_j that
 leave those corners; the columns of `rows` (D, m) are the d_j, of lengths `norms`. Edges of one direction
-share a *class*, a number; limits of the search, which are no edges, have negative ones. A point inside a
-cone is kept as x = −w, so that all ``x·d_j`` are positive. Coordinates of edges are whole multiples of one
-power of two, so small that products of three of them can be summed without loss: which of three edges
-turns left is decided exactly.
+share a *class*, a number; limits of the search, which are no edges, have that of edges with their direction,
+or a number below 0. A point inside a cone is kept as x = −w, so that all ``x·d_j`` are positive.
+Coordinates of edges are whole multiples of one power of two, so small that products of three of them can
+be summed without loss: which of three edges turns left is decided exactly.
 """
 
 import math
@@ -21,7 +21,7 @@ ANGLES = 6  # directions tried for a first facet
 
 
 @kernel
-def gather(selection, lists, limits, rows, norms, classes, edges):
+def gather(selection, lists, limits, limit_classes, rows, norms, classes, edges):
     """Write the constraints of a vertex, and of the limits; return how many there are."""
     edge_first, edge_class, directions, lengths = lists
     n_dims, n = directions.shape[1], 0
@@ -36,7 +36,7 @@ def gather(selection, lists, limits, rows, norms, classes, edges):
         for i in range(n_dims):
             rows[i, n] = limits[r, i]
             total += limits[r, i] * limits[r, i]
-        norms[n], classes[n], edges[n] = math.sqrt(total), -1 - r, -1
+        norms[n], classes[n], edges[n] = math.sqrt(total), limit_classes[r], -1
         n += 1
     return n
 
@@ -44,6 +44,11 @@ def gather(selection, lists, limits, rows, norms, classes, edges):
 @kernel
 def multiply(rows, m, x, out):
     """Write x·d_j for all j."""
+    if rows.shape[0] == 3:  # in one pass
+        a, b, c = x[0], x[1], x[2]
+        for j in range(m):
+            out[j] = a * rows[0, j] + b * rows[1, j] + c * rows[2, j]
+        return
     first = x[0]
     for j in range(m):
         out[j] = first * rows[0, j]
@@ -77,7 +82,7 @@ def exact_product(a, b):
 
 @kernel
 def exact_turn(rows, a, b, c):
-    """Return the sign of det(d_a, d_b, d_c), D = 3, from a sum that loses nothing."""
+    """Return the sign of det(d_a, d_b, d_c), D = 3, from a sum that loses nothing [shewchuk1997]."""
     parts, n = np.zeros(24), 0
     for i in range(3):
         for flip in range(2):
@@ -192,7 +197,7 @@ def keep_downhill(rows, classes, edges, found, n, goal, edge_class, out, first):
         j, ahead = found[f], 0.0
         for i in range(len(goal)):
             ahead += goal[i] * rows[i, j]
-        if classes[j] >= 0 and ahead < 0.0:
+        if edges[j] >= 0 and ahead < 0.0:
             place = first + kept
             while place > first and edge_class[out[place - 1]] > classes[j]:
                 out[place] = out[place - 1]
@@ -203,7 +208,7 @@ def keep_downhill(rows, classes, edges, found, n, goal, edge_class, out, first):
 
 
 @kernel
-def downhill_in_space(selections, inner, lists, limits, goal, most, counts, out):
+def downhill_in_space(selections, inner, lists, limits, limit_classes, goal, most, counts, out):
     """Write an edge of each facet of V vertices behind which `goal` does not lie, by ascending class, D = 3.
 
     `inner` (V, 3) are points x inside, `most` bounds the constraints of a vertex; ``counts[v]`` facets of
@@ -214,7 +219,7 @@ def downhill_in_space(selections, inner, lists, limits, goal, most, counts, out)
     classes, edges, found = np.empty(most, np.int64), np.empty(most, np.int64), np.empty(most, np.int64)
     first, second, total = np.empty(most), np.empty(most), 0
     for v in range(len(selections)):
-        m = gather(selections[v], lists, limits, rows, norms, classes, edges)
+        m = gather(selections[v], lists, limits, limit_classes, rows, norms, classes, edges)
         if total + m > len(out):
             return v
         multiply(rows, m, inner[v], products)

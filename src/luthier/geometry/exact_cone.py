@@ -27,7 +27,7 @@ def exact_rows(numbers: Int64) -> list[list[int]]:
 def nearest_to_origin(rows: Sequence[Row]) -> Point | None:
     """Return the point of conv(rows) nearest to the origin; None if that is the origin.
 
-    Wolfe's method; in exact arithmetic every step goes down, so that it ends. For the result x the
+    Wolfe's method [wolfe1976]; in exact arithmetic every step goes down, so that it ends. For the result x the
     vector −x has a product below 0 with every row; None means that no vector has.
     """
     held = [min(range(len(rows)), key=lambda j: dot(rows[j], rows[j]))]

@@ -16,7 +16,7 @@ from luthier.geometry import _facet_kernels as facet_kernels
 from luthier.geometry import _parent_kernels as kernels
 from luthier.geometry import _space_facet_kernels as space_kernels
 from luthier.geometry.exact_cone import exact_rows, first_wall, nearest_to_origin
-from luthier.geometry.summands import GRID_BITS, Summands, inner_points
+from luthier.geometry.summands import GRID_BITS, Summands, inner_points, primitive
 
 CERTAIN = 2.0**-44  # by this much, in units of the start's length, a selection is won whatever rounding does
 SMALLEST_MOVE, LARGEST_MOVE = -24, -4  # powers of two by which a start on a boundary is moved
@@ -54,6 +54,7 @@ class Steps:
         if start.shape != (summands.n_dims,) or not np.all(np.isfinite(start)) or not np.any(start):
             raise LuthierError(f"expected a start of {summands.n_dims} finite numbers, not all 0, found {start}")
         self.limits = self._limits_on_grid(limits)
+        self.limit_classes = self._classes_of_limits()
         self.most = summands.most_edges + len(self.limits)
         self.shortcut = shortcut and summands.n_dims == 3 and self._spans_space()
         self.goal = self._moved_off_boundaries(summands.to_grid(start))
@@ -65,6 +66,18 @@ class Steps:
         scaled = np.ldexp(np.array(limits, np.float64).reshape(-1, self.summands.n_dims), -self.summands.exponents)
         scaled /= np.abs(scaled).max(axis=1, keepdims=True)
         return np.ldexp(np.rint(np.ldexp(scaled, GRID_BITS)), -GRID_BITS)
+
+    def _classes_of_limits(self) -> Int64:
+        """Return for each limit the class of the edges that have its direction, or a number of its own below 0."""
+        edges, limits = primitive(_whole(self.summands.directions)), primitive(_whole(self.limits))
+        found = [np.flatnonzero(np.all(edges == limit, axis=1)) for limit in limits]
+        return np.array(
+            [self.summands.edge_class[same[0]] if len(same) else -1 - r for r, same in enumerate(found)], np.int64
+        )
+
+    @property
+    def _kernel_limits(self) -> tuple[Float64, Int64]:
+        return flat(self.limits), flat(self.limit_classes)
 
     def _spans_space(self) -> bool:
         d = self.summands.directions
@@ -87,7 +100,7 @@ class Steps:
     def root(self) -> tuple[Int64, Float64, Float64]:
         """Return the start's vertex: its corners, (S,), a point x inside its cone, (D,), and the margin there."""
         selections, margins = self.summands.select(self.goal[None])
-        answers, inner, inner_margins = inner_points(self.summands, selections, self.limits)
+        answers, inner, inner_margins = inner_points(self.summands, selections, *self._kernel_limits)
         if answers[0] == kernels.YES and np.any(inner[0]):
             return selections[0], inner[0], inner_margins[0]
         return selections[0], -self.goal, margins[0]
@@ -127,7 +140,7 @@ class Steps:
             room = np.empty(4 * (n - first) + 4 * len(s.active), np.int64)
             last = first + kernels.test_children(
                 flat(selections), flat(owners[first:]), flat(facets[first:]), s.kernel_ends, s.kernel_lists,
-                flat(self.limits), flat(self.goal), self.most, answers[first:], points[first:], margins[first:],
+                *self._kernel_limits, flat(self.goal), self.most, answers[first:], points[first:], margins[first:],
                 counts[first:], room,
             )  # fmt: skip
             changes.append(room[: counts[first:last].sum()])
@@ -146,7 +159,7 @@ class Steps:
         first = 0
         while first < n:
             room = np.empty(8 * (n - first) + self.most, np.int64)
-            arguments = (flat(selections[first:]), flat(inner[first:]), s.kernel_lists, flat(self.limits))
+            arguments = (flat(selections[first:]), flat(inner[first:]), s.kernel_lists, *self._kernel_limits)
             if self.shortcut:
                 last = first + space_kernels.downhill_in_space(
                     *arguments, flat(self.goal), self.most, counts[first:], room
@@ -159,6 +172,8 @@ class Steps:
             first = last
         edges = np.concatenate(parts)
         owners = np.repeat(np.arange(n), np.maximum(counts, 0))
+        within = ~np.isin(s.edge_class[edges], self.limit_classes)  # behind a limit nothing is searched
+        owners, edges = owners[within], edges[within]
         if np.any(counts < 0):  # three dimensions, but too thin for the shortcut
             return self._with_open_ones(selections, inner, np.flatnonzero(counts < 0), owners, edges)
         return owners, edges
@@ -169,21 +184,26 @@ class Steps:
         s = self.summands
         counts, room = np.empty(len(which), np.int64), np.empty(len(which) * self.most, np.int64)
         facet_kernels.downhill_by_rays(
-            flat(selections[which]), flat(inner[which]), s.kernel_lists, flat(self.limits), flat(self.goal), self.most,
-            len(s.opposite), counts, room,
+            flat(selections[which]), flat(inner[which]), s.kernel_lists, *self._kernel_limits, flat(self.goal),
+            self.most, len(s.opposite), counts, room,
         )  # fmt: skip
         owners = np.concatenate([owners, np.repeat(which, counts)])
         edges = np.concatenate([edges, room[: counts.sum()]])
         order = np.lexsort((s.edge_class[edges], owners))
         return owners[order], edges[order]
 
-    def _child_exactly(self, selection: Int64, kind: int) -> tuple[int, Float64, float]:
-        """Return whether a vertex's parent lies across a wall of the class opposite to `kind`, and a point x inside."""
+    def _constraints(self, selection: Int64) -> tuple[Int64, list[list[int]]]:
+        """Return the edges at a vertex, and the same with the limits as whole numbers."""
         s = self.summands
         edges = np.concatenate([np.arange(s.edge_first[c], s.edge_first[c + 1]) for c in selection.tolist()])
         steps = np.concatenate([s.directions[edges], self.limits])
-        rows = exact_rows(np.ldexp(steps, GRID_BITS).astype(np.int64))
-        classes = [*s.edge_class[edges].tolist(), *range(-1, -1 - len(self.limits), -1)]
+        return edges, exact_rows(_whole(steps))
+
+    def _child_exactly(self, selection: Int64, kind: int) -> tuple[int, Float64, float]:
+        """Return whether a vertex's parent lies across a wall of the class opposite to `kind`, and a point x inside."""
+        s = self.summands
+        edges, rows = self._constraints(selection)
+        classes = [*s.edge_class[edges].tolist(), *self.limit_classes.tolist()]
         nothing = np.zeros(s.n_dims)
         x = nearest_to_origin(rows)
         if x is None:
@@ -193,3 +213,24 @@ class Steps:
             return kernels.NO, nothing, 0.0
         inner = np.array([float(value / 2**GRID_BITS) for value in x])
         return kernels.YES, inner, float((s.directions[edges] @ inner).min())
+
+    def points(self, selections: Int64) -> tuple[Bool, Float64, Float64]:
+        """Return which vertices, (V, S) corners, have weights within the limits; points of length 1 there; margins.
+
+        Points are in the features' coordinates; their length is measured in the grid's.
+        """
+        answers, inner, margins = inner_points(self.summands, selections, *self._kernel_limits)
+        for v in np.flatnonzero(answers == kernels.DOUBT).tolist():
+            edges, rows = self._constraints(selections[v])
+            x = nearest_to_origin(rows)
+            answers[v] = kernels.NO if x is None else kernels.YES
+            inner[v] = 0.0 if x is None else [float(value / 2**GRID_BITS) for value in x]
+            margins[v] = (self.summands.directions[edges] @ inner[v]).min(initial=np.inf)
+        sizes = np.linalg.norm(inner, axis=1)
+        sizes[sizes == 0.0] = 1.0
+        return answers == kernels.YES, self.summands.from_grid(-inner / sizes[:, None]), margins / sizes
+
+
+def _whole(steps: Float64) -> Int64:
+    """Return vectors on the grid as whole numbers of its steps."""
+    return np.ldexp(steps, GRID_BITS).astype(np.int64)

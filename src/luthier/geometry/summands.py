@@ -24,7 +24,7 @@ from luthier.geometry.list_corners import all_pairs, corner_pairs, distinct_rows
 
 GRID_BITS = 36
 DOUBTFUL = 1e-9  # an edge that stands out less than this is looked at exactly
-NO_LIMITS = np.empty((0, 0))
+NO_LIMITS = np.empty((0, 0)), np.empty(0, np.int64)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -162,13 +162,13 @@ class _Builder:
     def settle(self) -> None:
         """Take all pairs of true corners where a hull's corners are not sure; drop edges that are none."""
         self._lay_out()
-        answers, _, _ = inner_points(self, np.arange(len(self.corner_rows))[:, None], NO_LIMITS)
+        answers, _, _ = inner_points(self, np.arange(len(self.corner_rows))[:, None], *NO_LIMITS)
         doubtful = np.unique(self.corner_list[answers != parent_kernels.YES]).tolist()
         for s in doubtful:
             self.pairs[s] = all_pairs(np.unique(self.pairs[s]))
         if doubtful:
             self._lay_out()
-            answers, _, _ = inner_points(self, np.arange(len(self.corner_rows))[:, None], NO_LIMITS)
+            answers, _, _ = inner_points(self, np.arange(len(self.corner_rows))[:, None], *NO_LIMITS)
             for s in doubtful:
                 low, high = self.corner_first[s : s + 2]
                 corners = [c for c in range(low, high) if answers[c] == parent_kernels.YES or self._is_corner(c)]
@@ -253,14 +253,16 @@ class _Builder:
         return kept
 
 
-def inner_points(lists: _Builder | Summands, selections: Int64, limits: Float64) -> tuple[Int64, Float64, Float64]:
+def inner_points(
+    lists: _Builder | Summands, selections: Int64, limits: Float64, limit_classes: Int64
+) -> tuple[Int64, Float64, Float64]:
     """Return for vertices, (V, S) corners, whether their cones hold a point, such points and margins."""
     n_dims = lists.directions.shape[1]
     answers = np.empty(len(selections), np.int64)
     points, margins = np.empty((len(selections), n_dims)), np.empty(len(selections))
     parent_kernels.points_inside(
-        flat(selections), lists.kernel_lists, flat(limits.reshape(-1, n_dims)), lists.most_edges + len(limits),
-        answers, points, margins,
+        flat(selections), lists.kernel_lists, flat(limits.reshape(-1, n_dims)), flat(limit_classes),
+        lists.most_edges + len(limits), answers, points, margins,
     )  # fmt: skip
     return answers, points, margins
 
@@ -270,6 +272,11 @@ def _joined(parts: list[Int64], n_columns: int | None = None) -> Int64:
     return np.concatenate([empty, *parts])
 
 
+def primitive(steps: Int64) -> Int64:
+    """Return the shortest whole-numbered vectors of the same directions, (E, D): none is 0."""
+    return np.asarray(steps // np.gcd.reduce(steps, axis=1)[:, None], np.int64)
+
+
 def _classes(steps: Int64) -> tuple[Int64, Int64]:
     """Return a number for each direction, (E,), and for each number that of the opposite direction.
 
@@ -277,8 +284,8 @@ def _classes(steps: Int64) -> tuple[Int64, Int64]:
     """
     if not len(steps):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    primitive = steps // np.gcd.reduce(steps, axis=1)[:, None]
-    kinds, classes = np.unique(np.concatenate([primitive, -primitive]), axis=0, return_inverse=True)
+    shortest = primitive(steps)
+    kinds, classes = np.unique(np.concatenate([shortest, -shortest]), axis=0, return_inverse=True)
     opposite = np.empty(len(kinds), np.int64)
     one, other = classes.reshape(2, -1)
     opposite[one], opposite[other] = other, one

@@ -13,6 +13,7 @@ from luthier.geometry.feasibility import feasibility
 from luthier.geometry.overlay import Overlay
 from luthier.geometry.polytope import Polytope
 from luthier.geometry.raster import raster
+from luthier.geometry.reverse_search import all_vertices
 from luthier.geometry.subdivision import Window
 
 
@@ -45,8 +46,16 @@ def divide_planes() -> None:
     overlay.cell_at(0.0, 0.0)
 
 
+def sum_polytopes() -> None:
+    """Search the vertices of small sums, by hulls in a plane and by rays."""
+    for n_dims in (3, 4):
+        points = make_rng(0).standard_normal((24, n_dims))
+        all_vertices(np.array([0, 12, 24]), points, np.ones(n_dims))
+
+
 GEOMETRY_JOBS = (
     find_polytopes,
     solve_programmes,
     divide_planes,
+    sum_polytopes,
 )

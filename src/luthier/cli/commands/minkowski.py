@@ -1,0 +1,70 @@
+"""Find the cones of weights that select alike, in a subspace of any dimension, by reverse search.
+
+  luthier minkowski pool.arrow --weights w.txt --axis lm --axis wp --axis tm -o cones.arrow
+  luthier minkowski pool.arrow --weights w.txt --axis lm --axis wp --order best --limit 100000 -o cones.arrow
+
+Every vertex of the sum of all lists' polytopes is a joint choice that some weights make; its cone holds these
+weights. Cones are streamed to an Arrow file as they are found: nearest to the weights first, depth-first in
+little memory, or guided by the metric. Ctrl-C and --limit stop a search, --resume goes on with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.output import Output
+
+INTERRUPTED = 130
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier minkowski`."""
+    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument("--weights", metavar="W", help="w0, a file of weights (default: equal ones)")
+    parser.add_argument("--axis", action="append", default=[], metavar="A", help="a feature, or a file of a direction")
+    parser.add_argument(
+        "--order", choices=("breadth", "depth", "best"), default="breadth",
+        help="nearest to w0 first, depth-first, or guided by the metric (default: breadth)",
+    )  # fmt: skip
+    parser.add_argument("--limit", type=int, metavar="N", help="stop when N vertices are found (default: find all)")
+    parser.add_argument("--whole", action="store_true", help="search cones beyond the subspace, too; they are counted")
+    parser.add_argument("--resume", action="store_true", help="go on with a search that was stopped")
+    parser.add_argument("-o", "--output", required=True, metavar="F", help="the cones, an Arrow stream")
+    parser.add_argument("--plot", metavar="PNG", help="draw cells and search tree, for two axes")
+    add_metric_options(parser, "bleu")
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    """Search, stream what is found, sum up."""
+    from pathlib import Path
+
+    from luthier.core.errors import LuthierError
+    from luthier.core.io import check_writable
+    from luthier.kbest.storage import open_pool
+    from luthier.pipelines.minkowski import SearchJob, SearchOptions
+    from luthier.pipelines.minkowski_view import view_search
+    from luthier.pipelines.subspaces import read_subspace
+    from luthier.report.minkowski_figure import draw_search
+    from luthier.report.minkowski_table import minkowski_report, minkowski_tables
+
+    if options.limit is not None and options.limit < 1:
+        raise LuthierError(f"expected --limit of at least 1, found {options.limit}")
+    metric = None if options.metric == "none" else metric_from(options)
+    pool = open_pool(options.pool)
+    plane = read_subspace(pool, options.weights, options.axis, expected=2 if options.plot else None)
+    for path in filter(None, (options.output, options.plot)):
+        check_writable(path)
+    settings = SearchOptions(
+        output=options.output, order=options.order, limit=options.limit, whole=options.whole, resume=options.resume,
+        threads=options.threads, seed=options.seed,
+    )  # fmt: skip
+    output.note(f"seed {options.seed}")
+    job = SearchJob(pool, plane, metric, settings)
+    report = job.run()
+    written = [options.output, settings.state_path]
+    if options.plot:
+        draw_search(view_search(job), Path(options.plot))
+        written.append(options.plot)
+    output.emit({"seed": options.seed, **minkowski_report(report, written)}, lambda: minkowski_tables(report, written))
+    return INTERRUPTED if report.interrupted else 0
