@@ -22,26 +22,55 @@ LOST = -9.0  # "margin" of a programme that rounding made unsolvable
 
 @kernel
 def make_room(n, n_rows, n_lists):
-    """Return scratch: rows, point, inverse, multipliers, right sides, an entering row, its coefficients, values."""
+    """Return scratch: rows, point, inverse, multipliers, right sides, an entering row, its coefficients, values.
+
+    The last three are where `keep_basis` leaves an inverse, multipliers and right sides to begin with.
+    """
     return (
         np.empty((n_rows, n)), np.empty(n + 1), np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1),
         np.empty(n + 1), np.empty(n + 1), np.empty(n_lists),
+        np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1),
     )  # fmt: skip
+
+
+@kernel
+def start_at_corner(n, room):
+    """Make the basis of the box's corner with t large."""
+    inverse, y, rhs = room[2], room[3], room[4]
+    inverse[:] = 0.0
+    for k in range(n):
+        inverse[k, k], rhs[k] = 1.0, 1.0
+        y[k] = NUDGE * (1.0 + (0.6180339887498949 * (k + 1)) % 1.0)
+    inverse[n, n], rhs[n], y[n] = 1.0, 4.0 * n, 1.0
+
+
+@kernel
+def keep_basis(room):
+    """Keep the present basis: more rows can only take it further."""
+    room[8][:], room[9][:], room[10][:] = room[2], room[3], room[4]
+
+
+@kernel
+def start_at_kept(room):
+    """Go back to the basis that was kept."""
+    room[2][:], room[3][:], room[4][:] = room[8], room[9], room[10]
 
 
 @kernel
 def widest(rows, m, room):
     """Maximise t subject to rows·w + t ≤ 0 over the first m rows and |w_k| ≤ 1; leave (w, t) in room[1].
 
-    A dual simplex that begins at the box's corner with t large; returns t, or LOST.
+    Returns t, or LOST.
     """
+    start_at_corner(rows.shape[1], room)
+    return widen(rows, m, room)
+
+
+@kernel
+def widen(rows, m, room):
+    """Do the same by a dual simplex from the basis in `room`, which is that of some of the rows."""
     x, inverse, y, rhs, row, alpha = room[1], room[2], room[3], room[4], room[5], room[6]
     n = rows.shape[1]
-    inverse[:] = 0.0
-    for k in range(n):
-        inverse[k, k], rhs[k] = 1.0, 1.0
-        y[k] = NUDGE * (1.0 + (0.6180339887498949 * (k + 1)) % 1.0)
-    inverse[n, n], rhs[n], y[n] = 1.0, 4.0 * n, 1.0
     for _ in range(MOST_PIVOTS):
         for k in range(n + 1):
             total = 0.0
@@ -146,13 +175,17 @@ def add_facets(lists, facets, s, e, m, room):
 
 @kernel
 def test_corner(lists, facets, cone, s, e, room):
-    """Return the margin of the part of a cone in which list s selects corner e, and the programmes solved."""
+    """Return the margin of the part of a cone in which list s selects corner e, and the programmes solved.
+
+    The basis that was kept must be the cone's.
+    """
     solved = 1
     if not facets[2][e]:
         solved += find_borders(lists, facets, s, e, room)
     room[0][: len(cone)] = cone
     m = add_facets(lists, facets, s, e, len(cone), room)
-    return widest(room[0], m, room), solved
+    start_at_kept(room)
+    return widen(room[0], m, room), solved
 
 
 @kernel
@@ -218,7 +251,9 @@ def look_ahead(lists, facets, cone, first, last, witnesses, n_witnesses, best, b
     bound = 0.0
     for s in range(len(first)):
         bound += values[first[s]]
-    solved, lost = 0, 0
+    widest(cone, len(cone), room)
+    keep_basis(room)
+    solved, lost = 1, 0
     for s in range(len(first)):
         while values[first[s]] > low[s]:
             if bound <= best[0] + slack:
@@ -292,7 +327,10 @@ def part_of_cone(lists, facets, cone, s, e, most, witnesses, n_witnesses, inside
     """
     points, _, offsets, ties = lists
     n = cone.shape[1]
+    widest(cone, len(cone), room)
+    keep_basis(room)
     margin, solved = test_corner(lists, facets, cone, s, e, room)
+    solved += 1
     if margin <= STRICT:
         return margin, 0, 0, solved
     inside[0] = room[1][:n]
