@@ -10,6 +10,8 @@ from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.synthetic import SyntheticLists
 from luthier.kbest.weights import read_weights
+from luthier.metrics.loading import load_metric
+from luthier.pipelines.feasibility import Choice, choose, judge
 
 
 @pytest.fixture(scope="module")
@@ -112,3 +114,31 @@ def test_a_selection_is_needed(run_cli, path):
     code, _, err = run_cli("feasible", path, "--select", "nothing.txt")
     assert code == 2
     assert "nothing.txt" in err
+
+
+@pytest.mark.parametrize("n_features", [2, 4])
+@pytest.mark.parametrize("select", ["first", "oracle"])
+def test_proofs_are_drawn(run_cli, tmp_path, n_features, select):
+    save_pool(SyntheticLists(sentences=6, k=8, n_features=n_features, vocabulary=200).generate(3), tmp_path / "p.arrow")
+    code, _, err = run_cli("feasible", tmp_path / "p.arrow", "--select", select, "--plot", tmp_path / "p.png")
+    assert (code, err) == ((0 if select == "first" else 1), "")
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_wishes_bound_the_cone_and_cancel(path):
+
+    pool = open_pool(path)
+    planar = pool.with_features(pool.features.select(pool.features.names[:2]))
+    rows = rerank(planar, np.array([0.7, 0.4]))
+    verdict = judge(planar, Choice("these", rows))
+    _, wishes = verdict.wishes()
+    weights = verdict.proof.weights
+    assert (wishes @ weights).min() == pytest.approx(verdict.proof.margin)
+    for angle in np.linspace(0.0, 2.0 * np.pi, 721):  # inside all wishes, and inside them only, the selection is made
+        w = np.array([np.cos(angle), np.sin(angle)])
+        if np.abs(wishes @ w).min() > 1e-6:
+            assert (wishes @ w > 0.0).all() == (rerank(planar, w) == verdict.proof.rows).all()
+    verdict = judge(pool, choose(pool, "oracle", load_metric("bleu")))
+    names, wishes = verdict.wishes()
+    assert len(names) == len(verdict.contradiction())
+    np.testing.assert_allclose(wishes.sum(axis=0), 0.0, atol=1e-12)

@@ -64,6 +64,12 @@ def selectable(features: Float64, row: int) -> Feasible | Infeasible:
     return feasibility(np.array([0, len(features)]), features, np.array([row]))
 
 
+def closest_rivals(offsets: Int64, features: Float64, selection: Int64, weights: Float64) -> tuple[Float64, Int64]:
+    """Return for each list the largest w·(h_j − h_i) over h_j ≠ h_i, and that row j; −inf and −1 if there is none."""
+    search = _Search(offsets, features, selection)
+    return search.worst(np.asarray(weights, np.float64))
+
+
 class _Search:
     """The rows at hand, and what is known about them."""
 

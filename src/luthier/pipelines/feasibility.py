@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from luthier.core.arrays import Int64
+from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError
 from luthier.core.io import display_name
 from luthier.corpus.lines import read_lines
 from luthier.geometry.certificates import Feasible, Infeasible
-from luthier.geometry.feasibility import feasibility
+from luthier.geometry.feasibility import closest_rivals, feasibility
+from luthier.geometry.lp import irredundant
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 from luthier.kbest.weights import Weights
@@ -56,6 +57,35 @@ class Verdict:
         if not isinstance(self.proof, Feasible):
             return None
         return Weights.from_vector(self.pool.features.names, self.proof.weights)
+
+    def wishes(self) -> tuple[list[str], Float64]:
+        """Return wishes in words, and how much of each feature the wanted row has more than the other, (n, D).
+
+        The contradicting ones, times their multipliers; if all can come true, the hardest one of each sentence, and
+        with two features those that bound the cone of weights.
+        """
+        h = dense_rows(self.pool.features)
+        if isinstance(self.proof, Infeasible):
+            lists, rows, shares = self.proof.lists, self.proof.rows, self.proof.multipliers
+        else:
+            _, closest = closest_rivals(self.pool.offsets, h, self.choice.rows, self.proof.weights)
+            rows = closest[closest >= 0]
+            if h.shape[1] == 2:
+                rows = np.union1d(rows, self._bounding(h, self.proof.weights))
+            lists = np.searchsorted(self.pool.offsets, rows, side="right") - 1
+            shares = np.ones(len(rows))
+        starts, wanted = self.pool.offsets[lists], self.choice.rows[lists]
+        names = [
+            f"sentence {s}: {i} above {j}"
+            for s, i, j in zip(lists.tolist(), (wanted - starts).tolist(), (rows - starts).tolist(), strict=True)
+        ]
+        return names, shares[:, None] * (h[wanted] - h[rows])
+
+    def _bounding(self, h: Float64, weights: Float64) -> Int64:
+        """Return the rows whose wishes bound the cone."""
+        wanted = np.repeat(self.choice.rows, np.diff(self.pool.offsets))
+        rows = np.flatnonzero((wanted >= 0) & (h != h[wanted]).any(axis=1))
+        return rows[irredundant(h[rows] - h[wanted[rows]], weights)] if len(rows) else rows
 
     def contradiction(self) -> list[dict[str, Any]]:
         """Return the wishes that cannot all come true, by sentence and hypothesis; none if all can."""

@@ -29,22 +29,28 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="oracle, sentence-oracle, first, or a file of hypothesis numbers",
     )
     parser.add_argument("-o", "--output", metavar="OUT", help="write the weights here, if there are any")
+    parser.add_argument("--plot", metavar="F", help="draw the proof: a PNG file")
     add_metric_options(parser, "bleu")
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Judge the selection; return 0 if it is feasible, 1 if not."""
+    from pathlib import Path
+
     from luthier.core.io import check_writable
     from luthier.kbest.storage import open_pool
     from luthier.kbest.weights import write_weights
     from luthier.pipelines.feasibility import choose, judge
+    from luthier.report.feasibility_figure import draw_verdict
     from luthier.report.feasibility_table import feasible_table, infeasible_table
 
-    if options.output:
-        check_writable(options.output)
+    for path in filter(None, (options.output, options.plot)):
+        check_writable(path)
     pool = open_pool(options.pool)
     verdict = judge(pool, choose(pool, options.select, metric_from(options)))
     told = verdict.as_dict()
+    if options.plot:
+        draw_verdict(verdict, Path(options.plot))
     if verdict.weights is None:
         output.emit(told, lambda: infeasible_table(told))
         return INFEASIBLE

@@ -1,0 +1,129 @@
+"""Pictures of a verdict on a selection: what the weights keep apart, or how wishes cancel.
+
+With two features weights are points of a plane, and a wish forbids half of it; what all wishes leave is the cone
+of weights that make the selection. With more features, a contradiction is drawn feature by feature: what the
+wishes ask for and what they ask against are equally long. A feasible selection shows its weights, and how far the
+selected hypothesis is ahead in each sentence.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import matplotlib as mpl
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.io import atomic_write
+from luthier.kbest.pool import Pool
+from luthier.kbest.weights import Weights
+
+INK, MARK, SHADE = "#1f4e79", "#c0392b", "#7f8fa6"
+MOST_NAMES = 30  # features that a picture shows, the largest first
+
+
+class Verdict(Protocol):
+    """What the pictures need."""
+
+    @property
+    def pool(self) -> Pool: ...  # noqa: D102
+    @property
+    def weights(self) -> Weights | None: ...  # noqa: D102
+    def wishes(self) -> tuple[list[str], Float64]: ...  # noqa: D102
+
+
+def draw_verdict(verdict: Verdict, path: Path) -> None:
+    """Draw half-planes if there are two features, else the weights and what they keep apart, or a contradiction."""
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names, (labels, wishes) = verdict.pool.features.names, verdict.wishes()
+    weights = None if verdict.weights is None else np.array(list(verdict.weights.values()))
+    if len(names) == 2:
+        figure, axis = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
+        _half_planes(axis, names, labels, wishes, weights)
+    elif weights is None:
+        figure, axis = plt.subplots(figsize=(9.0, 2.2 + 0.26 * min(len(names), MOST_NAMES)), layout="constrained")
+        _contradiction(axis, names, labels, wishes)
+    else:
+        figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.4), layout="constrained")
+        _weights(left, names, weights)
+        _leads(right, wishes @ weights)
+    with atomic_write(path) as temporary:
+        figure.savefig(temporary, dpi=110, format="png")
+    plt.close(figure)
+
+
+def _half_planes(
+    axis: Any, names: tuple[str, ...], labels: list[str], wishes: Float64, weights: Float64 | None
+) -> None:
+    """Shade what each wish forbids, w·(h_i − h_j) ≤ 0; what stays white makes the selection."""
+    reach = 1.25
+    shades = mpl.colormaps["tab10"](np.arange(10)) if weights is None else [SHADE]
+    for number, (label, wish) in enumerate(zip(labels, wishes, strict=True)):
+        along = np.array([-wish[1], wish[0]]) / np.hypot(*wish)
+        away = -wish / np.hypot(*wish)
+        corners = 4.0 * np.array([along, along + away, away - along, -along])
+        shade = shades[number % len(shades)]
+        named = {"label": label} if weights is None else {}
+        axis.fill(*corners.T, color=shade, alpha=0.35 if weights is None else 0.12, linewidth=0, **named)
+        axis.plot(*(4.0 * np.array([along, -along])).T, color=shade, linewidth=0.8, alpha=0.8)
+    axis.add_patch(mpl.patches.Rectangle((-1, -1), 2, 2, fill=False, color=INK, linestyle="--", label="|w| ≤ 1"))
+    if weights is None:
+        axis.set_title("infeasible: together the wishes forbid every w", fontsize=10)
+    else:
+        axis.plot(*weights, "o", color=MARK, zorder=4, label=f"largest margin, {(wishes @ weights).min():.3g}")
+        axis.set_title("feasible: the wishes leave a cone of weights", fontsize=10)
+    axis.axhline(0.0, color="black", linewidth=0.4)
+    axis.axvline(0.0, color="black", linewidth=0.4)
+    axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
+    axis.set_xlabel(f"weight of {names[0]}")
+    axis.set_ylabel(f"weight of {names[1]}")
+    axis.figure.legend(loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+
+
+def _contradiction(axis: Any, names: tuple[str, ...], labels: list[str], wishes: Float64) -> None:
+    """Draw, for each feature, what every wish adds to it; right and left are equally long."""
+    sizes = np.abs(wishes).sum(axis=0) / 2.0
+    shown = np.sort(np.argsort(-sizes, kind="stable")[:MOST_NAMES])
+    shares = wishes[:, shown] / np.where(sizes[shown] > 0.0, sizes[shown], 1.0)
+    places = np.arange(len(shown))
+    right, left = np.zeros(len(shown)), np.zeros(len(shown))
+    colours = mpl.colormaps["turbo"](np.linspace(0.08, 0.92, len(labels)))
+    for share, label, colour in zip(shares, labels, colours, strict=True):
+        start = np.where(share >= 0.0, right, left)
+        axis.barh(places, share, left=start, color=colour, edgecolor="white", linewidth=0.5, label=label)
+        right, left = right + np.maximum(share, 0.0), left + np.minimum(share, 0.0)
+    axis.axvline(0.0, color="black", linewidth=0.8)
+    axis.set_yticks(places, [names[k] for k in shown])
+    axis.invert_yaxis()
+    axis.set_xlim(-1.05, 1.05)
+    axis.set_xlabel("what each wish, times its multiplier, asks of the feature: against it | for it (share)")
+    axis.set_title("infeasible: in every feature the wishes cancel", fontsize=10)
+    axis.figure.legend(loc="outside right center", fontsize=8, frameon=False)
+
+
+def _weights(axis: Any, names: tuple[str, ...], weights: Float64) -> None:
+    shown = np.sort(np.argsort(-np.abs(weights), kind="stable")[:MOST_NAMES])
+    axis.barh(np.arange(len(shown)), weights[shown], color=INK)
+    axis.set_yticks(np.arange(len(shown)), [names[k] for k in shown])
+    axis.invert_yaxis()
+    axis.axvline(0.0, color="black", linewidth=0.8)
+    axis.set_xlim(-1.05, 1.05)
+    axis.set_xticks([-1.0, -0.5, 0.0, 0.5, 1.0])
+    axis.set_xlabel("weight")
+    axis.set_title("the weights of the largest margin", fontsize=10)
+
+
+def _leads(axis: Any, leads: Float64) -> None:
+    ordered = np.sort(leads)
+    axis.step(np.arange(1, len(ordered) + 1), ordered, where="mid", color=INK)
+    if len(ordered) and ordered[0] > 0.0:
+        axis.axhline(ordered[0], color=MARK, linestyle="--", linewidth=1.0, label=f"margin {ordered[0]:.3g}")
+        axis.set_yscale("log")
+        axis.legend(fontsize=9, frameon=False)
+    axis.set_xlabel("sentences, the closest first")
+    axis.set_ylabel("score of the selected less the next")
+    axis.set_title("how far ahead the selected hypotheses are", fontsize=10)
+    axis.grid(visible=True, linewidth=0.3)
