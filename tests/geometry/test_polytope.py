@@ -15,7 +15,9 @@ from luthier.geometry.lp import irredundant
 from luthier.geometry.polytope import (
     Polytope,
     adjacent_vertices,
+    adjacent_vertices_of_lists,
     distinct_rows,
+    distinct_rows_of_lists,
     extreme_rows,
     extreme_rows_of_lists,
     neighbours,
@@ -184,6 +186,17 @@ def test_all_lists_of_a_pool_with_empty_ones_and_any_number_of_threads():
         assert expected.tolist() == [
             offsets[i] + r for r in vertices_by_programmes(features[offsets[i] : offsets[i + 1]])
         ]
+
+
+def test_distinct_rows_and_edges_of_all_lists():
+    rng = np.random.default_rng(8)
+    offsets = np.array([0, 0, 9, 10, 30])
+    features = rng.integers(0, 3, (30, 3)).astype(float)
+    for all_lists, one in ((distinct_rows_of_lists, distinct_rows), (adjacent_vertices_of_lists, adjacent_vertices)):
+        starts, found = all_lists(offsets, features, threads=2)
+        for i, (low, high) in enumerate(itertools.pairwise(offsets)):
+            assert found[starts[i] : starts[i + 1]].tolist() == (one(features[low:high]) + low).tolist()
+    assert extreme_rows_of_lists(np.array([0]), np.empty((0, 3)))[1].tolist() == []
 
 
 def test_rows_equal_up_to_the_sign_of_zero_are_one():

@@ -18,7 +18,7 @@ from the others by less than about 10⁻⁹ of the list's spread. In one and two
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable
 from functools import cached_property, partial
 
 import numpy as np
@@ -90,30 +90,48 @@ def extreme_rows(points: npt.ArrayLike) -> Int64:
     return distinct[_extreme(reduced(points[distinct]))]
 
 
+def distinct_rows_of_lists(offsets: Int64, features: Float64, *, threads: int | None = None) -> tuple[Int64, Int64]:
+    """Return the distinct rows of N lists, of equal ones the lowest: (N+1,) offsets and the rows, ascending."""
+    return _of_lists(distinct_rows, offsets, features, "distinct rows", threads)
+
+
 def extreme_rows_of_lists(offsets: Int64, features: Float64, *, threads: int | None = None) -> tuple[Int64, Int64]:
     """Return the vertices of N lists: (N+1,) offsets and the rows, ascending.
 
     List i has the rows ``offsets[i]:offsets[i+1]`` of `features`, (M, D); none is allowed.
     """
+    return _of_lists(extreme_rows, offsets, features, "vertices", threads)
+
+
+def adjacent_vertices_of_lists(offsets: Int64, features: Float64, *, threads: int | None = None) -> tuple[Int64, Int64]:
+    """Return the edges of N lists: (N+1,) offsets and pairs of rows, (E, 2), lower row first.
+
+    In many dimensions a list of K rows has up to K²/2 edges, each decided by itself.
+    """
+    starts, pairs = _of_lists(adjacent_vertices, offsets, features, "edges", threads)
+    return starts, pairs.reshape(-1, 2)
+
+
+def _of_lists(
+    question: Callable[[Float64], Int64], offsets: Int64, features: Float64, label: str, threads: int | None
+) -> tuple[Int64, Int64]:
+    """Ask the same of every list, in parallel; return where each answer begins and all answers, in order."""
     offsets, features = np.asarray(offsets, np.int64), _checked(features)
-    found: list[Int64] = []
-    with one_blas_thread(), progress("vertices", len(offsets) - 1) as advance:
-        for rows in _each_list(offsets, features, threads or available_threads()):
-            found.append(rows)
-            advance(1)
-    counts = [len(rows) for rows in found]
-    return np.concatenate([[0], np.cumsum(counts, dtype=np.int64)]), np.concatenate([np.empty(0, np.int64), *found])
 
-
-def _each_list(offsets: Int64, features: Float64, threads: int) -> Iterator[Int64]:
     def job(i: int) -> Int64:
-        return np.asarray(offsets[i] + extreme_rows(features[offsets[i] : offsets[i + 1]]), np.int64)
+        return np.asarray(offsets[i] + question(features[offsets[i] : offsets[i + 1]]), np.int64)
 
-    if threads == 1:
-        yield from map(job, range(len(offsets) - 1))
-        return
-    with executor(threads) as pool:
-        yield from pool.map(job, range(len(offsets) - 1))
+    with (
+        one_blas_thread(),
+        progress(label, len(offsets) - 1) as advance,
+        executor(threads or available_threads()) as pool,
+    ):
+        found = []
+        for answer in pool.map(job, range(len(offsets) - 1)):
+            found.append(answer)
+            advance(1)
+    starts = np.concatenate([[0], np.cumsum([len(answer) for answer in found], dtype=np.int64)])
+    return starts, np.concatenate(found) if found else np.empty(0, np.int64)
 
 
 def adjacent_vertices(points: npt.ArrayLike, vertices: Int64 | None = None) -> Int64:
