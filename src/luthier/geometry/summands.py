@@ -2,9 +2,9 @@
 
 Rows are moved to a grid: the first row of each list becomes the origin, and every coordinate is rounded to a
 whole multiple of 2⁻³⁶ of (the next power of two above) its largest spread within a list. Whole-numbered features
-below 2³⁶ lose nothing; of others it takes the noise of earlier roundings, through which edges that should be
-parallel, or the same, would differ in their last digits and cut slivers from the space. On the grid rows
-are equal or not, edges parallel or not, exactly.
+below 2³⁶ lose nothing. On the grid rows are equal or not, edges parallel or not, exactly, and what is found is
+the truth about the lists on the grid. Edges of other features that should be parallel may differ by a step of the
+grid, and cut slivers from the space: vertices whose margins are of that size.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from luthier.geometry.list_corners import all_pairs, corner_pairs, distinct_rows
 
 GRID_BITS = 36
 DOUBTFUL = 1e-9  # an edge that stands out less than this is looked at exactly
+FEW_EDGES = 40  # so many others are looked at together
 NO_LIMITS = np.empty((0, 0)), np.empty(0, np.int64)
 
 
@@ -216,6 +217,11 @@ class _Builder:
         steps = self.steps[self.edge_first[corner] : self.edge_first[corner + 1]]
         return nearest_to_origin(exact_rows(steps)) is not None
 
+    def _is_combination(self, edge: int, others: list[int]) -> bool:
+        """Return whether an edge is a sum of others of its corner with positive factors."""
+        rows = exact_rows(np.concatenate([self.steps[others], -self.steps[[edge]]]))
+        return len(others) > 0 and nearest_to_origin(rows) is None
+
     def _keep(self, kept: Bool) -> None:
         if not np.all(kept):
             self._set_edges(self.edge_from[kept], self.edge_to[kept])
@@ -247,9 +253,11 @@ class _Builder:
         )
         kept = np.ones(len(rests), np.bool_)
         for e in np.flatnonzero(rests < DOUBTFUL).tolist():
-            others = [other for other in supports[e].tolist() if other >= 0 and kept[other]]
-            rows = exact_rows(np.concatenate([self.steps[others], -self.steps[[e]]]))
-            kept[e] = not others or nearest_to_origin(rows) is not None
+            nearby = [other for other in supports[e].tolist() if other >= 0 and kept[other]]
+            low, high = self.edge_first[self.edge_from[e] : self.edge_from[e] + 2].tolist()
+            others = [other for other in range(low, high) if other != e and kept[other]]
+            tries = [nearby, others] if len(others) <= FEW_EDGES else [nearby]
+            kept[e] = not any(self._is_combination(e, among) for among in tries)
         return kept
 
 
