@@ -289,11 +289,12 @@ def test_lists_without_a_choice():
     assert search.complete
 
 
-def test_the_share_covered_is_that_of_directions_in_found_cones(summands):
+def test_the_share_covered_is_that_of_directions_in_found_cones(summands, monkeypatch):
+    monkeypatch.setattr("luthier.geometry.coverage.MOST_DIRECTIONS", 2000)
     search = ReverseSearch(summands, START, order="breadth")
     keys = np.concatenate([block.keys for block in search.run(40)])
     estimate = share_covered(search, keys, np.random.default_rng(0))
-    drawn = np.random.default_rng(1).standard_normal((4000, 3))
+    drawn = np.random.default_rng(1).standard_normal((1500, 3))
     share = np.isin(search.keys(summands.select(drawn)[0]), keys).mean()
     assert 0 < estimate.share < 1
     assert abs(estimate.share - share) < 3 * estimate.error + 0.03

@@ -1,0 +1,68 @@
+"""Arrow streams: written block by block, readable after any end, gone on with where they were whole."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from luthier.core.errors import InputError
+from luthier.core.record_stream import RecordWriter, read_about, read_column
+
+
+def block(first, n):
+    numbers = np.arange(first, first + n)
+    return {
+        "number": numbers,
+        "pair": np.stack([numbers, -numbers], axis=1) * 0.5,
+        "some": (np.arange(n + 1), numbers.astype(np.int32)),
+    }
+
+
+def written(path):
+    return np.concatenate([np.empty(0, np.int64), *read_column(path, "number")]).tolist()
+
+
+def test_blocks_are_there_for_any_reader(tmp_path):
+    path = tmp_path / "rows.arrow"
+    with RecordWriter(path, {"what": "näme"}) as writer:
+        writer.append(block(0, 3))
+        writer.append(block(3, 2))
+        writer.finish()
+    table = pa.ipc.open_stream(path).read_all()
+    assert table.column("number").to_pylist() == [0, 1, 2, 3, 4]
+    assert table.column("some").to_pylist() == [[0], [1], [2], [3], [4]]
+    assert table.column("pair").to_pylist()[3] == [1.5, -1.5]
+    assert read_about(path) == {"what": "näme"}
+    assert np.concatenate(list(read_column(path, "pair"))).shape == (5, 2)
+
+
+def test_a_stream_cut_anywhere_keeps_its_whole_blocks(tmp_path):
+    path, cut = tmp_path / "rows.arrow", tmp_path / "cut.arrow"
+    with RecordWriter(path, {}) as writer:
+        writer.append(block(0, 3))
+        whole = writer.length
+        writer.append(block(3, 2))
+    data = path.read_bytes()
+    for end in (whole, whole + 4, whole + 40, len(data) - 1):
+        cut.write_bytes(data[:end])
+        assert written(cut) == [0, 1, 2]
+    assert written(path) == [0, 1, 2, 3, 4]
+
+
+def test_going_on_drops_what_was_not_whole(tmp_path):
+    path = tmp_path / "rows.arrow"
+    with RecordWriter(path, {}) as writer:
+        writer.append(block(0, 3))
+        whole = writer.length
+        writer.append(block(100, 5))
+    with RecordWriter(path, {}, whole) as writer:
+        writer.append(block(3, 1))
+    assert written(path) == [0, 1, 2, 3]
+
+
+def test_a_file_that_has_lost_rows_cannot_be_gone_on_with(tmp_path):
+    path = tmp_path / "rows.arrow"
+    path.write_bytes(b"abc")
+    with pytest.raises(InputError, match="without --resume"):
+        RecordWriter(path, {}, 10)
+    with pytest.raises(InputError, match="an Arrow stream"):
+        read_about(path)

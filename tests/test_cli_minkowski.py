@@ -1,0 +1,214 @@
+"""minkowski: streams that can be read, selections that a re-rank confirms, searches that stop and go on."""
+
+import contextlib
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from luthier.kbest.features import Features
+from luthier.kbest.rerank import rerank
+from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.synthetic import SyntheticLists
+from luthier.kbest.weights import read_weights
+from luthier.metrics.loading import load_metric
+from luthier.metrics.pools import pool_statistics, score_selections
+from luthier.pipelines.subspaces import read_subspace
+
+AXES = ("--axis", "lm", "--axis", "length")
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch):
+    """Draw few directions and pixels: kernels may run as plain Python."""
+    monkeypatch.setattr("luthier.geometry.coverage.MOST_DIRECTIONS", 1000)
+    monkeypatch.setattr("luthier.pipelines.minkowski_view.PIXELS", 40)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    home = tmp_path_factory.mktemp("minkowski")
+    spec = SyntheticLists(sentences=7, k=8, vocabulary=100)
+    pool = spec.generate(3)
+    save_pool(pool.take(np.flatnonzero(np.repeat(np.arange(7), pool.list_lengths) != 4)), home / "pool.arrow")
+    (home / "w.txt").write_text("".join(f"{name} {value}\n" for name, value in spec.decoder_weights.items()))
+    return home
+
+
+def search(run_cli, folder, output, *arguments, axes=AXES):
+    return run_cli(
+        "minkowski", folder / "pool.arrow", "--weights", folder / "w.txt", *axes, "-o", output, *arguments
+    )  # fmt: skip
+
+
+def cones(path):
+    return pa.ipc.open_stream(path).read_all().to_pydict()
+
+
+def selections(table, n_sentences):
+    """Return the hypotheses of every vertex, (V, N), from the changes; −1 for sentences without any."""
+    rows = np.full((len(table["vertex"]), n_sentences), -1)
+    for v in table["vertex"]:
+        if table["parent"][v] >= 0:
+            rows[v] = rows[table["parent"][v]]
+        rows[v, table["sentences"][v]] = table["hypotheses"][v]
+    return rows
+
+
+def keys(path):
+    found = cones(path)["key"]
+    assert len(set(found)) == len(found)
+    return set(found)
+
+
+@pytest.mark.parametrize("axes", [AXES[:2], AXES, (*AXES, "--axis", "channel")])
+def test_cones_hold_weights_that_select_what_they_say(run_cli, folder, tmp_path, axes):
+    code, out, _ = search(run_cli, folder, tmp_path / "c.arrow", "--json", axes=axes)
+    report, table = json.loads(out), cones(tmp_path / "c.arrow")
+    pool = open_pool(folder / "pool.arrow")
+    assert code == 0
+    assert report["complete"]
+    assert report["found"] == report["usable"] == len(table["vertex"]) > 5
+    names = list(axes[1::2])
+    space = read_subspace(pool, str(folder / "w.txt"), names)
+    coordinates = np.array(table["coordinates"])
+    assert np.all(coordinates[:, 0] == 1.0)
+    weights = space.weights(coordinates[:, 1:])
+    rows = selections(table, pool.n_sentences)
+    absolute = np.where(rows >= 0, rows + pool.offsets[:-1], -1)
+    chosen = rerank(pool, weights)
+    certain = np.array(table["certain"])
+    assert certain.mean() > 0.9
+    # of rows that look the same from within the subspace the lowest is named
+    seen = pool.features.scores(space.matrix).T
+    assert np.array_equal(seen[absolute[certain]], seen[chosen[certain]])
+    metric = load_metric("bleu")
+    scores = score_selections(pool_statistics(pool, metric), absolute, metric)
+    assert table["metric"] == pytest.approx(scores)
+    best = int(np.argmax(scores))
+    assert report["best_score"] == pytest.approx(scores.max())
+    assert report["best_vertex"] == best
+    assert report["start_score"] == pytest.approx(scores[0])
+    named = read_weights(folder / "w.txt").vector(pool.features.names, source="w")
+    for name, start, found in zip(pool.features.names, named, report["weights"].values(), strict=True):
+        assert (name in names) or start == found
+
+
+def test_every_order_stopped_or_not_finds_the_same(run_cli, folder, tmp_path):
+    search(run_cli, folder, tmp_path / "all.arrow")
+    everything = keys(tmp_path / "all.arrow")
+    for order in ("depth", "best", "breadth"):
+        path, same = tmp_path / f"{order}.arrow", ("--order", order, "--json")
+        code, out, _ = search(run_cli, folder, path, *same, "--limit", "20")
+        report = json.loads(out)
+        assert code == 0
+        assert (report["found"], report["complete"]) == (20, False)
+        assert 0 < report["covered"]["share"] < 1
+        assert report["covered"]["directions"] > 0
+        assert len(keys(path)) == 20
+        code, _, err = search(run_cli, folder, path, *same)
+        assert code == 2
+        assert "--resume goes on from it" in err
+        path.write_bytes(path.read_bytes() + b"what a killed search left")
+        report = json.loads(search(run_cli, folder, path, *same, "--resume", "--threads", "2")[1])
+        assert report["complete"]
+        assert report["covered"] == {"share": 1.0, "error": 0.0, "directions": 0}
+        assert keys(path) == everything
+        again = json.loads(search(run_cli, folder, path, *same, "--resume")[1])
+        assert again["found"] == len(everything)
+        assert keys(path) == everything
+        assert search(run_cli, folder, path, *same)[0] == 0, "a search that is complete may be done anew"
+
+
+def test_ctrl_c_leaves_a_search_that_can_be_gone_on_with(run_cli, folder, tmp_path, monkeypatch):
+    @contextlib.contextmanager
+    def at_once(stop):
+        stop.set()
+        yield
+
+    with monkeypatch.context() as patch:
+        patch.setattr("luthier.pipelines.minkowski.stopping_gently", at_once)
+        code, out, _ = search(run_cli, folder, tmp_path / "c.arrow")
+    assert code == 130
+    assert "stopped: --resume goes on" in out
+    assert len(keys(tmp_path / "c.arrow")) == 1
+    code, out, _ = search(run_cli, folder, tmp_path / "c.arrow", "--resume")
+    assert code == 0
+    search(run_cli, folder, tmp_path / "all.arrow")
+    assert keys(tmp_path / "c.arrow") == keys(tmp_path / "all.arrow")
+
+
+def test_a_whole_search_counts_what_the_plane_does_not_meet(run_cli, folder, tmp_path):
+    search(run_cli, folder, tmp_path / "plane.arrow")
+    report = json.loads(search(run_cli, folder, tmp_path / "whole.arrow", "--whole", "--json")[1])
+    table = cones(tmp_path / "whole.arrow")
+    usable = np.array(table["usable"])
+    assert report["found"] > report["usable"] == usable.sum()
+    assert {key for key, use in zip(table["key"], usable, strict=True) if use} == keys(tmp_path / "plane.arrow")
+    coordinates = np.array(table["coordinates"])
+    assert np.all(coordinates[usable, 0] == 1.0)
+    assert np.all(coordinates[~usable, 0] <= 0.0)
+
+
+def test_pictures_tables_and_no_metric(run_cli, folder, tmp_path):
+    code, out, err = search(run_cli, folder, tmp_path / "c.arrow", "--metric", "none", "--plot", tmp_path / "c.png")
+    assert code == 0
+    assert "best cone" not in out
+    assert "vertices found" in out
+    assert "seed" in err
+    assert "metric" not in cones(tmp_path / "c.arrow")
+    assert (tmp_path / "c.png").read_bytes().startswith(b"\x89PNG")
+    code, out, _ = search(run_cli, folder, tmp_path / "d.arrow", "--metric", "ter", "--limit", "30")
+    assert code == 0
+    assert "best score found" in out
+
+
+def test_a_lower_score_is_the_best_where_lower_is_better(run_cli, folder, tmp_path):
+    report = json.loads(search(run_cli, folder, tmp_path / "c.arrow", "--metric", "ter", "--json")[1])
+    assert report["best_score"] == min(cones(tmp_path / "c.arrow")["metric"]) <= report["start_score"]
+
+
+def test_sparse_features_are_searched_like_dense_ones(run_cli, folder, tmp_path):
+    pool = open_pool(folder / "pool.arrow")
+    f = pool.features
+    kept, last = f.dense[:, :-1], f.dense[:, -1]
+    entries = np.flatnonzero(last)
+    indptr = np.searchsorted(entries, np.arange(len(f) + 1)).astype(np.int64)
+    sparse = Features(f.names, kept, indptr, np.zeros(len(entries), np.int32), last[entries], f.costs)
+    save_pool(pool.with_features(sparse), tmp_path / "pool.arrow")
+    (tmp_path / "w.txt").write_text((folder / "w.txt").read_text())
+    axes = ("--axis", f.names[-1], "--axis", "lm")
+    search(run_cli, folder, tmp_path / "dense.cones", axes=axes)
+    search(run_cli, tmp_path, tmp_path / "sparse.cones", axes=axes)
+    assert keys(tmp_path / "dense.cones") == keys(tmp_path / "sparse.cones")
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--limit", "0"], "--limit of at least 1"),
+        (["--metric", "none", "--order", "best"], "needs a metric"),
+        (["--metric", "length"], "no direction"),
+        (["--metric", "bleu,ter"], "expected one metric"),
+        (["--resume"], "no search to go on with"),
+        (["--axis", "nosuch"], "neither a feature nor a file"),
+        (["--axis", "channel", "--plot", "p.png"], "expected --axis 2 times"),
+    ],
+)
+def test_what_minkowski_does_not_take(run_cli, folder, tmp_path, arguments, message):
+    code, _, err = search(run_cli, folder, tmp_path / "c.arrow", *arguments)
+    assert code == 2
+    assert message in err
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_state_belongs_to_its_search(run_cli, folder, tmp_path):
+    search(run_cli, folder, tmp_path / "c.arrow", "--limit", "5")
+    code, _, err = search(run_cli, folder, tmp_path / "c.arrow", "--resume", "--metric", "ter")
+    assert code == 2
+    assert "its metric is not the same" in err
+    (tmp_path / "c.arrow.state").write_bytes(b"nonsense")
+    code, _, err = search(run_cli, folder, tmp_path / "c.arrow", "--resume")
+    assert code == 2
+    assert "expected the state of a search" in err
