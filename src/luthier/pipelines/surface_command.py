@@ -130,6 +130,7 @@ def draw_report(report: SurfaceReport, path: str | Path, *, threads: int = 1) ->
             higher_is_better=bool(metric.higher_is_better),
             start=(0.0, 0.0, report.start_score),
             best=(x, y, best.score),
+            where="the window" if plane.window.bounded else "a part",
             title=f"{metric.name} over {axes[0]} × {axes[1]}: {_cells(report)}",
             bars=(histogram.edges, histogram.width, histogram.shares),
         ),
@@ -139,10 +140,9 @@ def draw_report(report: SurfaceReport, path: str | Path, *, threads: int = 1) ->
 
 def _cells(report: SurfaceReport) -> str:
     """Say how many cells there are, and of what."""
-    where = "" if report.plane.window.bounded else " on the whole plane"
-    if report.survey.share < 1.0:
-        return f"stopped after {report.survey.cells:,} cells{where}"
-    return f"{report.survey.cells:,} cells{where}"
+    ends = np.isfinite(report.plane.window.limits)
+    where = "" if ends.all() else " in a window without end" if ends.any() else " on the whole plane"
+    return ("" if report.survey.share == 1.0 else "stopped after ") + f"{report.survey.cells:,} cells{where}"
 
 
 def _label(plane: Plane, axis: int) -> str:

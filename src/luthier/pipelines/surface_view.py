@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.geometry.overlay import CellBlock, Overlay
+from luthier.geometry.arrangement import Arrangement
+from luthier.geometry.overlay import Overlay
 from luthier.geometry.raster import raster
 from luthier.geometry.subdivision import Window
 from luthier.pipelines.planes import Plane
@@ -26,23 +27,15 @@ def raster_scene(plane: Plane, window: Window, *, threads: int) -> Scene:
         near.offsets, near.points, near.values, x_low + share * (x_high - x_low), y_low + share * (y_high - y_low),
         threads=threads,
     )  # fmt: skip
-    return Scene(window.limits, raster=plane.problem.metric.score(sums))
+    return Scene(window.limits, raster=plane.score(sums))
 
 
 def polygon_scene(plane: Plane, window: Window, *, threads: int) -> Scene:
     """Return every cell of a window with its corners."""
     near = plane.within(window)
-    metric = plane.problem.metric
-
-    def visit(block: CellBlock) -> tuple[list[Float64], Float64]:
-        return [near.overlay.cell(key).polygon for key in block.keys], metric.score(block.sums)
-
-    parts = list(near.overlay.stream(near.values, visit, threads=threads))
-    return Scene(
-        window.limits,
-        polygons=[polygon for polygons, _ in parts for polygon in polygons],
-        scores=np.concatenate([scores for _, scores in parts]),
-    )
+    record = Arrangement.make(near.overlay, near.values, threads=threads)
+    offsets, corners = record.polygons(np.arange(len(record)))
+    return Scene(window.limits, polygons=np.split(corners, offsets[1:-1]), scores=plane.score(record.sums))
 
 
 def window_scene(plane: Plane, window: Window, cells: int, *, threads: int) -> Scene:

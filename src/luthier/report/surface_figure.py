@@ -61,7 +61,8 @@ class SurfaceFigure:
     metric : name of the metric
     higher_is_better : bool
     start, best : x, y and score
-    title : str
+    title, where : str
+        `where` names what the first scene shows.
     bars : left edges (B,), width, and shares of the cells (B,)
     """
 
@@ -72,6 +73,7 @@ class SurfaceFigure:
     start: tuple[float, float, float]
     best: tuple[float, float, float]
     title: str
+    where: str = "the window"
     bars: tuple[Float64, float, Float64] | None = None
 
 
@@ -91,7 +93,7 @@ def draw_surface(figure: SurfaceFigure, path: Path) -> None:
     how = (
         f"{len(figure.scenes[0].polygons):,} exact cells" if figure.scenes[0].raster is None else "exact at every pixel"
     )
-    panels[0].set_title(f"the window: {how}", fontsize=10)
+    panels[0].set_title(f"{figure.where}: {how}", fontsize=10)
     if n > 1:
         panels[1].set_title(f"around the optimum: {len(figure.scenes[1].polygons):,} exact cells", fontsize=10)
     canvas.suptitle(figure.title, fontsize=12)
