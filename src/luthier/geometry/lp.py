@@ -277,7 +277,9 @@ def _ask_highs(a: Float64, b: Float64, c: Float64, box: Float64, optima: Optima,
     size = np.abs(c).max(initial=0.0) or 1.0
     lengths = np.sqrt((a * a).sum(axis=1))
     lengths[lengths == 0.0] = 1.0  # HiGHS's tolerances are absolute, so it gets rows of length 1 too
-    result = linprog(-c / size, A_ub=a / lengths[:, None], b_ub=b / lengths, bounds=np.column_stack([-box, box]), method="highs")
+    result = linprog(
+        -c / size, A_ub=a / lengths[:, None], b_ub=b / lengths, bounds=np.column_stack([-box, box]), method="highs"
+    )
     optima.pivots[q] = -1
     optima.active[q], optima.multipliers[q] = -1, 0.0
     if result.status == 2:
