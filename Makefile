@@ -32,7 +32,7 @@ lint: $(VENV)/.lint
 	$(BIN)/mypy
 
 # `make bench DATA=folder` measures on real lists too (docs/performance.md says what the folder holds).
-bench: $(VENV)/.base
+bench: $(VENV)/.bench
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(if $(DATA),--data $(DATA)) || exit 1; done
 
 $(VENV)/bin/python:
@@ -56,6 +56,10 @@ $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
 	$(call install,[lint])
+	@touch $@
+
+$(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
+	$(call install,[bench])
 	@touch $@
 
 clean:
