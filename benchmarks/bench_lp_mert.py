@@ -13,8 +13,8 @@ from bench_common import machine, parse_arguments, show
 
 LIMIT = {"toy": 5.0, "paper": 60.0, "large": 600.0}  # CPU seconds
 CASES = {  # (features, hypotheses): sentences to begin with
-    (2, 100): 1000, (3, 100): 1000, (4, 100): 250, (5, 100): 64, (6, 100): 25, (8, 100): 10, (10, 100): 10,
-    (15, 100): 5, (4, 10): 500, (8, 10): 40, (3, 1000): 250, (4, 1000): 64,
+    (2, 100): 8000, (3, 100): 2000, (4, 100): 500, (6, 100): 50, (8, 100): 20, (10, 100): 20,
+    (4, 10): 1000, (6, 10): 100, (10, 10): 40,
 }  # fmt: skip
 MOST_SENTENCES = 16_000
 MOST_PROGRAMMES = 1_000_000  # where two searches are compared

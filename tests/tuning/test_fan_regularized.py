@@ -16,7 +16,7 @@ from luthier.tuning.bounds import Bounds
 from luthier.tuning.penalized_line import Penalty, penalized_search
 from luthier.tuning.problem import Problem
 
-WHOLE = {"reach": 0.0, "candidates": 100_000, "climbs": 2}
+WHOLE = {"cells": 0, "candidates": 100_000, "climbs": 2}
 
 
 def margin_of(rows):

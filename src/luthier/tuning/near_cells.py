@@ -30,12 +30,12 @@ class NearCell:
     inside: Float64
 
 
-def plane_through(origin: Float64, vectors: Float64, units: Float64) -> Float64 | None:
+def plane_through(origin: Float64, vectors: Float64) -> Float64 | None:
     """Return two directions at right angles to the origin and each other, (2, n); None if there is not even one.
 
     A plane at right angles meets every direction that is less than 90° from the origin. `vectors` (m, n) come
-    in order of preference; each direction is as long as a step of one unit, `units` (n,), along it. In two
-    dimensions there is one direction, and the other is 0.
+    in order of preference. Directions are as long as the origin, so that positions are tangents of angles. In
+    two dimensions there is one direction, and the other is 0.
     """
     basis = [origin / np.linalg.norm(origin)]
     for vector in vectors:
@@ -47,14 +47,15 @@ def plane_through(origin: Float64, vectors: Float64, units: Float64) -> Float64 
             basis.append(rest / np.linalg.norm(rest))
         if len(basis) == 3:
             break
-    axes = [direction / float(np.linalg.norm(direction / units)) for direction in basis[1:]]
-    return np.array([*axes, *np.zeros((2 - len(axes), len(origin)))]) if axes else None
+    axes = np.zeros((2, len(origin)))
+    axes[: len(basis) - 1] = float(np.linalg.norm(origin)) * np.array(basis)[1:]
+    return axes if len(basis) > 1 else None
 
 
 def near_cells(
     problem: Problem, coordinates: ConeCoordinates, axes: Float64, *, above: float, reach: float, count: int
-) -> tuple[list[NearCell], list[NearCell]]:
-    """Return the few best cells of a plane through the start, and up to `count` of those good enough, nearest first.
+) -> tuple[int, list[NearCell], list[NearCell]]:
+    """Return how many cells a plane through the start has, the few best, and up to `count` good ones, nearest first.
 
     Where boundaries meet in one point, rounding can make a cell that no weights select: a re-rank tells.
 
@@ -65,23 +66,23 @@ def near_cells(
     above : float
         The gain that is good enough. A cell is as near as its lowest corner.
     reach : float
-        Half the width of the window, in lengths of the axes; 0 for the whole plane.
+        Half the width of the window, in lengths of the axes; infinite for the whole plane.
     """
     origin = coordinates.directions(coordinates.start)
     points = _heights(coordinates, np.concatenate([origin[None], axes]))
     n_walls = len(coordinates.walls)
     offsets = np.concatenate([problem.offsets, problem.offsets[-1] + 2 * np.arange(1, n_walls + 1)])
-    overlay = Overlay(offsets, points, Window(-reach, reach, -reach, reach) if reach else Window())
+    overlay = Overlay(offsets, points, Window(-reach, reach, -reach, reach))
     n_stats = problem.stats.shape[1]
 
-    def visit(block: CellBlock) -> tuple[_Marked, _Marked]:
+    def visit(block: CellBlock) -> tuple[int, _Marked, _Marked]:
         gains = np.array(problem.gain_of_sums(block.sums[:, :n_stats]))
         gains[block.sums[:, n_stats] > 0] = -np.inf  # beyond a wall
         cells = _Marked(block.keys, gains, np.hypot(*np.clip(block.low, -FAR, FAR).T))
         good = cells.take(np.flatnonzero(gains >= above))
-        return good.highest(TRIES), good.nearest(count)
+        return len(block), good.highest(TRIES), good.nearest(count)
 
-    best, near = zip(*overlay.stream(_values(problem, n_walls), visit), strict=True)
+    counts, best, near = zip(*overlay.stream(_values(problem, n_walls), visit), strict=True)
 
     def opened(cells: _Marked) -> list[NearCell]:
         found = []
@@ -91,7 +92,8 @@ def near_cells(
             found.append(NearCell(gain, cell.selection[: problem.pool.n_sentences], inside))
         return found
 
-    return opened(_Marked.joined(best).highest(TRIES)), opened(_Marked.joined(near).nearest(count))
+    highest, nearest = _Marked.joined(best).highest(TRIES), _Marked.joined(near).nearest(count)
+    return sum(counts), opened(highest), opened(nearest)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

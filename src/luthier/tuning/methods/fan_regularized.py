@@ -22,6 +22,10 @@ MOST_FEATURES = 100
 # A gain this much below the threshold, relative, still meets it: sums are rounded.
 ROUNDING = 1e-9
 MOST_STEPS = 60
+# A cell at the answer's own angle shall be in sight.
+WIDER = 1.01
+# The first window of a plane, in degrees, and how much wider each is than the one before.
+FIRST_WINDOW, GROWTH = 1.0, 2.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,13 +36,15 @@ class Method(Tuner):
     angle between w⁰ and the nearest member of a cell's cone, 90° at most [waite2015]. The best gain is looked
     for by exact line searches from the start and from random weights, and among all cells of planes through
     w⁰; the cells within `epsilon` of it are candidates, their full cones, in all dimensions, are what w⁰ is
-    projected onto. Up to three weights have one plane, which holds every cell in front of w⁰: looked at
-    in whole (`reach` 0), it makes the answer exact. The answer is a step inside the nearest cone.
+    projected onto. A plane is looked at in windows that grow, until they hold enough cells or everything
+    nearer than the answer. Up to three weights have one plane, which holds every cell in front of w⁰: looked
+    at to its end (`cells` 0), it makes the answer exact. The answer is a step inside the nearest cone.
     """
 
     epsilon: float = param(0.1, low=0.0, high=1e9, help="gain that may be given up for being near")
     planes: int = param(10, low=1, high=100_000, help="planes through the start")
-    reach: float = param(1.0, low=0.0, high=1e9, help="half their width, in mean effects of a feature (0: no end)")
+    angle: float = param(90.0, low=1e-6, high=90.0, help="how far planes are looked at, in degrees (90: to their end)")
+    cells: int = param(500_000, low=0, help="cells of a plane, about: it is looked at less far if it has more (0: all)")
     candidates: int = param(50, low=1, high=1_000_000, help="cells of a plane, the nearest, whose cones are looked at")
     climbs: int = param(10, low=0, high=100_000, help="line searches from random weights for the best gain")
     step: float = param(0.01, low=1e-9, high=1.0, help="how far inside the cone to go, as a share of the way")
@@ -156,11 +162,12 @@ class _Search:
 
     def look_at(self, vectors: Float64) -> None:
         """Take in the cells of a plane that are good enough."""
-        axes = plane_through(self.origin, vectors, self.units())
+        axes = plane_through(self.origin, vectors)
+        angle = self.method.angle if not self.method.cells else min(self.method.angle, FIRST_WINDOW)
         while axes is not None:
-            best, near = near_cells(
-                self.problem, self.coordinates, axes,
-                above=self.threshold, reach=self.method.reach, count=self.method.candidates,
+            n_cells, best, near = near_cells(
+                self.problem, self.coordinates, axes, above=self.threshold,
+                reach=math.inf if angle == 90.0 else math.tan(math.radians(angle)), count=self.method.candidates,
             )  # fmt: skip
             before = self.best
             for cell in best:
@@ -169,8 +176,16 @@ class _Search:
                     self.meet(State(weights, self.problem.gain(weights)))
             for cell in near:
                 self.take(cell)
-            if self.best == before:
-                return  # else cells that are not good enough any more may have taken the place of others
+            if self.best > before:
+                continue  # cells that are not good enough any more may have taken the place of others
+            if angle >= self.far() or GROWTH**2 * n_cells > self.method.cells > 0:
+                return
+            angle = min(GROWTH * angle, self.far())
+
+    def far(self) -> float:
+        """Return how far to look, in degrees: with a limit on cells, no farther than the answer is."""
+        answer = self.answer().objective or 90.0
+        return min(self.method.angle, WIDER * answer) if self.method.cells else self.method.angle
 
     def note(self, answer: State) -> str:
         """Return what the answer gives up, and how near it is."""
