@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="all cells: an .arrow, .tsv or .json file")
     parser.add_argument("--polygons", action="store_true", help="with the corners of each cell in the file")
     parser.add_argument("--stream", action="store_true", help="keep the best cells only, in bounded memory")
-    parser.add_argument("--most", type=int, metavar="N", help="record no more cells than these (default: 5,000,000)")
+    parser.add_argument("--most", type=int, metavar="N", help="record no more cells than these (default: 4,000,000)")
     parser.add_argument("--keep", type=int, default=20, metavar="N", help="how many of the best cells (default: 20)")
     parser.add_argument(
         "--check", type=int, default=0, metavar="N", help="re-rank N cells, drawn at random (default: 0)"
