@@ -1,5 +1,7 @@
 """The raster: equal to a plain re-rank at every point, ties included, whatever the threads."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ def by_comparing_all(offsets, points, values, xs, ys):
     for j, y in enumerate(ys):
         for i, x in enumerate(xs):
             heights = (points[:, 0] + y * points[:, 2]) + x * points[:, 1]
-            for low, high in zip(offsets[:-1], offsets[1:], strict=True):
+            for low, high in itertools.pairwise(offsets):
                 out[j, i] += values[low + np.argmax(heights[low:high])]
     return out
 

@@ -37,9 +37,7 @@ class Check:
     lucky: int = 0
 
 
-def check_cells(
-    plane: Plane, keys: Int64, recorded: tuple[Float64, Bool] | None = None, *, threads: int = 1
-) -> Check:
+def check_cells(plane: Plane, keys: Int64, recorded: tuple[Float64, Bool] | None = None, *, threads: int = 1) -> Check:
     """Re-rank the lists inside the cells of some keys, (n, 2).
 
     `recorded` is where, (n, 2), and whether that is certain to find them, (n,); by default the cells say both.
