@@ -90,7 +90,7 @@ def rows_differ(pool: Pool, a: Int64, b: Int64) -> Bool:
     different: Bool = np.any(one.dense != other.dense, axis=1)
     if len(one.values) or len(other.values):
         for i in np.flatnonzero(~different):
-            different[i] = _sparse_row(one, i) != _sparse_row(other, i)
+            different[i] = _sparse_row(one, int(i)) != _sparse_row(other, int(i))
     return different
 
 
