@@ -8,11 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from luthier.core.arrays import Bool, Float64, Int64, flat
+from luthier.core.arrays import Float64, flat
 from luthier.core.errors import LuthierError, LuthierWarning
-from luthier.geometry.certainty import Rounding
 from luthier.geometry.subspace import Subspace
-from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import read_weights
 
@@ -60,42 +58,3 @@ def project(pool: Pool, subspace: Subspace) -> Float64:
     Every entry is the same sum in the same order as when the pool is re-ranked with that vector.
     """
     return flat(np.ascontiguousarray(pool.features.scores(subspace.matrix).T))
-
-
-def rounding_of_plane(pool: Pool, plane: Subspace) -> Rounding:
-    """Return how wrong the difference of two scores may be anywhere on a plane.
-
-    A score of D terms is wrong by at most γ(D)·Σ|w_j||h_j|, γ(n) = nu / (1 − nu) with u = 2⁻⁵³ ([higham2002] section
-    3.1); so is each of its three projections. The weights are rounded three times. Two rows, each seen in full
-    dimension and in the plane, and the few operations in the plane: 4·(D + 8)·u·Σ (|w0_j| + |x||a1_j| + |y||a2_j|)·H_j
-    with H_j the largest |h_j| covers all, rounded up.
-    """
-    largest = _largest_features(pool)
-    still, per_x, per_y = 4.0 * (len(largest) + 8) * 2.0**-53 * (np.abs(plane.matrix) @ largest)
-    return Rounding(float(still), float(per_x), float(per_y))
-
-
-def _largest_features(pool: Pool) -> Float64:
-    """Return the largest absolute value of each feature, (D,)."""
-    features = pool.features
-    largest = np.zeros(features.n_features)
-    largest[: features.n_dense] = np.abs(features.dense).max(axis=0, initial=0.0)
-    np.maximum.at(largest[features.n_dense :], features.indices, np.abs(features.values))
-    return largest
-
-
-def rows_differ(pool: Pool, a: Int64, b: Int64) -> Bool:
-    """Return which of the rows a, (n,), have other features than the rows b."""
-    one, other = pool.features.take(a), pool.features.take(b)
-    different: Bool = np.any(one.dense != other.dense, axis=1)
-    if len(one.values) or len(other.values):
-        for i in np.flatnonzero(~different):
-            different[i] = _sparse_row(one, int(i)) != _sparse_row(other, int(i))
-    return different
-
-
-def _sparse_row(features: Features, row: int) -> dict[int, float]:
-    """Return the sparse features of a row that are not 0."""
-    part = slice(features.indptr[row], features.indptr[row + 1])
-    pairs = zip(features.indices[part].tolist(), features.values[part].tolist(), strict=True)
-    return {d: value for d, value in pairs if value}
