@@ -1,0 +1,104 @@
+"""Exact searches of whole planes: of two features, at random, along the last two moves (Waite & Byrne 2015)."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.params import param
+from luthier.tuning.base import State, Tuner
+from luthier.tuning.directions import axes, random_directions
+from luthier.tuning.line_search import Choice, search_in_turn
+from luthier.tuning.planes import Nearby, distinct_subsets, search_plane
+from luthier.tuning.problem import Problem
+from luthier.tuning.spaces import search_space
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Tuner):
+    """Go to the best cell of a plane, then of another, until no plane of a sweep has a better one.
+
+    All cells of a plane that lie in a window round the weights are enumerated [waite2015]; the step is to the
+    centre of the largest circle in the best one, if it is better. So a step is never a step down. A sweep begins
+    with the axes' lines, until none improves, as in `mert` [och2003]: the answer is never below what `mert`
+    finds from the same start. With ``dims=3`` spaces of three directions are searched, each by a reverse search
+    that visits `cells` cells at most, the best first.
+    """
+
+    planes: str = param("both", choices=("coordinates", "random", "both"), help="planes to search")
+    coordinates: int = param(120, low=1, high=1_000_000, help="planes of two features in a sweep, at most")
+    random: int = param(100, low=1, high=1_000_000, help="random planes in a sweep")
+    conjugate: bool = param(True, help="after each move, search the plane of the last two moves")
+    lines: bool = param(True, help="begin each sweep with the axes' lines, as mert")
+    window: float = param(0.1, low=1e-6, high=1e6, help="half a window's side, in units of a feature's mean effect")
+    doublings: int = param(3, low=0, high=30, help="how often a window that cuts its best cell may double")
+    dims: int = param(2, low=2, high=3, help="2: planes, searched completely; 3: spaces, searched in part")
+    cells: int = param(500, low=1, high=1_000_000_000, help="cells to visit in a space of three dimensions, at most")
+    sweeps: int = param(100, low=1, high=1_000_000, help="sweeps over the planes, at most")
+
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        """Yield the weights after each search that improved."""
+        here = State(start, problem.gain(start), "start")
+        yield here
+        moves: list[Float64] = []
+        for _ in range(self.sweeps):
+            before = here
+            for states in (self._along_lines, functools.partial(self._over_planes, moves=moves, rng=rng)):
+                for state in states(problem, here):
+                    here = state
+                    yield here
+            if here is before:
+                return
+
+    def _along_lines(self, problem: Problem, here: State) -> Iterator[State]:
+        """Search the axes in turn until none improves."""
+        lines, names = axes(problem)
+        improved = self.lines
+        while improved:
+            improved = False
+            for state in search_in_turn(problem, here, lines, names, Choice()):
+                here, improved = state, True
+                yield here
+
+    def _over_planes(
+        self, problem: Problem, here: State, *, moves: list[Float64], rng: np.random.Generator
+    ) -> Iterator[State]:
+        """Search each plane of a sweep in turn; yield the weights after each that improved."""
+        near = self._near(problem, here)
+        for vectors, name in self._drawn(problem, rng):
+            better = self._search(problem, near, vectors, name)
+            while better is not None:
+                moves.append(better.weights - here.weights)
+                here = better
+                yield here
+                near = self._near(problem, here)
+                better = None
+                if self.conjugate and len(moves) >= self.dims:
+                    better = self._search(problem, near, np.array(moves[-self.dims :]), "last moves")
+
+    def _near(self, problem: Problem, here: State) -> Nearby:
+        return Nearby.of(problem, here, float(np.sqrt(self.dims)) * self.window)
+
+    def _search(self, problem: Problem, near: Nearby, vectors: Float64, name: str) -> State | None:
+        if self.dims == 2:
+            return search_plane(problem, near, vectors, name, doublings=self.doublings)
+        return search_space(problem, near, vectors, name, cells=self.cells)
+
+    def _drawn(self, problem: Problem, rng: np.random.Generator) -> list[tuple[Float64, str]]:
+        """Return the planes of a sweep in random order: vectors, (dims, D), and a name."""
+        drawn: list[tuple[Float64, str]] = []
+        lines, names = axes(problem)
+        if len(lines) < self.dims:
+            return drawn
+        if self.planes != "random":
+            for chosen in distinct_subsets(len(lines), self.dims, self.coordinates, rng):
+                drawn.append((lines[chosen], " × ".join(names[i] for i in chosen)))
+        if self.planes != "coordinates":
+            vectors, _ = random_directions(problem, self.dims * self.random, rng)
+            each = vectors.reshape(self.random, self.dims, problem.n_features)
+            drawn += [(vectors, f"random plane {k}") for k, vectors in enumerate(each)]
+        return [drawn[k] for k in rng.permutation(len(drawn))]
