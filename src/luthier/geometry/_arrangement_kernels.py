@@ -16,7 +16,7 @@ from luthier.core.jit import inner_kernel, kernel
 def link(ptr, others, n_edges, twins):
     """Write for every crossing of the first n edges where the other has it; return how many have none (0)."""
     fill = ptr[:n_edges].copy()
-    back_edge, back_place = np.empty(len(others), np.int64), np.empty(len(others), np.int64)
+    back_edge, back_place = np.empty(len(others), np.int32), np.empty(len(others), np.int32)
     for e in range(n_edges):
         for k in range(ptr[e], ptr[e + 1]):
             f = others[k]

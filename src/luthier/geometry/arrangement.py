@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Bool, Float64, GrowingArray, Int64, flat, frozen
+from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64, flat, frozen
 from luthier.geometry import _arrangement_kernels as kernels
 from luthier.geometry import _plane_kernels as plane_kernels
 from luthier.geometry.certainty import Certainty
@@ -26,15 +26,15 @@ class Crossings:
     Attributes
     ----------
     ptr : (E+1,) int64
-    others, twins : (X,) int64
+    others, twins : (X,) int32
         The other edge, and which of its crossings this is (0 for the window's sides).
     lefts : (X,) bool
         Whether the other edge's upward part leaves to the left.
     """
 
     ptr: Int64
-    others: Int64
-    twins: Int64
+    others: Int32
+    twins: Int32
     lefts: Bool
 
     @classmethod
@@ -43,8 +43,8 @@ class Crossings:
         faces, edges, room = overlay.faces, overlay.edges, Room(overlay)
         counts = np.zeros(len(edges), np.int64)
         size = max(1 << 18, len(faces.rows) + 1)
-        chunk = np.empty(size, np.int64), np.empty(size, np.bool_)
-        grown = GrowingArray(np.int64), GrowingArray(np.bool_)
+        chunk = np.empty(size, np.int32), np.empty(size, np.bool_)
+        grown = GrowingArray(np.int32), GrowingArray(np.bool_)
         e = 0
         while e < len(edges):
             e, n = plane_kernels.cross(
@@ -56,7 +56,7 @@ class Crossings:
                 whole.append(part[:n])
         ptr = flat(np.concatenate([[0], np.cumsum(counts)]))
         others, lefts = (flat(whole.finish()) for whole in grown)
-        twins = np.zeros(len(others), np.int64)
+        twins = np.zeros(len(others), np.int32)
         missing = kernels.link(ptr, others, edges.n_inner, twins)
         assert missing == 0, "every crossing is seen from both of its edges"
         return cls(ptr, others, flat(twins), lefts)
@@ -112,9 +112,7 @@ class Arrangement:
         n_values = values.shape[1]
         if judge is not None:
             values = np.concatenate([values, judge.columns], axis=1)
-        blocks = list(overlay.stream(values, lambda block: block, threads=threads))
-        sums = np.concatenate([block.sums for block in blocks])
-        keys = np.concatenate([block.keys for block in blocks])
+        sums, low, keys = _streamed(overlay, values, threads)
         walker = _Walker(overlay, Crossings.find(overlay), len(keys))
         position, area, radius, margin = walker.measure()
         for cell in np.flatnonzero(np.isinf(area)):  # few: the cells round the outside of a plane without borders
@@ -125,7 +123,7 @@ class Arrangement:
             representable = judge.judge(position, radius, sums[:, n_values:].astype(np.int64))
         return cls(
             position=frozen(position),
-            low=frozen(np.concatenate([block.low for block in blocks])),
+            low=frozen(low),
             area=frozen(area),
             radius=frozen(radius),
             margin=frozen(margin),
@@ -147,6 +145,16 @@ class Arrangement:
         return self._walker.selection(self, cell)
 
 
+def _streamed(overlay: Overlay, values: npt.NDArray[Any], threads: int) -> tuple[npt.NDArray[Any], Float64, Int64]:
+    """Return sums, lowest corners and keys of all cells."""
+    blocks = list(overlay.stream(values, lambda block: block, threads=threads))
+    return (
+        np.concatenate([block.sums for block in blocks]),
+        np.concatenate([block.low for block in blocks]),
+        np.concatenate([block.keys for block in blocks]),
+    )
+
+
 class _Walker:
     """Goes round cells."""
 
@@ -160,7 +168,7 @@ class _Walker:
         left, right = edges.lines[: edges.n_inner, :2].T
         sides = -1 - edges.lines[edges.n_inner :, 0]
         self.vectors = flat(np.concatenate([faces.heights[left] - faces.heights[right], faces.border[sides]]))
-        starts, across = np.empty((n_cells, 2), np.int64), np.empty((n_cells, 3), np.int64)
+        starts, across = np.empty((n_cells, 2), np.int32), np.empty((n_cells, 3), np.int32)
         found = kernels.first_steps(
             crossings.ptr, crossings.others, crossings.lefts, crossings.twins, edges.lines, overlay.lists,
             edges.n_inner, edges.kinds, starts, across,
@@ -168,7 +176,7 @@ class _Walker:
         assert found == n_cells, "cells are counted the same way twice"
         self.starts, self.across = flat(starts), flat(across)
         pieces = len(crossings.others) + len(edges)
-        self.left_cells, self.right_cells = np.full(pieces, -1, np.int64), np.full(pieces, -1, np.int64)
+        self.left_cells, self.right_cells = np.full(pieces, -1, np.int32), np.full(pieces, -1, np.int32)
 
     def _steps(self) -> tuple[Any, ...]:
         crossings, edges = self.crossings, self.overlay.edges
@@ -207,7 +215,7 @@ class _Walker:
 
     def neighbours(self) -> dict[str, Int64]:
         """Return for each cell the one below it, and what changes on the way."""
-        edge, node, side = self.across.T
+        edge, node, side = self.across.T.astype(np.int64)
         known = edge >= 0
         piece = self.crossings.ptr[edge] + edge + node
         below = np.where(side > 0, self.right_cells[piece], self.left_cells[piece])
@@ -215,7 +223,7 @@ class _Walker:
         face = np.where(side > 0, lines[edge, 0], lines[edge, 1])
         face[~known] = 0
         return {
-            "neighbour": frozen(np.where(known, below, -1)),
+            "neighbour": frozen(np.where(known, below, -1).astype(np.int64)),
             "change_list": frozen(np.where(known, self.overlay.lists[face], -1)),
             "change_row": frozen(np.where(known, self.overlay.rows[face], -1)),
         }
