@@ -6,14 +6,18 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
+from luthier.geometry.cells import area_and_centroid, distance_to_sides
 from luthier.geometry.lp import maximize
+
+THIN = 1e-8
 
 
 def largest_circle(polygon: Float64) -> tuple[Float64, float]:
     """Return centre and radius of the largest circle in a convex polygon, (v, 2), counter-clockwise and finite.
 
-    Maximise r subject to n_i·c + r ≤ n_i·p_i, with p_i the corners and n_i the outward normals of length 1. A
-    polygon without area has the mean of its corners and radius 0. Of several such circles, one.
+    Maximise r subject to n_i·c + r ≤ n_i·p_i, with p_i the corners and n_i the outward normals of length 1. Of
+    several such circles, one. A polygon thinner than 1e-8 of its length is too thin for that programme: there it
+    is the circle round the centroid; one without area has radius 0.
 
     >>> centre, radius = largest_circle(np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 3.0]]))
     >>> centre.round(9).tolist(), round(radius, 9)
@@ -33,6 +37,7 @@ def largest_circle(polygon: Float64) -> tuple[Float64, float]:
     limits = np.einsum("ij,ij->i", normals, corners[long]) / size
     found = maximize(np.column_stack([normals, np.ones(len(normals))]), limits, np.array([0.0, 0.0, 1.0]), box=2.0)
     x, y, radius = found.points[0]
-    if not radius > 0.0:  # NaN where rounding left nothing
-        return middle, 0.0
-    return middle + size * np.array([x, y]), size * float(radius)
+    if radius > THIN:
+        return middle + size * np.array([x, y]), size * float(radius)
+    _, centroid = area_and_centroid(polygon)
+    return centroid, distance_to_sides(polygon, centroid)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,14 @@ from luthier.tuning.units import effect_units
 BLOCK_ROWS = 1 << 13
 # A corner this near to the window's border, in windows, lies on it.
 ON_BORDER = 1e-9
+# A circle smaller than this, in windows, is none: no weights in floating point lie in it.
+VOID = 1e-12
+# If none of the best few cells has an area, so many times as many are looked at.
+MORE = 16
 # Directions that leave less than this of their length beside the others do not span a plane.
 PARALLEL = 1e-6
+
+Gains = Callable[[npt.NDArray[Any]], Float64]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -156,33 +163,50 @@ def best_cells(problem: Problem, near: Nearby, plane: Subspace, size: float) -> 
         values[len(near.stats) + 1 :: 2, n_stats] = 1
     above = near.here.gain + ROUNDING * max(1.0, abs(near.here.gain))
 
-    def best_of_block(block: CellBlock) -> tuple[Float64, Int64]:
-        gains = problem.gain_of_sums(block.sums[:, :n_stats])
-        able = gains > above
-        if len(walls):
-            able &= block.sums[:, n_stats] == 0
-        rows = np.flatnonzero(able)
-        kept = rows[_best(gains[rows], block.keys[rows])]
-        return gains[kept], block.keys[kept]
+    def gains_of(sums: npt.NDArray[Any]) -> Float64:
+        gains = problem.gain_of_sums(sums[:, :n_stats])
+        return np.where(sums[:, n_stats] == 0, gains, -np.inf) if len(walls) else gains
 
-    found = list(overlay.stream(values, best_of_block))
-    gains = np.concatenate([part[0] for part in found])
-    keys = np.concatenate([part[1] for part in found])
-    pieces = []
-    for k in _best(gains, keys):
-        polygon = overlay.cell(keys[k]).polygon
-        centre, radius = largest_circle(polygon)
-        cut = bool(np.any(np.abs(polygon) > size * (1.0 - ON_BORDER)))
-        pieces.append(Piece(float(gains[k]), centre, radius, cut))
-    return sorted(pieces, key=lambda piece: (-piece.gain, -piece.radius))
+    return _largest_pieces(overlay, values, gains_of, above=above, size=size)
 
 
-def _best(gains: Float64, keys: Int64) -> Int64:
-    """Return the best few of gains, the best first; of equal ones the lowest key, (n, 2)."""
+def _largest_pieces(
+    overlay: Overlay, values: npt.NDArray[Any], gains_of: Gains, *, above: float, size: float
+) -> list[Piece]:
+    """Return the best few cells that have an area.
+
+    Where rows tie in a whole line or point, cells of no area lie in it: if these were the best, more are looked at.
+    """
+    count = TRIES
+    while True:
+
+        def best_of_block(block: CellBlock, count: int = count) -> tuple[Float64, Int64]:
+            gains = gains_of(block.sums)
+            rows = np.flatnonzero(gains > above)
+            kept = rows[_best(gains[rows], block.keys[rows], count)]
+            return gains[kept], block.keys[kept]
+
+        found = list(overlay.stream(values, best_of_block))
+        gains = np.concatenate([part[0] for part in found])
+        keys = np.concatenate([part[1] for part in found])
+        pieces = []
+        for k in _best(gains, keys, count):
+            polygon = overlay.cell(keys[k]).polygon
+            centre, radius = largest_circle(polygon)
+            if radius > VOID * size and len(pieces) < TRIES:
+                cut = bool(np.any(np.abs(polygon) > size * (1.0 - ON_BORDER)))
+                pieces.append(Piece(float(gains[k]), centre, radius, cut))
+        if pieces or len(gains) < count:
+            return sorted(pieces, key=lambda piece: (-piece.gain, -piece.radius))
+        count *= MORE
+
+
+def _best(gains: Float64, keys: Int64, count: int) -> Int64:
+    """Return the `count` best of gains, the best first; of equal ones the lowest key, (n, 2)."""
     rows = np.arange(len(gains))
-    if len(gains) > TRIES:  # sort the best only
-        rows = np.flatnonzero(gains >= np.partition(gains, -TRIES)[-TRIES])
-    order = np.lexsort((keys[rows, 1], keys[rows, 0], -gains[rows]))[:TRIES]
+    if len(gains) > count:  # sort the best only
+        rows = np.flatnonzero(gains >= np.partition(gains, -count)[-count])
+    order = np.lexsort((keys[rows, 1], keys[rows, 0], -gains[rows]))[:count]
     best: Int64 = rows[order]
     return best
 

@@ -23,17 +23,17 @@ class Method(Tuner):
     """Go to the best cell of a plane, then of another, until no plane of a sweep has a better one.
 
     All cells of a plane that lie in a window round the weights are enumerated [waite2015]; the step is to the
-    centre of the largest circle in the best one, if it is better. So a step is never a step down. A sweep begins
-    with the axes' lines, until none improves, as in `mert` [och2003]: the answer is never below what `mert`
-    finds from the same start. With ``dims=3`` spaces of three directions are searched, each by a reverse search
-    that visits `cells` cells at most, the best first.
+    centre of the largest circle in the best one, if it is better. So a step is never a step down. At the
+    start and after each such step the axes' lines are searched until none improves, as in `mert` [och2003]: the
+    answer is never below what `mert` finds from the same start. With ``dims=3`` spaces of three directions are
+    searched, each by a reverse search that visits `cells` cells at most, the best first.
     """
 
     planes: str = param("both", choices=("coordinates", "random", "both"), help="planes to search")
     coordinates: int = param(120, low=1, high=1_000_000, help="planes of two features in a sweep, at most")
     random: int = param(100, low=1, high=1_000_000, help="random planes in a sweep")
     conjugate: bool = param(True, help="after each move, search the plane of the last two moves")
-    lines: bool = param(True, help="begin each sweep with the axes' lines, as mert")
+    lines: bool = param(True, help="search the axes' lines first and after each move, as mert")
     window: float = param(0.1, low=1e-6, high=1e6, help="half a window's side, in units of a feature's mean effect")
     doublings: int = param(3, low=0, high=30, help="how often a window that cuts its best cell may double")
     dims: int = param(2, low=2, high=3, help="2: planes, searched completely; 3: spaces, searched in part")
@@ -75,6 +75,9 @@ class Method(Tuner):
                 moves.append(better.weights - here.weights)
                 here = better
                 yield here
+                for state in self._along_lines(problem, here):
+                    here = state
+                    yield here
                 near = self._near(problem, here)
                 better = None
                 if self.conjugate and len(moves) >= self.dims:
