@@ -11,14 +11,14 @@ from small import last, problem_of, random_problem
 from luthier.geometry.subspace import Subspace
 from luthier.tuning.base import State, tuner
 from luthier.tuning.bounds import Bounds
-from luthier.tuning.planes import Nearby, best_cells, distinct_subsets, search_plane
+from luthier.tuning.planes import Nearby, best_cells, count_cells, distinct_subsets, fitting_window, search_plane
 from luthier.tuning.spaces import search_space
 
 SMALL = {"coordinates": 6, "random": 4, "window": 0.5}
 METHODS = (("plane", SMALL), ("mert", {}))
 VARIANTS = [
     {}, {"planes": "random"}, {"planes": "coordinates"}, {"conjugate": False}, {"lines": False}, {"doublings": 0},
-    {"dims": 3, "cells": 20, "coordinates": 2, "random": 1},
+    {"window": 0.0, "cells": 50}, {"dims": 3, "visits": 20, "coordinates": 2, "random": 1},
 ]  # fmt: skip
 
 
@@ -217,6 +217,23 @@ def test_nothing_to_choose_is_the_end():
     for options in VARIANTS:
         assert len(last(tuner("plane", **SMALL | options), constant, [1.0, 1.0, 1.0])) == 1
         assert len(last(tuner("plane", **SMALL | options), one_feature, [1.0, 1.0])) == 1
+
+
+def test_a_window_has_about_as_many_cells_as_asked_for():
+    problem = random_problem(5, sentences=10, k=10, features=4)
+    here = State(np.ones(4), 0.0)
+    planes = list(np.random.default_rng(0).standard_normal((3, 2, 4)))
+
+    def counts(size):
+        return [count_cells(Nearby.of(problem, here, 2**0.5 * size), vectors, size) for vectors in planes]
+
+    small, large = (fitting_window(problem, here, planes, cells) for cells in (10, 100))
+    assert small < large
+    for size, cells in ((small, 10), (large, 100)):
+        assert np.exp(np.mean(np.log(counts(size)))) <= cells < np.exp(np.mean(np.log(counts(4 * size))))
+    every = fitting_window(problem, here, planes, 10**9)
+    assert counts(2 * every) == counts(every)
+    assert fitting_window(problem, here, [], 100) > 0.0
 
 
 def test_subsets_are_drawn_once():

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -39,6 +39,8 @@ VOID = 1e-12
 MORE = 16
 # Directions that leave less than this of their length beside the others do not span a plane.
 PARALLEL = 1e-6
+# Half a side of the first window looked at when one of a given number of cells is sought, and how far it goes.
+FIRST_WINDOW, SMALLEST_WINDOW, LARGEST_WINDOW = 0.125, 2.0**-20, 2.0**10
 
 Gains = Callable[[npt.NDArray[Any]], Float64]
 
@@ -257,6 +259,35 @@ def search_plane(problem: Problem, near: Nearby, vectors: Float64, name: str, *,
         wider = Nearby.of(problem, near.here, 2.0 * near.reach)
         near = dataclasses.replace(wider, units=near.units)
     return best
+
+
+def fitting_window(problem: Problem, here: State, planes: Sequence[Float64], cells: int) -> float:
+    """Return half a side of windows that have about `cells` cells, in units: the geometric mean of all planes, (2, D).
+
+    The answer is the largest power of two with so many or fewer, up to where twice the window has no more.
+    """
+
+    def mean_count(size: float) -> float:
+        near = Nearby.of(problem, here, float(np.sqrt(2.0)) * size)
+        counts = [count_cells(near, vectors, size) for vectors in planes]
+        return float(np.exp(np.mean(np.log(counts)))) if counts else 1.0
+
+    size, count = FIRST_WINDOW, mean_count(FIRST_WINDOW)
+    while count < cells and size < LARGEST_WINDOW and (more := mean_count(2.0 * size)) > count:
+        size, count = 2.0 * size, more
+    while count > cells and size > SMALLEST_WINDOW:
+        size /= 2.0
+        count = mean_count(size)
+    return size
+
+
+def count_cells(near: Nearby, vectors: Float64, size: float) -> int:
+    """Return how many cells the plane along two vectors, (2, D), has in the window |x| ≤ size, |y| ≤ size."""
+    plane = near.subspace(vectors)
+    if plane is None:
+        return 1
+    overlay = Overlay(near.offsets, near.features.scores(plane.matrix).T, Window(-size, size, -size, size))
+    return sum(overlay.stream(near.stats[:, :1], len))
 
 
 def distinct_subsets(n: int, size: int, most: int, rng: np.random.Generator) -> list[list[int]]:

@@ -13,9 +13,12 @@ from luthier.core.params import param
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.directions import axes, random_directions
 from luthier.tuning.line_search import Choice, search_in_turn
-from luthier.tuning.planes import Nearby, distinct_subsets, search_plane
+from luthier.tuning.planes import Nearby, distinct_subsets, fitting_window, search_plane
 from luthier.tuning.problem import Problem
 from luthier.tuning.spaces import search_space
+
+# Planes of a sweep by which the size of its windows is chosen.
+SAMPLE = 5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Method(Tuner):
     centre of the largest circle in the best one, if it is better. So a step is never a step down. At the
     start and after each such step the axes' lines are searched until none improves, as in `mert` [och2003]: the
     answer is never below what `mert` finds from the same start. With ``dims=3`` spaces of three directions are
-    searched, each by a reverse search that visits `cells` cells at most, the best first.
+    searched, each by a reverse search that visits `visits` cells at most, the best first.
     """
 
     planes: str = param("both", choices=("coordinates", "random", "both"), help="planes to search")
@@ -34,10 +37,13 @@ class Method(Tuner):
     random: int = param(100, low=1, high=1_000_000, help="random planes in a sweep")
     conjugate: bool = param(True, help="after each move, search the plane of the last two moves")
     lines: bool = param(True, help="search the axes' lines first and after each move, as mert")
-    window: float = param(0.1, low=1e-6, high=1e6, help="half a window's side, in units of a feature's mean effect")
+    cells: int = param(8000, low=1, high=1_000_000_000, help="cells a plane should have in its window, about")
+    window: float = param(
+        0.0, low=0.0, high=1e6, help="half a window's side, in mean effects of features (0: by cells)"
+    )
     doublings: int = param(3, low=0, high=30, help="how often a window that cuts its best cell may double")
     dims: int = param(2, low=2, high=3, help="2: planes, searched completely; 3: spaces, searched in part")
-    cells: int = param(500, low=1, high=1_000_000_000, help="cells to visit in a space of three dimensions, at most")
+    visits: int = param(300, low=1, high=1_000_000_000, help="cells to visit in a space of three dimensions, at most")
     sweeps: int = param(100, low=1, high=1_000_000, help="sweeps over the planes, at most")
 
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
@@ -68,8 +74,10 @@ class Method(Tuner):
         self, problem: Problem, here: State, *, moves: list[Float64], rng: np.random.Generator
     ) -> Iterator[State]:
         """Search each plane of a sweep in turn; yield the weights after each that improved."""
-        near = self._near(problem, here)
-        for vectors, name in self._drawn(problem, rng):
+        drawn = self._drawn(problem, rng)
+        size = self.window or fitting_window(problem, here, [vectors[:2] for vectors, _ in drawn[:SAMPLE]], self.cells)
+        near = self._near(problem, here, size)
+        for vectors, name in drawn:
             better = self._search(problem, near, vectors, name)
             while better is not None:
                 moves.append(better.weights - here.weights)
@@ -78,18 +86,18 @@ class Method(Tuner):
                 for state in self._along_lines(problem, here):
                     here = state
                     yield here
-                near = self._near(problem, here)
+                near = self._near(problem, here, size)
                 better = None
                 if self.conjugate and len(moves) >= self.dims:
                     better = self._search(problem, near, np.array(moves[-self.dims :]), "last moves")
 
-    def _near(self, problem: Problem, here: State) -> Nearby:
-        return Nearby.of(problem, here, float(np.sqrt(self.dims)) * self.window)
+    def _near(self, problem: Problem, here: State, size: float) -> Nearby:
+        return Nearby.of(problem, here, float(np.sqrt(self.dims)) * size)
 
     def _search(self, problem: Problem, near: Nearby, vectors: Float64, name: str) -> State | None:
         if self.dims == 2:
             return search_plane(problem, near, vectors, name, doublings=self.doublings)
-        return search_space(problem, near, vectors, name, cells=self.cells)
+        return search_space(problem, near, vectors, name, cells=self.visits)
 
     def _drawn(self, problem: Problem, rng: np.random.Generator) -> list[tuple[Float64, str]]:
         """Return the planes of a sweep in random order: vectors, (dims, D), and a name."""
