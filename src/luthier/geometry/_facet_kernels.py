@@ -38,7 +38,7 @@ def gather(selection, lists, limits, limit_classes, rows, norms, classes, edges)
         for i in range(n_dims):
             rows[i, n] = limits[r, i]
             total += limits[r, i] * limits[r, i]
-        norms[n], classes[n], edges[n] = math.sqrt(total), limit_classes[r], -1
+        norms[n], classes[n], edges[n] = math.sqrt(total), limit_classes[r], -2 - r
         n += 1
     return n
 

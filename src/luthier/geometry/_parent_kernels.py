@@ -40,7 +40,7 @@ def gather(selection, lists, limits, limit_classes, rows, norms, classes, edges)
         for i in range(n_dims):
             rows[i, n] = limits[r, i]
             total += limits[r, i] * limits[r, i]
-        norms[n], classes[n], edges[n] = math.sqrt(total), limit_classes[r], -1
+        norms[n], classes[n], edges[n] = math.sqrt(total), limit_classes[r], -2 - r
         n += 1
     return n
 
@@ -185,7 +185,8 @@ def where_least(values, m, lanes):
 
 @kernel
 def canonical(rows, norms, m, x, products, held, weights, shares, room, basis, triangle):
-    """Write the point of conv(d_1 … d_m) nearest to the origin, x; say whether ``x·d_j > 0`` for all j.
+    """Write the point of conv(d_1 … d_m) nearest to the origin, x; say whether ``x·d_j > 0`` for all j, and return
+    how many columns it lies between, which `held` names.
 
     −x / ‖x‖² is the shortest w with ``w·d_j ≤ −1``. Wolfe's method [wolfe1976]: the nearest point of the plane of a few
     columns; columns with a share below 0 leave, the column farthest behind the point joins. The
@@ -219,7 +220,7 @@ def canonical(rows, norms, m, x, products, held, weights, shares, room, basis, t
             if inside:
                 weights[:q] = shares[:q]
                 if q > n_dims and least > SURE and quality > SURE:
-                    return NO
+                    return NO, q
                 break
             q = drop_behind(held, weights, shares, q)
         combine(rows, held, weights, q, x)
@@ -227,8 +228,16 @@ def canonical(rows, norms, m, x, products, held, weights, shares, room, basis, t
     multiply(rows, m, x, products)
     for j in range(m):
         if products[j] <= bound * norms[j]:
-            return DOUBT
-    return YES
+            return DOUBT, q
+    return YES, q
+
+
+@kernel
+def name_support(held, q, edges, support):
+    """Write the edges of held columns, limit r as −2 − r; the rest is −1."""
+    support[:] = -1
+    for c in range(min(q, len(support))):
+        support[c] = edges[held[c]]
 
 
 @kernel
@@ -255,8 +264,8 @@ def first_wall(rows, norms, m, classes, x, products, goal, towards):
 
 
 @kernel
-def points_inside(selections, lists, limits, limit_classes, most, answers, points, margins):
-    """Write for V vertices whether their cones hold a point, such a point x, and the least ``x·d_j``."""
+def points_inside(selections, lists, limits, limit_classes, most, answers, points, margins, supports):
+    """Write for V vertices whether their cones hold a point, such a point x, the least ``x·d_j``, and its support."""
     n_dims = points.shape[1]
     rows, norms, products = np.empty((n_dims, most)), np.empty(most), np.empty(most)
     classes, edges = np.empty(most, np.int64), np.empty(most, np.int64)
@@ -269,9 +278,10 @@ def points_inside(selections, lists, limits, limit_classes, most, answers, point
         if m == 0:
             answers[v] = YES
             continue
-        answers[v] = canonical(
+        answers[v], q = canonical(
             rows, norms, m, points[v], products, held, weights, shares, room[:, :n_dims], basis, triangle
         )
+        name_support(held, q, edges, supports[v])
         for j in range(m):
             if edges[j] >= 0:
                 margins[v] = min(margins[v], products[j])
@@ -279,21 +289,9 @@ def points_inside(selections, lists, limits, limit_classes, most, answers, point
 
 @kernel
 def test_children(
-    selections,
-    owners,
-    facets,
-    ends,
-    lists,
-    limits,
-    limit_classes,
-    goal,
-    most,
-    answers,
-    points,
-    margins,
-    counts,
-    changes,
-):
+    selections, owners, facets, ends, lists, limits, limit_classes, goal, most,
+    answers, points, margins, supports, counts, changes,
+):  # fmt: skip
     """Say for F facets whether the vertex behind each is a child of the facet's owner.
 
     Facet f is named by one of its edges and belongs to ``selections[owners[f]]``; `ends` are for every edge
@@ -320,7 +318,8 @@ def test_children(
                     changes[total + n] = e
                     n += 1
         m = gather(behind, lists, limits, limit_classes, rows, norms, classes, edges)
-        answer = canonical(rows, norms, m, points[f], products, held, weights, shares, room, basis, triangle)
+        answer, q = canonical(rows, norms, m, points[f], products, held, weights, shares, room, basis, triangle)
+        name_support(held, q, edges, supports[f])
         if answer == YES:
             sure, wall = first_wall(rows, norms, m, classes, points[f], products, goal, towards)
             answer = DOUBT if sure == DOUBT else (YES if wall == opposite[kind] else NO)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from concurrent.futures import Executor
 from fractions import Fraction
@@ -75,6 +76,14 @@ class Steps:
             [self.summands.edge_class[same[0]] if len(same) else -1 - r for r, same in enumerate(found)], np.int64
         )
 
+    @functools.cached_property
+    def _corners_beyond(self) -> Bool:
+        """Whether a corner has an edge in the direction opposite to a limit: no weights within select it."""
+        s = self.summands
+        beyond = np.isin(s.opposite[s.edge_class], self.limit_classes)
+        sums = np.concatenate([[0], np.cumsum(beyond)])
+        return np.asarray(sums[s.edge_first[1:]] > sums[s.edge_first[:-1]])
+
     @property
     def _kernel_limits(self) -> tuple[Float64, Int64]:
         return flat(self.limits), flat(self.limit_classes)
@@ -100,7 +109,7 @@ class Steps:
     def root(self) -> tuple[Int64, Float64, Float64]:
         """Return the start's vertex: its corners, (S,), a point x inside its cone, (D,), and the margin there."""
         selections, margins = self.summands.select(self.goal[None])
-        answers, inner, inner_margins = inner_points(self.summands, selections, *self._kernel_limits)
+        answers, inner, inner_margins, _ = inner_points(self.summands, selections, *self._kernel_limits)
         if answers[0] == kernels.YES and np.any(inner[0]):
             return selections[0], inner[0], inner_margins[0]
         return selections[0], -self.goal, margins[0]
@@ -133,7 +142,7 @@ class Steps:
         owners, facets = self.facets(selections, inner)
         n, s = len(owners), self.summands
         answers, counts = np.empty(n, np.int64), np.zeros(n, np.int64)
-        points, margins = np.empty((n, s.n_dims)), np.empty(n)
+        points, margins, supports = np.empty((n, s.n_dims)), np.empty(n), np.empty((n, s.n_dims + 1), np.int64)
         changes: list[Int64] = []
         first = 0
         while first < n:
@@ -141,7 +150,7 @@ class Steps:
             last = first + kernels.test_children(
                 flat(selections), flat(owners[first:]), flat(facets[first:]), s.kernel_ends, s.kernel_lists,
                 *self._kernel_limits, flat(self.goal), self.most, answers[first:], points[first:], margins[first:],
-                counts[first:], room,
+                supports[first:], counts[first:], room,
             )  # fmt: skip
             changes.append(room[: counts[first:last].sum()])
             first = last
@@ -149,7 +158,9 @@ class Steps:
         behind = selections[owners]
         behind[np.repeat(np.arange(n), counts), s.edge_list[edges]] = s.edge_to[edges]
         for f in np.flatnonzero(answers == kernels.DOUBT).tolist():
-            answers[f], points[f], margins[f] = self._child_exactly(behind[f], int(s.edge_class[facets[f]]))
+            answers[f] = kernels.NO
+            if not self._contradicts(supports[f]):
+                answers[f], points[f], margins[f] = self._child_exactly(behind[f], int(s.edge_class[facets[f]]))
         return Children(owners, behind, points, margins, counts).take(answers == kernels.YES, edges)
 
     def facets(self, selections: Int64, inner: Float64) -> tuple[Int64, Int64]:
@@ -199,6 +210,12 @@ class Steps:
         steps = np.concatenate([s.directions[edges], self.limits])
         return edges, exact_rows(_whole(steps))
 
+    def _contradicts(self, support: Int64) -> bool:
+        """Return whether a few constraints, by edge or −2 − limit, leave no weights: then more leave none, either."""
+        edges, limits = support[support >= 0], -2 - support[support < -1]
+        rows = np.concatenate([self.summands.directions[edges], self.limits[limits]])
+        return len(rows) > 1 and nearest_to_origin(exact_rows(_whole(rows))) is None
+
     def _child_exactly(self, selection: Int64, kind: int) -> tuple[int, Float64, float]:
         """Return whether a vertex's parent lies across a wall of the class opposite to `kind`, and a point x inside."""
         s = self.summands
@@ -219,10 +236,11 @@ class Steps:
 
         Points are in the features' coordinates; their length is measured in the grid's.
         """
-        answers, inner, margins = inner_points(self.summands, selections, *self._kernel_limits)
+        answers, inner, margins, supports = inner_points(self.summands, selections, *self._kernel_limits)
+        answers[np.any(self._corners_beyond[selections], axis=1)] = kernels.NO
         for v in np.flatnonzero(answers == kernels.DOUBT).tolist():
             edges, rows = self._constraints(selections[v])
-            x = nearest_to_origin(rows)
+            x = None if self._contradicts(supports[v]) else nearest_to_origin(rows)
             answers[v] = kernels.NO if x is None else kernels.YES
             inner[v] = 0.0 if x is None else [float(value / 2**GRID_BITS) for value in x]
             margins[v] = (self.summands.directions[edges] @ inner[v]).min(initial=np.inf)

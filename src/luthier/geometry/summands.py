@@ -23,7 +23,7 @@ from luthier.geometry.exact_cone import exact_rows, nearest_to_origin
 from luthier.geometry.list_corners import all_pairs, corner_pairs, distinct_rows
 
 GRID_BITS = 36
-DOUBTFUL = 1e-9  # an edge that stands out less than this is looked at exactly
+DOUBTFUL = 1e-12  # an edge that stands out less than this is looked at exactly; keeping one too many is safe
 FEW_EDGES = 40  # so many others are looked at together
 NO_LIMITS = np.empty((0, 0)), np.empty(0, np.int64)
 
@@ -163,13 +163,13 @@ class _Builder:
     def settle(self) -> None:
         """Take all pairs of true corners where a hull's corners are not sure; drop edges that are none."""
         self._lay_out()
-        answers, _, _ = inner_points(self, np.arange(len(self.corner_rows))[:, None], *NO_LIMITS)
+        answers, *_ = inner_points(self, np.arange(len(self.corner_rows))[:, None], *NO_LIMITS)
         doubtful = np.unique(self.corner_list[answers != parent_kernels.YES]).tolist()
         for s in doubtful:
             self.pairs[s] = all_pairs(np.unique(self.pairs[s]))
         if doubtful:
             self._lay_out()
-            answers, _, _ = inner_points(self, np.arange(len(self.corner_rows))[:, None], *NO_LIMITS)
+            answers, *_ = inner_points(self, np.arange(len(self.corner_rows))[:, None], *NO_LIMITS)
             for s in doubtful:
                 low, high = self.corner_first[s : s + 2]
                 corners = [c for c in range(low, high) if answers[c] == parent_kernels.YES or self._is_corner(c)]
@@ -263,16 +263,17 @@ class _Builder:
 
 def inner_points(
     lists: _Builder | Summands, selections: Int64, limits: Float64, limit_classes: Int64
-) -> tuple[Int64, Float64, Float64]:
-    """Return for vertices, (V, S) corners, whether their cones hold a point, such points and margins."""
+) -> tuple[Int64, Float64, Float64, Int64]:
+    """Return for vertices, (V, S) corners, whether their cones hold a point; such points, margins and supports."""
     n_dims = lists.directions.shape[1]
     answers = np.empty(len(selections), np.int64)
     points, margins = np.empty((len(selections), n_dims)), np.empty(len(selections))
+    supports = np.full((len(selections), n_dims + 1), -1)
     parent_kernels.points_inside(
         flat(selections), lists.kernel_lists, flat(limits.reshape(-1, n_dims)), flat(limit_classes),
-        lists.most_edges + len(limits), answers, points, margins,
+        lists.most_edges + len(limits), answers, points, margins, supports,
     )  # fmt: skip
-    return answers, points, margins
+    return answers, points, margins, supports
 
 
 def _joined(parts: list[Int64], n_columns: int | None = None) -> Int64:

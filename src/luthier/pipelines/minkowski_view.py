@@ -11,8 +11,8 @@ from luthier.core.errors import LuthierError
 from luthier.core.record_stream import read_column
 from luthier.pipelines.minkowski import SearchJob
 
-PIXELS = 700
-SHARE_SHOWN = 90.0  # per cent of the vertices that the window holds, along each axis
+PIXELS = 1000
+SHARE_SHOWN = 70.0  # per cent of the vertices that the window holds, along each axis
 STRIP = 16
 
 
@@ -28,6 +28,7 @@ class SearchView:
     points : (V, 2) float64
         Where each vertex stands; NaN for those that the plane does not meet.
     parents, depths : (V,) int64
+    best : where the best cone is; None without a metric
     names : names of the two axes
     """
 
@@ -36,6 +37,7 @@ class SearchView:
     points: Float64
     parents: Int64
     depths: Int64
+    best: tuple[float, ...] | None
     names: tuple[str, ...]
 
 
@@ -63,7 +65,8 @@ def view_search(job: SearchJob) -> SearchView:
         keys = job.search.keys(selections)
         place = np.minimum(np.searchsorted(sorted_keys, keys), len(order) - 1)
         cells[first : first + STRIP] = np.where(sorted_keys[place] == keys, order[place], -1).reshape(-1, PIXELS)
-    return SearchView(window, cells, points, columns["parent"], columns["depth"], job.subspace.names)
+    best = None if job.metric is None else job.tally.best_position
+    return SearchView(window, cells, points, columns["parent"], columns["depth"], best, job.subspace.names)
 
 
 def _window(points: Float64) -> tuple[float, float, float, float]:

@@ -9,9 +9,10 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.core.io import atomic_write
+from luthier.report.pictures import save_picture
 
-MOST_BRANCHES = 20_000  # more lines than that are a smear, and slow to draw
+OPACITY, SHADES = 0.75, 37
+MOST_BRANCHES = 1_500  # more lines than that are a smear
 
 
 class View(Protocol):
@@ -28,6 +29,8 @@ class View(Protocol):
     @property
     def depths(self) -> Int64: ...  # noqa: D102
     @property
+    def best(self) -> tuple[float, ...] | None: ...  # noqa: D102
+    @property
     def names(self) -> tuple[str, ...]: ...  # noqa: D102
 
 
@@ -43,19 +46,21 @@ def draw_search(view: View, path: Path) -> None:
     colors = plt.get_cmap("viridis").with_extremes(bad="white")
     image = axis.imshow(
         order, origin="lower", extent=view.window, aspect="auto", cmap=colors, vmin=0, vmax=len(view.parents),
-        interpolation="nearest", alpha=0.75,
+        interpolation="nearest", alpha=OPACITY,
     )  # fmt: skip
-    axis.imshow(_borders(view.cells), origin="lower", extent=view.window, aspect="auto", interpolation="nearest")
-    children = np.flatnonzero(view.parents >= 0)[:MOST_BRANCHES]
-    branches = np.stack([view.points[children], view.points[view.parents[children]]], axis=1)
-    branches = branches[np.all(np.isfinite(branches), axis=(1, 2))]
-    few = len(branches) <= 1500
-    axis.add_collection(LineCollection(list(branches), colors="black", linewidths=0.9 if few else 0.3))
-    if few:
+    axis.imshow(_borders(view.cells), origin="lower", extent=view.window, aspect="auto", interpolation="bilinear")
+    if len(view.parents) <= MOST_BRANCHES:
+        children = np.flatnonzero(view.parents >= 0)
+        branches = np.stack([view.points[children], view.points[view.parents[children]]], axis=1)
+        branches = branches[np.all(np.isfinite(branches), axis=(1, 2))]
+        axis.add_collection(LineCollection(list(branches), colors="black", linewidths=0.9))
         axis.plot(*view.points.T, "o", color="black", markersize=2.6, label="a point inside each cone")
+        axis.plot([], [], color="black", linewidth=0.9, label="to its parent")
     axis.plot([0], [0], marker="*", color="tab:red", markeredgecolor="white", markersize=16, linestyle="none",
               label="the start, w0")  # fmt: skip
-    axis.plot([], [], color="black", linewidth=0.9, label="to its parent")
+    if view.best and left < view.best[0] < right and bottom < view.best[1] < top:
+        axis.plot(*view.best, marker="D", color="white", markeredgecolor="black", markersize=8, linestyle="none",
+                  label="the best cone found")  # fmt: skip
     axis.set_xlim(left, right)
     axis.set_ylim(bottom, top)
     axis.set_xlabel(f"{view.names[0]}: change of weight")
@@ -63,9 +68,13 @@ def draw_search(view: View, path: Path) -> None:
     axis.set_title(_title(view), fontsize=10)
     figure.colorbar(image, ax=axis, label="order in which the cells were found")
     axis.legend(fontsize=8, loc="upper right", framealpha=0.9)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    save_picture(figure, path, colors=_palette(plt.get_cmap("viridis")), dpi=110)
+
+
+def _palette(colors: Any) -> Float64:
+    """Return the colours of cells, of borders between them, and of the start: (n, 3)."""
+    shades = 1.0 - OPACITY * (1.0 - colors(np.linspace(0.0, 1.0, SHADES))[:, :3])
+    return np.concatenate([shades, 0.5 + 0.5 * shades, [(0.84, 0.15, 0.16), (0.92, 0.58, 0.58)]])
 
 
 def _title(view: View) -> str:
@@ -76,8 +85,11 @@ def _title(view: View) -> str:
 def _borders(cells: Int64) -> Any:
     """Return white lines, (P, P, 4), where neighbouring pixels belong to different cells."""
     edge = np.zeros(cells.shape, np.bool_)
-    edge[:, 1:] |= cells[:, 1:] != cells[:, :-1]
-    edge[1:] |= cells[1:] != cells[:-1]
+    across, along = cells[:, 1:] != cells[:, :-1], cells[1:] != cells[:-1]
+    for beside in (edge[:, 1:], edge[:, :-1]):  # two pixels wide, so that none is lost when it is drawn
+        beside |= across
+    for beside in (edge[1:], edge[:-1]):
+        beside |= along
     picture = np.ones((*cells.shape, 4))
-    picture[..., 3] = 0.9 * edge
+    picture[..., 3] = 0.8 * edge
     return picture
