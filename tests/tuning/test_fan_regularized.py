@@ -156,9 +156,15 @@ def test_sides_that_join_lazily_give_the_same_foot(seed):
         assert joint.nearest(np.array(rows), start, limit=found.angle * 0.99) is None
 
 
-@pytest.mark.parametrize(
-    "bounds", [([0.0, -np.inf, -np.inf], [np.inf, 0.0, np.inf]), ([0.5, -np.inf, -np.inf], [0.5, np.inf, 0.7])]
-)
+BOUNDS = [
+    ([0.0, -np.inf, -np.inf], [np.inf, 0.0, np.inf]),
+    ([0.5, -np.inf, -np.inf], [0.5, np.inf, 0.7]),
+    # walls that run side by side in the plane: as plain Python, its kernels warn of a division that they expect
+    pytest.param(([0.0, -np.inf, -1.0], [np.inf, 0.0, 1.0]), marks=pytest.mark.compiled),
+]
+
+
+@pytest.mark.parametrize("bounds", BOUNDS)
 def test_bounds_hold(bounds):
     problem = random_problem(4, sentences=8, features=3, bounds=Bounds(*map(np.array, bounds)))
     for state in last(tuner("fan-regularized", epsilon=0.5, **WHOLE), problem, [0.5, -0.45, 0.6]):

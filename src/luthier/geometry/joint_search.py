@@ -26,7 +26,8 @@ from luthier.geometry.lp import largest_margin
 
 ROUNDING = 1e-9  # sums nearer than this, relative to the largest, are equal
 WITNESSES = 16  # weights inside a cone that are remembered with it
-ROWS_PER_DIMENSION = 32  # cones with more rows lose those that can be spared
+ROWS_PER_DIMENSION = 32  # cones with more rows lose those that can be spared, in few dimensions
+NO_LIMIT = 1 << 60
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,13 +60,17 @@ class Progress:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Cone:
-    """Rows of a cone, the most valuable corner of each list that is not excluded, weights inside."""
+    """Rows of a cone, the most valuable corner of each list that is not excluded, weights inside.
+
+    `part` is the list by which it is being divided, and the corner whose turn it is.
+    """
 
     rows: Float64
     first: Int64
     decided: Bool
     witnesses: Float64
     tight: bool
+    part: tuple[int, int] | None = None
 
 
 def best_selection(
@@ -92,7 +97,8 @@ class _Search:
         self.best, self.weights = np.array([-np.inf]), np.zeros(n)
         self.programmes = self.visited = 0
         self.slack = ROUNDING * max(1.0, abs(corners.highest), float(np.abs(corners.values).sum() / n))
-        self.most_rows = ROWS_PER_DIMENSION * n + len(corners.walls)
+        few = n <= kernels.FEW_DIMENSIONS
+        self.most_rows = ROWS_PER_DIMENSION * n + len(corners.walls) if few else NO_LIMIT
         self.longest = int(np.diff(corners.offsets).max())
         self.room, self.rows_out = corners.make_room(0), np.empty((0, n))
         if start is not None and corners.is_strict(start):
@@ -137,8 +143,8 @@ class _Search:
             if margin.margin <= kernels.STRICT:
                 return
             inside = margin.weights
-        first = corners.offsets[:-1].copy()
-        self.push(corners.highest, _Cone(corners.walls, first, np.diff(corners.offsets) == 1, inside[None], False))
+        first, decided = corners.offsets[:-1].copy(), np.diff(corners.offsets) == 1
+        self.push(corners.highest, _Cone(corners.walls, first, decided, inside[None], tight=False))
 
     def push(self, bound: float, cone: _Cone) -> None:
         """Put a cone into the queue, unless it cannot hold anything better."""
@@ -151,9 +157,12 @@ class _Search:
 
     def visit(self, negative_bound: float, cone: _Cone) -> None:
         """Look ahead from a cone and put it back, or divide it."""
-        self.visited += 1
         self.make_room(cone)
         bound = -negative_bound
+        if cone.part is not None:
+            self.divide(bound, cone, *cone.part)
+            return
+        self.visited += 1
         if not cone.tight:
             bound, cone = self.look_ahead(cone)
             if self.queue and bound < -self.queue[0][0] - self.slack:
@@ -161,12 +170,11 @@ class _Search:
                 return
         if bound <= self.best[0] + self.slack:
             return
-        last = self.last(cone)
         chosen = kernels.choose_list(
-            self.corners.arrays, cone.first, last, cone.witnesses, len(cone.witnesses), self.room
+            self.corners.arrays, cone.first, self.last(cone), cone.witnesses, len(cone.witnesses), self.room
         )
         if chosen >= 0:
-            self.divide(bound, cone, last, int(chosen))
+            self.push(bound, dataclasses.replace(cone, part=(int(chosen), int(cone.first[chosen]))))
 
     def make_room(self, cone: _Cone) -> None:
         """Have scratch for programmes of a cone's rows and one list's."""
@@ -184,29 +192,24 @@ class _Search:
             witnesses, known, self.best, self.weights, self.slack, self.room,
         )  # fmt: skip
         self.programmes += solved
-        return bound, _Cone(cone.rows, first, cone.decided, witnesses[:known].copy(), True)
+        return bound, _Cone(cone.rows, first, cone.decided, witnesses[:known].copy(), tight=True)
 
-    def divide(self, bound: float, cone: _Cone, last: Int64, s: int) -> None:
-        """Put the parts of a cone in which list s selects one corner each into the queue."""
-        values = self.corners.values
-        decided = cone.decided.copy()
-        decided[s] = True
-        inside = np.empty((WITNESSES, len(self.weights)))
-        for e in range(int(cone.first[s]), int(last[s])):
-            part = bound - values[cone.first[s]] + values[e]
-            if part <= self.best[0] + self.slack:
-                break  # the others are worth less
-            margin, n_rows, count, solved = kernels.part_of_cone(
-                self.corners.arrays, self.corners.borders, cone.rows, s, e, self.most_rows,
-                cone.witnesses, len(cone.witnesses), inside, self.rows_out, self.room,
-            )  # fmt: skip
-            self.programmes += solved
-            rows, witnesses = self.rows_out[:n_rows].copy(), inside[:count].copy()
-            if margin == kernels.LOST:
-                rows = np.concatenate([cone.rows, self.corners.cone(np.array([e]))[len(self.corners.walls) :]])
-                found = largest_margin(rows)
-                margin, witnesses = found.margin, found.weights[None]
-            if margin > kernels.STRICT:
-                first = cone.first.copy()
-                first[s] = e
-                self.push(part, _Cone(rows, first, decided, witnesses, False))
+    def divide(self, bound: float, cone: _Cone, s: int, e: int) -> None:
+        """Queue the part of a cone in which list s selects corner e, and what is left: the parts of less worth."""
+        values, inside = self.corners.values, np.empty((WITNESSES, len(self.weights)))
+        margin, n_rows, count, solved = kernels.part_of_cone(
+            self.corners.arrays, self.corners.borders, cone.rows, s, e, self.most_rows,
+            cone.witnesses, len(cone.witnesses), inside, self.rows_out, self.room,
+        )  # fmt: skip
+        self.programmes += solved
+        rows, witnesses = self.rows_out[:n_rows].copy(), inside[:count].copy()
+        if margin == kernels.LOST:
+            rows = np.concatenate([cone.rows, self.corners.cone(np.array([e]))[len(self.corners.walls) :]])
+            found = largest_margin(rows)
+            margin, witnesses = found.margin, found.weights[None]
+        if margin > kernels.STRICT:
+            first, decided = cone.first.copy(), cone.decided.copy()
+            first[s], decided[s] = e, True
+            self.push(bound, _Cone(rows, first, decided, witnesses, tight=False))
+        if e + 1 < self.corners.offsets[s + 1]:
+            self.push(bound - values[e] + values[e + 1], dataclasses.replace(cone, part=(s, e + 1)))

@@ -38,7 +38,7 @@ class Method(Tuner):
     beam: int = param(
         0, low=0, high=1_000_000, help="combinations kept by each set of lists, by halves (0: all, exact)"
     )
-    programmes: int = param(1_000_000, low=0, help="linear programmes at most; then it is not proven (0: no limit)")
+    programmes: int = param(2_000_000, low=0, help="linear programmes at most; then it is not proven (0: no limit)")
     climbs: int = param(20, low=0, high=100_000, help="line searches from random weights for the first candidate")
 
     def refuses(self, problem: Problem) -> str:
