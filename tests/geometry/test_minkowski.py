@@ -111,6 +111,13 @@ def test_equal_rows_are_the_lowest_and_lists_without_choice_are_left_out():
     assert s.rows(np.array([1])).tolist() == [0, 2, 4]
 
 
+def test_lists_with_too_many_edges_are_refused(monkeypatch):
+    monkeypatch.setattr("luthier.geometry.summands.MOST_PAIRS", 20)
+    points = np.random.default_rng(0).standard_normal((16, 7))
+    with pytest.raises(LuthierError, match="2 of 2 lists have 105 edges already, in 7 dimensions"):
+        Summands.of(np.array([0, 1, 16]), points)
+
+
 def test_lists_that_cannot_be():
     with pytest.raises(LuthierError, match="one row or more"):
         Summands.of(np.array([0, 0, 1]), np.zeros((1, 2)))

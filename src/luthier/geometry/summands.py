@@ -24,6 +24,8 @@ from luthier.geometry.list_corners import all_pairs, corner_pairs, distinct_rows
 
 GRID_BITS = 36
 DOUBTFUL = 1e-12  # an edge that stands out less than this is looked at exactly; keeping one too many is safe
+MOST_PAIRS = 20_000_000
+MOST_ROWS = 1 << 16  # a corner of a list is kept as a 16-bit number
 FEW_EDGES = 40  # so many others are looked at together
 NO_LIMITS = np.empty((0, 0)), np.empty(0, np.int64)
 
@@ -142,11 +144,19 @@ def _to_grid(offsets: Int64, features: Float64) -> tuple[Int64, Int64]:
 
 def _each_list(offsets: Int64, grid: Int64) -> Iterator[tuple[int, Int64, Int64]]:
     """Yield the active lists: their number, distinct rows and pairs of these."""
+    n_pairs = 0
     with progress("hulls of lists", len(offsets) - 1) as advance:
         for s, (low, high) in enumerate(_ranges(offsets)):
             rows = distinct_rows(grid[low:high])
             if len(rows) > 1:
-                yield s, rows, corner_pairs(grid[low + rows])
+                pairs = corner_pairs(grid[low + rows])
+                n_pairs += len(pairs)
+                if n_pairs > MOST_PAIRS or len(rows) > MOST_ROWS:
+                    raise LuthierError(
+                        f"{s + 1} of {len(offsets) - 1} lists have {n_pairs:,} edges already, in {grid.shape[1]} "
+                        f"dimensions: too many to search. hint: fewer axes, fewer lists, or shorter ones"
+                    )
+                yield s, rows, pairs
             advance(1)
 
 
