@@ -203,6 +203,23 @@ def test_what_minkowski_does_not_take(run_cli, folder, tmp_path, arguments, mess
     assert not list(tmp_path.iterdir())
 
 
+def test_lists_without_a_choice_have_one_cone(run_cli, folder, tmp_path):
+    pool = open_pool(folder / "pool.arrow")
+    save_pool(pool.take(pool.offsets[:-1][pool.list_lengths > 0]), tmp_path / "pool.arrow")
+    (tmp_path / "w.txt").write_text((folder / "w.txt").read_text())
+    code, out, _ = search(run_cli, tmp_path, tmp_path / "c.arrow", "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert (report["found"], report["complete"], report["best_margin"]) == (1, True, None)
+    assert search(run_cli, tmp_path, tmp_path / "d.arrow", "--plot", tmp_path / "d.png")[0] == 0
+
+
+def test_cones_do_not_go_to_standard_output(run_cli, folder):
+    code, _, err = search(run_cli, folder, "-")
+    assert code == 2
+    assert "cannot go to standard output" in err
+
+
 def test_a_state_belongs_to_its_search(run_cli, folder, tmp_path):
     search(run_cli, folder, tmp_path / "c.arrow", "--limit", "5")
     code, _, err = search(run_cli, folder, tmp_path / "c.arrow", "--resume", "--metric", "ter")

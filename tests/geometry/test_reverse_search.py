@@ -35,12 +35,13 @@ def index_vectors(lists):
     return choices, features[choices].sum(axis=1)
 
 
-def vertices_by_programmes(lists):
-    """Return the choices whose sum is a vertex, by one linear programme for each sum."""
+def vertices_by_programmes(lists, limits=()):
+    """Return the choices whose sum is a vertex, by one linear programme for each sum; perhaps within limits."""
     choices, sums = index_vectors(lists)
     found = set()
     for choice, point in zip(choices, sums, strict=True):
         others = np.delete(sums, np.flatnonzero(np.all(choices == choice, axis=1)), axis=0) - point
+        others = np.concatenate([others, np.reshape(limits, (-1, len(point)))])
         # two choices with one sum are no vertex: the margin is 0 then
         answer = linprog(
             np.r_[np.zeros(len(point)), -1.0], A_ub=np.c_[others, np.ones(len(others))], b_ub=np.zeros(len(others)),
@@ -82,6 +83,14 @@ def test_the_vertices_of_integer_lists_are_those_of_brute_force(seed):
     expected = vertices_by_programmes(lists)
     for shortcut in (True, False):
         assert as_set(all_vertices(*stacked(lists), start, shortcut=shortcut)) == expected
+
+
+@pytest.mark.parametrize("seed", range(1, 40, 2))
+def test_so_are_those_of_integer_lists_within_limits(seed):
+    lists, start = integer_lists(seed)
+    limits = -np.eye(len(start))[:1]
+    found = all_vertices(*stacked(lists), start, limits=limits)
+    assert as_set(found) == vertices_by_programmes(lists, limits)
 
 
 @pytest.mark.parametrize("n_dims", [2, 3, 4])

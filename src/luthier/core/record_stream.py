@@ -16,8 +16,8 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.errors import InputError
-from luthier.core.io import check_writable
+from luthier.core.errors import InputError, LuthierError
+from luthier.core.io import STDIN, check_writable
 
 ABOUT = b"luthier.table"
 END_MARK = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -40,6 +40,8 @@ class RecordWriter:
     """
 
     def __init__(self, path: str | os.PathLike[str], about: Mapping[str, Any], length: int = 0) -> None:
+        if str(path) == STDIN:
+            raise LuthierError("rows that may be gone on with cannot go to standard output. hint: name a file")
         check_writable(path)
         self._about = {ABOUT: json.dumps(dict(about), ensure_ascii=False).encode()}
         if length and (not Path(path).is_file() or Path(path).stat().st_size < length):

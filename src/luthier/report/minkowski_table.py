@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -107,7 +108,7 @@ def minkowski_report(report: Report, written: Sequence[str]) -> dict[str, Any]:
         "start_score": report.start_score,
         "best_score": report.best_score,
         "best_vertex": t.best,
-        "best_margin": t.best_margin,
+        "best_margin": t.best_margin if math.isfinite(t.best_margin) else None,  # no list has a choice
         "best_position": dict(zip(report.subspace.names, t.best_position, strict=False)),
         "weights": dict(zip(report.names, report.best_weights.tolist(), strict=True)),
         "cpu_seconds": report.seconds,
