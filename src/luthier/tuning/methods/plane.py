@@ -43,7 +43,7 @@ class Method(Tuner):
     )
     doublings: int = param(3, low=0, high=30, help="how often a window that cuts its best cell may double")
     dims: int = param(2, low=2, high=3, help="2: planes, searched completely; 3: spaces, searched in part")
-    visits: int = param(300, low=1, high=1_000_000_000, help="cells to visit in a space of three dimensions, at most")
+    visits: int = param(2000, low=1, high=1_000_000_000, help="cells to visit in a space of three dimensions, at most")
     sweeps: int = param(100, low=1, high=1_000_000, help="sweeps over the planes, at most")
 
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:

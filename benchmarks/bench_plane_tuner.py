@@ -1,0 +1,78 @@
+"""The tuner `plane` beside `mert`, each with 20 restarts from the same starts: CPU seconds and BLEU.
+
+python benchmarks/bench_plane_tuner.py [--size toy] [--data FOLDER] [--seed 0]
+
+With --data on the De→En 1000-best list from the decoder's own weights, else on generated lists of the given
+size. Both kinds of restarts that pay are run: random ones, for which `plane` cannot end below `mert`, and short
+walks. The last column is BLEU of unseen lists re-ranked by the weights found.
+"""
+
+import numpy as np
+
+from bench_common import SIZES, machine, parse_arguments, show
+
+RESTARTS = 20
+KINDS = (("random", 1.0), ("walk", 0.3))
+
+
+def generated(size, seed):
+    from luthier.kbest.synthetic import SyntheticLists
+
+    sentences, k = SIZES[size]
+    maker = SyntheticLists(sentences=sentences, k=k, n_features=12)
+    start = np.array(list(maker.decoder_weights.values()))
+    return maker.generate(seed), maker.generate(seed + 1), start
+
+
+def real(data):
+    from luthier import read_pool, read_weights
+
+    lists, texts = data / "kbest-de-en", data / "multi30k"
+    parts = [str(lists / f"val.kbest1000.part{part}.gz") for part in (1, 2)]
+    tune = read_pool(parts, refs=[str(texts / "val.en.gz")])
+    test = read_pool(str(lists / "test_2016_flickr.kbest100.gz"), refs=[str(texts / "test_2016_flickr.en.gz")])
+    return tune, test, read_weights(lists / "weights.final").vector(tune.features.names)
+
+
+def bench(label, tune, test, start, seed):
+    from luthier.kbest.weights import Weights
+    from luthier.metrics.loading import load_metric
+    from luthier.tuning.base import tuner
+    from luthier.tuning.problem import Problem
+    from luthier.tuning.run import RunOptions, run
+
+    metric = load_metric("bleu")
+    problem, unseen = Problem.make(tune, metric), Problem.make(test, metric)
+
+    def on_unseen(weights):
+        return unseen.gain(Weights.from_vector(problem.names, weights).vector(unseen.names))
+
+    rows = [("start", "", "", f"{problem.gain(start):.2f}", f"{on_unseen(start):.2f}")]
+    for kind, size in KINDS:
+        ends = {}
+        for name in ("mert", "plane"):
+            options = RunOptions(seed=seed, restarts=RESTARTS, restart_kind=kind, restart_size=size)
+            result = run(tuner(name), problem, start, options)
+            ends[name] = result.gain
+            found = (f"{result.seconds[0]:.0f}", f"{result.gain:.2f}", f"{on_unseen(result.weights):.2f}")
+            rows.append((name, kind, *found))
+        assert kind == "walk" or ends["plane"] >= ends["mert"]
+    show(f"{label}, {RESTARTS} restarts, BLEU", ("tuner", "restarts", "CPU s", "tuned", "other lists"), rows)
+
+
+def main():
+    from luthier.core.parallel import hold_blas
+    from luthier.pipelines.warm import warm
+
+    hold_blas(1)
+    arguments = parse_arguments(__doc__)
+    print(machine())
+    warm()
+    if arguments.data:
+        bench("De→En", *real(arguments.data), arguments.seed)
+    else:
+        bench(f"generated, {arguments.size}", *generated(arguments.size, arguments.seed), arguments.seed)
+
+
+if __name__ == "__main__":
+    main()
