@@ -124,6 +124,11 @@ def test_the_table_names_what_is_selected(capsys):
         (["--example", "figure9"], "table1"),
         ([], "a pool or --example"),
         (["--example", "figure5", "--tolerance", -1], "0 or more"),
+        (["--example", "figure5", "--tolerance", "nan"], "a finite tolerance of 0 or more, found nan"),
+        (["--example", "figure5", "--strength", "inf"], "a finite strength of 0 or more, found inf"),
+        (["--example", "table1", "--strength", 1], "settings of --regularize"),
+        (["--example", "table1", "--axis", "lm"], "leave those options out"),
+        (["--example", "table1", "--regularize"], "figure5 has both"),
     ],
 )
 def test_what_is_refused(run_cli, folder, tmp_path, arguments, complaint):
@@ -132,6 +137,24 @@ def test_what_is_refused(run_cli, folder, tmp_path, arguments, complaint):
     assert code == 2
     assert complaint in errors
     assert not (tmp_path / "f.png").exists()
+
+
+@pytest.mark.parametrize("name", ["f.pdf", "-"])
+def test_a_picture_is_called_a_picture(run_cli, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    code, _, errors = run_cli("fan", "--example", "table1", "-o", name)
+    assert code == 2
+    assert f"ends in .png, found '{name}'" in errors
+    assert not any(tmp_path.iterdir())
+
+
+def test_features_of_very_unlike_sizes_are_drawn(tmp_path):
+    points = np.array([[0.0, 0.0], [2e150, 1e-150], [1e150, 3e-150], [1e150, 1e-150]])
+    pool = SyntheticLists(sentences=1, k=4, vocabulary=200).generate(2)
+    pool = pool.with_features(Features.from_dense(("a", "b"), points))
+    for name, sentences in (("one.png", [0]), ("two.png", [0, 0])):
+        draw_scene(pool_scene(pool, sentences, ["a", "b"], None, None), None, tmp_path / name)
+        assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize("points", [[[1.0, 2.0]], [[1.0, 2.0], [1.0, 2.0], [3.0, 2.0]]])

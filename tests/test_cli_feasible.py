@@ -125,6 +125,17 @@ def test_proofs_are_drawn(run_cli, tmp_path, n_features, select):
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("n_features", [2, 3])
+def test_where_nothing_is_to_be_kept_apart_any_weights_do(run_cli, tmp_path, n_features):
+    pool = SyntheticLists(sentences=3, k=4, n_features=n_features, vocabulary=200).generate(3)
+    same = Features.from_dense(pool.features.names, np.ones_like(pool.features.dense))
+    save_pool(pool.with_features(same), tmp_path / "p.arrow")
+    code, out, err = run_cli("feasible", tmp_path / "p.arrow", "--select", "first", "--plot", tmp_path / "p.png")
+    assert (code, err) == (0, "")
+    assert "any weights make this selection" in out
+    assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
+
+
 def test_wishes_bound_the_cone_and_cancel(path):
 
     pool = open_pool(path)

@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import save_pool
 from luthier.kbest.synthetic import SyntheticLists
 from luthier.kbest.weights import read_weights
@@ -21,6 +22,7 @@ def folder(tmp_path_factory):
     (home / "w.txt").write_text("".join(f"{name} {weight}\n" for name, weight in SPEC.decoder_weights.items()))
     first, second = pool.features.names[:2]
     (home / "direction.txt").write_text(f"{first} 1\n{second} -0.5\n")
+    (home / "zeros.txt").write_text(f"{first} 0\n")
     return home
 
 
@@ -114,18 +116,33 @@ def test_threads_change_nothing(run_cli, folder):
         ((), "expected --axis once, found 0"),
         (("--axis", "lm", "--axis", "tm"), "expected --axis once, found 2"),
         (("--axis", "nothing"), "neither a feature nor a file"),
-        (("--axis", "AXIS", "--window", "3:1"), "expected a range"),
-        (("--axis", "AXIS", "--window", "3:3"), "lo below hi"),
+        (("--axis", "AXIS", "--window", "3:1"), "from low to high such as -0.5:2, found '3:1'"),
+        (("--axis", "AXIS", "--window", "3:3"), "from low to high"),
+        (("--axis", "AXIS", "--window", "3"), "from low to high"),
+        (("--axis", "AXIS", "--window", "nan:1"), "from low to high"),
+        (("--axis", "zeros.txt"), "the axis 'zeros.txt' moves no weight"),
+        (("--axis", "AXIS", "--check", "-3"), "expected --check of at least 0, found -3"),
+        (("--axis", "AXIS", "--plot", "curve.pdf"), "ends in .png, found 'curve.pdf'"),
         (("--axis", "AXIS", "--window", "other=1:3"), "is of 'other', the line along"),
         (("--axis", "AXIS", "-o", "curve.csv"), "ends in .tsv, .json"),
         (("--axis", "AXIS", "--metric", "bleu,ter"), "expected one metric, found 2"),
         (("--axis", "AXIS", "--plot", "no/such/folder/x.png"), "cannot write here"),
     ],
 )
-def test_what_makes_no_sense_is_refused(run_cli, folder, arguments, complaint):
+def test_what_makes_no_sense_is_refused(run_cli, folder, arguments, complaint, monkeypatch):
+    monkeypatch.chdir(folder)
     code, _, err = line(run_cli, folder, *(axis_of(folder) if a == "AXIS" else a for a in arguments))
     assert code == 2
     assert complaint in err
+
+
+def test_an_interval_that_does_not_hold_is_told_loudly(run_cli, folder, monkeypatch):
+    from luthier.pipelines import line_curve
+
+    monkeypatch.setattr(line_curve, "rerank", lambda pool, weights, threads: 0 * rerank(pool, weights))
+    code, _, err = line(run_cli, folder, "--axis", axis_of(folder))
+    assert code == 1
+    assert "re-rank to another selection" in err
 
 
 def test_weights_of_the_optimum_are_the_start_moved_along_the_axis(run_cli, folder):

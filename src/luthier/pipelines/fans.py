@@ -14,7 +14,7 @@ from luthier.geometry.fan_choice import choose_by_angle, choose_on_line
 from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics
-from luthier.pipelines.subspaces import read_axis, read_start
+from luthier.pipelines.subspaces import read_axes, read_start
 from luthier.report.fan_scene import FanScene, RegularizedScene
 
 EXAMPLES = ("table1", "figure3", "figure5")
@@ -71,9 +71,7 @@ def pool_scene(
             raise LuthierError(f"expected sentences from 0 to {pool.n_sentences - 1}, found {sentence}")
         if not pool.list_lengths[sentence]:
             raise LuthierError(f"sentence {sentence} has no hypotheses. hint: take another one")
-    directions = np.array([read_axis(pool, axis) for axis in axes])
-    if np.linalg.matrix_rank(directions) < 2:
-        raise LuthierError("expected two axes that are independent, found axes that are not")
+    directions = read_axes(pool, axes)
     start = None
     if weights is not None:
         start = np.linalg.lstsq(directions.T, read_start(pool, weights), rcond=None)[0]
@@ -128,11 +126,15 @@ def regularize(scene: FanScene, strength: float | None = None, tolerance: float 
     long as the start costs a quarter of the spread of the scores. `tolerance` says which cones are good.
     """
     if scene.cone_scores is None or scene.start is None:
-        raise LuthierError("--regularize needs --weights and a metric: what to stay near to, and what to gain")
+        raise LuthierError(
+            "--regularize needs --weights and a metric: what to stay near to, and what to gain. "
+            "hint: of the examples, figure5 has both"
+        )
     if not np.any(scene.start):
         raise LuthierError("expected weights with a part along the two axes, found none")
-    if tolerance < 0 or (strength is not None and strength < 0):
-        raise LuthierError("expected a strength and a tolerance of 0 or more, found less")
+    for name, value in (("strength", strength), ("tolerance", tolerance)):
+        if value is not None and not 0 <= value < np.inf:
+            raise LuthierError(f"expected a finite {name} of 0 or more, found {value:g}")
     gains = scene.better * scene.cone_scores
     if strength is None:
         strength = SHARE_OF_SPREAD * float(np.ptp(gains)) / float(scene.start @ scene.start)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.core.errors import InputError
-from luthier.core.io import display_name
+from luthier.core.errors import InputError, LuthierError
+from luthier.core.io import STDIN, display_name
 from luthier.corpus.lines import read_lines
 from luthier.geometry.certificates import Feasible, Infeasible
 from luthier.geometry.feasibility import closest_rivals, feasibility
@@ -131,6 +132,11 @@ def choose(pool: Pool, select: str, metric: Metric) -> Choice:
     if select == "first":
         rows[filled] = pool.offsets[:-1][filled]
         return Choice(select, rows)
+    if select != STDIN and not Path(select).exists():
+        raise LuthierError(
+            f"expected --select {', '.join(ORACLES)}, first or a file of hypothesis numbers, found {select!r}, "
+            f"which is no file"
+        )
     return Choice(display_name(select), read_selection(pool, select))
 
 

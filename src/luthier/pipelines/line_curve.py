@@ -21,7 +21,7 @@ from luthier.core.tables import write_table
 from luthier.geometry.envelope import Envelope
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank
-from luthier.tuning.bounds import parse_range
+from luthier.pipelines.subspaces import read_ends
 from luthier.tuning.line_search import ROUNDING, LineCurve, gain_at_weights, intervals_of, reach_of
 from luthier.tuning.problem import Problem
 
@@ -137,7 +137,7 @@ def read_window(text: str, line: Subspace) -> tuple[float, float]:
     name, equals, ends = text.rpartition("=")
     if equals and name != line.names[0]:
         raise LuthierError(f"the window {text!r} is of {name!r}, the line along {line.names[0]!r}")
-    return parse_range(ends)
+    return read_ends(text, ends)
 
 
 def follow_line(
@@ -155,6 +155,8 @@ def follow_line(
     """
     if line.n_axes != 1:
         raise LuthierError(f"expected a line, which has one axis, found {line.n_axes} axes")
+    if check is not None and check < 0:
+        raise LuthierError(f"expected --check of at least 0, found {check}")
     if not window[0] < window[1]:
         raise LuthierError(f"expected a window lo:hi with lo below hi, found {window[0]:g}:{window[1]:g}")
     curve = next(problem.lines.curves(line.start, line.directions))

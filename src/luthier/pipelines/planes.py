@@ -19,8 +19,7 @@ from luthier.geometry.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.spread import spread_in_lists
-from luthier.pipelines.subspaces import project
-from luthier.tuning.bounds import parse_range
+from luthier.pipelines.subspaces import project, read_ends
 from luthier.tuning.problem import Problem
 from luthier.tuning.units import NEGLIGIBLE
 
@@ -159,11 +158,15 @@ def read_window(problem: Problem, subspace: Subspace, texts: Sequence[str], *, w
     ends = {
         name: (-np.inf, np.inf) if whole else (-r, r) for name, r in zip(subspace.names, reach.tolist(), strict=True)
     }
+    given: set[str] = set()
     for text in texts:
         name, equals, range_text = text.rpartition("=")
         if not equals or name not in ends:
             axes = " or ".join(f"{axis}=lo:hi" for axis in subspace.names)
             raise LuthierError(f"expected a window such as {axes}, found {text!r}")
-        ends[name] = parse_range(range_text)
+        if name in given:
+            raise LuthierError(f"expected one window for each axis, found another for {name!r}")
+        given.add(name)
+        ends[name] = read_ends(text, range_text)
     (x_low, x_high), (y_low, y_high) = (ends[name] for name in subspace.names)
     return Window(x_low, x_high, y_low, y_high)

@@ -49,7 +49,34 @@ def read_subspace(pool: Pool, weights: str | None, axes: Sequence[str], *, expec
         raise LuthierError(f"expected --axis {times}, found {len(axes)}")
     if not axes:
         raise LuthierError("expected --axis at least once, found none")
-    return Subspace(read_start(pool, weights), np.array([read_axis(pool, axis) for axis in axes]), tuple(axes))
+    return Subspace(read_start(pool, weights), read_axes(pool, axes), tuple(axes))
+
+
+def read_axes(pool: Pool, axes: Sequence[str]) -> Float64:
+    """Return several directions, (Q, D), that are independent."""
+    directions = np.array([read_axis(pool, axis) for axis in axes])
+    for axis, direction in zip(axes, directions, strict=True):
+        if not np.any(direction):
+            raise LuthierError(f"the axis {axis!r} moves no weight: all its values are 0")
+    if np.linalg.matrix_rank(directions) < len(axes):
+        raise LuthierError(f"expected axes that are independent, found {', '.join(axes)}. hint: replace one of them")
+    return directions
+
+
+def read_ends(window: str, ends: str) -> tuple[float, float]:
+    """Read ``lo:hi``, the `ends` of a `window` on the command line; an end that is left out is infinite.
+
+    >>> read_ends("lm=-1:", "-1:")
+    (-1.0, inf)
+    """
+    low, colon, high = ends.partition(":")
+    try:
+        found = float(low) if low.strip() else -np.inf, float(high) if high.strip() else np.inf
+    except ValueError:
+        found = np.nan, np.nan
+    if not colon or not found[0] < found[1]:
+        raise LuthierError(f"expected a window from low to high such as -0.5:2, found {ends!r} in {window!r}")
+    return found
 
 
 def project(pool: Pool, subspace: Subspace) -> Float64:

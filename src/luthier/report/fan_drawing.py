@@ -53,7 +53,7 @@ class Frame:
         """Give the axes this view, and names."""
         axis.set_xlim(self.centre[0] - self.half, self.centre[0] + self.half)
         axis.set_ylim(self.centre[1] - self.half / self.stretch, self.centre[1] + self.half / self.stretch)
-        axis.set_aspect(self.stretch)
+        axis.set_box_aspect(1)  # the two ranges are what is stretched
         axis.set_xlabel(names[0], fontsize=9)
         axis.set_ylabel(names[1], fontsize=9)
         axis.locator_params(nbins=5)
@@ -64,6 +64,7 @@ class Frame:
     def seen(self, weights: Float64) -> Float64:
         """Return directions of weights as they are drawn, of length 1: (..., 2)."""
         drawn = np.asarray(weights, np.float64) * np.array([1.0, 1.0 / self.stretch])
+        drawn = drawn / np.abs(drawn).max(axis=-1, keepdims=True)  # or squares of extreme ones underflow
         return np.asarray(drawn / np.linalg.norm(drawn, axis=-1, keepdims=True))
 
     def moved(self, place: Float64, seen: Float64, share: float) -> Float64:

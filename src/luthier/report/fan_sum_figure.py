@@ -59,7 +59,7 @@ def _draw_polygons(axes: Any, scene: FanScene) -> Float64:
     if counted <= MOST_SUMS:
         sums = all_sums(scene.lists)
         distinct = sums[distinct_rows(sums)]
-        title += f", {len(distinct):,} of them distinct"
+        title += f" ({len(distinct):,} distinct)"
         if len(distinct) > MANY:  # one pixel each
             axis.plot(*distinct.T, ",", color="#777777", zorder=2)
         else:

@@ -21,6 +21,7 @@ from luthier.kbest.weights import Weights
 
 INK, MARK, SHADE = "#1f4e79", "#c0392b", "#7f8fa6"
 MOST_NAMES = 30  # features that a picture shows, the largest first
+FEW = 30  # sentences that have a mark each
 
 
 class Verdict(Protocol):
@@ -73,8 +74,10 @@ def _half_planes(
     if weights is None:
         axis.set_title("infeasible: together the wishes forbid every w", fontsize=10)
     else:
-        axis.plot(*weights, "o", color=MARK, zorder=4, label=f"largest margin, {(wishes @ weights).min():.3g}")
-        axis.set_title("feasible: the wishes leave a cone of weights", fontsize=10)
+        if len(wishes):
+            axis.plot(*weights, "o", color=MARK, zorder=4, label=f"largest margin, {(wishes @ weights).min():.3g}")
+        left = "a cone of" if len(wishes) else "all"
+        axis.set_title(f"feasible: the wishes leave {left} weights", fontsize=10)
     axis.axhline(0.0, color="black", linewidth=0.4)
     axis.axvline(0.0, color="black", linewidth=0.4)
     axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
@@ -118,7 +121,9 @@ def _weights(axis: Any, names: tuple[str, ...], weights: Float64) -> None:
 
 def _leads(axis: Any, leads: Float64) -> None:
     ordered = np.sort(leads)
-    axis.step(np.arange(1, len(ordered) + 1), ordered, where="mid", color=INK)
+    marker = "o" if len(ordered) <= FEW else ""
+    axis.step(np.arange(1, len(ordered) + 1), ordered, where="mid", color=INK, marker=marker, markersize=4)
+    axis.xaxis.set_major_locator(mpl.ticker.MaxNLocator(integer=True, min_n_ticks=1))
     if len(ordered) and ordered[0] > 0.0:
         axis.axhline(ordered[0], color=MARK, linestyle="--", linewidth=1.0, label=f"margin {ordered[0]:.3g}")
         axis.set_yscale("log")

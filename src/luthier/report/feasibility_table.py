@@ -16,7 +16,9 @@ def feasible_table(verdict: Mapping[str, Any]) -> Any:
     """Return the weights and what they reach, from the verdict as JSON has it."""
     margin = "any" if verdict["margin"] is None else f"{verdict['margin']:.6g}"
     told = "The weights that select it lie closer together than floats do: a re-rank with these does not select it all."
-    if verdict["selects"]:
+    if verdict["margin"] is None:
+        told = "Nothing has to be kept apart: any weights make this selection."
+    elif verdict["selects"]:
         told = "Of all weights with |w| ≤ 1 these have the largest margin; a re-rank with them selects it."
     return stack(
         table(

@@ -108,6 +108,8 @@ def close_range(report: Report) -> tuple[float, float]:
 
 def _title(report: Report, shown: int) -> str:
     every = len(report.scores)
+    if every == 1:
+        return "one interval"
     return f"all {every:,} intervals" if shown == every else f"{shown:,} of {every:,} intervals"
 
 

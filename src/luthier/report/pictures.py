@@ -9,9 +9,19 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.io import atomic_write
+from luthier.core.errors import LuthierError
+from luthier.core.io import atomic_write, check_writable
 
+ENDING = ".png"
 GREYS = 24
+
+
+def check_picture_path(path: str) -> None:
+    """Raise `LuthierError` if no PNG can be written at `path`, or if its name says that it is something else."""
+    device = Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir()
+    if not device and Path(path).suffix.lower() != ENDING:
+        raise LuthierError(f"expected a picture's name that ends in {ENDING}, found {path!r}")
+    check_writable(path)
 
 
 def save_picture(figure: Any, path: Path, *, colors: Float64, dpi: int) -> None:

@@ -1,8 +1,8 @@
 """Draw which weights of two features select what: polytope and normal fan.
 
-  luthier fan pool.arrow --sentence 3 --axis lm --axis wp -o fan.png
-  luthier fan pool.arrow --sentence 3 --sentence 7 --axis lm --axis wp --metric bleu -o sum.png
-  luthier fan pool.arrow --sentence 3 --axis lm --axis wp --weights w.txt --regularize -o near.png
+  luthier fan pool.arrow --sentence 3 --axis lm --axis length -o fan.png
+  luthier fan pool.arrow --sentence 3 --sentence 7 --axis lm --axis length --metric bleu -o sum.png
+  luthier fan pool.arrow --sentence 3 --axis lm --axis length --weights weights.txt --regularize -o near.png
   luthier fan --example table1 -o fan.png
 
 Sentences and hypotheses are numbered from 0. One sentence is drawn step by step, two with their Minkowski sum
@@ -33,9 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="B",
         help="penalty of a step of length 1 on the line (default: from the scores)",
     )
-    parser.add_argument(
-        "--tolerance", type=float, default=0.0, metavar="E", help="scores this close to the best are good (0)"
-    )
+    parser.add_argument("--tolerance", type=float, metavar="E", help="scores this close to the best are good (0)")
     parser.add_argument("-o", "--output", required=True, metavar="PNG", help="the picture")
     add_metric_options(parser, "none; bleu where --regularize needs one")
     parser.set_defaults(metric=None)
@@ -46,14 +44,21 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
-    from luthier.core.io import check_writable
     from luthier.kbest.storage import open_pool
     from luthier.pipelines.fans import draw_scene, example_scene, pool_scene, regularize
     from luthier.report.fan_table import fan_data, fan_tables, regularized_data
+    from luthier.report.pictures import check_picture_path
 
     if (options.pool is None) == (options.example is None):
         raise LuthierError("expected a pool or --example, found both or neither")
-    check_writable(options.output)
+    check_picture_path(options.output)
+    if options.example and (options.sentence or options.axis or options.weights or options.metric):
+        raise LuthierError(
+            "--example has sentences, axes, weights and scores of its own. hint: leave those options out"
+        )
+    near_wanted = options.regularize or options.example == "figure5"
+    if not near_wanted and (options.strength is not None or options.tolerance is not None):
+        raise LuthierError("--strength and --tolerance are settings of --regularize. hint: add it")
     if options.example:
         scene = example_scene(options.example)
     else:
@@ -61,8 +66,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
         metric = metric_from(options) if options.metric else None
         scene = pool_scene(open_pool(options.pool), options.sentence, options.axis, options.weights, metric)
     near = None
-    if options.regularize or options.example == "figure5":
-        near = regularize(scene, options.strength, options.tolerance)
+    if near_wanted:
+        near = regularize(scene, options.strength, options.tolerance or 0.0)
     draw_scene(scene, near, Path(options.output))
     data = fan_data(scene) | ({} if near is None else {"regularized": regularized_data(near)})
     output.emit(data | {"written": options.output}, lambda: fan_tables(scene, near, options.output))

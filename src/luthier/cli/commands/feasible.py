@@ -43,9 +43,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.pipelines.feasibility import choose, judge
     from luthier.report.feasibility_figure import draw_verdict
     from luthier.report.feasibility_table import feasible_table, infeasible_table
+    from luthier.report.pictures import check_picture_path
 
-    for path in filter(None, (options.output, options.plot)):
-        check_writable(path)
+    if options.output:
+        check_writable(options.output)
+    if options.plot:
+        check_picture_path(options.plot)
     pool = open_pool(options.pool)
     verdict = judge(pool, choose(pool, options.select, metric_from(options)))
     told = verdict.as_dict()

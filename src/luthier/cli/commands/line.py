@@ -1,6 +1,6 @@
 """Show the exact curve of a metric along a line of weights.
 
-  luthier line pool.arrow --weights w.txt --axis lm --plot curve.png -o curve.tsv
+  luthier line pool.arrow --weights weights.txt --axis lm --plot curve.png -o curve.tsv
 
 The weights are w0 + t·a: w0 from a file (without one: 1 for each feature, −1 for costs), a an axis, which is
 a feature by its name or a file of 'name value' lines. The score changes at finitely many t only; between two
@@ -14,6 +14,8 @@ import argparse
 
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+
+DISAGREED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,24 +35,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_metric_options(parser, "bleu")
 
 
-def run(options: argparse.Namespace, output: Output) -> None:
-    """Follow the line, print what is on it, write what was asked for."""
+def run(options: argparse.Namespace, output: Output) -> int:
+    """Follow the line, print what is on it, write what was asked for; return 1 if a re-rank disagrees."""
     from pathlib import Path
 
-    from luthier.core.io import check_writable
     from luthier.core.tables import check_table_path
     from luthier.kbest.storage import open_pool
     from luthier.pipelines.line_curve import follow_line, read_window, write_curve
     from luthier.pipelines.subspaces import read_subspace
     from luthier.report.line_figure import draw_line
     from luthier.report.line_table import line_tables
+    from luthier.report.pictures import check_picture_path
     from luthier.tuning.problem import Problem
 
     metric = metric_from(options)
     if options.output:
         check_table_path(options.output)
     if options.plot:
-        check_writable(options.plot)
+        check_picture_path(options.plot)
     pool = open_pool(options.pool)
     line = read_subspace(pool, options.weights, options.axis, expected=1)
     window = read_window(options.window, line)
@@ -67,3 +69,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
         output.emit(
             {"seed": options.seed, **report.as_dict(), "written": written}, lambda: line_tables(report, written)
         )
+    if report.check.wrong:
+        output.note(f"luthier: {report.check.wrong} intervals re-rank to another selection: this is a fault of luthier")
+        return DISAGREED
+    return 0
