@@ -190,6 +190,38 @@ def test_ctrl_c_ends_the_survey_and_says_how_far_it_came(run_cli, folder, monkey
     assert "% of the edges walked" in out
 
 
+def test_a_table_of_all_cells_is_whole_or_is_not_written(run_cli, folder, monkeypatch):
+    from luthier.geometry.overlay import Overlay
+
+    stream = Overlay.stream
+
+    def interrupted(self, *arguments, **more):
+        for part in stream(self, *arguments, **more):
+            signal.raise_signal(signal.SIGINT)
+            yield part
+
+    monkeypatch.setattr(Overlay, "stream", interrupted)
+    code, _, err = surface(run_cli, folder, *AXES, *WINDOW, "-o", folder / "cut.arrow")
+    assert code == 130
+    assert "no output was written" in err
+    assert not (folder / "cut.arrow").exists()
+
+
+def test_a_table_on_standard_output_stands_alone(run_cli, folder):
+    code, out, _ = surface(run_cli, folder, *AXES, *WINDOW, "-o", "-")
+    lines = out.splitlines()
+    assert code == 0
+    assert lines[0].startswith("x\ty\tmetric")
+    assert {line.count("\t") for line in lines} == {9}
+
+
+def test_a_window_inside_one_cell_is_drawn(run_cli, folder):
+    ends = ("--window=lm=0.1:0.100000001", "--window=length=0.1:0.100000001")
+    about = as_json(run_cli, folder, *AXES, *ends, "--png", folder / "one.png")
+    assert about["cells"] == 1
+    assert (folder / "one.png").read_bytes().startswith(b"\x89PNG")
+
+
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
@@ -197,8 +229,10 @@ def test_ctrl_c_ends_the_survey_and_says_how_far_it_came(run_cli, folder, monkey
         (("--axis", "lm"), "expected --axis 2 times, found 1"),
         (("--axis", "lm", "--axis", "lm"), "axes that are independent"),
         (("--axis", "lm", "--axis", "nothing"), "neither a feature nor a file"),
-        ((*AXES, "--window", "lm=3:1"), "expected a range"),
-        ((*AXES, "--window", "lm=3:3"), "expected a window with low < high"),
+        ((*AXES, "--window", "lm=3:1"), "from low to high such as -0.5:2, found '3:1' in 'lm=3:1'"),
+        ((*AXES, "--window", "lm=3:3"), "from low to high"),
+        ((*AXES, "--window=lm=0:1", "--window=lm=2:3"), "expected one window for each axis, found another for 'lm'"),
+        ((*AXES, "--png", "-"), "ends in .png, found '-'"),
         ((*AXES, "--window", "channel=1:3"), "expected a window such as lm=lo:hi or length=lo:hi"),
         ((*AXES, "-o", "surface.csv"), "ends in .tsv, .json"),
         ((*AXES, "--polygons"), "--polygons needs -o"),

@@ -149,7 +149,7 @@ class SurfaceReport:
 
 
 def look_at_plane(plane: Plane, options: SurfaceOptions) -> SurfaceReport:
-    """Find every cell of a plane's window; Ctrl-C while they pass by ends it early, and the report says so."""
+    """Find every cell of a plane's window; Ctrl-C ends a stream early, and the report says so."""
     began, problem = time.perf_counter(), plane.problem
     found = survey(
         plane.overlay,
@@ -164,7 +164,9 @@ def look_at_plane(plane: Plane, options: SurfaceOptions) -> SurfaceReport:
         ),
     )
     record = None
-    if not options.stream and found.share == 1.0:
+    if not options.stream:
+        if found.share < 1.0:  # a table of all cells is whole or is not
+            raise KeyboardInterrupt
         record = Arrangement.make(plane.overlay, problem.stats, judge=plane.judge, threads=options.threads)
     return SurfaceReport(
         plane=plane,

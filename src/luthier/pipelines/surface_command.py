@@ -21,7 +21,8 @@ from luthier.pipelines.planes import Plane, read_window, shown_window
 from luthier.pipelines.subspaces import read_subspace
 from luthier.pipelines.surface import MOST_CELLS, SurfaceOptions, SurfaceReport, look_at_plane
 from luthier.pipelines.surface_view import close_window, polygon_scene, window_scene
-from luthier.report.surface_figure import SurfaceFigure, draw_surface
+from luthier.report.pictures import check_picture_path
+from luthier.report.surface_figure import SurfaceFigure, count_of, draw_surface
 from luthier.tuning.problem import Problem
 
 Columns = dict[str, npt.NDArray[Any] | Ragged]
@@ -37,8 +38,10 @@ def surface_from_options(options: Any, metric: Metric) -> SurfaceReport:
         raise LuthierError("--polygons needs -o, the file to write them to")
     if options.output:
         check_table_path(options.output)
-    for path in filter(None, (options.png, options.weights_out)):
-        check_writable(path)
+    if options.png:
+        check_picture_path(options.png)
+    if options.weights_out:
+        check_writable(options.weights_out)
     pool = open_pool(options.pool)
     subspace = read_subspace(pool, options.weights, options.axis, expected=2)
     problem = Problem.make(pool, metric)
@@ -142,7 +145,7 @@ def _cells(report: SurfaceReport) -> str:
     """Say how many cells there are, and of what."""
     ends = np.isfinite(report.plane.window.limits)
     where = "" if ends.all() else " in a window without end" if ends.any() else " on the whole plane"
-    return ("" if report.survey.share == 1.0 else "stopped after ") + f"{report.survey.cells:,} cells{where}"
+    return ("" if report.survey.share == 1.0 else "stopped after ") + f"{count_of(report.survey.cells)}{where}"
 
 
 def _label(plane: Plane, axis: int) -> str:

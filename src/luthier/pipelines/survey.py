@@ -226,5 +226,5 @@ def survey(overlay: Overlay, problem: Problem, options: SurveyOptions) -> Survey
                 sample.offer(part.every)
             if stop.is_set():
                 break
-    share = edges / n_edges if stop.is_set() else 1.0
+    share = edges / n_edges if stop.is_set() and n_edges else 1.0
     return Survey(n_cells, share, histogram, extremes, best, sample.trim())

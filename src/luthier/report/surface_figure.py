@@ -91,11 +91,13 @@ def draw_surface(figure: SurfaceFigure, path: Path) -> None:
         _frame(panels[0], figure.scenes[1].limits)
     _draw_bars(panels[0], figure)
     how = (
-        f"{len(figure.scenes[0].polygons):,} exact cells" if figure.scenes[0].raster is None else "exact at every pixel"
+        count_of(len(figure.scenes[0].polygons), "exact ")
+        if figure.scenes[0].raster is None
+        else "exact at every pixel"
     )
     panels[0].set_title(f"{figure.where}: {how}", fontsize=10)
     if n > 1:
-        panels[1].set_title(f"around the optimum: {len(figure.scenes[1].polygons):,} exact cells", fontsize=10)
+        panels[1].set_title(f"around the optimum: {count_of(len(figure.scenes[1].polygons), 'exact ')}", fontsize=10)
     canvas.suptitle(figure.title, fontsize=12)
     handles, labels = panels[-1].get_legend_handles_labels()
     if len(labels) < 2:
@@ -105,6 +107,15 @@ def draw_surface(figure: SurfaceFigure, path: Path) -> None:
     blends = np.concatenate([share * marks + (1 - share) for share in (1.0, 0.75, 0.5)])  # with the white round them
     colors = color_map(figure)(np.linspace(0.0, 1.0, LEVELS))[:, :3]
     save_picture(canvas, path, colors=np.concatenate([colors, blends]), dpi=DPI)
+
+
+def count_of(cells: int, kind: str = "") -> str:
+    """Return how many cells there are, in words.
+
+    >>> count_of(1, "exact "), count_of(2000)
+    ('1 exact cell', '2,000 cells')
+    """
+    return f"{cells:,} {kind}cell{'' if cells == 1 else 's'}"
 
 
 def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> None:
@@ -138,7 +149,7 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
         if x0 <= x <= x1 and y0 <= y <= y1:
             axis.plot(
                 x, y, marker, color=color, markersize=size, markeredgecolor="white", markeredgewidth=1.0,
-                linestyle="none", label=f"{name}: {score:.2f}", zorder=5,
+                linestyle="none", label=f"{name}: {score:.2f}", zorder=5, clip_on=False,
             )  # fmt: skip
 
 
@@ -155,18 +166,15 @@ def _draw_bars(axis: Any, figure: SurfaceFigure) -> None:
     """Lay the histogram of the cells' scores into the corner of a panel that is farthest from the marks."""
     from matplotlib.patheffects import withStroke
 
-    if figure.bars is None:
+    if figure.bars is None or len(figure.bars[0]) < 2:
         return
     inset = axis.inset_axes(_free_corner(axis, (figure.start, figure.best)))
     edges, width, shares = figure.bars
     low, high, _ = color_limits(figure.scenes[0].shown, higher_is_better=figure.higher_is_better)
     colors = color_map(figure)
-    inset.bar(
-        edges + width / 2,
-        shares,
-        width=width,
-        color=colors(mpl.colors.Normalize(low, high, clip=True)(edges + width / 2)),
-    )
+    shades = colors(mpl.colors.Normalize(low, high, clip=True)(edges + width / 2))
+    # edges keep bars visible that are narrower than a pixel
+    inset.bar(edges + width / 2, shares, width=width, color=shades, edgecolor=shades, linewidth=0.5)
     inset.set_yticks([])
     inset.tick_params(labelsize=7, pad=1, length=2)
     inset.set_title(f"cells by {figure.metric}", fontsize=8, pad=2)

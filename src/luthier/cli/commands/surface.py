@@ -1,6 +1,6 @@
 """Find every cell of a plane of weights with its score: the whole error surface.
 
-  luthier surface pool.arrow --weights w.txt --axis lm --axis length --png surface.png
+  luthier surface pool.arrow --weights weights.txt --axis lm --axis length --png surface.png
 
 The weights are w0 + x·a1 + y·a2: w0 from a file (without one: 1 for each feature, −1 for costs), the axes features
 by their names or files of 'name value' lines. On each cell of the plane the selection, so the score, is constant.
@@ -55,9 +55,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
     report = surface_from_options(options, metric_from(options))
     written = write_surface(report, options)
     about = report.as_dict(options.keep)
-    output.emit(
-        {"seed": options.seed, **about, "written": written}, lambda: surface_tables(about, report.seconds, written)
-    )
+    if "-" not in written:
+        output.emit(
+            {"seed": options.seed, **about, "written": written}, lambda: surface_tables(about, report.seconds, written)
+        )
     if about["check"]["wrong"]:
         output.note(
             f"luthier: {about['check']['wrong']} cells re-rank to another selection: this is a fault of luthier"
