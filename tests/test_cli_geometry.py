@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from luthier.kbest.storage import open_pool, save_pool
@@ -76,6 +77,19 @@ def test_curves_as_json(run_cli, folder):
     found = json.loads(geometry(run_cli, folder, "--against", "sentences", *CURVES, "--json")[1])["against"]
     assert {cost["axis"] for cost in found["costs"]} == {"sentences"}
     assert all(0 <= share["feasible"] <= share["draws"] == 2 for share in found["shares"])
+
+
+def test_sentences_are_numbered_as_in_the_pool(run_cli, tmp_path):
+    pool = SPEC.generate(1)
+    gap = pool.take(np.flatnonzero(np.arange(pool.n_hypotheses) >= pool.offsets[2]))  # two lists are empty
+    save_pool(gap, tmp_path / "gap.arrow")
+    found = json.loads(run_cli("geometry", tmp_path / "gap.arrow", *QUICK, "--json")[1])
+    told = json.loads(run_cli("feasible", tmp_path / "gap.arrow", "--select", "oracle", "--json")[1])
+    wishes = found["oracle"]["contradiction"]
+    assert wishes == told["contradiction"]
+    assert min(wish["sentence"] for wish in wishes) >= 2
+    for wish in wishes:
+        assert gap.texts[int(gap.offsets[wish["sentence"]]) + wish["wanted"]] == wish["wanted_text"]
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from luthier.core.errors import LuthierError
-from luthier.core.io import check_writable
 from luthier.kbest.storage import open_pool
 from luthier.metrics.base import Metric
 from luthier.pipelines.constraint_curves import CurveSettings, constraint_curves, parse_axes
@@ -14,6 +15,7 @@ from luthier.pipelines.dense_rows import dense_rows
 from luthier.pipelines.geometry_report import GeometrySettings, report_geometry
 from luthier.pipelines.subspaces import read_start
 from luthier.report.geometry_figure import draw_constraints
+from luthier.report.pictures import check_picture_path
 from luthier.tuning.base import tuner
 from luthier.tuning.problem import Problem
 
@@ -29,7 +31,7 @@ def geometry_from_options(
     if options.plot and not axes:
         raise LuthierError("--plot shows what --against draws. hint: add --against dims,sentences")
     if options.plot:
-        check_writable(options.plot)
+        check_picture_path(options.plot)
     pool = open_pool(options.pool)
     problem = Problem.make(pool, metric)
     if options.weights:
@@ -39,6 +41,9 @@ def geometry_from_options(
     features = dense_rows(problem.pool.features)
     report = report_geometry(problem, features, start, settings, seed=options.seed, threads=options.threads)
     result = report.as_dict()
+    full = np.flatnonzero(pool.list_lengths > 0)  # the problem has left out sentences without hypotheses
+    for wish in result["oracle"].get("contradiction", ()):
+        wish["sentence"] = int(full[wish["sentence"]])
     if axes:
         curves = constraint_curves(problem, features, report.oracle.rows, axes, curve_settings, seed=options.seed)
         result["against"] = curves.as_dict()

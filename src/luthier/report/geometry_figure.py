@@ -107,7 +107,7 @@ def _draw_costs(axis: Any, curves: Curves, kind: str) -> None:
         axis.axhline(curves.time_limit, color="#c0392b", linewidth=1, linestyle="--", label="given up here")
     fixed = getattr(costs[0], other)
     axis.set_ylabel("lp-mert, CPU seconds")
-    axis.set_title(f"the best selection, {fixed:,} {_noun(other, fixed)}, K = {curves.k}", fontsize=10)
+    axis.set_title(f"the best selection, {fixed:,} {_noun(other, fixed)}, K ≤ {curves.k}", fontsize=10)
     _finish(axis, kind, [getattr(cost, along) for cost in costs])
 
 

@@ -84,7 +84,7 @@ def _contradiction(wishes: Any) -> Any:
     return table(
         "the contradiction",
         ("sentence", "oracle's hypothesis", "shall beat", "multiplier"),
-        [(w["sentence_id"], str(w["wanted"]), str(w["other"]), f"{w['multiplier']:.4g}") for w in shown],
+        [(str(w["sentence"]), str(w["wanted"]), str(w["other"]), f"{w['multiplier']:.4g}") for w in shown],
         caption="no weights fulfil all of these wishes: so multiplied, the differences of their features sum to 0"
         + (f"\n{more} more, see --json" if more else ""),
     )
