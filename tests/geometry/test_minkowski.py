@@ -9,7 +9,14 @@ from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
 from luthier.geometry import _space_facet_kernels as space_kernels
-from luthier.geometry.exact_cone import dot, exact_rows, first_wall, nearest_to_origin, rank_columns
+from luthier.geometry.exact_cone import (
+    dot,
+    exact_rows,
+    first_wall,
+    is_positive_combination,
+    nearest_to_origin,
+    rank_columns,
+)
 from luthier.geometry.list_corners import corner_pairs
 from luthier.geometry.summands import GRID_BITS, Summands
 
@@ -156,6 +163,21 @@ def test_turns_are_exact_where_rounding_is_not():
         (a0, a1, a2), (b0, b1, b2), (c0, c1, c2) = exact_rows(np.stack([a, b, c]))
         det = a0 * (b1 * c2 - b2 * c1) - a1 * (b0 * c2 - b2 * c0) + a2 * (b0 * c1 - b1 * c0)
         assert space_kernels.exact_turn(rows, 0, 1, 2) == (det > 0) - (det < 0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_positive_combinations_are_told_exactly(seed):
+    rng = np.random.default_rng(seed)
+    n_dims = int(rng.integers(2, 5))
+    rows = rng.integers(-(2**30), 2**30, size=(int(rng.integers(1, n_dims + 1)), n_dims))
+    factors = rng.integers(0, 5, len(rows))
+    target = factors @ rows
+    assert is_positive_combination(exact_rows(target[None])[0], exact_rows(rows))
+    assert not is_positive_combination(exact_rows((target - rows[0] * (factors[0] + 1))[None])[0], exact_rows(rows))
+    if len(rows) < n_dims:
+        target[int(np.argmin(np.abs(rows[0])))] += 1  # a hair beside the plane
+        assert not is_positive_combination(exact_rows(target[None])[0], exact_rows(rows))
+    assert not is_positive_combination([1] * n_dims, [[0] * n_dims])
 
 
 def test_ranks_are_exact():

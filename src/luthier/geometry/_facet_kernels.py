@@ -350,10 +350,8 @@ def needless_edges(edge_first, directions, lengths, most, rests, supports):
                     others[n] = other - low
                     n += 1
             target[:] = units[:, e - low]
-            held[:] = -1
-            rests[e], _ = rest_outside(
+            rests[e], q = rest_outside(
                 units, others, n, target, rest, held, weights, shares, room, basis, triangle, gains
             )
-            for c in range(min(n_dims, len(held))):
-                if held[c] >= 0:
-                    supports[e, c] = low + held[c]
+            for c in range(q):
+                supports[e, c] = low + held[c]

@@ -110,6 +110,28 @@ def _flat_nearest(points: Sequence[Row]) -> list[Fraction]:
     return [1 - sum(shares, Fraction(0)), *shares]
 
 
+def is_positive_combination(target: Row, rows: Sequence[Row]) -> bool:
+    """Return whether a vector is a sum of independent others with factors of 0 or more.
+
+    Elimination without fractions [bareiss1968] on one equation for each coordinate.
+    """
+    n, system = len(rows), [[*column] for column in zip(*rows, target, strict=True)]
+    before = 1
+    for i in range(n):
+        pivot = next((k for k in range(i, len(system)) if system[k][i]), None)
+        if pivot is None:
+            return False
+        system[i], system[pivot] = system[pivot], system[i]
+        top = system[i]
+        for k in range(len(system)):
+            if k != i:
+                row = system[k]
+                system[k] = [(top[i] * a - row[i] * b) // before for a, b in zip(row, top, strict=True)]
+        before = top[i]
+    # now factor i is system[i][n] / system[i][i], and nothing may be left in the other equations
+    return not any(row[n] for row in system[n:]) and all(row[n] * row[i] >= 0 for i, row in enumerate(system[:n]))
+
+
 def rank_columns(points: Int64) -> list[int]:
     """Return columns in which differences of whole-numbered points, (K, D), are as independent as in all."""
     basis: list[tuple[int, list[Fraction]]] = []

@@ -19,14 +19,13 @@ from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.geometry import _facet_kernels as facet_kernels
 from luthier.geometry import _parent_kernels as parent_kernels
-from luthier.geometry.exact_cone import exact_rows, nearest_to_origin
+from luthier.geometry.exact_cone import exact_rows, is_positive_combination, nearest_to_origin
 from luthier.geometry.list_corners import all_pairs, corner_pairs, distinct_rows
 
 GRID_BITS = 36
 DOUBTFUL = 1e-12  # an edge that stands out less than this is looked at exactly; keeping one too many is safe
 MOST_PAIRS = 20_000_000
 MOST_ROWS = 1 << 16  # a corner of a list is kept as a 16-bit number
-FEW_EDGES = 40  # so many others are looked at together
 NO_LIMITS = np.empty((0, 0)), np.empty(0, np.int64)
 
 
@@ -179,10 +178,10 @@ class _Builder:
             self.pairs[s] = all_pairs(np.unique(self.pairs[s]))
         if doubtful:
             self._lay_out()
-            answers, *_ = inner_points(self, np.arange(len(self.corner_rows))[:, None], *NO_LIMITS)
+            answers, _, _, supports = inner_points(self, np.arange(len(self.corner_rows))[:, None], *NO_LIMITS)
             for s in doubtful:
                 low, high = self.corner_first[s : s + 2]
-                corners = [c for c in range(low, high) if answers[c] == parent_kernels.YES or self._is_corner(c)]
+                corners = [c for c in range(low, high) if self._is_corner(c, answers[c], supports[c])]
                 self.pairs[s] = all_pairs(np.unique(self.pairs[s])[np.array(corners) - low])
             self._lay_out()
         self._keep(self._farthest())
@@ -223,14 +222,13 @@ class _Builder:
         self.lengths = np.linalg.norm(self.directions, axis=1)
         self.edge_class = np.zeros(len(edge_to), np.int64)
 
-    def _is_corner(self, corner: int) -> bool:
+    def _is_corner(self, corner: int, answer: int, support: Int64) -> bool:
+        if answer != parent_kernels.DOUBT:
+            return bool(answer == parent_kernels.YES)
+        if nearest_to_origin(exact_rows(self.steps[support[support >= 0]])) is None:
+            return False  # a few edges contradict one another
         steps = self.steps[self.edge_first[corner] : self.edge_first[corner + 1]]
         return nearest_to_origin(exact_rows(steps)) is not None
-
-    def _is_combination(self, edge: int, others: list[int]) -> bool:
-        """Return whether an edge is a sum of others of its corner with positive factors."""
-        rows = exact_rows(np.concatenate([self.steps[others], -self.steps[[edge]]]))
-        return len(others) > 0 and nearest_to_origin(rows) is None
 
     def _keep(self, kept: Bool) -> None:
         if not np.all(kept):
@@ -263,11 +261,9 @@ class _Builder:
         )
         kept = np.ones(len(rests), np.bool_)
         for e in np.flatnonzero(rests < DOUBTFUL).tolist():
-            nearby = [other for other in supports[e].tolist() if other >= 0 and kept[other]]
-            low, high = self.edge_first[self.edge_from[e] : self.edge_from[e] + 2].tolist()
-            others = [other for other in range(low, high) if other != e and kept[other]]
-            tries = [nearby, others] if len(others) <= FEW_EDGES else [nearby]
-            kept[e] = not any(self._is_combination(e, among) for among in tries)
+            # no two edges of a corner are parallel, so that an edge which is a sum of others is on no border
+            others = exact_rows(self.steps[supports[e][supports[e] >= 0]])
+            kept[e] = not (others and is_positive_combination(exact_rows(self.steps[[e]])[0], others))
         return kept
 
 
