@@ -439,9 +439,11 @@ def walk(z, border, face_ptr, sides, lists, here, edge, ends, turn, state, hops,
                     continue
                 if not omega < -doubt1 and turn[1] * side(z, border, cur, to, i, j, edge[4], edge[5]) > 0:
                     continue
-                time = alpha / (alpha - omega)
-                time = min(max(time, 0.0), 1.0) if time == time else 0.5
-                doubt = 2.0 * (doubt0 + doubt1) / abs(alpha - omega) if alpha != omega else np.inf
+                time, doubt = 0.5, np.inf
+                if alpha != omega:
+                    time = alpha / (alpha - omega)
+                    time = min(max(time, 0.0), 1.0) if time == time else 0.5
+                    doubt = 2.0 * (doubt0 + doubt1) / abs(alpha - omega)
                 sooner = best < 0 or time + doubt < best_time - best_doubt
                 if not sooner and not time - doubt > best_time + best_doubt:
                     sooner = comes_first(z, border, i, j, cur, to, cur, sides[best])
