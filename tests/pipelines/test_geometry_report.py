@@ -14,9 +14,10 @@ from luthier.kbest.rerank import rerank
 from luthier.kbest.synthetic import SyntheticLists
 from luthier.metrics.loading import load_metrics
 from luthier.pipelines import dense_rows as dense_module
-from luthier.pipelines.constraint_curves import CurveSettings, constraint_curves, feature_numbers, sentence_numbers
+from luthier.pipelines.constraint_curves import constraint_curves, feature_numbers, sentence_numbers
 from luthier.pipelines.dense_rows import dense_rows
-from luthier.pipelines.geometry_report import GeometrySettings, report_geometry
+from luthier.pipelines.geometry_report import report_geometry
+from luthier.pipelines.geometry_settings import CurveSettings, GeometrySettings
 from luthier.tuning.problem import Problem
 
 BLEU = load_metrics("bleu")["bleu"]

@@ -17,32 +17,18 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.geometry.feasible_subset import SelectionTests
 from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
+from luthier.pipelines.geometry_settings import CurveSettings
 from luthier.tuning.base import tuner
 from luthier.tuning.problem import Problem
 
 AXES = ("dims", "sentences")
 SOLVER = "lp-mert"
 MOST_VALUES = 8  # different numbers of features
-
-
-@dataclasses.dataclass(frozen=True)
-class CurveSettings:
-    """How much is drawn and how long it may take."""
-
-    draws: int = param(20, low=1, high=100_000, help="draws of features and sentences for each number of features")
-    timed_sentences: int = param(64, low=1, high=10_000, help="most sentences given to lp-mert")
-    timed_k: int = param(20, low=2, high=100_000, help="hypotheses of a sentence given to lp-mert")
-    time_limit: float = param(5.0, low=0.0, high=1e6, help="seconds after which an lp-mert run is given up")
-    timed_draws: int = param(3, low=0, high=1000, help="lp-mert runs for each size (0: none)")
-
-    def __post_init__(self) -> None:
-        validate(self)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -10,9 +10,10 @@ import numpy as np
 from luthier.core.errors import LuthierError
 from luthier.kbest.storage import open_pool
 from luthier.metrics.base import Metric
-from luthier.pipelines.constraint_curves import CurveSettings, constraint_curves, parse_axes
+from luthier.pipelines.constraint_curves import constraint_curves, parse_axes
 from luthier.pipelines.dense_rows import dense_rows
-from luthier.pipelines.geometry_report import GeometrySettings, report_geometry
+from luthier.pipelines.geometry_report import report_geometry
+from luthier.pipelines.geometry_settings import CurveSettings, GeometrySettings
 from luthier.pipelines.subspaces import read_start
 from luthier.report.geometry_figure import draw_constraints
 from luthier.report.pictures import check_picture_path

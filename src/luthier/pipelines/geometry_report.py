@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
-from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.geometry.certificates import Feasible, Infeasible
@@ -20,18 +19,8 @@ from luthier.geometry.polytope import distinct_rows, extreme_rows_of_lists
 from luthier.kbest.rerank import rerank
 from luthier.metrics.oracle import Selection, corpus_oracle
 from luthier.pipelines.feasibility import Choice, Verdict, judge
+from luthier.pipelines.geometry_settings import GeometrySettings
 from luthier.tuning.problem import Problem
-
-
-@dataclasses.dataclass(frozen=True)
-class GeometrySettings:
-    """How much is tried."""
-
-    sample: int = param(100, low=0, high=1_000_000, help="random index vectors to test")
-    orders: int = param(5, low=1, high=100_000, help="orders of sentences in which a feasible subset is sought")
-
-    def __post_init__(self) -> None:
-        validate(self)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
