@@ -21,6 +21,7 @@ from luthier.geometry.fan import PlanarFan
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#ff9da6", "#9d755d", "#8cd17d")
 DARK, GREY, SHADE, RED = "#222222", "#999999", "#cfe3f5", "#c1121f"
 UNLIKE = 1.8  # units are stretched where one feature's range is this many times the other's
+PADDING = 0.08  # inches about every panel
 LEAST_LABEL, LEAST_RAY_LABEL = math.radians(9), math.radians(7)  # narrower ones get no name
 BEHIND = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}
 

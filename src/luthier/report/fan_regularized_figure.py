@@ -23,6 +23,7 @@ def draw_regularized(regularized: RegularizedScene, path: Path) -> None:
     from matplotlib import pyplot as plt
 
     figure = plt.figure(figsize=(13.5, 7.2), layout="constrained", dpi=84)
+    figure.get_layout_engine().set(w_pad=parts.PADDING, h_pad=parts.PADDING)
     grid = figure.add_gridspec(2, 2, width_ratios=[1.25, 1])
     scene = regularized.scene
     figure.suptitle(f"{scene.title}: staying near to $w^{{(0)}}$", fontsize=12)

@@ -26,6 +26,7 @@ def draw_sum(scene: FanScene, path: Path) -> None:
 
     figure, axes = plt.subplots(2, 3, figsize=(11.6, 7.7), layout="constrained", dpi=90)
     figure.suptitle(f"{scene.title}: the Minkowski sum and the common refinement", fontsize=12)
+    figure.get_layout_engine().set(w_pad=parts.PADDING, h_pad=parts.PADDING)
     total = _draw_polygons(axes[0], scene)
     frame = parts.Frame.around(total)
     for s, fan in enumerate(scene.fans):
@@ -43,7 +44,7 @@ def _draw_polygons(axes: Any, scene: FanScene) -> Float64:
     """Draw the upper row; return the corners of the sum."""
     joint = scene.joint
     # one stretch for all three, so that parallel sides are seen to be parallel
-    frame = parts.Frame.around(joint.sums, margin=1.75 if joint.n_cones <= MOST_NAMES else 1.2)
+    frame = parts.Frame.around(joint.sums, margin=2.0 if joint.n_cones <= MOST_NAMES else 1.2)
     for s, (axis, points, fan) in enumerate(zip(axes, scene.lists, scene.fans, strict=False)):
         own = parts.Frame.around(points, stretch=frame.stretch)
         corners = fan.selections[:, 0]
