@@ -38,8 +38,21 @@ def test_the_session_runs_as_printed(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.parametrize("page", ["constraints", "feasibility", "lines", "polytopes", "surface"])
+def test_snippets_on_the_pages_of_geometry_run_as_printed(tmp_path, page):
+    snippets = re.findall(r"```python\n(.*?)```", (ROOT / f"docs/geometry/{page}.md").read_text(encoding="utf-8"), re.S)
+    assert snippets
+    for snippet in snippets:
+        done = subprocess.run(
+            [sys.executable, "-c", snippet], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+
+
 def test_links_lead_somewhere():
-    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+    for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8")):
             if "://" not in target:
                 assert (document.parent / target).exists(), f"{document.name}: {target}"
