@@ -87,4 +87,5 @@ def _start(limits: Float64) -> Float64 | None:
     inside = largest_margin(limits, normalize=True)
     if not inside.margin > 0.0 or not inside.weights[0] > 0.0:
         return None
-    return origin + OFF_BOUNDS * (inside.weights / inside.weights[0] - origin)
+    start: Float64 = origin + OFF_BOUNDS * (inside.weights / inside.weights[0] - origin)
+    return start
