@@ -191,7 +191,7 @@ def _largest_pieces(
         found = list(overlay.stream(values, best_of_block))
         gains = np.concatenate([part[0] for part in found])
         keys = np.concatenate([part[1] for part in found])
-        pieces = []
+        pieces: list[Piece] = []
         for k in _best(gains, keys, count):
             polygon = overlay.cell(keys[k]).polygon
             centre, radius = largest_circle(polygon)
