@@ -15,6 +15,7 @@ from luthier.metrics.loading import load_metric
 from luthier.pipelines.planes import Plane, read_window, shown_window
 from luthier.pipelines.surface import SurfaceOptions, look_at_plane
 from luthier.pipelines.survey import KEPT_AT_LEAST, Cells, SurveyOptions, survey
+from luthier.report.surface_figure import Scene
 from luthier.tuning.problem import Problem
 
 SPEC = SyntheticLists(sentences=8, k=10, vocabulary=150)
@@ -175,6 +176,15 @@ def test_windows_are_read_by_axis_and_usual_where_nothing_is_said():
     for text in ("-1:2", "c=1:2", "b=x:y", "b=3:3"):
         with pytest.raises(LuthierError, match="expected a window"):
             read_window(plane.problem, plane.subspace, [text])
+
+
+def test_cells_without_area_take_no_colour():
+    corners = [np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])] * 3
+    scene = Scene(
+        (0.0, 1.0, 0.0, 1.0), polygons=corners, scores=np.array([1.0, 2.0, 9.0]), areas=np.array([0.5, 0.5, 0.0])
+    )
+    assert scene.shown.tolist() == [1.0, 2.0]
+    assert dataclasses.replace(scene, areas=np.zeros(3)).shown.tolist() == [1.0, 2.0, 9.0]
 
 
 def test_an_axis_that_changes_nothing_is_refused():

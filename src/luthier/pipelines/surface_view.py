@@ -35,7 +35,8 @@ def polygon_scene(plane: Plane, window: Window, *, threads: int) -> Scene:
     near = plane.within(window)
     record = Arrangement.make(near.overlay, near.values, threads=threads)
     offsets, corners = record.polygons(np.arange(len(record)))
-    return Scene(window.limits, polygons=np.split(corners, offsets[1:-1]), scores=plane.score(record.sums))
+    polygons, scores = np.split(corners, offsets[1:-1]), plane.score(record.sums)
+    return Scene(window.limits, polygons=polygons, scores=scores, areas=record.area)
 
 
 def window_scene(plane: Plane, window: Window, cells: int, *, threads: int) -> Scene:

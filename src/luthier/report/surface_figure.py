@@ -20,6 +20,7 @@ COLORS = "viridis"
 # Colours end at this quantile on the bad side: a few far corners would take all contrast away.
 ROBUST = 0.04
 LEVELS = 64
+NOTHING = 1e-12  # of the window: less cannot be seen, nor reached
 EDGE_ALPHA, FEW_CELLS = 0.35, 3000  # of more cells the edges are drawn fainter
 DPI = 100
 
@@ -34,20 +35,24 @@ class Scene:
         x low and high, y low and high.
     raster : (ny, nx) float64, optional
         Scores at the centres of pixels, row 0 at y low.
-    polygons : arrays (v, 2), and their scores (n,)
+    polygons : arrays (v, 2), and their scores and areas (n,)
     """
 
     limits: tuple[float, float, float, float]
     raster: Float64 | None = None
     polygons: Sequence[npt.NDArray[np.float64]] = ()
     scores: Float64 | None = None
+    areas: Float64 | None = None
 
     @property
     def shown(self) -> Float64:
-        """All scores in it."""
-        scores = self.scores if self.raster is None else self.raster
-        assert scores is not None  # one of both is there
-        return scores.reshape(-1)
+        """All scores that can be seen: cells without area, where many sides meet in a point, take no colour."""
+        if self.raster is not None:
+            return self.raster.reshape(-1)
+        assert self.scores is not None  # one of both is there
+        x0, x1, y0, y1 = self.limits
+        wide = self.scores if self.areas is None else self.scores[self.areas > NOTHING * (x1 - x0) * (y1 - y0)]
+        return wide if len(wide) else self.scores
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
