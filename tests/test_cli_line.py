@@ -140,7 +140,7 @@ def test_an_interval_that_does_not_hold_is_told_loudly(run_cli, folder, monkeypa
     from luthier.pipelines import line_curve
 
     monkeypatch.setattr(line_curve, "rerank", lambda pool, weights, threads: 0 * rerank(pool, weights))
-    code, _, err = line(run_cli, folder, "--axis", axis_of(folder))
+    code, _, err = line(run_cli, folder, "--axis", axis_of(folder), "--quiet")
     assert code == 1
     assert "re-rank to another selection" in err
 

@@ -169,7 +169,7 @@ def test_a_cell_that_does_not_hold_is_told_loudly(run_cli, folder, monkeypatch):
     from luthier.pipelines import surface_check
 
     monkeypatch.setattr(surface_check, "rerank", lambda pool, weights, threads: 0 * rerank(pool, weights))
-    code, _, err = surface(run_cli, folder, *AXES, *WINDOW, "--check", 5)
+    code, _, err = surface(run_cli, folder, *AXES, *WINDOW, "--check", 5, "--quiet")
     assert code == 1
     assert "re-rank to another selection" in err
 

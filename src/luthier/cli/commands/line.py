@@ -37,8 +37,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Follow the line, print what is on it, write what was asked for; return 1 if a re-rank disagrees."""
+    import warnings
     from pathlib import Path
 
+    from luthier.core.errors import LuthierWarning
     from luthier.core.tables import check_table_path
     from luthier.kbest.storage import open_pool
     from luthier.pipelines.line_curve import follow_line, read_window, write_curve
@@ -70,6 +72,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             {"seed": options.seed, **report.as_dict(), "written": written}, lambda: line_tables(report, written)
         )
     if report.check.wrong:
-        output.note(f"luthier: {report.check.wrong} intervals re-rank to another selection: this is a fault of luthier")
+        told = f"{report.check.wrong} intervals re-rank to another selection: this is a fault of luthier"
+        warnings.warn(told, LuthierWarning, stacklevel=1)
         return DISAGREED
     return 0

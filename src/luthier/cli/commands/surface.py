@@ -48,6 +48,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Find all cells, print what there is, write what was asked for."""
+    import warnings
+
+    from luthier.core.errors import LuthierWarning
     from luthier.pipelines.surface_command import surface_from_options, write_surface
     from luthier.report.surface_table import surface_tables
 
@@ -60,8 +63,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
             {"seed": options.seed, **about, "written": written}, lambda: surface_tables(about, report.seconds, written)
         )
     if about["check"]["wrong"]:
-        output.note(
-            f"luthier: {about['check']['wrong']} cells re-rank to another selection: this is a fault of luthier"
-        )
+        told = f"{about['check']['wrong']} cells re-rank to another selection: this is a fault of luthier"
+        warnings.warn(told, LuthierWarning, stacklevel=1)
         return DISAGREED
     return 0 if about["complete"] else STOPPED
