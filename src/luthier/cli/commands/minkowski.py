@@ -5,7 +5,8 @@
 
 Every vertex of the sum of all lists' polytopes is a joint choice that some weights make; its cone holds these
 weights. Cones are streamed to an Arrow file as they are found: nearest to the weights first, depth-first in
-little memory, or guided by the metric. Ctrl-C and --limit stop a search, --resume goes on with it.
+little memory, or guided by the metric ('--metric none' does without one). Ctrl-C and --limit stop a search,
+--resume goes on with it.
 """
 
 from __future__ import annotations
