@@ -14,20 +14,12 @@ from luthier.tuning.bounds import Bounds
 from luthier.tuning.planes import Nearby, best_cells, count_cells, distinct_subsets, fitting_window, search_plane
 from luthier.tuning.spaces import search_space
 
-# Run as plain Python, kernels divide 0 by 0 where lines tie in a point; compiled or not, they expect the NaN.
-pytestmark = pytest.mark.usefixtures("quiet_division")
 SMALL = {"coordinates": 6, "random": 4, "window": 0.5}
 METHODS = (("plane", SMALL), ("mert", {}))
 VARIANTS = [
     {}, {"planes": "random"}, {"planes": "coordinates"}, {"conjugate": False}, {"lines": False}, {"doublings": 0},
     {"window": 0.0, "cells": 50}, {"dims": 3, "visits": 20, "coordinates": 2, "random": 1},
 ]  # fmt: skip
-
-
-@pytest.fixture
-def quiet_division():
-    with np.errstate(invalid="ignore", divide="ignore"):
-        yield
 
 
 def lines_of(points, offsets):
