@@ -1,7 +1,7 @@
 """Tell whether some weights make a given selection, with a proof either way.
 
   luthier feasible pool.arrow --select oracle --metric bleu
-  luthier feasible pool.arrow --select picks.txt -o weights.txt
+  luthier feasible pool.arrow --select picks.txt -o found.txt
 
 The selection is 'oracle' (the greedy corpus oracle of the metric), 'sentence-oracle', 'first', or a file with
 one hypothesis number for each sentence, from 0 ('-' leaves a sentence out). Exit code 0: it is feasible, the
