@@ -29,7 +29,7 @@ def direction_sets(features, rng):
 
 
 def bench_envelopes(size, seed):
-    from luthier.geometry.envelope import Envelopes
+    from luthier.geometry.lines.envelope import Envelopes
     from luthier.kbest.synthetic import SyntheticLists
     from luthier.metrics.loading import load_metric
     from luthier.tuning.problem import Problem

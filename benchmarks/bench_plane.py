@@ -29,7 +29,7 @@ SAMPLE, REPEATS, VECTORS = 200, 3, 64
 
 def measure(case, path, weights, axes, window):
     """Print, as JSON, what it takes to pass by every cell."""
-    from luthier.geometry.subdivision import Window
+    from luthier.geometry.plane.subdivision import Window
     from luthier.kbest.rerank import rerank
     from luthier.kbest.storage import open_pool
     from luthier.metrics.loading import load_metric

@@ -24,7 +24,7 @@ def one_programme(points, row):
 
 
 def bench_vertices(label, offsets, features):
-    from luthier.geometry.polytope import distinct_rows, extreme_rows_of_lists
+    from luthier.geometry.polytopes.polytope import distinct_rows, extreme_rows_of_lists
 
     seconds, (_, rows) = cpu_seconds(lambda: extreme_rows_of_lists(offsets, features, threads=1), 1)
     longest = int(np.argmax(np.diff(offsets)))
@@ -40,8 +40,8 @@ def bench_vertices(label, offsets, features):
 
 
 def bench_one_list(label, points):
-    from luthier.geometry.cone import canonical_point
-    from luthier.geometry.polytope import adjacent_vertices, extreme_rows
+    from luthier.geometry.polytopes.cone import canonical_point
+    from luthier.geometry.polytopes.polytope import adjacent_vertices, extreme_rows
 
     vertices = extreme_rows(points)
     edges_time, edges = cpu_seconds(lambda: adjacent_vertices(points, vertices), 1)

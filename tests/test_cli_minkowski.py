@@ -22,7 +22,7 @@ AXES = ("--axis", "lm", "--axis", "length")
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     """Draw few directions and pixels: kernels may run as plain Python."""
-    monkeypatch.setattr("luthier.geometry.coverage.MOST_DIRECTIONS", 1000)
+    monkeypatch.setattr("luthier.geometry.sums.coverage.MOST_DIRECTIONS", 1000)
     monkeypatch.setattr("luthier.pipelines.minkowski_view.PIXELS", 40)
 
 

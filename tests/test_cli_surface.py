@@ -175,7 +175,7 @@ def test_a_cell_that_does_not_hold_is_told_loudly(run_cli, folder, monkeypatch):
 
 
 def test_ctrl_c_ends_the_survey_and_says_how_far_it_came(run_cli, folder, monkeypatch):
-    from luthier.geometry.overlay import Overlay
+    from luthier.geometry.plane.overlay import Overlay
 
     stream = Overlay.stream
 
@@ -191,7 +191,7 @@ def test_ctrl_c_ends_the_survey_and_says_how_far_it_came(run_cli, folder, monkey
 
 
 def test_a_table_of_all_cells_is_whole_or_is_not_written(run_cli, folder, monkeypatch):
-    from luthier.geometry.overlay import Overlay
+    from luthier.geometry.plane.overlay import Overlay
 
     stream = Overlay.stream
 

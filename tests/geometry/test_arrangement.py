@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from test_overlay import DEGENERATE, SQUARE, names_of, random_lists
 
-from luthier.geometry.arrangement import Arrangement
-from luthier.geometry.certainty import Certainty, Rounding
-from luthier.geometry.overlay import Overlay
-from luthier.geometry.subdivision import Window
+from luthier.geometry.plane.arrangement import Arrangement
+from luthier.geometry.plane.certainty import Certainty, Rounding
+from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.subdivision import Window
 
 CASES = {"general": lambda: random_lists(40, (5, 6, 4, 5)), **DEGENERATE}
 

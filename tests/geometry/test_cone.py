@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import nnls
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.cone import angle, canonical_point, project_onto_cone, step_inside
+from luthier.geometry.polytopes.cone import angle, canonical_point, project_onto_cone, step_inside
 
 
 @st.composite

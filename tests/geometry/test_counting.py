@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.counting import arrangement_cells, count_bounds, n_hyperplanes, theorem_base
+from luthier.geometry.polytopes.counting import arrangement_cells, count_bounds, n_hyperplanes, theorem_base
 
 PAPER = [1000] * 1502
 

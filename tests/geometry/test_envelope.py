@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.core.errors import LuthierError
-from luthier.geometry import envelope as module
-from luthier.geometry.envelope import Envelopes, envelopes_of_lines
+from luthier.geometry.lines import envelope as module
+from luthier.geometry.lines.envelope import Envelopes, envelopes_of_lines
 
 PARTS = ("first", "breakpoints", "before", "after", "bends")
 

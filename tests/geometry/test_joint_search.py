@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from luthier.geometry import _joint_kernels as kernels
-from luthier.geometry.corners import Corners
-from luthier.geometry.joint_halves import best_by_halves
-from luthier.geometry.joint_search import best_selection
+from luthier.geometry.joint import _joint_kernels as kernels
+from luthier.geometry.joint.corners import Corners
+from luthier.geometry.joint.joint_halves import best_by_halves
+from luthier.geometry.joint.joint_search import best_selection
 
 
 def margin_by_highs(rows):

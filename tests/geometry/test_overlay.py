@@ -9,9 +9,9 @@ from planar_oracles import cells_with_area, line_between
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
-from luthier.geometry import _plane_kernels as kernels
-from luthier.geometry.overlay import Overlay
-from luthier.geometry.subdivision import FAR, Window
+from luthier.geometry.plane import _plane_kernels as kernels
+from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.subdivision import FAR, Window
 
 SQUARE = Window(-2.0, 2.0, -1.0, 3.0)
 

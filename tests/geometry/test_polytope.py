@@ -10,9 +10,8 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.cone import canonical_point
-from luthier.geometry.lp import irredundant
-from luthier.geometry.polytope import (
+from luthier.geometry.polytopes.cone import canonical_point
+from luthier.geometry.polytopes.polytope import (
     Polytope,
     adjacent_vertices,
     adjacent_vertices_of_lists,
@@ -23,6 +22,7 @@ from luthier.geometry.polytope import (
     neighbours,
     reduced,
 )
+from luthier.geometry.programmes.lp import irredundant
 
 TABLE1 = np.array([[-0.1, -1.2], [-1.2, -0.2], [-0.9, -1.6], [-0.9, -0.1], [-0.8, -0.9]])
 

@@ -7,7 +7,7 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts
-from luthier.geometry.raster import raster
+from luthier.geometry.plane.raster import raster
 
 
 def by_comparing_all(offsets, points, values, xs, ys):

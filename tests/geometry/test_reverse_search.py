@@ -10,12 +10,12 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
-from luthier.geometry import search_steps
-from luthier.geometry.coverage import share_covered
-from luthier.geometry.overlay import Overlay
-from luthier.geometry.reverse_search import ReverseSearch, all_vertices
-from luthier.geometry.search_frontier import Frontier
-from luthier.geometry.summands import Summands
+from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.sums import search_steps
+from luthier.geometry.sums.coverage import share_covered
+from luthier.geometry.sums.reverse_search import ReverseSearch, all_vertices
+from luthier.geometry.sums.search_frontier import Frontier
+from luthier.geometry.sums.summands import Summands
 
 
 def stacked(lists):
@@ -160,7 +160,7 @@ def everything(summands):
 @pytest.mark.parametrize("order", ["depth", "breadth", "best"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_order_threads_and_stops_do_not_change_the_set(summands, everything, order, threads, monkeypatch):
-    monkeypatch.setattr("luthier.geometry.reverse_search.TOGETHER", dict.fromkeys(("depth", "breadth", "best"), 7))
+    monkeypatch.setattr("luthier.geometry.sums.reverse_search.TOGETHER", dict.fromkeys(("depth", "breadth", "best"), 7))
     search = ReverseSearch(summands, START, order=order, score=score, threads=threads)
     found = []
     for limit in (1, 2, 3, 40, 41, 97, None):  # stopped and gone on with, from its arrays
@@ -233,7 +233,7 @@ def test_parents_changes_points_and_margins_say_what_they_mean(summands):
 
 
 def test_breadth_first_goes_by_depth_and_best_first_by_score(summands, monkeypatch):
-    monkeypatch.setattr("luthier.geometry.reverse_search.TOGETHER", {"breadth": 1, "best": 1})
+    monkeypatch.setattr("luthier.geometry.sums.reverse_search.TOGETHER", {"breadth": 1, "best": 1})
     depths = np.concatenate([block.depths for block in ReverseSearch(summands, START, order="breadth").run()])
     assert np.all(np.diff(depths) >= 0)
     search = ReverseSearch(summands, START, order="best", score=score)
@@ -299,7 +299,7 @@ def test_lists_without_a_choice():
 
 
 def test_the_share_covered_is_that_of_directions_in_found_cones(summands, monkeypatch):
-    monkeypatch.setattr("luthier.geometry.coverage.MOST_DIRECTIONS", 2000)
+    monkeypatch.setattr("luthier.geometry.sums.coverage.MOST_DIRECTIONS", 2000)
     search = ReverseSearch(summands, START, order="breadth")
     keys = np.concatenate([block.keys for block in search.run(40)])
     estimate = share_covered(search, keys, np.random.default_rng(0))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.subdivision import Window
+from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog, nnls
 from small import last, problem_of, random_problem
 
-from luthier.geometry.nearest_cone import JointCones
+from luthier.geometry.joint.nearest_cone import JointCones
 from luthier.kbest.synthetic import SyntheticLists
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import State, tuner

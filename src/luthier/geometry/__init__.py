@@ -1,1 +1,1 @@
-"""Arrays → envelopes, error surfaces, polytopes, fans; knows no word of translation."""
+"""Arrays → envelopes, error surfaces, polytopes, fans, proofs; a folder each. Knows no word of translation."""

@@ -19,7 +19,7 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
-from luthier.geometry.feasible_subset import SelectionTests
+from luthier.geometry.programmes.feasible_subset import SelectionTests
 from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
 from luthier.pipelines.geometry_settings import CurveSettings

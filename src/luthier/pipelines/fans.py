@@ -9,8 +9,8 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.geometry.fan import PlanarFan, planar_fan
-from luthier.geometry.fan_choice import choose_by_angle, choose_on_line
+from luthier.geometry.polytopes.fan import PlanarFan, planar_fan
+from luthier.geometry.polytopes.fan_choice import choose_by_angle, choose_on_line
 from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics

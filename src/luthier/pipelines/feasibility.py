@@ -12,9 +12,9 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.io import STDIN, display_name
 from luthier.corpus.lines import read_lines
-from luthier.geometry.certificates import Feasible, Infeasible
-from luthier.geometry.feasibility import closest_rivals, feasibility
-from luthier.geometry.lp import irredundant
+from luthier.geometry.programmes.certificates import Feasible, Infeasible
+from luthier.geometry.programmes.feasibility import closest_rivals, feasibility
+from luthier.geometry.programmes.lp import irredundant
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 from luthier.kbest.weights import Weights

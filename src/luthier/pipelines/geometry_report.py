@@ -11,11 +11,11 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
-from luthier.geometry.certificates import Feasible, Infeasible
-from luthier.geometry.counting import Bound, Counts, count_bounds
-from luthier.geometry.feasibility import feasibility
-from luthier.geometry.feasible_subset import FeasibleSubset, SelectionTests
-from luthier.geometry.polytope import distinct_rows, extreme_rows_of_lists
+from luthier.geometry.polytopes.counting import Bound, Counts, count_bounds
+from luthier.geometry.polytopes.polytope import distinct_rows, extreme_rows_of_lists
+from luthier.geometry.programmes.certificates import Feasible, Infeasible
+from luthier.geometry.programmes.feasibility import feasibility
+from luthier.geometry.programmes.feasible_subset import FeasibleSubset, SelectionTests
 from luthier.kbest.rerank import rerank
 from luthier.metrics.oracle import Selection, corpus_oracle
 from luthier.pipelines.feasibility import Choice, Verdict, judge

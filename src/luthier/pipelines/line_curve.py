@@ -18,7 +18,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.core.tables import write_table
-from luthier.geometry.envelope import Envelope
+from luthier.geometry.lines.envelope import Envelope
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank
 from luthier.pipelines.subspaces import read_ends

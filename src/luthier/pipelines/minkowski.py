@@ -20,12 +20,12 @@ from luthier.core.parallel import stopping_gently
 from luthier.core.progress import progress
 from luthier.core.record_stream import Column, RecordWriter, read_column
 from luthier.core.rng import make_rng
-from luthier.geometry.coverage import Coverage, share_covered
-from luthier.geometry.reverse_search import Found, ReverseSearch
-from luthier.geometry.search_frontier import Arrays
-from luthier.geometry.search_steps import Steps
 from luthier.geometry.subspace import Subspace
-from luthier.geometry.summands import GRID_BITS, Summands
+from luthier.geometry.sums.coverage import Coverage, share_covered
+from luthier.geometry.sums.reverse_search import Found, ReverseSearch
+from luthier.geometry.sums.search_frontier import Arrays
+from luthier.geometry.sums.search_steps import Steps
+from luthier.geometry.sums.summands import GRID_BITS, Summands
 from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics, score_selections

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.segments import segment_of_rows
-from luthier.geometry.certainty import Certainty, Rounding
-from luthier.geometry.overlay import Overlay
-from luthier.geometry.subdivision import Window
+from luthier.geometry.plane.certainty import Certainty, Rounding
+from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.spread import spread_in_lists

@@ -15,9 +15,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.rng import make_rng
-from luthier.geometry.arrangement import Arrangement
-from luthier.geometry.cells import Cell
-from luthier.geometry.raster import raster
+from luthier.geometry.plane.arrangement import Arrangement
+from luthier.geometry.plane.cells import Cell
+from luthier.geometry.plane.raster import raster
 from luthier.pipelines.planes import Plane, shown_window
 from luthier.pipelines.surface_check import Check, certain_cells, check_cells
 from luthier.pipelines.survey import KEPT_AT_LEAST, Survey, SurveyOptions, survey

@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.progress import progress
-from luthier.geometry.cells import Cell
+from luthier.geometry.plane.cells import Cell
 from luthier.kbest.rerank import rerank
 from luthier.pipelines.planes import Plane
 

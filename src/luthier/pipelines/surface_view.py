@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.geometry.arrangement import Arrangement
-from luthier.geometry.overlay import Overlay
-from luthier.geometry.raster import raster
-from luthier.geometry.subdivision import Window
+from luthier.geometry.plane.arrangement import Arrangement
+from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.raster import raster
+from luthier.geometry.plane.subdivision import Window
 from luthier.pipelines.planes import Plane
 from luthier.report.surface_figure import Scene
 

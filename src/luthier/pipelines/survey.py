@@ -13,7 +13,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.parallel import stopping_gently
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
-from luthier.geometry.overlay import CellBlock, Overlay
+from luthier.geometry.plane.overlay import CellBlock, Overlay
 from luthier.tuning.problem import Problem
 
 # So many of the best are kept at least: of equally good cells the roomiest is wanted, and there may be many.

@@ -22,7 +22,7 @@ from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.systems import system_from_pool
-from luthier.geometry.envelope import Envelopes
+from luthier.geometry.lines.envelope import Envelopes
 from luthier.kbest.duplicates import drop_duplicates
 from luthier.kbest.features import Features
 from luthier.kbest.merge import merge

@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.rng import make_rng
-from luthier.geometry import lp
-from luthier.geometry.arrangement import Arrangement
-from luthier.geometry.certainty import Certainty, Rounding
-from luthier.geometry.cone import canonical_point
-from luthier.geometry.feasibility import feasibility
-from luthier.geometry.overlay import Overlay
-from luthier.geometry.polytope import Polytope
-from luthier.geometry.raster import raster
-from luthier.geometry.reverse_search import all_vertices
-from luthier.geometry.subdivision import Window
+from luthier.geometry.plane.arrangement import Arrangement
+from luthier.geometry.plane.certainty import Certainty, Rounding
+from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.raster import raster
+from luthier.geometry.plane.subdivision import Window
+from luthier.geometry.polytopes.cone import canonical_point
+from luthier.geometry.polytopes.polytope import Polytope
+from luthier.geometry.programmes import lp
+from luthier.geometry.programmes.feasibility import feasibility
+from luthier.geometry.sums.reverse_search import all_vertices
 
 
 def find_polytopes() -> None:

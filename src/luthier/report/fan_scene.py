@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 
 from luthier.core.arrays import Float64
-from luthier.geometry.fan import PlanarFan
-from luthier.geometry.fan_choice import AngleChoice, LineChoice
+from luthier.geometry.polytopes.fan import PlanarFan
+from luthier.geometry.polytopes.fan_choice import AngleChoice, LineChoice
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -9,8 +9,8 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.geometry.fan import PlanarFan, all_sums
-from luthier.geometry.polytope import distinct_rows
+from luthier.geometry.polytopes.fan import PlanarFan, all_sums
+from luthier.geometry.polytopes.polytope import distinct_rows
 from luthier.report import fan_drawing as parts
 from luthier.report.fan_scene import FanScene, joint_name
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from luthier.core.arrays import Float64
-from luthier.geometry.coverage import Coverage
 from luthier.geometry.subspace import Subspace
+from luthier.geometry.sums.coverage import Coverage
 from luthier.report.console import stack, table
 
 MOST_FEATURES = 40

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, frozen
 from luthier.core.params import param, validate
-from luthier.geometry.envelope import Envelope, Envelopes, envelopes_of_lines
+from luthier.geometry.lines.envelope import Envelope, Envelopes, envelopes_of_lines
 from luthier.kbest.spread import spread_in_lists
 from luthier.metrics.pools import score_selections
 from luthier.tuning.base import State

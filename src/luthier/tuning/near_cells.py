@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, flat
-from luthier.geometry.overlay import CellBlock, Overlay
-from luthier.geometry.subdivision import Window
+from luthier.geometry.plane.overlay import CellBlock, Overlay
+from luthier.geometry.plane.subdivision import Window
 from luthier.tuning.cone_coordinates import ConeCoordinates
 from luthier.tuning.line_search import TRIES
 from luthier.tuning.problem import Problem

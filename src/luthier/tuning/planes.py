@@ -19,9 +19,9 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.segments import counts_in_segments, offsets_from_counts
-from luthier.geometry.inscribed import largest_circle
-from luthier.geometry.overlay import CellBlock, Overlay
-from luthier.geometry.subdivision import Window
+from luthier.geometry.plane.inscribed import largest_circle
+from luthier.geometry.plane.overlay import CellBlock, Overlay
+from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import segment_blocks

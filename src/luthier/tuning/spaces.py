@@ -13,10 +13,10 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.progress import Advance, speaking
-from luthier.geometry.lp import largest_margin
-from luthier.geometry.reverse_search import ReverseSearch
+from luthier.geometry.programmes.lp import largest_margin
 from luthier.geometry.subspace import Subspace
-from luthier.geometry.summands import Summands
+from luthier.geometry.sums.reverse_search import ReverseSearch
+from luthier.geometry.sums.summands import Summands
 from luthier.metrics.pools import score_selections
 from luthier.tuning.base import State
 from luthier.tuning.line_search import ROUNDING, TRIES, kept_promise

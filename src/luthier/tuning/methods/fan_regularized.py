@@ -10,7 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.geometry.nearest_cone import Foot, JointCones
+from luthier.geometry.joint.nearest_cone import Foot, JointCones
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.climbing import climb_ends
 from luthier.tuning.cone_coordinates import ConeCoordinates

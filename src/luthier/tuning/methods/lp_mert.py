@@ -9,9 +9,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.geometry.corners import Corners
-from luthier.geometry.joint_halves import best_by_halves
-from luthier.geometry.joint_search import Progress, best_selection
+from luthier.geometry.joint.corners import Corners
+from luthier.geometry.joint.joint_halves import best_by_halves
+from luthier.geometry.joint.joint_search import Progress, best_selection
 from luthier.tuning.additive import Additive
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.climbing import climb_ends

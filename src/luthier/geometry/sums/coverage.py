@@ -8,7 +8,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
-from luthier.geometry.reverse_search import ReverseSearch
+from luthier.geometry.sums.reverse_search import ReverseSearch
 
 MOST_DIRECTIONS, LEAST_DIRECTIONS, MOST_PRODUCTS = 20_000, 1_000, 4e8
 AT_ONCE = 256

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
-from luthier.geometry import _lp_kernels as kernels
+from luthier.geometry.programmes import _lp_kernels as kernels
 
 OPTIMAL, INFEASIBLE, GAVE_UP = kernels.OPTIMAL, kernels.INFEASIBLE, kernels.GAVE_UP
 FACET_WIDTH = 1e-9

@@ -24,9 +24,9 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.parallel import executor
-from luthier.geometry import _plane_kernels as kernels
-from luthier.geometry.cells import Cell, cell_of_faces
-from luthier.geometry.subdivision import FAR, Subdivisions, Window, border_lines
+from luthier.geometry.plane import _plane_kernels as kernels
+from luthier.geometry.plane.cells import Cell, cell_of_faces
+from luthier.geometry.plane.subdivision import FAR, Subdivisions, Window, border_lines
 
 EDGES_AT_ONCE = 32
 CELLS_AT_ONCE = 1 << 15

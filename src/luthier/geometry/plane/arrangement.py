@@ -9,11 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64, flat, frozen
-from luthier.geometry import _arrangement_kernels as kernels
-from luthier.geometry import _plane_kernels as plane_kernels
-from luthier.geometry.certainty import Certainty
-from luthier.geometry.overlay import Overlay, Room
-from luthier.geometry.subdivision import FAR
+from luthier.geometry.plane import _arrangement_kernels as kernels
+from luthier.geometry.plane import _plane_kernels as plane_kernels
+from luthier.geometry.plane.certainty import Certainty
+from luthier.geometry.plane.overlay import Overlay, Room
+from luthier.geometry.plane.subdivision import FAR
 
 CELLS_AT_ONCE = 1 << 16
 CORNERS = 64  # room made at first for one cell; it doubles where that is too little
@@ -77,7 +77,7 @@ class Arrangement:
     margin : (n,) float64
         At the position: the least difference in score to a row that takes over beyond a side.
     representable : (n,) bool
-        Whether a re-rank at the position is certain to select this cell's rows (see `luthier.geometry.certainty`);
+        Whether a re-rank at the position is certain to select this cell's rows (`luthier.geometry.plane.certainty`);
         without a judge, whether the cell has any size.
     sums : (n, S)
         Sum over lists of the selected rows' values.

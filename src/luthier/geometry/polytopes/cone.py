@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, flat
 from luthier.core.errors import LuthierError
-from luthier.geometry import _cone_kernels as kernels
+from luthier.geometry.polytopes import _cone_kernels as kernels
 
 STEPS_PER_DIMENSION, LEAST_STEPS = 200, 2000
 # A projection shorter than this, for weights of length 1, is 0: the cone lies behind.

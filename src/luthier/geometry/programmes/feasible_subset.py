@@ -19,7 +19,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
-from luthier.geometry.lp import Margin, MarginProblem
+from luthier.geometry.programmes.lp import Margin, MarginProblem
 
 # A selection counts as impossible if every w leaves some row closer than this, in units of the rows' distance.
 STRICT = 1e-9

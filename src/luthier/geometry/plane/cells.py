@@ -8,8 +8,8 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.geometry import _plane_kernels as kernels
-from luthier.geometry.subdivision import FAR, Subdivisions, Window, border_lines
+from luthier.geometry.plane import _plane_kernels as kernels
+from luthier.geometry.plane.subdivision import FAR, Subdivisions, Window, border_lines
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

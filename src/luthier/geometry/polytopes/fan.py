@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.errors import LuthierError
-from luthier.geometry.planar_hull import Pair, half, planar_hull, turn
+from luthier.geometry.polytopes.planar_hull import Pair, half, planar_hull, turn
 
 Side = tuple[int, int, Pair, Pair]  # list, place of its first corner, first corner, second corner
 

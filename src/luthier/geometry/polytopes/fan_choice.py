@@ -14,9 +14,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
-from luthier.geometry.cone import angle, canonical_point, project_onto_cone, step_inside
-from luthier.geometry.envelope import envelopes_of_lines
-from luthier.geometry.fan import PlanarFan
+from luthier.geometry.lines.envelope import envelopes_of_lines
+from luthier.geometry.polytopes.cone import angle, canonical_point, project_onto_cone, step_inside
+from luthier.geometry.polytopes.fan import PlanarFan
 
 INSIDE = 0.01  # how far inside an interval or a cone a point is taken, as a share of the way
 ROUNDING = 1e-12  # an angle this small is none

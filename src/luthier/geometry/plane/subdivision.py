@@ -13,7 +13,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.geometry import _plane_kernels as kernels
+from luthier.geometry.plane import _plane_kernels as kernels
 
 GRID_BITS = 49
 # On the grid two lines that are not parallel meet nearer than 2¹⁰⁴: a border beyond is as good as none.

@@ -270,7 +270,7 @@ def gather(features, first, k, flags, words, w, used_w, n_w, d, used_d, n_d, low
 
 @inner_kernel
 def error_bound(coefficients, radius, size, segment, unit, exact_unit, tiny):
-    """Return a bound on the error of a projected column sum (see `luthier.geometry.envelope`)."""
+    """Return a bound on the error of a projected column sum (see `luthier.geometry.lines.envelope`)."""
     near = far = 0.0
     for j in range(len(coefficients)):
         near += abs(coefficients[j]) * radius[segment, j]

@@ -11,7 +11,7 @@ from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.parallel import executor
 from luthier.core.segments import segment_of_rows
-from luthier.geometry import _raster_kernels as kernels
+from luthier.geometry.plane import _raster_kernels as kernels
 
 ROWS_AT_ONCE = 16
 

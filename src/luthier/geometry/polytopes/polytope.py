@@ -28,9 +28,9 @@ from luthier.core.arrays import Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.parallel import available_threads, executor, one_blas_thread
 from luthier.core.progress import progress
-from luthier.geometry import _cone_kernels as kernels
-from luthier.geometry.cone import scratch, steps_allowed
-from luthier.geometry.planar_hull import planar_hull
+from luthier.geometry.polytopes import _cone_kernels as kernels
+from luthier.geometry.polytopes.cone import scratch, steps_allowed
+from luthier.geometry.polytopes.planar_hull import planar_hull
 
 MARGIN = 1e-9  # by how much a vertex is asked to win, in units of the list's spread and of the weights
 FLAT = 1e-11  # directions with less than this share of the largest spread are rounding

@@ -17,10 +17,10 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
-from luthier.geometry import _facet_kernels as facet_kernels
-from luthier.geometry import _parent_kernels as parent_kernels
-from luthier.geometry.exact_cone import exact_rows, is_positive_combination, nearest_to_origin
-from luthier.geometry.list_corners import all_pairs, corner_pairs, distinct_rows
+from luthier.geometry.sums import _facet_kernels as facet_kernels
+from luthier.geometry.sums import _parent_kernels as parent_kernels
+from luthier.geometry.sums.exact_cone import exact_rows, is_positive_combination, nearest_to_origin
+from luthier.geometry.sums.list_corners import all_pairs, corner_pairs, distinct_rows
 
 GRID_BITS = 36
 DOUBTFUL = 1e-12  # an edge that stands out less than this is looked at exactly; keeping one too many is safe

@@ -13,7 +13,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.segments import segment_of_rows
-from luthier.geometry.cone import angle, project_onto_cone
+from luthier.geometry.polytopes.cone import angle, project_onto_cone
 
 # A side that is passed by less than this, for weights and rows of length 1, is not.
 PASSED = 1e-10

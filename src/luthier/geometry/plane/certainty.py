@@ -15,9 +15,9 @@ from collections.abc import Callable
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64, flat
-from luthier.geometry import _certainty_kernels as kernels
-from luthier.geometry.cells import Cell
-from luthier.geometry.overlay import Overlay
+from luthier.geometry.plane import _certainty_kernels as kernels
+from luthier.geometry.plane.cells import Cell
+from luthier.geometry.plane.overlay import Overlay
 
 # Faces whose gentlest slope is below this share of the median are looked at row by row wherever they are selected.
 GENTLE = 1e-3

@@ -5,7 +5,7 @@ halves are paired best sum first, as in lazy K-best enumeration, and each pair i
 over the sides of both cones. What half a set cannot select no larger set can. A pair whose value, with the
 best that all other lists can give, is not above the best candidate is never made.
 
-Exact as it stands, and as published; the number of pairs grows fast, so `luthier.geometry.joint_search` is the
+Exact as it stands, and as published; the number of pairs grows fast, so `luthier.geometry.joint.joint_search` is the
 better way to the optimum. With a beam each set keeps its best combinations only: the answer is then a good
 selection, not a proven one.
 """
@@ -18,10 +18,10 @@ import heapq
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.geometry import _joint_kernels as kernels
-from luthier.geometry.corners import Corners
-from luthier.geometry.joint_search import ROUNDING, Progress
-from luthier.geometry.lp import largest_margin
+from luthier.geometry.joint import _joint_kernels as kernels
+from luthier.geometry.joint.corners import Corners
+from luthier.geometry.joint.joint_search import ROUNDING, Progress
+from luthier.geometry.programmes.lp import largest_margin
 
 ROWS_PER_DIMENSION = 6  # cones with more rows lose those that can be spared
 

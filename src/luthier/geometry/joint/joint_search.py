@@ -20,9 +20,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
-from luthier.geometry import _joint_kernels as kernels
-from luthier.geometry.corners import Corners
-from luthier.geometry.lp import largest_margin
+from luthier.geometry.joint import _joint_kernels as kernels
+from luthier.geometry.joint.corners import Corners
+from luthier.geometry.programmes.lp import largest_margin
 
 ROUNDING = 1e-9  # sums nearer than this, relative to the largest, are equal
 WITNESSES = 16  # weights inside a cone that are remembered with it

@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.geometry.rational import dot, exact_difference
+from luthier.geometry.programmes.rational import dot, exact_difference
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

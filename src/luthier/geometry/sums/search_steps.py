@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.geometry import _facet_kernels as facet_kernels
-from luthier.geometry import _parent_kernels as kernels
-from luthier.geometry import _space_facet_kernels as space_kernels
-from luthier.geometry.exact_cone import exact_rows, first_wall, nearest_to_origin
-from luthier.geometry.summands import GRID_BITS, Summands, inner_points, primitive
+from luthier.geometry.sums import _facet_kernels as facet_kernels
+from luthier.geometry.sums import _parent_kernels as kernels
+from luthier.geometry.sums import _space_facet_kernels as space_kernels
+from luthier.geometry.sums.exact_cone import exact_rows, first_wall, nearest_to_origin
+from luthier.geometry.sums.summands import GRID_BITS, Summands, inner_points, primitive
 
 CERTAIN = 2.0**-44  # by this much, in units of the start's length, a selection is won whatever rounding does
 SMALLEST_MOVE, LARGEST_MOVE = -24, -4  # powers of two by which a start on a boundary is moved

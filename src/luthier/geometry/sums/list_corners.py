@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.arrays import Int64
-from luthier.geometry.exact_cone import rank_columns
+from luthier.geometry.sums.exact_cone import rank_columns
 
 FEW_ROWS = 10  # all pairs are so few that nothing is saved by a hull
 HULL_DIMENSIONS = 5  # beyond, a hull has more facets than there are pairs of rows

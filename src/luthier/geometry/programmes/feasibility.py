@@ -21,10 +21,10 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.geometry import _feasibility_kernels as kernels
-from luthier.geometry.certificates import Feasible, Infeasible, sorted_proof
-from luthier.geometry.lp import Margin, MarginProblem
-from luthier.geometry.rational import Cancelled, ExactMargin, dot, exact_difference
+from luthier.geometry.programmes import _feasibility_kernels as kernels
+from luthier.geometry.programmes.certificates import Feasible, Infeasible, sorted_proof
+from luthier.geometry.programmes.lp import Margin, MarginProblem
+from luthier.geometry.programmes.rational import Cancelled, ExactMargin, dot, exact_difference
 
 CLEAR = 1e-8  # a margin above this share of the longest difference at hand is beyond the simplex's rounding
 CLOSE = 1e-9  # rows that fall short of the margin by less than this share of it do not join

@@ -25,9 +25,9 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.parallel import executor
-from luthier.geometry.search_frontier import ORDERS, Arrays, Frontier, priorities, taken
-from luthier.geometry.search_steps import Children, Steps
-from luthier.geometry.summands import Summands
+from luthier.geometry.sums.search_frontier import ORDERS, Arrays, Frontier, priorities, taken
+from luthier.geometry.sums.search_steps import Children, Steps
+from luthier.geometry.sums.summands import Summands
 
 # How many vertices are asked for their children at once; the same for any number of threads.
 TOGETHER = {"depth": 256, "breadth": 256, "best": 32}

@@ -1,0 +1,1 @@
+"""A plane divided by lists: faces, cells, shapes, pictures, and what rounding leaves certain."""

@@ -1,0 +1,1 @@
+"""Small linear programmes, and the proofs that they give."""

@@ -1,0 +1,1 @@
+"""Minkowski sums of lists by reverse search."""
