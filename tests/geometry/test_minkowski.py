@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.sums import _space_facet_kernels as space_kernels
+from luthier.geometry.sums import _search_kernels as kernels
 from luthier.geometry.sums.exact_cone import (
     dot,
     exact_rows,
@@ -162,7 +162,7 @@ def test_turns_are_exact_where_rounding_is_not():
         rows = np.ldexp(np.stack([a, b, c], axis=1).astype(np.float64), -36)
         (a0, a1, a2), (b0, b1, b2), (c0, c1, c2) = exact_rows(np.stack([a, b, c]))
         det = a0 * (b1 * c2 - b2 * c1) - a1 * (b0 * c2 - b2 * c0) + a2 * (b0 * c1 - b1 * c0)
-        assert space_kernels.exact_turn(rows, 0, 1, 2) == (det > 0) - (det < 0)
+        assert kernels.exact_turn(rows, 0, 1, 2) == (det > 0) - (det < 0)
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -13,9 +13,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.geometry.sums import _facet_kernels as facet_kernels
-from luthier.geometry.sums import _parent_kernels as kernels
-from luthier.geometry.sums import _space_facet_kernels as space_kernels
+from luthier.geometry.sums import _search_kernels as kernels
 from luthier.geometry.sums.exact_cone import exact_rows, first_wall, nearest_to_origin
 from luthier.geometry.sums.summands import GRID_BITS, Summands, inner_points, primitive
 
@@ -172,11 +170,9 @@ class Steps:
             room = np.empty(8 * (n - first) + self.most, np.int64)
             arguments = (flat(selections[first:]), flat(inner[first:]), s.kernel_lists, *self._kernel_limits)
             if self.shortcut:
-                last = first + space_kernels.downhill_in_space(
-                    *arguments, flat(self.goal), self.most, counts[first:], room
-                )
+                last = first + kernels.downhill_in_space(*arguments, flat(self.goal), self.most, counts[first:], room)
             else:
-                last = first + facet_kernels.downhill_by_rays(
+                last = first + kernels.downhill_by_rays(
                     *arguments, flat(self.goal), self.most, len(s.opposite), counts[first:], room
                 )
             parts.append(room[: np.maximum(counts[first:last], 0).sum()])
@@ -194,7 +190,7 @@ class Steps:
     ) -> tuple[Int64, Int64]:
         s = self.summands
         counts, room = np.empty(len(which), np.int64), np.empty(len(which) * self.most, np.int64)
-        facet_kernels.downhill_by_rays(
+        kernels.downhill_by_rays(
             flat(selections[which]), flat(inner[which]), s.kernel_lists, *self._kernel_limits, flat(self.goal),
             self.most, len(s.opposite), counts, room,
         )  # fmt: skip

@@ -17,8 +17,7 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
-from luthier.geometry.sums import _facet_kernels as facet_kernels
-from luthier.geometry.sums import _parent_kernels as parent_kernels
+from luthier.geometry.sums import _search_kernels as kernels
 from luthier.geometry.sums.exact_cone import exact_rows, is_positive_combination, nearest_to_origin
 from luthier.geometry.sums.list_corners import all_pairs, corner_pairs, distinct_rows
 
@@ -125,7 +124,7 @@ class Summands:
     def select(self, vectors: Float64) -> tuple[Int64, Float64]:
         """Return the corners that weights of the grid's coordinates select, (V, S), and their margins, (V,)."""
         out, margins = np.empty((len(vectors), len(self.active)), np.int64), np.empty(len(vectors))
-        parent_kernels.nearest_rows(flat(self.corners), flat(self.corner_first), flat(vectors), out, margins)
+        kernels.nearest_rows(flat(self.corners), flat(self.corner_first), flat(vectors), out, margins)
         return out, margins
 
 
@@ -173,7 +172,7 @@ class _Builder:
         """Take all pairs of true corners where a hull's corners are not sure; drop edges that are none."""
         self._lay_out()
         answers, *_ = inner_points(self, np.arange(len(self.corner_rows))[:, None], *NO_LIMITS)
-        doubtful = np.unique(self.corner_list[answers != parent_kernels.YES]).tolist()
+        doubtful = np.unique(self.corner_list[answers != kernels.YES]).tolist()
         for s in doubtful:
             self.pairs[s] = all_pairs(np.unique(self.pairs[s]))
         if doubtful:
@@ -223,8 +222,8 @@ class _Builder:
         self.edge_class = np.zeros(len(edge_to), np.int64)
 
     def _is_corner(self, corner: int, answer: int, support: Int64) -> bool:
-        if answer != parent_kernels.DOUBT:
-            return bool(answer == parent_kernels.YES)
+        if answer != kernels.DOUBT:
+            return bool(answer == kernels.YES)
         if nearest_to_origin(exact_rows(self.steps[support[support >= 0]])) is None:
             return False  # a few edges contradict one another
         steps = self.steps[self.edge_first[corner] : self.edge_first[corner + 1]]
@@ -256,7 +255,7 @@ class _Builder:
         """Return which edges are no combination of others at their corner, such as diagonals of faces."""
         rests = np.empty(len(self.edge_to))
         supports = np.empty((len(self.edge_to), self.n_dims), np.int64)
-        facet_kernels.needless_edges(
+        kernels.needless_edges(
             flat(self.edge_first), flat(self.directions), flat(self.lengths), self.most_edges, rests, supports
         )
         kept = np.ones(len(rests), np.bool_)
@@ -275,7 +274,7 @@ def inner_points(
     answers = np.empty(len(selections), np.int64)
     points, margins = np.empty((len(selections), n_dims)), np.empty(len(selections))
     supports = np.full((len(selections), n_dims + 1), -1)
-    parent_kernels.points_inside(
+    kernels.points_inside(
         flat(selections), lists.kernel_lists, flat(limits.reshape(-1, n_dims)), flat(limit_classes),
         lists.most_edges + len(limits), answers, points, margins, supports,
     )  # fmt: skip
