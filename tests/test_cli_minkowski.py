@@ -194,6 +194,7 @@ def test_sparse_features_are_searched_like_dense_ones(run_cli, folder, tmp_path)
         (["--resume"], "no search to go on with"),
         (["--axis", "nosuch"], "neither a feature nor a file"),
         (["--axis", "channel", "--plot", "p.png"], "expected --axis 2 times"),
+        (["--plot", "p.pdf"], "ends in .png"),
     ],
 )
 def test_what_minkowski_does_not_take(run_cli, folder, tmp_path, arguments, message):
@@ -225,7 +226,50 @@ def test_a_state_belongs_to_its_search(run_cli, folder, tmp_path):
     code, _, err = search(run_cli, folder, tmp_path / "c.arrow", "--resume", "--metric", "ter")
     assert code == 2
     assert "its metric is not the same" in err
-    (tmp_path / "c.arrow.state").write_bytes(b"nonsense")
-    code, _, err = search(run_cli, folder, tmp_path / "c.arrow", "--resume")
-    assert code == 2
-    assert "expected the state of a search" in err
+
+
+def test_torn_and_foreign_states_are_refused(run_cli, folder, tmp_path):
+    path, state = tmp_path / "c.arrow", tmp_path / "c.arrow.state"
+    search(run_cli, folder, path, "--limit", "5")
+    whole, rows = state.read_bytes(), path.read_bytes()
+    turned = bytearray(whole)
+    turned[len(turned) // 2] ^= 0xFF
+    with np.load(state) as kept:
+        fewer = {name: kept[name] for name in kept.files if name != "number"}
+    with state.open("wb") as file:
+        np.savez(file, **fewer)
+    for wrong in (state.read_bytes(), b"nonsense", b"", whole[:500], whole[:-50], bytes(turned)):
+        state.write_bytes(wrong)
+        code, _, err = search(run_cli, folder, path, "--resume")
+        assert code == 2
+        assert "expected the state of a search" in err
+        assert "hint" in err
+    assert path.read_bytes() == rows  # nothing was cut off
+
+
+def test_a_state_without_its_cones_is_refused(run_cli, folder, tmp_path):
+    path = tmp_path / "c.arrow"
+    search(run_cli, folder, tmp_path / "other.arrow")
+    search(run_cli, folder, path, "--limit", "5")
+    rows = path.read_bytes()
+    for wrong in (rows[:-8], b"", b"x" * 100_000, (tmp_path / "other.arrow").read_bytes()):
+        path.write_bytes(wrong)
+        code, _, err = search(run_cli, folder, path, "--resume")
+        assert code == 2
+        assert "expected the 5 vertices found before" in err
+        assert path.read_bytes() == wrong
+    path.write_bytes(rows + b"half a block")
+    assert search(run_cli, folder, path, "--resume")[0] == 0
+    assert keys(path) == keys(tmp_path / "other.arrow")
+
+
+def test_what_is_read_is_not_written_over(run_cli, folder, tmp_path):
+    pool = tmp_path / "pool.arrow"
+    pool.write_bytes((folder / "pool.arrow").read_bytes())
+    (tmp_path / "w.txt").write_text((folder / "w.txt").read_text())
+    for output in (pool, tmp_path / "w.txt"):
+        before = output.read_bytes()
+        code, _, err = search(run_cli, tmp_path, output)
+        assert code == 2
+        assert "would be lost" in err
+        assert output.read_bytes() == before

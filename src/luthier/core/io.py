@@ -124,6 +124,13 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise LuthierError(f"{target}: cannot write here: {why}. hint: make it, or name another place")
 
 
+def check_apart(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
+    """Raise `LuthierError` if `output` is one of the files that are read: it would be lost."""
+    for path in inputs:
+        if path is not None and Path(path).exists() and Path(output).exists() and Path(path).samefile(output):
+            raise LuthierError(f"{output}: cannot write here: it is read, and would be lost. hint: name another file")
+
+
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; it takes the name `path` only when all went well.

@@ -49,7 +49,10 @@ class RecordWriter:
                 expected=f"the {length:,} bytes written before", found="fewer, or no file", path=str(path),
                 hint="start anew, without --resume",
             )  # fmt: skip
-        self._file: BinaryIO = open(path, "r+b" if length else "wb")  # noqa: SIM115 - closed in __exit__
+        try:
+            self._file: BinaryIO = open(path, "r+b" if length else "wb")  # noqa: SIM115 - closed in __exit__
+        except OSError as error:
+            raise LuthierError(f"{path}: cannot write here: {(error.strerror or str(error)).lower()}") from None
         self._file.truncate(length)
         self._file.seek(length)
 
@@ -121,3 +124,16 @@ def read_column(path: str | os.PathLike[str], name: str) -> Iterator[npt.NDArray
                 yield cells.values.to_numpy(zero_copy_only=False).reshape(len(cells), -1)
             else:
                 yield cells.to_numpy(zero_copy_only=False)
+
+
+def whole_rows(path: str | os.PathLike[str], length: int) -> int:
+    """Return how many rows the first `length` bytes of a stream hold; 0 if they do not end with a block's end."""
+    import pyarrow as pa
+
+    if not Path(path).is_file() or Path(path).stat().st_size < length:
+        return 0
+    with pa.memory_map(os.fsdecode(path), "r") as source:
+        try:
+            return sum(batch.num_rows for batch in pa.ipc.open_stream(source.read_buffer(length)))
+        except (pa.ArrowInvalid, OSError):
+            return 0

@@ -8,6 +8,7 @@ import hashlib
 import json
 import threading
 import time
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.io import atomic_write, check_writable
 from luthier.core.parallel import stopping_gently
 from luthier.core.progress import progress
-from luthier.core.record_stream import Column, RecordWriter, read_column
+from luthier.core.record_stream import Column, RecordWriter, read_column, whole_rows
 from luthier.core.rng import make_rng
 from luthier.geometry.subspace import Subspace
 from luthier.geometry.sums.coverage import Coverage, share_covered
@@ -32,6 +33,8 @@ from luthier.metrics.pools import pool_statistics, score_selections
 from luthier.pipelines.subspaces import project
 
 CHECKPOINT_SECONDS = 20.0
+# what reading something else, or half a state, may raise
+NO_STATE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, zipfile.BadZipFile)
 ROWS_AT_ONCE = 1 << 12  # vertices gathered before they are written
 
 
@@ -256,20 +259,30 @@ class SearchJob:
         if not Path(path).exists():
             raise LuthierError(f"{path}: there is no search to go on with. hint: leave out --resume")
         try:
-            with np.load(path) as kept:
+            with open(path, "rb") as file, np.load(file) as kept:
                 meta = json.loads(str(kept["meta"]))
                 state: Arrays = {name: kept[name] for name in kept.files if name != "meta"}
             self.tally = Tally(**meta["tally"])
             self.tally.best_position = tuple(self.tally.best_position)
-        except (OSError, ValueError, KeyError, TypeError) as error:
-            raise InputError(expected="the state of a search", found=f"something else ({error})", path=path) from None
-        for name, value in self.identity.items():
-            if meta["identity"].get(name) != value:
-                raise LuthierError(
-                    f"{path}: the state is of another search: its {name} is not the same. "
-                    "hint: run that search's command, or name another output"
-                )
-        self.search.restore(state)
+            different = [name for name, value in self.identity.items() if meta["identity"].get(name) != value]
+            if not different:
+                self.search.restore(state)
+        except NO_STATE as error:
+            raise InputError(
+                expected="the state of a search", found=f"something else, or a file cut off ({error})", path=path,
+                hint="remove it to start anew, without --resume",
+            ) from None  # fmt: skip
+        if different:
+            raise LuthierError(
+                f"{path}: the state is of another search: its {different[0]} is not the same. "
+                "hint: run that search's command, or name another output"
+            )
+        n_whole = whole_rows(self.options.output, self.tally.length)
+        if n_whole != self.tally.found:
+            raise InputError(
+                expected=f"the {self.tally.found:,} vertices found before", found=f"{n_whole:,} of them, or other rows",
+                path=self.options.output, hint=f"remove {path} to start anew, without --resume",
+            )  # fmt: skip
 
     def _report(self, interrupted: bool, seconds: float) -> SearchReport:
         keys = np.concatenate([np.empty(0, np.uint64), *read_column(self.options.output, "key")])
@@ -293,7 +306,7 @@ def _is_unfinished(path: str) -> bool:
     if not Path(path).exists():
         return False
     try:
-        with np.load(path) as kept:
+        with open(path, "rb") as file, np.load(file) as kept:
             return len(kept["number"]) > 0
-    except (OSError, ValueError, KeyError):
+    except NO_STATE:
         return False

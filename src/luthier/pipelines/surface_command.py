@@ -11,7 +11,7 @@ import numpy.typing as npt
 from luthier import __version__
 from luthier.core.arrays import Int64
 from luthier.core.errors import LuthierError
-from luthier.core.io import check_writable
+from luthier.core.io import check_apart, check_writable
 from luthier.core.segments import offsets_from_counts
 from luthier.core.tables import Ragged, check_table_path, write_table
 from luthier.kbest.storage import open_pool
@@ -38,6 +38,7 @@ def surface_from_options(options: Any, metric: Metric) -> SurfaceReport:
         raise LuthierError("--polygons needs -o, the file to write them to")
     if options.output:
         check_table_path(options.output)
+        check_apart(options.output, options.pool, options.weights, *options.axis)
     if options.png:
         check_picture_path(options.png)
     if options.weights_out:

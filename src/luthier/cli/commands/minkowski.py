@@ -41,21 +41,24 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
-    from luthier.core.io import check_writable
+    from luthier.core.io import check_apart, check_writable
     from luthier.kbest.storage import open_pool
     from luthier.pipelines.minkowski import SearchJob, SearchOptions
     from luthier.pipelines.minkowski_view import view_search
     from luthier.pipelines.subspaces import read_subspace
     from luthier.report.minkowski_figure import draw_search
     from luthier.report.minkowski_table import minkowski_report, minkowski_tables
+    from luthier.report.pictures import check_picture_path
 
     if options.limit is not None and options.limit < 1:
         raise LuthierError(f"expected --limit of at least 1, found {options.limit}")
     metric = None if options.metric == "none" else metric_from(options)
     pool = open_pool(options.pool)
     plane = read_subspace(pool, options.weights, options.axis, expected=2 if options.plot else None)
-    for path in filter(None, (options.output, options.plot)):
-        check_writable(path)
+    check_writable(options.output)
+    check_apart(options.output, options.pool, options.weights, *options.axis)
+    if options.plot:
+        check_picture_path(options.plot)
     settings = SearchOptions(
         output=options.output, order=options.order, limit=options.limit, whole=options.whole, resume=options.resume,
         threads=options.threads, seed=options.seed,
