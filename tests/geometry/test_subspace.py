@@ -1,0 +1,59 @@
+import numpy as np
+import pytest
+
+from luthier.core.errors import LuthierError
+from luthier.geometry.subspace import Subspace
+from luthier.kbest.synthetic import SyntheticLists
+from luthier.pipelines.subspaces import project, read_subspace
+
+
+def test_scores_of_projected_rows_are_scores_in_full_dimension():
+    pool = SyntheticLists(sentences=4, k=8, n_features=6).generate(0)
+    rng = np.random.default_rng(1)
+    space = Subspace(rng.normal(size=6), rng.normal(size=(3, 6)))
+    points = project(pool, space)
+    assert points.shape == (pool.n_hypotheses, 4)
+    for position in rng.normal(size=(5, 3)):
+        weights = space.weights(position)
+        assert np.allclose(points @ [1.0, *position], pool.features.scores(weights))
+
+
+def test_coordinate_0_is_the_score_at_the_start_to_the_bit():
+    pool = SyntheticLists(sentences=3, k=5, n_features=6).generate(0)
+    start = np.random.default_rng(2).normal(size=6)
+    space = Subspace(start, np.eye(6)[1:3])
+    points = project(pool, space)
+    assert np.array_equal(points[:, 0], pool.features.scores(start))
+    assert np.array_equal(points[:, 1], pool.features.column(pool.features.names[1]))
+
+
+def test_one_position_or_many_give_the_same_bits():
+    rng = np.random.default_rng(3)
+    space = Subspace(rng.normal(size=5), rng.normal(size=(2, 5)))
+    positions = rng.normal(size=(7, 2))
+    assert np.array_equal(space.weights(positions), np.array([space.weights(p) for p in positions]))
+    assert np.array_equal(space.weights(np.zeros(2)), space.start)
+
+
+@pytest.mark.parametrize(
+    ("directions", "words"),
+    [
+        (np.eye(3)[:2] * 0.0, "independent"),
+        ([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]], "independent"),
+        (np.eye(4), "directions of 3 weights"),
+        ([[np.nan, 1.0, 0.0]], "finite"),
+    ],
+)
+def test_bad_axes_are_refused(directions, words):
+    with pytest.raises(LuthierError, match=words):
+        Subspace(np.ones(3), np.array(directions))
+
+
+def test_an_axis_is_a_feature_or_a_file(tmp_path):
+    pool = SyntheticLists(sentences=3, k=5, n_features=6).generate(0)
+    names = pool.features.names
+    (tmp_path / "both.txt").write_text(f"{names[0]} 1\n{names[2]} -2\n")
+    space = read_subspace(pool, None, [names[1], str(tmp_path / "both.txt")])
+    assert space.directions.tolist() == [[0, 1, 0, 0, 0, 0], [1, 0, -2, 0, 0, 0]]
+    with pytest.raises(LuthierError, match="neither a feature nor a file"):
+        read_subspace(pool, None, ["no-such-axis"])
