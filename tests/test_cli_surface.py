@@ -155,6 +155,27 @@ def test_the_picture_is_a_picture(run_cli, folder, monkeypatch, metric, most_pol
     assert path.stat().st_size > 20_000
 
 
+def test_a_best_cell_that_the_window_cuts_is_told(run_cli, folder):
+    axes = ("--axis", "lm", "--axis", "length", "--whole")
+    inside = as_json(run_cli, folder, *axes)["optimum"]
+    assert inside["cut_by_window"] == []
+    assert "touches the window's border" not in surface(run_cli, folder, *axes)[1]
+    x, y = inside["x"], inside["y"]
+    cutting = ("--window", f"lm={x - 1e-3}:{x}", "--window", f"length={y - 1e3}:{y + 1e3}")
+    assert as_json(run_cli, folder, *axes, *cutting)["optimum"]["cut_by_window"] == ["lm"]
+    out = surface(run_cli, folder, *axes, *cutting)[1]
+    assert f"touches the window's border: there may be better ones beyond. hint: --window lm={x - 1.5e-3:.4g}:" in out
+    assert "--window lm=:" in surface(run_cli, folder, *axes, "--window", f"lm=:{x}")[1]
+
+
+def test_what_is_read_is_not_written_over(run_cli, folder):
+    before = (folder / "pool.arrow").read_bytes()
+    code, _, err = surface(run_cli, folder, *AXES, "-o", folder / "pool.arrow")
+    assert code == 2
+    assert "would be lost" in err
+    assert (folder / "pool.arrow").read_bytes() == before
+
+
 def test_threads_change_nothing(run_cli, folder):
     outs = []
     for threads in (1, 3):

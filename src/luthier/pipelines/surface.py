@@ -26,6 +26,7 @@ from luthier.tuning.line_search import gain_at_weights
 MOST_CELLS = 4_000_000  # that are recorded: some 600 bytes of memory each
 BINS = 100  # about so many bins between the scores that a coarse raster shows
 PROBES = 24
+ROUNDING = 1e-12  # of a corner on the window's border
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,6 +111,13 @@ class SurfaceReport:
         return next((cell for cell in self.best if cell.representable), self.best[0])
 
     @property
+    def cut(self) -> tuple[str, ...]:
+        """The axes at whose ends the window cuts the optimum's cell: better ones may lie beyond."""
+        corners, ends = self.optimum.cell.polygon, np.array(self.plane.window.limits).reshape(2, 2)
+        at_end = np.isclose(corners[:, :, None], ends, rtol=ROUNDING, atol=0.0) & np.isfinite(ends)
+        return tuple(np.array(self.plane.subspace.names)[at_end.any(axis=(0, 2))].tolist())
+
+    @property
     def weights(self) -> Float64:
         """The weights of the optimum, (D,)."""
         return self.plane.subspace.weights(self.optimum.cell.position)
@@ -140,6 +148,7 @@ class SurfaceReport:
             "worst": float(worst),
             "optimum": {
                 **self.optimum.as_dict(),
+                "cut_by_window": list(self.cut),
                 "weights": dict(zip(problem.names, self.weights.tolist(), strict=True)),
             },
             "best": [cell.as_dict() for cell in self.best[:keep]],

@@ -47,10 +47,24 @@ def surface_tables(about: Mapping[str, Any], seconds: float, written: Sequence[s
         ]
     rows.append(("seconds", f"{seconds:.1f}"))
     title = f"{' × '.join(about['axes'])}, {_window(about)}"
-    parts = [table(title, ("", ""), rows, caption=about["metric"]), _best(about)]
+    parts = [table(title, ("", ""), rows, caption=about["metric"])]
+    if optimum["cut_by_window"]:
+        parts.append(_wider(about))
+    parts.append(_best(about))
     if written:
         parts.append(table("written", ("file",), [(path,) for path in written]))
     return stack(*parts)
+
+
+def _wider(about: Mapping[str, Any]) -> str:
+    """Say that the best cell touches the window's border, and name a window twice as large along these axes."""
+    wider = []
+    for axis in about["optimum"]["cut_by_window"]:
+        low, high = about["window"][axis]
+        more = (high - low) / 2 if None not in (low, high) else abs(high or low or 1.0)
+        ends = ("" if end is None else f"{end + change:.4g}" for end, change in ((low, -more), (high, more)))
+        wider.append(f"--window {axis}={':'.join(ends)}")
+    return f"the best cell touches the window's border: there may be better ones beyond. hint: {' '.join(wider)}"
 
 
 def _best(about: Mapping[str, Any]) -> Any:
