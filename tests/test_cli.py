@@ -63,7 +63,10 @@ sys.exit(f"imported {heavy}" if heavy else code)
 """
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["--version"], [], ["geometry", "--help"], ["surface", "--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["--version"], [], *([name, "--help"] for name in ("geometry", "surface", "minkowski", "tune"))],
+)
 def test_help_and_version_import_nothing_heavy(arguments):
     done = subprocess.run([sys.executable, "-c", LIGHT, *arguments], capture_output=True, text=True)
     assert done.returncode == (0 if arguments else 2), done.stderr

@@ -141,6 +141,7 @@ def test_guards_speak(run_cli, folder, tmp_path):
         (["--rounds", "0"], "must be an int in [1, 1000000]"),
         (["--resume"], "--resume needs --checkpoint"),
         (["--start", "/nowhere"], "/nowhere"),
+        (["--plot", "curve.pdf"], "ends in .png"),
     ],
 )
 def test_what_tune_does_not_take(run_cli, folder, tmp_path, arguments, message):

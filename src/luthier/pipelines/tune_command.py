@@ -22,6 +22,7 @@ from luthier.pipelines.tuning import (
     write_answers,
     write_trace,
 )
+from luthier.report.pictures import check_picture_path
 from luthier.report.tuning_plot import MOST_FEATURES, draw_tuning
 from luthier.tuning.base import Tuner
 from luthier.tuning.bounds import Bounds, parse_range
@@ -42,9 +43,11 @@ def tune_from_options(
         raise LuthierError(f"expected at least one replica, found {options.replicas}")
     if options.average_replicas and options.replicas == 1:
         raise LuthierError("--average-replicas needs --replicas of at least 2")
-    outputs = [*check_replica_paths(options.output, options.replicas), options.trace, options.plot, settings.checkpoint]
+    outputs = [*check_replica_paths(options.output, options.replicas), options.trace, settings.checkpoint]
     for path in filter(None, outputs):
         check_writable(path)
+    if options.plot:
+        check_picture_path(options.plot)
     pool = open_pool(options.pool)
     names = pool.features.names
     job = TuningJob(

@@ -7,8 +7,8 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.tuning.bounds import Bounds
+from luthier.tuning.run_options import RESTART_KINDS
 
-KINDS = ("random", "perturbed", "few", "walk")
 PERTURBED_FEATURES = 3
 
 
@@ -24,8 +24,8 @@ def draw_start(kind: str, start: Float64, scale: Float64, bounds: Bounds, rng: n
     scale : (D,)
         How much of each weight counts as one unit: weights whose features spread little are larger.
     """
-    if kind not in KINDS:
-        raise LuthierError(f"expected one of {', '.join(KINDS)}, found {kind!r}")
+    if kind not in RESTART_KINDS:
+        raise LuthierError(f"expected one of {', '.join(RESTART_KINDS)}, found {kind!r}")
     noise = rng.standard_normal(len(start)) * scale
     if kind == "random":
         moved = noise

@@ -13,33 +13,14 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.parallel import executor, one_blas_thread, stopping_gently
-from luthier.core.params import param, validate
 from luthier.core.progress import Advance, progress
 from luthier.core.rng import make_rng
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint
 from luthier.tuning.problem import Problem
-from luthier.tuning.restarts import KINDS, draw_start
+from luthier.tuning.restarts import draw_start
+from luthier.tuning.run_options import RunOptions as RunOptions
 from luthier.tuning.units import effect_units
-
-
-@dataclasses.dataclass(frozen=True)
-class RunOptions:
-    """How a tuner is run; the same for all of them."""
-
-    seed: int = param(0, low=0, help="start of all randomness")
-    restarts: int = param(0, low=0, high=1_000_000, help="further runs from other starts")
-    restart_kind: str = param("random", choices=KINDS, help="how other starts are drawn")
-    restart_size: float = param(1.0, low=0.0, help="size of random moves, in units of a feature's mean effect")
-    heldout_patience: int = param(
-        0, low=0, help="stop a run after so many steps without gain on the held-out set (0: never)"
-    )
-    threads: int = param(1, low=1, high=4096, help="runs at a time")
-    checkpoint: str = param("", help="file that keeps finished runs")
-    resume: bool = param(False, help="go on from the checkpoint")
-
-    def __post_init__(self) -> None:
-        validate(self)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ INTERRUPTED = 130
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that all tuners share."""
-    from luthier.tuning.run import RunOptions
+    from luthier.tuning.run_options import RunOptions
 
     parser.add_argument("pool", metavar="POOL")
     parser.add_argument("--method", required=True, metavar="NAME", help="the tuner; 'luthier tuners' lists them")
@@ -48,13 +48,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
     """Add the options of the tuner that was named."""
-    from luthier.core.plugins import load
-    from luthier.tuning.base import PACKAGE
-
     peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     peek.add_argument("--method")
     name = peek.parse_known_args(list(arguments))[0].method
     if name:
+        from luthier.core.plugins import load
+        from luthier.tuning.base import PACKAGE
+
         add_field_options(parser, load(PACKAGE, name), f"options of {name}")
 
 
@@ -64,7 +64,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.pipelines.tune_command import tune_from_options, write_all
     from luthier.report.tuning_table import tuning_report, tuning_tables
     from luthier.tuning.base import PACKAGE
-    from luthier.tuning.run import RunOptions
+    from luthier.tuning.run_options import RunOptions
 
     method = load(PACKAGE, options.method)
     settings = RunOptions(**field_values(RunOptions, options))

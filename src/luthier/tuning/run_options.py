@@ -1,0 +1,28 @@
+"""How tuners are run: what all of them take, apart from the runner, so that asking for help loads little."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from luthier.core.params import param, validate
+
+RESTART_KINDS = ("random", "perturbed", "few", "walk")
+
+
+@dataclasses.dataclass(frozen=True)
+class RunOptions:
+    """How a tuner is run; the same for all of them."""
+
+    seed: int = param(0, low=0, help="start of all randomness")
+    restarts: int = param(0, low=0, high=1_000_000, help="further runs from other starts")
+    restart_kind: str = param("random", choices=RESTART_KINDS, help="how other starts are drawn")
+    restart_size: float = param(1.0, low=0.0, help="size of random moves, in units of a feature's mean effect")
+    heldout_patience: int = param(
+        0, low=0, help="stop a run after so many steps without gain on the held-out set (0: never)"
+    )
+    threads: int = param(1, low=1, high=4096, help="runs at a time")
+    checkpoint: str = param("", help="file that keeps finished runs")
+    resume: bool = param(False, help="go on from the checkpoint")
+
+    def __post_init__(self) -> None:
+        validate(self)
