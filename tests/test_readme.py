@@ -40,7 +40,7 @@ def test_the_session_runs_as_printed(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.compiled
-@pytest.mark.parametrize("page", ["constraints", "feasibility", "lines", "polytopes", "surface"])
+@pytest.mark.parametrize("page", ["constraints", "feasibility", "lines", "minkowski", "polytopes", "surface"])
 def test_snippets_on_the_pages_of_geometry_run_as_printed(tmp_path, page):
     snippets = re.findall(r"```python\n(.*?)```", (ROOT / f"docs/geometry/{page}.md").read_text(encoding="utf-8"), re.S)
     assert snippets
