@@ -11,11 +11,17 @@ from luthier.kbest.storage import save_pool
 from luthier.kbest.synthetic import SyntheticLists
 
 
-def on_a_terminal(*arguments):
-    """Run the command line with a terminal as standard error; return exit code and what it showed."""
+def on_a_terminal(*arguments, results=False, **environment):
+    """Run the command line with a terminal as standard error, with `results` as standard output, too.
+
+    Returns the exit code and what was shown.
+    """
     leader, follower = pty.openpty()
     command = [sys.executable, "-m", "luthier.cli.main", *map(str, arguments)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=follower, close_fds=True)
+    process = subprocess.Popen(
+        command, stdout=follower if results else subprocess.DEVNULL, stderr=follower, close_fds=True,
+        env={**os.environ, **environment},
+    )  # fmt: skip
     os.close(follower)
     shown = b""
     while True:
@@ -42,3 +48,12 @@ def test_runs_and_steps_are_shown_together(tmp_path):
     code, shown = on_a_terminal(*arguments, "--quiet")
     assert code == 0
     assert "runs" not in shown
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1", "TERM": "xterm"}, {"NO_COLOR": "", "TERM": "dumb"}])
+def test_a_terminal_that_wants_no_styles_gets_none(environment):
+    code, shown = on_a_terminal("formats", "--quiet", results=True, **environment)
+    assert code == 0
+    assert "moses" in shown
+    assert "\x1b" not in shown
+    assert "\x1b[" in on_a_terminal("formats", "--quiet", results=True, NO_COLOR="", TERM="xterm")[1]

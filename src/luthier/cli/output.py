@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
@@ -22,7 +23,7 @@ class Output:
 
     def __init__(self, *, quiet: bool, as_json: bool) -> None:
         self.quiet, self.as_json = quiet, as_json
-        self.bars = not quiet and sys.stderr.isatty()
+        self.bars = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._progress: Progress | None = None
         self._inside = ExitStack()
         self._show_before = warnings.showwarning

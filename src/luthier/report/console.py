@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -23,9 +24,11 @@ class _Console(Console):
 
 
 def show(renderable: Any) -> None:
-    """Print a table, a text or several of them to standard output (colours obey NO_COLOR)."""
+    """Print a table, a text or several of them to standard output; with NO_COLOR, without any style."""
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED_WIDTH
-    _Console(width=width, highlight=False, soft_wrap=isinstance(renderable, str)).print(renderable)
+    # rich would leave out colours alone and keep what is bold
+    colors: Any = None if os.environ.get("NO_COLOR") else "auto"
+    _Console(width=width, highlight=False, color_system=colors, soft_wrap=isinstance(renderable, str)).print(renderable)
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, caption: str = "") -> Any:
