@@ -8,6 +8,9 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 UV := $(shell command -v uv 2>/dev/null)
 BIN := $(VENV)/bin
 DATA ?=
+# processes that share the tests
+WORKERS ?= 2
+SHARED := -n $(WORKERS) --dist worksteal
 
 .PHONY: demo test test-jit test-plain lint bench clean
 
@@ -18,12 +21,12 @@ test: test-jit test-plain
 
 # The whole suite, kernels compiled.
 test-jit: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -q $(SHARED)
 	$(BIN)/python -m pytest --doctest-modules src/luthier -q
 
 # Kernels once more as plain Python: what the compiler hides (overflow, bad indices) shows here.
 test-plain: $(VENV)/.test
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q -m "not slow and not compiled" tests/core tests/corpus tests/kbest \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(SHARED) -m "not slow and not compiled" tests/core tests/corpus tests/kbest \
 		tests/metrics tests/evaluation tests/geometry tests/tuning
 
 lint: $(VENV)/.lint

@@ -111,7 +111,7 @@ def test_bounds_hold_in_every_state(name):
         assert bounds.allow(state.weights)
 
 
-@pytest.mark.parametrize("bad", GARBAGE, ids=repr)
+@pytest.mark.parametrize("bad", GARBAGE, ids=lambda bad: "object" if type(bad) is object else repr(bad))
 def test_every_parameter_refuses_garbage(name, bad):
     for field in dataclasses.fields(tuner(name)):
         free_text = isinstance(bad, str) and isinstance(field.default, str) and not field.metadata["choices"]
