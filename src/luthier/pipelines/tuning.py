@@ -87,7 +87,7 @@ def tune_pool(job: TuningJob) -> TuningReport:
     replicas = []
     for r in range(job.replicas):
         options = dataclasses.replace(job.options, seed=job.options.seed + r, checkpoint=_checkpoint(job, r))
-        notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} runs")
+        notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} run{'s' * bool(options.restarts)}")
         replicas.append(_one(job, problem, heldout, start, options))
         if replicas[-1].result.interrupted:
             break
