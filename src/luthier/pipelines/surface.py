@@ -8,6 +8,7 @@ they pass by, and a histogram, the best and a fair sample stay.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import time
 from typing import Any
 
@@ -122,7 +123,7 @@ class SurfaceReport:
         """The weights of the optimum, (D,)."""
         return self.plane.subspace.weights(self.optimum.cell.position)
 
-    @property
+    @functools.cached_property
     def scores(self) -> Float64:
         """The score of every recorded cell, (n,)."""
         return np.zeros(0) if self.record is None else self.plane.score(self.record.sums)

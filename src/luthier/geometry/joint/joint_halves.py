@@ -12,6 +12,7 @@ selection, not a proven one.
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 import heapq
 
@@ -114,7 +115,7 @@ class _Search:
         return np.ascontiguousarray(rows[kept])
 
 
-class _Set:
+class _Set(abc.ABC):
     """A set of lists: its combinations in order of value, made as they are asked for."""
 
     def __init__(self, search: _Search, highest: float) -> None:
@@ -127,9 +128,9 @@ class _Set:
         """No combination has a higher value."""
         return self.found[0].value if self.found else self.highest
 
+    @abc.abstractmethod
     def get(self, k: int) -> _Combination | None:
         """Return combination k, or None if there are not so many that matter."""
-        raise NotImplementedError
 
     def rest(self) -> float:
         """Return the most that the lists outside this set can give."""

@@ -202,57 +202,6 @@ def look_at_corners(z, border, i, j, c, p, q, names, points, signs, n):
 
 
 @kernel
-def lay_window(border, names, vectors, points):
-    """Write the window as a polygon: its lines counter-clockwise, and where each meets the next."""
-    for b in range(4):
-        names[b, 0], names[b, 1] = -1 - b, 0
-        vectors[b] = border[b]
-    for b in range(4):
-        meet(vectors[b], vectors[(b + 1) % 4], points[b])
-
-
-@kernel
-def clip_face(z, first, last, k, border, names, vectors, points, signs):
-    """Write which lines bound the face of row k, counter-clockwise; return how many.
-
-    The face is the window cut by the lines (k, j) of all other rows. ``names[m]`` names a line, ``vectors[m]`` is
-    it, ``points[m]`` where it meets the next.
-    """
-    n = 4
-    lay_window(border, names, vectors, points)
-    k0, k1, k2 = z[k, 0], z[k, 1], z[k, 2]
-    for j in range(first, last):
-        if j == k:
-            continue
-        c, p, q = k0 - z[j, 0], k1 - z[j, 1], k2 - z[j, 2]
-        below = look_at_corners(z, border, k, j, c, p, q, names, points, signs, n)
-        if below == n:
-            return 0
-        if below > 0:
-            n = cut(names, vectors, points, signs, n, k, j, c, p, q)
-    return n
-
-
-@kernel
-def clip_cell(z, border, face_ptr, sides, faces, names, vectors, points, signs):
-    """Write which lines bound the cell on which every list selects its face; return how many (0: no such cell)."""
-    n = 4
-    lay_window(border, names, vectors, points)
-    for k in faces:
-        for m in range(face_ptr[k], face_ptr[k + 1]):
-            j = sides[m]
-            if j < 0:
-                continue
-            c, p, q = z[k, 0] - z[j, 0], z[k, 1] - z[j, 1], z[k, 2] - z[j, 2]
-            below = look_at_corners(z, border, k, j, c, p, q, names, points, signs, n)
-            if below == n:
-                return 0
-            if below > 0:
-                n = cut(names, vectors, points, signs, n, k, j, c, p, q)
-    return n
-
-
-@kernel
 def cut(names, vectors, points, signs, n, i, j, c, p, q):
     """Replace the corners with a negative sign by the line (i, j); return how many lines there are."""
     end = 0
@@ -274,6 +223,62 @@ def cut(names, vectors, points, signs, n, i, j, c, p, q):
     meet(vectors[size - 2], vectors[size - 1], points[size - 2])
     meet(vectors[size - 1], vectors[0], points[size - 1])
     return size
+
+
+@inner_kernel
+def clip_by(z, border, i, j, names, vectors, points, signs, n):
+    """Cut a polygon of n lines by the line (i, j); return how many lines are left, 0 if nothing is."""
+    c, p, q = z[i, 0] - z[j, 0], z[i, 1] - z[j, 1], z[i, 2] - z[j, 2]
+    below = look_at_corners(z, border, i, j, c, p, q, names, points, signs, n)
+    if below == n:
+        n = 0
+    elif below > 0:
+        n = cut(names, vectors, points, signs, n, i, j, c, p, q)
+    return n
+
+
+@kernel
+def lay_window(border, names, vectors, points):
+    """Write the window as a polygon: its lines counter-clockwise, and where each meets the next."""
+    for b in range(4):
+        names[b, 0], names[b, 1] = -1 - b, 0
+        vectors[b] = border[b]
+    for b in range(4):
+        meet(vectors[b], vectors[(b + 1) % 4], points[b])
+
+
+@kernel
+def clip_face(z, first, last, k, border, names, vectors, points, signs):
+    """Write which lines bound the face of row k, counter-clockwise; return how many.
+
+    The face is the window cut by the lines (k, j) of all other rows. ``names[m]`` names a line, ``vectors[m]`` is
+    it, ``points[m]`` where it meets the next.
+    """
+    n = 4
+    lay_window(border, names, vectors, points)
+    for j in range(first, last):
+        if j == k:
+            continue
+        n = clip_by(z, border, k, j, names, vectors, points, signs, n)
+        if n == 0:
+            break
+    return n
+
+
+@kernel
+def clip_cell(z, border, face_ptr, sides, faces, names, vectors, points, signs):
+    """Write which lines bound the cell on which every list selects its face; return how many (0: no such cell)."""
+    n = 4
+    lay_window(border, names, vectors, points)
+    for k in faces:
+        for m in range(face_ptr[k], face_ptr[k + 1]):
+            j = sides[m]
+            if j < 0:
+                continue
+            n = clip_by(z, border, k, j, names, vectors, points, signs, n)
+            if n == 0:
+                return 0
+    return n
 
 
 @kernel
@@ -338,9 +343,9 @@ def subdivide(z, offsets, low, high, border, face_rows, face_ptr, sides, counts)
 
 
 @inner_kernel
-def upward(vector):
+def upward(p, q):
     """Tell whether a line's own direction, (q, −p), goes up."""
-    return vector[1] < 0.0 or (vector[1] == 0.0 and vector[2] > 0.0)
+    return p < 0.0 or (p == 0.0 and q > 0.0)
 
 
 @kernel
@@ -358,14 +363,14 @@ def collect_edges(z, face_ptr, sides, edges, edge_of_side):
             if j < 0:
                 edge_of_side[m] = j
                 continue
-            if not upward(z[k] - z[j]):
+            if not upward(z[k, 1] - z[j, 1], z[k, 2] - z[j, 2]):
                 continue
             before = sides[m - 1 if m > low else high - 1]
             after = sides[m + 1 if m + 1 < high else low]
             edges[n, 0], edges[n, 1] = k, j
             edges[n, 2], edges[n, 3] = (k, before) if before >= 0 else (before, 0)
             edges[n, 4], edges[n, 5] = (k, after) if after >= 0 else (after, 0)
-            edges[n, 6] = before >= 0 and not upward(z[k] - z[before])
+            edges[n, 6] = before >= 0 and not upward(z[k, 1] - z[before, 1], z[k, 2] - z[before, 2])
             edge_of_side[m] = n
             for twin in range(face_ptr[j], face_ptr[j + 1]):
                 if sides[twin] == k:
@@ -523,7 +528,7 @@ def sweep(z, border, face_list, values, here, edge, ends, kind, hops, order, n, 
             totals[v] += values[new, v] - values[old, v]
         # The line between them, with `old` on its left, leaves to the left of this edge; it may go down there.
         c2, p2, q2 = z[old, 0] - z[new, 0], z[old, 1] - z[new, 1], z[old, 2] - z[new, 2]
-        up_left = p2 < 0.0 or (p2 == 0.0 and q2 > 0.0)
+        up_left = upward(p2, q2)
         if kind == 0:
             if face_list[old] < here:
                 continue
@@ -591,10 +596,8 @@ def faces_of_cell(
         old, new = hops[order[m], 0], hops[order[m], 1]
         state[face_list[old]] = new
         if new == target:
-            p = z[old, 1] - z[new, 1]
-            up_left = p < 0.0 or (p == 0.0 and z[old, 2] > z[new, 2])
             if kind == 0:
-                state[here] = edge[0] if up_left else edge[1]
+                state[here] = edge[0] if upward(z[old, 1] - z[new, 1], z[old, 2] - z[new, 2]) else edge[1]
             return True
     return False
 
@@ -620,9 +623,8 @@ def cross(
         for m in range(n):
             k = order[m]
             old, new = hops[k, 0], hops[k, 1]
-            p = z[old, 1] - z[new, 1]
             others[count] = of_side[hops[k, 2]]
-            others_left[count] = p < 0.0 or (p == 0.0 and z[old, 2] > z[new, 2])
+            others_left[count] = upward(z[old, 1] - z[new, 1], z[old, 2] - z[new, 2])
             count += 1
         counts[e] = n
         e += 1

@@ -8,6 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
+from luthier.geometry.plane import _arrangement_kernels as shapes
 from luthier.geometry.plane import _plane_kernels as kernels
 from luthier.geometry.plane.subdivision import FAR, Subdivisions, Window, border_lines
 
@@ -96,20 +97,10 @@ def area_and_centroid(polygon: Float64) -> tuple[float, Float64]:
     >>> area, centroid.tolist()
     (2.0, [1.0, 0.5])
     """
-    origin = polygon[0]
-    a, b = polygon[1:-1] - origin, polygon[2:] - origin
-    doubled = a[:, 0] * b[:, 1] - a[:, 1] * b[:, 0]
-    total = float(doubled.sum())
-    if not total > 0.0:
-        return 0.0, polygon.mean(axis=0)
-    return total / 2.0, origin + doubled @ (a + b) / (3.0 * total)
+    centroid = np.empty(2)
+    return float(shapes.centre_of(flat(polygon), len(polygon), centroid)), centroid
 
 
 def distance_to_sides(polygon: Float64, point: Float64) -> float:
     """Return the distance of a point inside a convex polygon, (v, 2), from its nearest side."""
-    along = np.roll(polygon, -1, axis=0) - polygon
-    away = point - polygon
-    length = np.hypot(along[:, 0], along[:, 1])
-    across = along[:, 0] * away[:, 1] - along[:, 1] * away[:, 0]
-    sides = np.divide(across, length, out=np.full(len(length), np.inf), where=length > 0.0)
-    return float(max(0.0, sides.min()))
+    return float(shapes.nearest_side(flat(polygon), len(polygon), flat(point)))
