@@ -71,3 +71,26 @@ def unpacked_list(data, folder):
             with gzip.open(data / "kbest-de-en" / f"val.kbest1000.part{part}.gz") as packed:
                 out.write(packed.read())
     return path
+
+
+def generated_to_tune(size, seed):
+    """Return generated lists to tune on, others to judge by, and the decoder's weights."""
+    import numpy as np
+
+    from luthier.kbest.synthetic import SyntheticLists
+
+    sentences, k = size
+    maker = SyntheticLists(sentences=sentences, k=k, n_features=12)
+    start = np.array(list(maker.decoder_weights.values()))
+    return maker.generate(seed), maker.generate(seed + 1), start
+
+
+def real_to_tune(data):
+    """Return the De→En lists to tune on, others to judge by, and the decoder's weights."""
+    from luthier import read_pool, read_weights
+
+    lists, texts = data / "kbest-de-en", data / "multi30k"
+    parts = [str(lists / f"val.kbest1000.part{part}.gz") for part in (1, 2)]
+    tune = read_pool(parts, refs=[str(texts / "val.en.gz")])
+    test = read_pool(str(lists / "test_2016_flickr.kbest100.gz"), refs=[str(texts / "test_2016_flickr.en.gz")])
+    return tune, test, read_weights(lists / "weights.final").vector(tune.features.names)

@@ -7,31 +7,10 @@ size. Both kinds of restarts that pay are run: random ones, for which `plane` ca
 walks. The last column is BLEU of unseen lists re-ranked by the weights found.
 """
 
-import numpy as np
-
-from bench_common import SIZES, machine, parse_arguments, show
+from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
 
 RESTARTS = 20
 KINDS = (("random", 1.0), ("walk", 0.3))
-
-
-def generated(size, seed):
-    from luthier.kbest.synthetic import SyntheticLists
-
-    sentences, k = SIZES[size]
-    maker = SyntheticLists(sentences=sentences, k=k, n_features=12)
-    start = np.array(list(maker.decoder_weights.values()))
-    return maker.generate(seed), maker.generate(seed + 1), start
-
-
-def real(data):
-    from luthier import read_pool, read_weights
-
-    lists, texts = data / "kbest-de-en", data / "multi30k"
-    parts = [str(lists / f"val.kbest1000.part{part}.gz") for part in (1, 2)]
-    tune = read_pool(parts, refs=[str(texts / "val.en.gz")])
-    test = read_pool(str(lists / "test_2016_flickr.kbest100.gz"), refs=[str(texts / "test_2016_flickr.en.gz")])
-    return tune, test, read_weights(lists / "weights.final").vector(tune.features.names)
 
 
 def bench(label, tune, test, start, seed):
@@ -69,9 +48,9 @@ def main():
     print(machine())
     warm()
     if arguments.data:
-        bench("De→En", *real(arguments.data), arguments.seed)
+        bench("De→En", *real_to_tune(arguments.data), arguments.seed)
     else:
-        bench(f"generated, {arguments.size}", *generated(arguments.size, arguments.seed), arguments.seed)
+        bench(f"generated, {arguments.size}", *generated_to_tune(SIZES[arguments.size], arguments.seed), arguments.seed)
 
 
 if __name__ == "__main__":

@@ -3,28 +3,7 @@
 python benchmarks/bench_tuners.py [--data FOLDER] [--size toy]
 """
 
-import numpy as np
-
-from bench_common import SIZES, machine, parse_arguments, show
-
-
-def generated(size, seed):
-    from luthier.kbest.synthetic import SyntheticLists
-
-    sentences, k = size
-    maker = SyntheticLists(sentences=sentences, k=k, n_features=12)
-    start = np.array(list(maker.decoder_weights.values()))
-    return maker.generate(seed), maker.generate(seed + 1), start
-
-
-def real(data):
-    from luthier import read_pool, read_weights
-
-    lists, texts = data / "kbest-de-en", data / "multi30k"
-    parts = [str(lists / f"val.kbest1000.part{part}.gz") for part in (1, 2)]
-    tune = read_pool(parts, refs=[str(texts / "val.en.gz")])
-    test = read_pool(str(lists / "test_2016_flickr.kbest100.gz"), refs=[str(texts / "test_2016_flickr.en.gz")])
-    return tune, test, read_weights(lists / "weights.final").vector(tune.features.names)
+from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
 
 
 def bench(label, tune, test, start):
@@ -58,9 +37,9 @@ def main():
     print(machine())
     warm()
     size = "toy" if arguments.data else arguments.size
-    bench(f"generated, {size}", *generated(SIZES[size], arguments.seed))
+    bench(f"generated, {size}", *generated_to_tune(SIZES[size], arguments.seed))
     if arguments.data:
-        bench("De→En", *real(arguments.data))
+        bench("De→En", *real_to_tune(arguments.data))
 
 
 if __name__ == "__main__":

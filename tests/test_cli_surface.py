@@ -195,7 +195,9 @@ def test_a_cell_that_does_not_hold_is_told_loudly(run_cli, folder, monkeypatch):
     assert "re-rank to another selection" in err
 
 
-def test_ctrl_c_ends_the_survey_and_says_how_far_it_came(run_cli, folder, monkeypatch):
+@pytest.fixture
+def interrupted_stream(monkeypatch):
+    """Press Ctrl-C at every block of cells."""
     from luthier.geometry.plane.overlay import Overlay
 
     stream = Overlay.stream
@@ -206,22 +208,15 @@ def test_ctrl_c_ends_the_survey_and_says_how_far_it_came(run_cli, folder, monkey
             yield part
 
     monkeypatch.setattr(Overlay, "stream", interrupted)
+
+
+def test_ctrl_c_ends_the_survey_and_says_how_far_it_came(run_cli, folder, interrupted_stream):
     code, out, _ = surface(run_cli, folder, *AXES, *WINDOW)
     assert code == 130
     assert "% of the edges walked" in out
 
 
-def test_a_table_of_all_cells_is_whole_or_is_not_written(run_cli, folder, monkeypatch):
-    from luthier.geometry.plane.overlay import Overlay
-
-    stream = Overlay.stream
-
-    def interrupted(self, *arguments, **more):
-        for part in stream(self, *arguments, **more):
-            signal.raise_signal(signal.SIGINT)
-            yield part
-
-    monkeypatch.setattr(Overlay, "stream", interrupted)
+def test_a_table_of_all_cells_is_whole_or_is_not_written(run_cli, folder, interrupted_stream):
     code, _, err = surface(run_cli, folder, *AXES, *WINDOW, "-o", folder / "cut.arrow")
     assert code == 130
     assert "no output was written" in err
