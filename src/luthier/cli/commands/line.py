@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.axis_options import add_axis_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 
@@ -20,9 +21,7 @@ DISAGREED = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier line`."""
-    parser.add_argument("pool", metavar="POOL")
-    parser.add_argument("--weights", metavar="W", help="w0, a file of weights (default: equal ones)")
-    parser.add_argument("--axis", action="append", default=[], metavar="A", help="a feature, or a file of a direction")
+    add_axis_options(parser)
     parser.add_argument(
         "--window", default=":", metavar="LO:HI",
         help="t from LO to HI only, also A=LO:HI; a minus sign in front needs --window=LO:HI (default: the whole line)",

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.axis_options import add_axis_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 
@@ -21,9 +22,7 @@ INTERRUPTED = 130
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier minkowski`."""
-    parser.add_argument("pool", metavar="POOL")
-    parser.add_argument("--weights", metavar="W", help="w0, a file of weights (default: equal ones)")
-    parser.add_argument("--axis", action="append", default=[], metavar="A", help="a feature, or a file of a direction")
+    add_axis_options(parser)
     parser.add_argument(
         "--order", choices=("breadth", "depth", "best"), default="breadth",
         help="nearest to w0 first, depth-first, or guided by the metric (default: breadth)",

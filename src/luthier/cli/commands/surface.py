@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.axis_options import add_axis_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 
@@ -23,11 +24,7 @@ DISAGREED, STOPPED = 1, 130
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier surface`."""
-    parser.add_argument("pool", metavar="POOL")
-    parser.add_argument("--weights", metavar="W", help="w0, a file of weights (default: equal ones)")
-    parser.add_argument(
-        "--axis", action="append", default=[], metavar="A", help="a feature, or a file of a direction; twice"
-    )
+    add_axis_options(parser)
     parser.add_argument(
         "--window", action="append", default=[], metavar="A=LO:HI",
         help="what is added along an axis, from LO to HI (default: about w0, as far as matters)",

@@ -17,12 +17,6 @@ HULL_DIMENSIONS = 5  # beyond, a hull has more facets than there are pairs of ro
 SURELY_FULL = 1e-6  # singular values in this proportion are independent without a doubt
 
 
-def distinct_rows(points: Int64) -> Int64:
-    """Return the lowest row of each set of equal rows, ascending: (K, D) → (≤K,)."""
-    _, first = np.unique(points, axis=0, return_index=True)
-    return np.sort(first).astype(np.int64)
-
-
 def corner_pairs(points: Int64) -> Int64:
     """Return pairs of rows that hold every edge of the hull of distinct points, (K, D) → (P, 2)."""
     if len(points) < 2:

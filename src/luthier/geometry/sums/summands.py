@@ -17,9 +17,10 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
+from luthier.geometry.polytopes.polytope import distinct_rows
 from luthier.geometry.sums import _search_kernels as kernels
 from luthier.geometry.sums.exact_cone import exact_rows, is_positive_combination, nearest_to_origin
-from luthier.geometry.sums.list_corners import all_pairs, corner_pairs, distinct_rows
+from luthier.geometry.sums.list_corners import all_pairs, corner_pairs
 
 GRID_BITS = 36
 DOUBTFUL = 1e-12  # an edge that stands out less than this is looked at exactly; keeping one too many is safe
