@@ -24,7 +24,7 @@ from luthier.pipelines.surface_check import Check, certain_cells, check_cells
 from luthier.pipelines.survey import KEPT_AT_LEAST, Survey, SurveyOptions, survey
 from luthier.tuning.line_search import gain_at_weights
 
-MOST_CELLS = 4_000_000  # that are recorded: some 600 bytes of memory each
+MOST_CELLS = 4_000_000  # that are recorded: some 400 bytes of memory each
 BINS = 100  # about so many bins between the scores that a coarse raster shows
 PROBES = 24
 ROUNDING = 1e-12  # of a corner on the window's border
