@@ -26,8 +26,8 @@ def example(data):
 def generated(folder, seed):
     """Return paths of three generated systems of three runs on 2,489 sentences, two of them the same."""
     from luthier.core.io import write_lines
+    from luthier.invented.lists.generator import SyntheticLists
     from luthier.kbest.rerank import rerank, selected_texts
-    from luthier.kbest.synthetic import SyntheticLists
 
     pool = SyntheticLists(sentences=2489, k=20).generate(seed)
     start = np.array(list(pool.provenance["decoder_weights"].values()))
@@ -48,7 +48,7 @@ def generated(folder, seed):
 def bench(label, files, refs, seed):
     from luthier.evaluation.comparison import Settings, compare
     from luthier.metrics.loading import load_metrics
-    from luthier.pipelines.comparing import systems_from_files
+    from luthier.pipelines.compare import systems_from_files
 
     metrics = load_metrics("bleu,ter,length")
     for _ in range(2):  # the second time with warm kernels
@@ -63,8 +63,8 @@ def bench(label, files, refs, seed):
         ("together (limit: 10 s)", f"{end - start:.2f} s"),
     ]
     show(f"comparing: {label}", ("", "CPU"), rows)
-    from luthier.report.comparison_table import comparison_text
     from luthier.report.console import show as print_table
+    from luthier.report.tables.comparison import comparison_text
 
     print_table(comparison_text(comparison))
 

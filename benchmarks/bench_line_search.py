@@ -30,9 +30,9 @@ def direction_sets(features, rng):
 
 def bench_envelopes(size, seed):
     from luthier.geometry.lines.envelope import Envelopes
-    from luthier.kbest.synthetic import SyntheticLists
+    from luthier.invented.lists.generator import SyntheticLists
+    from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
-    from luthier.tuning.problem import Problem
 
     sentences, k = SIZES[size]
     spec = SyntheticLists(sentences=sentences, k=k, n_features=12)
@@ -63,8 +63,8 @@ def bench_envelopes(size, seed):
 
 def real_problem(path, reference):
     from luthier import read_pool
+    from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
-    from luthier.tuning.problem import Problem
 
     return Problem.make(read_pool(path, refs=[str(reference)]), load_metric("bleu"))
 

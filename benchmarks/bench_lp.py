@@ -56,7 +56,7 @@ def by_linprog(rows, limits, objectives):
 
 
 def bench_programmes(seed):
-    from luthier.geometry.programmes.lp import maximize
+    from luthier.geometry.lp.lp import maximize
 
     table = []
     for d in (3, 4, 5, 12):
@@ -77,7 +77,7 @@ def bench_programmes(seed):
 
 
 def bench_facets(seed):
-    from luthier.geometry.programmes.lp import irredundant, maximize
+    from luthier.geometry.lp.lp import irredundant, maximize
 
     table = []
     for d, m in ((3, 300), (3, 1500), (5, 750), (12, 300)):
@@ -97,8 +97,8 @@ def bench_facets(seed):
 
 
 def bench_feasibility(title, pool, seed):
-    from luthier.geometry.programmes.certificates import Feasible
-    from luthier.geometry.programmes.feasibility import feasibility
+    from luthier.geometry.lp.certificates import Feasible
+    from luthier.geometry.lp.feasibility import feasibility
     from luthier.kbest.rerank import rerank
     from luthier.metrics.loading import load_metric
     from luthier.metrics.oracle import sentence_oracle
@@ -130,7 +130,7 @@ def bench_feasibility(title, pool, seed):
 
 
 if __name__ == "__main__":
-    from luthier.kbest.synthetic import SyntheticLists
+    from luthier.invented.lists.generator import SyntheticLists
 
     arguments = parse_arguments(__doc__)
     bench_programmes(arguments.seed)

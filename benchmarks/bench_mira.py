@@ -13,7 +13,7 @@ METHODS = ("mira-batch", "mira", "rampion", "svm", "expected")
 
 def bench_tuners(label, tuning, other, start, seed):
     from luthier.tuning.base import tuner
-    from luthier.tuning.outcomes import Outcomes
+    from luthier.tuning.gains.outcomes import Outcomes
 
     order = [tuning.names.index(name) for name in other.names]
     floor, _ = cpu_seconds(lambda: tuning.pool.scores(start))
@@ -35,14 +35,14 @@ def bench_tuners(label, tuning, other, start, seed):
 
 
 def problem(pool, metric="bleu"):
+    from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
-    from luthier.tuning.problem import Problem
 
     return Problem.make(pool, load_metric(metric))
 
 
 def generated(size, seed):
-    from luthier.kbest.synthetic import SyntheticLists
+    from luthier.invented.lists.generator import SyntheticLists
 
     sentences, k = size
     return problem(SyntheticLists(sentences=sentences, k=k, n_features=15).generate(seed))

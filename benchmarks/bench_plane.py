@@ -32,11 +32,11 @@ def measure(case, path, weights, axes, window):
     from luthier.geometry.plane.subdivision import Window
     from luthier.kbest.rerank import rerank
     from luthier.kbest.storage import open_pool
+    from luthier.landscape.planes.plane import Plane
+    from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+    from luthier.landscape.problem import Problem
+    from luthier.landscape.subspaces import read_subspace
     from luthier.metrics.loading import load_metric
-    from luthier.pipelines.planes import Plane
-    from luthier.pipelines.subspaces import read_subspace
-    from luthier.pipelines.surface import SurfaceOptions, look_at_plane
-    from luthier.tuning.problem import Problem
 
     pool = open_pool(path)
     subspace = read_subspace(pool, weights, axes)
@@ -69,8 +69,8 @@ def measure(case, path, weights, axes, window):
 
 def generated(case, folder, seed):
     """Write a pool and its weights; return what `measure` wants."""
+    from luthier.invented.lists.generator import SyntheticLists
     from luthier.kbest.storage import save_pool
-    from luthier.kbest.synthetic import SyntheticLists
 
     sentences, k = CASES[case]
     spec = SyntheticLists(sentences=sentences, k=k, n_features=12)

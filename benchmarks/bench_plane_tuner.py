@@ -15,9 +15,9 @@ KINDS = (("random", 1.0), ("walk", 0.3))
 
 def bench(label, tune, test, start, seed):
     from luthier.kbest.weights import Weights
+    from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import tuner
-    from luthier.tuning.problem import Problem
     from luthier.tuning.run import RunOptions, run
 
     metric = load_metric("bleu")

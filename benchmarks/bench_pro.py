@@ -25,8 +25,8 @@ def sparse_problem(sentences, seed):
     from luthier.corpus.texts import Texts, Tokens
     from luthier.kbest.features import Features
     from luthier.kbest.pool import Pool
+    from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
-    from luthier.tuning.problem import Problem
 
     rng = np.random.default_rng(seed)
     lengths = rng.integers(100, 1001, sentences)
@@ -55,9 +55,9 @@ def sparse_problem(sentences, seed):
 
 
 def dense_problem(arguments):
-    from luthier.kbest.synthetic import SyntheticLists
+    from luthier.invented.lists.generator import SyntheticLists
+    from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
-    from luthier.tuning.problem import Problem
 
     sentences, k = SIZES[arguments.size]
     pool = SyntheticLists(sentences=sentences, k=k).generate(arguments.seed)
@@ -66,9 +66,9 @@ def dense_problem(arguments):
 
 def parts_of(problem):
     """Return the CPU seconds of the parts of a round, and one evaluation of each loss."""
-    from luthier.tuning.gains import corpus_gains
-    from luthier.tuning.ordered import AllPairsLoss, OrderedLists, OrderLoss
-    from luthier.tuning.pairs import PairSampling, sample_pairs
+    from luthier.tuning.gains.single import corpus_gains
+    from luthier.tuning.ranking.ordered import AllPairsLoss, OrderedLists, OrderLoss
+    from luthier.tuning.ranking.pairs import PairSampling, sample_pairs
 
     gains, w = problem.sentence_gains, problem.default_start()
     sampling = PairSampling(draws=5000, kept=50, least_gap=5.0)
@@ -104,8 +104,8 @@ def run_of(name, options, problem, start=None):
 def real_rows(data):
     """Return a line for each tuner on the De→En lists: tuned on one set, re-ranking the other."""
     from luthier import read_pool, read_weights
+    from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
-    from luthier.tuning.problem import Problem
 
     bleu = load_metric("bleu")
     with tempfile.TemporaryDirectory() as folder:

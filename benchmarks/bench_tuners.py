@@ -9,9 +9,9 @@ from bench_common import SIZES, generated_to_tune, machine, parse_arguments, rea
 def bench(label, tune, test, start):
     from luthier.core.plugins import available
     from luthier.kbest.weights import Weights
+    from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import PACKAGE, tuner
-    from luthier.tuning.problem import Problem
     from luthier.tuning.run import run
 
     metric = load_metric("bleu")

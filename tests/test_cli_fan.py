@@ -9,14 +9,14 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.geometry.polytopes.fan import planar_fan
 from luthier.geometry.polytopes.fan_choice import choose_by_angle, choose_on_line
+from luthier.invented.lists.generator import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
-from luthier.kbest.synthetic import SyntheticLists
-from luthier.pipelines.fans import draw_scene, example_scene, pool_scene, regularize
-from luthier.pipelines.subspaces import read_axis
+from luthier.landscape.fans.scenes import draw_scene, example_scene, pool_scene, regularize
+from luthier.landscape.subspaces import read_axis
 from luthier.report.console import show
-from luthier.report.fan_table import fan_tables
+from luthier.report.tables.fan import fan_tables
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from luthier.invented.lists.generator import SyntheticLists
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import save_pool
-from luthier.kbest.synthetic import SyntheticLists
 from luthier.kbest.weights import read_weights
 
 SPEC = SyntheticLists(sentences=12, k=15, vocabulary=150)
@@ -137,7 +137,7 @@ def test_what_makes_no_sense_is_refused(run_cli, folder, arguments, complaint, m
 
 
 def test_an_interval_that_does_not_hold_is_told_loudly(run_cli, folder, monkeypatch):
-    from luthier.pipelines import line_curve
+    from luthier.landscape.lines import line_curve
 
     monkeypatch.setattr(line_curve, "rerank", lambda pool, weights, threads: 0 * rerank(pool, weights))
     code, _, err = line(run_cli, folder, "--axis", axis_of(folder), "--quiet")

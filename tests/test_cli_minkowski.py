@@ -7,14 +7,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from luthier.invented.lists.generator import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
-from luthier.kbest.synthetic import SyntheticLists
 from luthier.kbest.weights import read_weights
+from luthier.landscape.subspaces import read_subspace
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import pool_statistics, score_selections
-from luthier.pipelines.subspaces import read_subspace
 
 AXES = ("--axis", "lm", "--axis", "length")
 
@@ -23,7 +23,7 @@ AXES = ("--axis", "lm", "--axis", "length")
 def _small(monkeypatch):
     """Draw few directions and pixels: kernels may run as plain Python."""
     monkeypatch.setattr("luthier.geometry.sums.coverage.MOST_DIRECTIONS", 1000)
-    monkeypatch.setattr("luthier.pipelines.minkowski_view.PIXELS", 40)
+    monkeypatch.setattr("luthier.landscape.cones.minkowski_view.PIXELS", 40)
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_ctrl_c_leaves_a_search_that_can_be_gone_on_with(run_cli, folder, tmp_pa
         yield
 
     with monkeypatch.context() as patch:
-        patch.setattr("luthier.pipelines.minkowski.stopping_gently", at_once)
+        patch.setattr("luthier.landscape.cones.minkowski.stopping_gently", at_once)
         code, out, _ = search(run_cli, folder, tmp_path / "c.arrow")
     assert code == 130
     assert "stopped: --resume goes on" in out

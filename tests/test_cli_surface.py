@@ -7,11 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from luthier.invented.lists.generator import SyntheticLists
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
-from luthier.kbest.synthetic import SyntheticLists
 from luthier.kbest.weights import read_weights
-from luthier.pipelines import surface_view
+from luthier.landscape.planes import view as surface_view
 
 SPEC = SyntheticLists(sentences=10, k=12, vocabulary=150)
 AXES = ("--axis", "lm", "--axis", "length")
@@ -187,7 +187,7 @@ def test_threads_change_nothing(run_cli, folder):
 
 
 def test_a_cell_that_does_not_hold_is_told_loudly(run_cli, folder, monkeypatch):
-    from luthier.pipelines import surface_check
+    from luthier.landscape.planes import check as surface_check
 
     monkeypatch.setattr(surface_check, "rerank", lambda pool, weights, threads: 0 * rerank(pool, weights))
     code, _, err = surface(run_cli, folder, *AXES, *WINDOW, "--check", 5, "--quiet")

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
+from luthier.invented.lists.generator import SyntheticLists
 from luthier.kbest.storage import save_pool
-from luthier.kbest.synthetic import SyntheticLists
 
 
 def on_a_terminal(*arguments, results=False, **environment):

@@ -15,11 +15,11 @@ _HOMES = {
     "Weights": "luthier.kbest.weights",
     "open_pool": "luthier.kbest.storage",
     "save_pool": "luthier.kbest.storage",
-    "read_pool": "luthier.kbest.reading",
+    "read_pool": "luthier.kbest.reading.lists",
     "read_weights": "luthier.kbest.weights",
     "rerank": "luthier.kbest.rerank",
     "load_metric": "luthier.metrics.loading",
-    "Problem": "luthier.tuning.problem",
+    "Problem": "luthier.landscape.problem",
     "tuner": "luthier.tuning.base",
     "merge": "luthier.kbest.merge",
     "LuthierError": "luthier.core.errors",
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from luthier.core.errors import InputError, LuthierError
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
-    from luthier.kbest.reading import read_pool
+    from luthier.kbest.reading.lists import read_pool
     from luthier.kbest.rerank import rerank
     from luthier.kbest.storage import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
+    from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import tuner
-    from luthier.tuning.problem import Problem
 
 __all__ = [
     "Pool",

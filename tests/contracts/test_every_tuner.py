@@ -9,11 +9,11 @@ import pytest
 
 from luthier.core.params import ParameterError
 from luthier.core.plugins import available
-from luthier.kbest.synthetic import SyntheticLists
+from luthier.invented.lists.generator import SyntheticLists
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import PACKAGE, State, tuner
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.problem import Problem
 from luthier.tuning.run import RunOptions, run
 
 TUNERS = tuple(available(PACKAGE))

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from exact_oracles import cancel_by_enumeration
-from luthier.geometry.programmes.certificates import Infeasible, proves_feasible, proves_infeasible
-from luthier.geometry.programmes.lp import largest_margin
-from luthier.geometry.programmes.rational import Cancelled, ExactMargin, Separated, dot, exact_difference, settle
+from luthier.geometry.lp.certificates import Infeasible, proves_feasible, proves_infeasible
+from luthier.geometry.lp.lp import largest_margin
+from luthier.geometry.lp.rational import Cancelled, ExactMargin, Separated, dot, exact_difference, settle
 
 
 @pytest.mark.parametrize("seed", range(80))
@@ -42,7 +42,7 @@ def test_many_columns_and_floats_in_full(cancels):
 
 
 def test_the_lowest_index_rule_alone_ends_too(monkeypatch):
-    import luthier.geometry.programmes.rational as rational
+    import luthier.geometry.lp.rational as rational
 
     rng = np.random.default_rng(1)
     for _ in range(10):

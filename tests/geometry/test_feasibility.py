@@ -7,9 +7,9 @@ import pytest
 
 from exact_oracles import cancel_by_enumeration
 from luthier.core.errors import LuthierError
-from luthier.geometry.programmes.certificates import Feasible, Infeasible, proves_feasible, proves_infeasible
-from luthier.geometry.programmes.feasibility import feasibility, selectable
-from luthier.geometry.programmes.rational import exact_difference
+from luthier.geometry.lp.certificates import Feasible, Infeasible, proves_feasible, proves_infeasible
+from luthier.geometry.lp.feasibility import feasibility, selectable
+from luthier.geometry.lp.rational import exact_difference
 
 
 def random_lists(rng, n_lists, longest, d, *, whole=True):

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.programmes.feasible_subset import SelectionTests
+from luthier.geometry.lp.feasible_subset import SelectionTests
 
 
 def possible(offsets, features, selection, lists):

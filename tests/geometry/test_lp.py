@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.programmes import _lp_kernels, lp
+from luthier.geometry.lp import _lp_kernels, lp
 
 
 def with_box(rows, limits, box):

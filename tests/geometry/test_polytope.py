@@ -10,6 +10,7 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
+from luthier.geometry.lp.lp import irredundant
 from luthier.geometry.polytopes.cone import canonical_point
 from luthier.geometry.polytopes.polytope import (
     Polytope,
@@ -22,7 +23,6 @@ from luthier.geometry.polytopes.polytope import (
     neighbours,
     reduced,
 )
-from luthier.geometry.programmes.lp import irredundant
 
 TABLE1 = np.array([[-0.1, -1.2], [-1.2, -0.2], [-0.9, -1.6], [-0.9, -0.1], [-0.8, -0.9]])
 

@@ -3,8 +3,8 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.geometry.subspace import Subspace
-from luthier.kbest.synthetic import SyntheticLists
-from luthier.pipelines.subspaces import project, read_subspace
+from luthier.invented.lists.generator import SyntheticLists
+from luthier.landscape.subspaces import project, read_subspace
 
 
 def test_scores_of_projected_rows_are_scores_in_full_dimension():

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from luthier.kbest import columns
-from luthier.kbest.columns import Spans
+from luthier.kbest.reading import columns
+from luthier.kbest.reading.columns import Spans
 
 SPACE = b" \t\n\v\f\r"
 lines_of = st.lists(st.text("aH-D12\t \v\u00a0", max_size=12).map(str.encode), max_size=6)

@@ -1,9 +1,9 @@
 """The demonstration, in small: all steps run, and what it names is there."""
 
-from luthier.kbest.synthetic import SyntheticLists
+from luthier.invented.lists.generator import SyntheticLists
 from luthier.pipelines import demo
 from luthier.report.console import show
-from luthier.report.demo_table import demo_tables
+from luthier.report.tables.demo import demo_tables
 
 
 def test_the_demonstration_ends_with_the_surface(tmp_path, monkeypatch, capsys):

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.kbest.synthetic import SyntheticLists
+from luthier.invented.lists.generator import SyntheticLists
+from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
-from luthier.pipelines import study as studies
-from luthier.pipelines.study import read_study, read_units, run_study
-from luthier.pipelines.study_data import shortened
-from luthier.tuning.problem import Problem
+from luthier.pipelines.study import study as studies
+from luthier.pipelines.study.data import shortened
+from luthier.pipelines.study.study import read_study, read_units, run_study
 
 TEXT = """
 name = "tiny"

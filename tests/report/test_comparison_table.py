@@ -6,13 +6,13 @@ from luthier.evaluation.bootstrap import Interval
 from luthier.evaluation.comparison import Comparison, Difference, MetricResults, Result, Settings
 from luthier.evaluation.ranking import SentenceDifference
 from luthier.evaluation.replicas import ReplicaTest
-from luthier.report.comparison_table import (
+from luthier.report.console import show
+from luthier.report.tables.comparison import (
     comparison_latex,
     comparison_markdown,
     comparison_text,
     sentences_text,
 )
-from luthier.report.console import show
 
 
 @pytest.fixture

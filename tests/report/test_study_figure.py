@@ -3,7 +3,7 @@
 import pytest
 from matplotlib import pyplot as plt
 
-from luthier.report import study_figure
+from luthier.report.figures import study as study_figure
 
 
 def unit(tuner, start, gain, metric, *, higher):

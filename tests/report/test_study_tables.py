@@ -1,6 +1,6 @@
 """Tables of studies, by hand."""
 
-from luthier.report.study_tables import starts_table, unseen_table
+from luthier.report.tables.study import starts_table, unseen_table
 
 
 def unit(tuner, start, gain, **more):

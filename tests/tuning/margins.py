@@ -9,10 +9,10 @@ from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.problem import Problem
 
 WORDS = list("abcdefg")
 

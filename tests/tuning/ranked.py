@@ -5,7 +5,7 @@ import dataclasses
 import numpy as np
 from small import problem_of
 
-from luthier.tuning.bounds import Bounds
+from luthier.landscape.bounds import Bounds
 
 PLANTED = np.array([1.0, -2.0, 0.5, 0.0])
 

@@ -6,9 +6,9 @@ from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.problem import Problem
 
 
 def pool_of(lists, worths, names=None):

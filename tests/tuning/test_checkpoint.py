@@ -12,7 +12,7 @@ from small import random_problem
 from toys import Cut, content, cut_after
 
 from luthier.core.errors import LuthierError
-from luthier.tuning.bounds import Bounds
+from luthier.landscape.bounds import Bounds
 from luthier.tuning.run import RunOptions, run
 
 START = np.array([1.0, 0.5, -0.2])

@@ -9,12 +9,12 @@ from scipy.optimize import linprog, nnls
 from small import last, problem_of, random_problem
 
 from luthier.geometry.joint.nearest_cone import JointCones
-from luthier.kbest.synthetic import SyntheticLists
+from luthier.invented.lists.generator import SyntheticLists
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import State, tuner
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.penalized_line import Penalty, penalized_search
-from luthier.tuning.problem import Problem
+from luthier.tuning.search.penalized_line import Penalty, penalized_search
 
 WHOLE = {"cells": 0, "candidates": 100_000, "climbs": 2}
 

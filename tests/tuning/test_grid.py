@@ -7,8 +7,8 @@ import pytest
 from small import Surface, last, problem_of, random_problem
 
 from luthier.core.errors import LuthierError
+from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
-from luthier.tuning.bounds import Bounds
 from luthier.tuning.methods import grid
 
 

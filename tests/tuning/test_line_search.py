@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 from small import problem_of, random_problem
 
 from luthier.kbest.features import Features
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import State
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.directions import conjugate, expected_gain, random_directions, uphill
-from luthier.tuning.line_search import (
+from luthier.tuning.search.directions import conjugate, expected_gain, random_directions, uphill
+from luthier.tuning.search.line_search import (
     Choice,
     LineCurve,
     best_places,
@@ -21,7 +22,6 @@ from luthier.tuning.line_search import (
     search_in_turn,
     smoothed,
 )
-from luthier.tuning.problem import Problem
 
 FREE = (-np.inf, np.inf)
 

@@ -10,7 +10,7 @@ from test_pairs import slope_by_difference
 from test_pro_all import tied_problem
 
 from luthier.tuning.base import tuner
-from luthier.tuning.ordered import OrderedLists, OrderLoss
+from luthier.tuning.ranking.ordered import OrderedLists, OrderLoss
 
 
 def loss_of(problem, stages):

@@ -9,13 +9,13 @@ import pytest
 from scipy.optimize import linprog
 from small import last, problem_of, random_problem
 
+from luthier.invented.lists.generator import SyntheticLists
 from luthier.kbest.storage import save_pool
-from luthier.kbest.synthetic import SyntheticLists
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
-from luthier.tuning.additive import Additive
 from luthier.tuning.base import tuner
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.problem import Problem
+from luthier.tuning.gains.additive import Additive
 
 
 def margin_of(rows):

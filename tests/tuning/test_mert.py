@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from small import last, problem_of, random_problem
 
+from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
-from luthier.tuning.bounds import Bounds
 
 VARIANTS = [
     {}, {"order": "greedy"}, {"directions": "random"}, {"directions": "both", "order": "greedy", "random": 3},

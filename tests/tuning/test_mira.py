@@ -9,8 +9,8 @@ from scipy.optimize import minimize
 from small import problem_of
 
 from luthier.core.arrays import flat
-from luthier.tuning import _mira_qp_kernels as kernels
-from luthier.tuning.averaging import AveragedWeights
+from luthier.tuning.margin import _mira_qp_kernels as kernels
+from luthier.tuning.margin.averaging import AveragedWeights
 
 
 def solve(rows, gains, weights, limit, *, oracle, scale, sparse=0, sweeps=100_000):

@@ -10,9 +10,9 @@ from margins import check_tuner, feature_rows, run_states, text_problem
 from small import problem_of, random_problem
 
 from luthier.kbest.spread import spread_in_lists
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.hope_fear import Background, best_rows, oracle_rows, outcome_gains, step_scale, sum_of_rows
-from luthier.tuning.outcomes import Outcomes
+from luthier.landscape.bounds import Bounds
+from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.margin.hope_fear import Background, best_rows, oracle_rows, outcome_gains, step_scale, sum_of_rows
 
 
 def plain_epoch(problem, start, order, *, c, decay, scale):

@@ -10,9 +10,9 @@ from small import problem_of, random_problem
 
 from luthier.corpus.texts import Tokens
 from luthier.kbest.features import Features
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.gains import corpus_gains, hypothesis_gains
-from luthier.tuning.pairs import (
+from luthier.landscape.bounds import Bounds
+from luthier.tuning.gains.single import corpus_gains, hypothesis_gains
+from luthier.tuning.ranking.pairs import (
     PairLoss,
     Pairs,
     PairSampling,
@@ -22,8 +22,8 @@ from luthier.tuning.pairs import (
     sum_rows,
     sum_squares,
 )
-from luthier.tuning.penalties import Ridge
-from luthier.tuning.smooth_fit import minimise, objective
+from luthier.tuning.ranking.penalties import Ridge
+from luthier.tuning.ranking.smooth_fit import minimise, objective
 
 
 def as_sparse(features, n_dense):

@@ -11,7 +11,7 @@ from small import problem_of, random_problem
 from test_pairs import as_sparse, slope_by_difference
 
 from luthier.tuning.base import tuner
-from luthier.tuning.ordered import AllPairsLoss, OrderedLists
+from luthier.tuning.ranking.ordered import AllPairsLoss, OrderedLists
 
 CASES = [(loss, by_gap) for loss in ("logistic", "hinge") for by_gap in (False, True)]
 

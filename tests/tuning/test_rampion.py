@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from margins import check_tuner, feature_rows, run_states, text_problem
 
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.hope_fear import outcome_gains, step_scale
-from luthier.tuning.outcomes import Outcomes
+from luthier.landscape.bounds import Bounds
+from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.margin.hope_fear import outcome_gains, step_scale
 
 
 def plain_rampion(problem, start, seed, *, rounds, passes, rate, gain_weight, c, background, scale):

@@ -5,9 +5,9 @@ import pytest
 from small import pool_of
 
 from luthier.core.errors import LuthierError
-from luthier.tuning.bounds import Bounds
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.units import effect_units
 from luthier.tuning.restarts import draw_start
-from luthier.tuning.units import effect_units
 
 START, SCALE = np.array([1.0, -2.0, 0.5, 0.0, 3.0]), np.array([1.0, 1.0, 2.0, 0.1, 1.0])
 

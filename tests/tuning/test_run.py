@@ -8,8 +8,8 @@ from small import problem_of, random_problem
 from toys import Cut, Scripted, Wanderer, content, cut_after
 
 from luthier.core.errors import LuthierError
+from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
-from luthier.tuning.bounds import Bounds
 from luthier.tuning.run import RunOptions, run
 
 START = np.array([1.0, 0.5, -0.2])

@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize
 from small import Surface, last, problem_of, random_problem
 
+from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.simplices import Simplex, first_simplex
+from luthier.tuning.search.simplices import Simplex, first_simplex
 
 
 def bowl(w):

@@ -5,9 +5,9 @@ import pytest
 from margins import check_tuner, feature_rows, run_states, text_problem
 from scipy.optimize import minimize
 
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.hope_fear import best_rows, oracle_rows, outcome_gains, step_scale
-from luthier.tuning.outcomes import Outcomes
+from luthier.landscape.bounds import Bounds
+from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.margin.hope_fear import best_rows, oracle_rows, outcome_gains, step_scale
 
 
 def parts(problem, start, oracle):

@@ -47,8 +47,8 @@ def add_transform_options(parser: argparse.ArgumentParser) -> None:
 def read_options(options: argparse.Namespace) -> Any:
     """Return the `ReadOptions` of parsed arguments."""
     from luthier.core import plugins
-    from luthier.kbest.reader import PACKAGE
-    from luthier.kbest.reading import AUTO, ReadOptions
+    from luthier.kbest.reading.lists import AUTO, ReadOptions
+    from luthier.kbest.reading.reader import PACKAGE
 
     given = pairs(options.format_option, str, "--format-option")
     tsv = {"scores": options.scores, "per_sentence": options.per_sentence}

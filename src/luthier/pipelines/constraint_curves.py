@@ -19,12 +19,12 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
-from luthier.geometry.programmes.feasible_subset import SelectionTests
+from luthier.geometry.lp.feasible_subset import SelectionTests
 from luthier.kbest.pool import Pool
+from luthier.landscape.problem import Problem
+from luthier.landscape.selections.constraint_settings import CurveSettings
 from luthier.metrics.base import Metric
-from luthier.pipelines.geometry_settings import CurveSettings
 from luthier.tuning.base import tuner
-from luthier.tuning.problem import Problem
 
 AXES = ("dims", "sentences")
 SOLVER = "lp-mert"

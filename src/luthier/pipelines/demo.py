@@ -13,25 +13,25 @@ from luthier.core.arrays import Float64
 from luthier.core.progress import notice
 from luthier.evaluation.comparison import Comparison, Settings, compare
 from luthier.geometry.subspace import Subspace
+from luthier.invented.lists.generator import SyntheticLists, write
 from luthier.kbest.inspection import PoolSummary, inspect
 from luthier.kbest.pool import Pool
-from luthier.kbest.reading import ReadOptions, read_lists
+from luthier.kbest.reading.lists import ReadOptions, read_lists
 from luthier.kbest.rerank import rerank
 from luthier.kbest.reranking import write_selection
 from luthier.kbest.spread import spread_in_lists
 from luthier.kbest.storage import open_pool, save_pool
-from luthier.kbest.synthetic import SyntheticLists, write
 from luthier.kbest.weights import Weights, read_weights, write_weights
+from luthier.landscape.planes.plane import Plane, read_window
+from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+from luthier.landscape.problem import Problem
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
-from luthier.pipelines.comparing import systems_from_weights
-from luthier.pipelines.planes import Plane, read_window
+from luthier.pipelines.compare import systems_from_weights
 from luthier.pipelines.scoring import pool_oracles
-from luthier.pipelines.surface import SurfaceOptions, look_at_plane
 from luthier.pipelines.surface_command import draw_report
-from luthier.report.weight_curves import draw_weight_curves
+from luthier.report.figures.weight_curves import draw_weight_curves
 from luthier.tuning.base import tuner
-from luthier.tuning.problem import Problem
 from luthier.tuning.run import RunOptions, run
 
 # Tuners shown, with parameters that keep the demonstration short.

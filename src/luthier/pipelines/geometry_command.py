@@ -9,16 +9,16 @@ import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.kbest.storage import open_pool
+from luthier.landscape.dense_rows import dense_rows
+from luthier.landscape.problem import Problem
+from luthier.landscape.selections.constraint_settings import CurveSettings, GeometrySettings
+from luthier.landscape.selections.constraints import report_geometry
+from luthier.landscape.subspaces import read_start
 from luthier.metrics.base import Metric
 from luthier.pipelines.constraint_curves import constraint_curves, parse_axes
-from luthier.pipelines.dense_rows import dense_rows
-from luthier.pipelines.geometry_report import report_geometry
-from luthier.pipelines.geometry_settings import CurveSettings, GeometrySettings
-from luthier.pipelines.subspaces import read_start
-from luthier.report.geometry_figure import draw_constraints
+from luthier.report.figures.constraints import draw_constraints
 from luthier.report.pictures import check_picture_path
 from luthier.tuning.base import tuner
-from luthier.tuning.problem import Problem
 
 # Where no weights are given, those it finds are near to the oracle's selection.
 CLIMBER = "mert"

@@ -16,14 +16,14 @@ from luthier.core.segments import offsets_from_counts
 from luthier.core.tables import Ragged, check_table_path, write_table
 from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import Weights, write_weights
+from luthier.landscape.planes.plane import Plane, read_window, shown_window
+from luthier.landscape.planes.surface import MOST_CELLS, SurfaceOptions, SurfaceReport, look_at_plane
+from luthier.landscape.planes.view import close_window, polygon_scene, window_scene
+from luthier.landscape.problem import Problem
+from luthier.landscape.subspaces import read_subspace
 from luthier.metrics.base import Metric
-from luthier.pipelines.planes import Plane, read_window, shown_window
-from luthier.pipelines.subspaces import read_subspace
-from luthier.pipelines.surface import MOST_CELLS, SurfaceOptions, SurfaceReport, look_at_plane
-from luthier.pipelines.surface_view import close_window, polygon_scene, window_scene
+from luthier.report.figures.surface import SurfaceFigure, count_of, draw_surface
 from luthier.report.pictures import check_picture_path
-from luthier.report.surface_figure import SurfaceFigure, count_of, draw_surface
-from luthier.tuning.problem import Problem
 
 Columns = dict[str, npt.NDArray[Any] | Ragged]
 

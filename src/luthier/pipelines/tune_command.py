@@ -13,6 +13,8 @@ from luthier.core.errors import LuthierError
 from luthier.core.io import check_writable
 from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import read_weights
+from luthier.landscape.bounds import Bounds, parse_range
+from luthier.landscape.units import effect_units
 from luthier.metrics.base import Metric
 from luthier.pipelines.tuning import (
     TuningJob,
@@ -22,13 +24,11 @@ from luthier.pipelines.tuning import (
     write_answers,
     write_trace,
 )
+from luthier.report.figures.tuning import MOST_FEATURES, draw_tuning
 from luthier.report.pictures import check_picture_path
-from luthier.report.tuning_plot import MOST_FEATURES, draw_tuning
 from luthier.tuning.base import Tuner
-from luthier.tuning.bounds import Bounds, parse_range
-from luthier.tuning.line_search import LineCurve
 from luthier.tuning.run import RunOptions
-from luthier.tuning.units import effect_units
+from luthier.tuning.search.line_search import LineCurve
 
 CURVE_REACH = 4.0  # how far the curves go, in units of the mean effect of a feature
 

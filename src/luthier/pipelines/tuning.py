@@ -19,12 +19,12 @@ from luthier.evaluation.bootstrap import Interval, bootstrap_scores, difference_
 from luthier.kbest.features import align_features
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights, write_weights
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.problem import Problem
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import sentence_oracle
 from luthier.tuning.base import Tuner
-from luthier.tuning.bounds import Bounds
 from luthier.tuning.guards import warnings_after, warnings_before
-from luthier.tuning.problem import Problem
 from luthier.tuning.run import Result, RunOptions, run
 from luthier.tuning.standardize import rescaled, standardized
 

@@ -23,21 +23,21 @@ from luthier.core.rng import make_rng
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.systems import system_from_pool
 from luthier.geometry.lines.envelope import Envelopes
+from luthier.invented.lists.generator import SyntheticLists
 from luthier.kbest.duplicates import drop_duplicates
 from luthier.kbest.features import Features
 from luthier.kbest.merge import merge
 from luthier.kbest.pool import Pool
-from luthier.kbest.reading import ReadOptions, read_pool
+from luthier.kbest.reading.lists import ReadOptions, read_pool
 from luthier.kbest.rerank import rerank
-from luthier.kbest.synthetic import SyntheticLists
 from luthier.kbest.writer import write_pool
+from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric, metric_names
 from luthier.metrics.pools import pool_statistics
 from luthier.pipelines.warm_alignment import ALIGNMENT_JOBS
 from luthier.pipelines.warm_geometry import GEOMETRY_JOBS
 from luthier.tuning.base import PACKAGE as TUNERS
 from luthier.tuning.base import Tuner, tuner
-from luthier.tuning.problem import Problem
 
 SAMPLES = {
     "moses": "{i} ||| w{k} b c ||| a= {k} 1 b={i}.5 s{k}=1 ||| -1 ||| 0-0\n",

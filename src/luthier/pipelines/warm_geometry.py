@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.rng import make_rng
+from luthier.geometry.lp import lp
+from luthier.geometry.lp.feasibility import feasibility
 from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.certainty import Certainty, Rounding
 from luthier.geometry.plane.overlay import Overlay
@@ -12,8 +14,6 @@ from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.polytopes.cone import canonical_point
 from luthier.geometry.polytopes.polytope import Polytope
-from luthier.geometry.programmes import lp
-from luthier.geometry.programmes.feasibility import feasibility
 from luthier.geometry.sums.reverse_search import all_vertices
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from luthier.core.arrays import Float64, frozen
 from luthier.core.params import validate
 from luthier.core.plugins import load
-from luthier.tuning.problem import Problem
+from luthier.landscape.problem import Problem
 
 if TYPE_CHECKING:
     from luthier.tuning.run import Result

@@ -20,9 +20,9 @@ from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
+from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
-from luthier.tuning.problem import Problem
 from luthier.tuning.run import RunOptions, run
 
 WORTH = "worth"

@@ -10,7 +10,7 @@ from luthier.core.arrays import Float64
 from luthier.kbest.inspection import linear_relations
 from luthier.kbest.rerank import rerank
 from luthier.kbest.spread import spread_in_lists
-from luthier.tuning.problem import Problem
+from luthier.landscape.problem import Problem
 
 SCALE_RATIO = 1e3  # features whose spreads differ by more are called unscaled
 SMALL_EFFECT, LARGE_EFFECT = 1e-4, 1e4

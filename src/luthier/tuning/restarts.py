@@ -6,7 +6,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.tuning.bounds import Bounds
+from luthier.landscape.bounds import Bounds
 from luthier.tuning.run_options import RESTART_KINDS
 
 PERTURBED_FEATURES = 3

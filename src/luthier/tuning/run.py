@@ -15,12 +15,12 @@ from luthier.core.errors import LuthierError
 from luthier.core.parallel import executor, one_blas_thread, stopping_gently
 from luthier.core.progress import Advance, progress
 from luthier.core.rng import make_rng
+from luthier.landscape.problem import Problem
+from luthier.landscape.units import effect_units
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint
-from luthier.tuning.problem import Problem
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run_options import RunOptions as RunOptions
-from luthier.tuning.units import effect_units
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

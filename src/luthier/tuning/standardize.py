@@ -9,8 +9,8 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.kbest.features import Features
 from luthier.kbest.spread import spread_in_lists
-from luthier.tuning.bounds import Bounds
-from luthier.tuning.problem import Problem
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.problem import Problem
 
 
 def standardized(problem: Problem) -> tuple[Problem, Float64]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 
 from luthier.core import io
-from luthier.kbest import reader as reader_module
-from luthier.kbest.faults import Faults
-from luthier.kbest.names import NameTable
-from luthier.kbest.reader import Source
+from luthier.kbest.building.names import NameTable
+from luthier.kbest.reading import reader as reader_module
+from luthier.kbest.reading.faults import Faults
+from luthier.kbest.reading.reader import Source
 
 
 @dataclasses.dataclass

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.core.errors import InputError
-from luthier.kbest import json_tape
-from luthier.kbest.faults import Faults
-from luthier.kbest.json_tape import FINE, LONE_SURROGATE, SYNTAX, TOO_DEEP, Tape, read_tape
-from luthier.kbest.names import NameTable
-from luthier.kbest.reader import Source
+from luthier.kbest.building.names import NameTable
+from luthier.kbest.json_lines import tape as json_tape
+from luthier.kbest.json_lines.tape import FINE, LONE_SURROGATE, SYNTAX, TOO_DEEP, Tape, read_tape
 from luthier.kbest.readers.jsonl import Method
+from luthier.kbest.reading.faults import Faults
+from luthier.kbest.reading.reader import Source
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from luthier.core import plugins
 from luthier.core.errors import InputError
-from luthier.kbest.reader import PACKAGE
-from luthier.kbest.reading import ReadOptions, choose_reader, read_pool
+from luthier.kbest.reading.lists import ReadOptions, choose_reader, read_pool
+from luthier.kbest.reading.reader import PACKAGE
 from oracles import moses_features
 
 FAMILY = ("moses", "cdec", "joshua", "travatar", "marian")

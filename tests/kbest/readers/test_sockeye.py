@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from luthier.kbest.faults import Faults
-from luthier.kbest.names import NameTable
-from luthier.kbest.reader import Source
+from luthier.kbest.building.names import NameTable
 from luthier.kbest.readers.sockeye import Method
+from luthier.kbest.reading.faults import Faults
+from luthier.kbest.reading.reader import Source
 
 
 @pytest.fixture

@@ -41,8 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Compute the statistics, compare, print."""
     from luthier.evaluation.comparison import Settings, compare
-    from luthier.pipelines.comparing import most_different, systems_from_options
-    from luthier.report.comparison_report import comparison_report
+    from luthier.pipelines.compare import most_different, systems_from_options
+    from luthier.report.tables.comparison_report import comparison_report
 
     metrics = metrics_from(options)
     settings = Settings(**field_values(Settings, options))

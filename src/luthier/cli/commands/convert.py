@@ -27,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Read, transform, write."""
     from luthier.core.io import check_writable
-    from luthier.kbest.reading import read_lists
+    from luthier.kbest.reading.lists import read_lists
     from luthier.kbest.writer import write_pool
-    from luthier.report.reading_table import reading_report, reading_table
+    from luthier.report.tables.reading import reading_report, reading_table
 
     check_writable(options.output)
     reading = read_lists([options.input], options.refs, options.source, read_options(options))

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Generate, read, inspect, re-rank, draw."""
     from luthier.pipelines.demo import run_demo
-    from luthier.report.demo_table import demo_tables
+    from luthier.report.tables.demo import demo_tables
 
     output.note(f"seed {options.seed}, {options.threads} threads")
     result = run_demo(options.output, seed=options.seed, threads=options.threads)

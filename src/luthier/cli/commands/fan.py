@@ -45,9 +45,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.kbest.storage import open_pool
-    from luthier.pipelines.fans import draw_scene, example_scene, pool_scene, regularize
-    from luthier.report.fan_table import fan_data, fan_tables, regularized_data
+    from luthier.landscape.fans.scenes import draw_scene, example_scene, pool_scene, regularize
     from luthier.report.pictures import check_picture_path
+    from luthier.report.tables.fan import fan_data, fan_tables, regularized_data
 
     if (options.pool is None) == (options.example is None):
         raise LuthierError("expected a pool or --example, found both or neither")

@@ -40,10 +40,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.core.io import check_writable
     from luthier.kbest.storage import open_pool
     from luthier.kbest.weights import write_weights
-    from luthier.pipelines.feasibility import choose, judge
-    from luthier.report.feasibility_figure import draw_verdict
-    from luthier.report.feasibility_table import feasible_table, infeasible_table
+    from luthier.landscape.selections.feasibility import choose, judge
+    from luthier.report.figures.feasibility import draw_verdict
     from luthier.report.pictures import check_picture_path
+    from luthier.report.tables.feasibility import feasible_table, infeasible_table
 
     if options.output:
         check_writable(options.output)

@@ -13,8 +13,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
     """Print a table of readers."""
-    from luthier.kbest.reader import PACKAGE
-    from luthier.report.plugin_table import describe_plugins, plugin_table
+    from luthier.kbest.reading.reader import PACKAGE
+    from luthier.report.tables.plugins import describe_plugins, plugin_table
 
     found = describe_plugins(PACKAGE)
     output.emit({"formats": found}, lambda: plugin_table("formats", found))

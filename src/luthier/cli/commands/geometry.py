@@ -20,7 +20,7 @@ from luthier.cli.output import Output
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry`."""
-    from luthier.pipelines.geometry_settings import CurveSettings, GeometrySettings
+    from luthier.landscape.selections.constraint_settings import CurveSettings, GeometrySettings
 
     parser.add_argument("pool", metavar="POOL")
     parser.add_argument(
@@ -36,9 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Look, test, draw, print."""
+    from luthier.landscape.selections.constraint_settings import CurveSettings, GeometrySettings
     from luthier.pipelines.geometry_command import geometry_from_options
-    from luthier.pipelines.geometry_settings import CurveSettings, GeometrySettings
-    from luthier.report.geometry_table import geometry_tables
+    from luthier.report.tables.constraints import geometry_tables
 
     output.note(f"seed {options.seed}")
     settings = GeometrySettings(**field_values(GeometrySettings, options))

@@ -21,7 +21,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Summarise and print."""
     from luthier.kbest.inspection import inspect
     from luthier.kbest.storage import open_pool
-    from luthier.report.inspection_table import inspection_tables
+    from luthier.report.tables.inspection import inspection_tables
 
     summary = inspect(open_pool(options.pool))
     output.emit(dataclasses.asdict(summary), lambda: inspection_tables(summary, options.most))

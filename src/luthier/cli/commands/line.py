@@ -42,12 +42,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.core.errors import LuthierWarning
     from luthier.core.tables import check_table_path
     from luthier.kbest.storage import open_pool
-    from luthier.pipelines.line_curve import follow_line, read_window, write_curve
-    from luthier.pipelines.subspaces import read_subspace
-    from luthier.report.line_figure import draw_line
-    from luthier.report.line_table import line_tables
+    from luthier.landscape.lines.line_curve import follow_line, read_window, write_curve
+    from luthier.landscape.problem import Problem
+    from luthier.landscape.subspaces import read_subspace
+    from luthier.report.figures.line import draw_line
     from luthier.report.pictures import check_picture_path
-    from luthier.tuning.problem import Problem
+    from luthier.report.tables.line import line_tables
 
     metric = metric_from(options)
     if options.output:

@@ -42,12 +42,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.core.errors import LuthierError
     from luthier.core.io import check_apart, check_writable
     from luthier.kbest.storage import open_pool
-    from luthier.pipelines.minkowski import SearchJob, SearchOptions
-    from luthier.pipelines.minkowski_view import view_search
-    from luthier.pipelines.subspaces import read_subspace
-    from luthier.report.minkowski_figure import draw_search
-    from luthier.report.minkowski_table import minkowski_report, minkowski_tables
+    from luthier.landscape.cones.minkowski import SearchJob, SearchOptions
+    from luthier.landscape.cones.minkowski_view import view_search
+    from luthier.landscape.subspaces import read_subspace
+    from luthier.report.figures.minkowski import draw_search
     from luthier.report.pictures import check_picture_path
+    from luthier.report.tables.minkowski import minkowski_report, minkowski_tables
 
     if options.limit is not None and options.limit < 1:
         raise LuthierError(f"expected --limit of at least 1, found {options.limit}")

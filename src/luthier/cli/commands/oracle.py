@@ -24,7 +24,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Find the oracles by each metric."""
     from luthier.kbest.storage import open_pool
     from luthier.pipelines.scoring import pool_oracles
-    from luthier.report.score_table import oracle_table
+    from luthier.report.tables.score import oracle_table
 
     pool = open_pool(options.pool)
     output.note(f"seed {options.seed}")

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.core.io import check_writable
     from luthier.kbest.reranking import rerank_files
     from luthier.kbest.storage import open_pool
-    from luthier.report.rerank_table import rerank_table
+    from luthier.report.tables.rerank import rerank_table
 
     if len(options.output) != len(options.weights):
         raise LuthierError(f"expected {len(options.weights)} files after -o, found {len(options.output)}")

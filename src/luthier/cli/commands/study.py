@@ -27,7 +27,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Run what is left, write tables and figures, name them."""
     from pathlib import Path
 
-    from luthier.pipelines.study import run_study
+    from luthier.pipelines.study.study import run_study
 
     folder = options.output or str(Path(options.study).parent / "results")
     paths = run_study(options.study, folder, data=options.data, only=options.only)

@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     from luthier.core.errors import LuthierWarning
     from luthier.pipelines.surface_command import surface_from_options, write_surface
-    from luthier.report.surface_table import surface_tables
+    from luthier.report.tables.surface import surface_tables
 
     output.note(f"seed {options.seed}")
     report = surface_from_options(options, metric_from(options))

@@ -62,7 +62,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
     from luthier.core.plugins import load
     from luthier.pipelines.tune_command import tune_from_options, write_all
-    from luthier.report.tuning_table import tuning_report, tuning_tables
+    from luthier.report.tables.tuning import tuning_report, tuning_tables
     from luthier.tuning.base import PACKAGE
     from luthier.tuning.run_options import RunOptions
 

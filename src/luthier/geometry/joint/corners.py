@@ -11,8 +11,8 @@ from luthier.core.arrays import Bool, Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.geometry.joint import _joint_kernels as kernels
+from luthier.geometry.lp.lp import largest_margin
 from luthier.geometry.polytopes.polytope import extreme_rows_of_lists
-from luthier.geometry.programmes.lp import largest_margin
 
 # Scores nearer than this, in units of the largest difference that |w_k| ≤ 1 can make in a list, are tied.
 TIE = 1e-10

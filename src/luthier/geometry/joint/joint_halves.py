@@ -22,7 +22,7 @@ from luthier.core.arrays import Float64, Int64
 from luthier.geometry.joint import _joint_kernels as kernels
 from luthier.geometry.joint.corners import Corners
 from luthier.geometry.joint.joint_search import ROUNDING, Progress
-from luthier.geometry.programmes.lp import largest_margin
+from luthier.geometry.lp.lp import largest_margin
 
 ROWS_PER_DIMENSION = 6  # cones with more rows lose those that can be spared
 

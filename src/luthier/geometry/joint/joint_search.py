@@ -22,7 +22,7 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.geometry.joint import _joint_kernels as kernels
 from luthier.geometry.joint.corners import Corners
-from luthier.geometry.programmes.lp import largest_margin
+from luthier.geometry.lp.lp import largest_margin
 
 ROUNDING = 1e-9  # sums nearer than this, relative to the largest, are equal
 WITNESSES = 16  # weights inside a cone that are remembered with it

@@ -6,8 +6,8 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
+from luthier.geometry.lp.lp import maximize
 from luthier.geometry.plane.cells import area_and_centroid, distance_to_sides
-from luthier.geometry.programmes.lp import maximize
 
 THIN = 1e-8
 

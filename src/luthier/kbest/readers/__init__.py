@@ -1,1 +1,1 @@
-"""One file per list format; the file's name is the format's name (see `luthier.kbest.reader`)."""
+"""One file per list format; the file's name is the format's name (see `luthier.kbest.reading.reader`)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from luthier.kbest.pipes import PipeReader, first_fields, most
+from luthier.kbest.reading.pipes import PipeReader, first_fields, most
 
 # Features that cdec's decoder adds by itself.
 MARKS = ("PassThrough", "LanguageModel", "WordPenalty", "Glue", "Arity_")

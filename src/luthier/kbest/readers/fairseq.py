@@ -22,7 +22,7 @@ from luthier.core.arrays import Bool, Bytes, Float64, Int64
 from luthier.core.errors import InputError, excerpt
 from luthier.core.params import param
 from luthier.core.segments import offsets_from_counts, segment_of_rows
-from luthier.kbest.columns import (
+from luthier.kbest.reading.columns import (
     Spans,
     full_rows,
     log_marks,
@@ -32,9 +32,9 @@ from luthier.kbest.columns import (
     tab_fields,
     words,
 )
-from luthier.kbest.faults import BadLines
-from luthier.kbest.reader import Block, Lines, Reader, SentenceData, Source
-from luthier.kbest.stretches import cut_after, joined, no_lines, select
+from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.reader import Block, Lines, Reader, SentenceData, Source
+from luthier.kbest.reading.stretches import cut_after, joined, no_lines, select
 
 H, D, P, S, T = b"HDPST"
 NONE = -1

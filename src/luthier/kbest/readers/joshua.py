@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from luthier.kbest.pipes import PipeReader, first_fields, most
+from luthier.kbest.reading.pipes import PipeReader, first_fields, most
 
 NAMES = re.compile(r"(^| )(tm_\w+|lm)_\d+=")
 BARE = re.compile(r"[-+\d.eE]+( [-+\d.eE]+)+")

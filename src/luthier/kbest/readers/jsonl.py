@@ -31,9 +31,9 @@ from luthier.core.arrays import Bool, Bytes, Float64, Int64
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.vocab import Interner
-from luthier.kbest import jsonl_faults as faults
-from luthier.kbest.faults import BadLines
-from luthier.kbest.json_tape import (
+from luthier.kbest.building.sentence_data import TextLists, one_per_sentence
+from luthier.kbest.json_lines import row_faults as faults
+from luthier.kbest.json_lines.tape import (
     ABSENT,
     ARRAY,
     FINE,
@@ -50,8 +50,8 @@ from luthier.kbest.json_tape import (
     Tape,
     read_tape,
 )  # fmt: skip
-from luthier.kbest.reader import Block, Lines, Reader, RuleUses, Source
-from luthier.kbest.sentence_data import TextLists, one_per_sentence
+from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.reader import Block, Lines, Reader, RuleUses, Source
 
 KEYS = ("id", "hyp", "hypothesis", "text", "features", "source", "src", "refs", "ref", "derivation")
 MEANINGS = (

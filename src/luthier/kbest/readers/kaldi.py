@@ -20,7 +20,7 @@ from luthier.core.numbers import NOT_A_NUMBER, parse_numbers
 from luthier.core.params import ParameterError, param
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
-from luthier.kbest.columns import (
+from luthier.kbest.reading.columns import (
     Spans,
     full_rows,
     leading_words,
@@ -29,7 +29,7 @@ from luthier.kbest.columns import (
     spans_of,
     words,
 )
-from luthier.kbest.reader import Block, Lines, Reader, Source
+from luthier.kbest.reading.reader import Block, Lines, Reader, Source
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 HEAD_LINES = 20

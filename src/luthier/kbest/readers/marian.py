@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from luthier.kbest.pipes import PipeReader, first_fields, most
+from luthier.kbest.reading.pipes import PipeReader, first_fields, most
 
 
 class Method(PipeReader):

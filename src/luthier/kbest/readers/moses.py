@@ -8,7 +8,7 @@ first ``|||``. Fields behind the score (phrase and word alignments) are passed o
 
 from __future__ import annotations
 
-from luthier.kbest.pipes import PipeReader, first_fields, most
+from luthier.kbest.reading.pipes import PipeReader, first_fields, most
 
 
 class Method(PipeReader):

@@ -30,7 +30,8 @@ from luthier.core.errors import InputError
 from luthier.core.io import STDIN, open_bytes
 from luthier.core.progress import progress
 from luthier.corpus.lines import empty_error
-from luthier.kbest.arrow_columns import (
+from luthier.kbest.building.sentence_data import contradiction, one_per_sentence
+from luthier.kbest.reading.arrow_columns import (
     NumberLists,
     RuleLists,
     is_number,
@@ -41,9 +42,8 @@ from luthier.kbest.arrow_columns import (
     text_lists,
     texts_of,
 )
-from luthier.kbest.faults import BadLines
-from luthier.kbest.reader import Block, Reader, Source
-from luthier.kbest.sentence_data import contradiction, one_per_sentence
+from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.reader import Block, Reader, Source
 
 BATCH_ROWS = 1 << 16
 PARQUET_MAGIC, ARROW_MAGIC = b"PAR1", b"ARROW1"

@@ -37,9 +37,9 @@ from luthier.core.errors import InputError
 from luthier.core.params import param
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
-from luthier.kbest.faults import BadLines
-from luthier.kbest.json_faults import described, json_error, not_object_error, parse_json, surrogate_error
-from luthier.kbest.reader import Block, Lines, Reader, SentenceData, Source
+from luthier.kbest.json_lines.faults import described, json_error, not_object_error, parse_json, surrogate_error
+from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.reader import Block, Lines, Reader, SentenceData, Source
 
 LABEL = "score"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from luthier.kbest.pipes import PipeReader, first_fields, most
+from luthier.kbest.reading.pipes import PipeReader, first_fields, most
 
 NUMBER = re.compile(r"[-+]?[\d.]+([eE][-+]?\d+)?")
 

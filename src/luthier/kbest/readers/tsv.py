@@ -21,11 +21,11 @@ from luthier.core.io import BOM
 from luthier.core.params import param
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
-from luthier.kbest.columns import Spans, decimals, full_rows, number_columns, spans_of, tab_fields
-from luthier.kbest.faults import BadLines
-from luthier.kbest.reader import Block, Lines, Reader, SentenceData, Source
-from luthier.kbest.sentence_data import TextLists, contradiction, one_per_sentence
-from luthier.kbest.stretches import Feed
+from luthier.kbest.building.sentence_data import TextLists, contradiction, one_per_sentence
+from luthier.kbest.reading.columns import Spans, decimals, full_rows, number_columns, spans_of, tab_fields
+from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.reader import Block, Lines, Reader, SentenceData, Source
+from luthier.kbest.reading.stretches import Feed
 
 ROLES = {
     "id": ("id", "sentence"),

@@ -11,10 +11,11 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.kbest.features import Features
-from luthier.tuning import _pair_kernels as kernels
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.gains import GAIN_KINDS, hypothesis_gains
-from luthier.tuning.pairs import (
+from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
+from luthier.tuning.ranking import _pair_kernels as kernels
+from luthier.tuning.ranking.pairs import (
     SELECTIONS,
     VECTORS_OF_A_PAIR,
     Pairs,
@@ -24,8 +25,7 @@ from luthier.tuning.pairs import (
     sample_pairs,
     sum_squares,
 )
-from luthier.tuning.problem import Problem
-from luthier.tuning.ranking import KEEPS
+from luthier.tuning.ranking.rounds import KEEPS
 
 
 @dataclasses.dataclass(frozen=True)

@@ -9,9 +9,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.problem import Problem
-from luthier.tuning.simplices import Simplex, first_simplex, reason_to_stop
+from luthier.tuning.search.simplices import Simplex, first_simplex, reason_to_stop
 
 REFLECTION, EXPANSION, CONTRACTION = 1.0, 2.0, 0.5  # α, γ, ρ as printed
 SHRINK, SLOPE, SHRINKS = 0.9, 0.9, 40  # β, η and the largest k, as printed

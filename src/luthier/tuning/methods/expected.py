@@ -10,11 +10,11 @@ from scipy.optimize import minimize
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.expectation import Expectation
-from luthier.tuning.hope_fear import step_scale
-from luthier.tuning.outcomes import Outcomes
-from luthier.tuning.problem import Problem
+from luthier.tuning.gains.expectation import Expectation
+from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.margin.hope_fear import step_scale
 
 
 @dataclasses.dataclass(frozen=True)

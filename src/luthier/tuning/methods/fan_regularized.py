@@ -11,12 +11,12 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.geometry.joint.nearest_cone import Foot, JointCones
+from luthier.landscape.problem import Problem
+from luthier.landscape.units import effect_units
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.climbing import climb_ends
-from luthier.tuning.cone_coordinates import ConeCoordinates
-from luthier.tuning.near_cells import NearCell, near_cells, plane_through
-from luthier.tuning.problem import Problem
-from luthier.tuning.units import effect_units
+from luthier.tuning.search.climbing import climb_ends
+from luthier.tuning.search.cone_coordinates import ConeCoordinates
+from luthier.tuning.search.near_cells import NearCell, near_cells, plane_through
 
 MOST_FEATURES = 100
 # A gain this much below the threshold, relative, still meets it: sums are rounded.

@@ -8,17 +8,17 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.tuning.ordered import OrderedLists, OrderLoss
-from luthier.tuning.penalties import Term
-from luthier.tuning.problem import Problem
-from luthier.tuning.ranking import RankingTuner
+from luthier.landscape.problem import Problem
+from luthier.tuning.ranking.ordered import OrderedLists, OrderLoss
+from luthier.tuning.ranking.penalties import Term
+from luthier.tuning.ranking.rounds import RankingTuner
 
 
 @dataclasses.dataclass(frozen=True)
 class Method(RankingTuner):
     """ListMLE [xia2008] on lists ordered by gain; nothing is random.
 
-    A round minimises `luthier.tuning.ordered.OrderLoss`, in which ties have no order, and the penalties.
+    A round minimises `luthier.tuning.ranking.ordered.OrderLoss`, in which ties have no order, and the penalties.
     Few stages ask only that the best come first, which is all that counts when one is selected.
     """
 

@@ -12,11 +12,11 @@ from luthier.core.params import param
 from luthier.geometry.joint.corners import Corners
 from luthier.geometry.joint.joint_halves import best_by_halves
 from luthier.geometry.joint.joint_search import Progress, best_selection
-from luthier.tuning.additive import Additive
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.climbing import climb_ends
-from luthier.tuning.cone_coordinates import ConeCoordinates
-from luthier.tuning.problem import Problem
+from luthier.tuning.gains.additive import Additive
+from luthier.tuning.search.climbing import climb_ends
+from luthier.tuning.search.cone_coordinates import ConeCoordinates
 
 MOST_FEATURES = 100
 # Gains nearer than this, relative to the larger, are equal.

@@ -9,10 +9,10 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.directions import axes, conjugate, random_directions
-from luthier.tuning.line_search import POINTS, SMOOTHINGS, Choice, search_all, search_in_turn
-from luthier.tuning.problem import Problem
+from luthier.tuning.search.directions import axes, conjugate, random_directions
+from luthier.tuning.search.line_search import POINTS, SMOOTHINGS, Choice, search_all, search_in_turn
 
 
 @dataclasses.dataclass(frozen=True)

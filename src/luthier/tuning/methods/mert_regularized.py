@@ -9,10 +9,10 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.directions import axes, random_directions, uphill
-from luthier.tuning.penalized_line import Penalty, penalized_search
-from luthier.tuning.problem import Problem
+from luthier.tuning.search.directions import axes, random_directions, uphill
+from luthier.tuning.search.penalized_line import Penalty, penalized_search
 
 
 @dataclasses.dataclass(frozen=True)

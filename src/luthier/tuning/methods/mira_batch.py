@@ -10,12 +10,12 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.core.segments import rows_of_segments
-from luthier.tuning import _mira_kernels as kernels
-from luthier.tuning.averaging import AveragedWeights
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.hope_fear import Background, Workspace
-from luthier.tuning.outcomes import Outcomes
-from luthier.tuning.problem import Problem
+from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.margin import _mira_kernels as kernels
+from luthier.tuning.margin.averaging import AveragedWeights
+from luthier.tuning.margin.hope_fear import Background, Workspace
 
 
 @dataclasses.dataclass(frozen=True)

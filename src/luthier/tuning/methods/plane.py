@@ -10,12 +10,12 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.directions import axes, random_directions
-from luthier.tuning.line_search import Choice, search_in_turn
-from luthier.tuning.planes import Nearby, distinct_subsets, fitting_window, search_plane
-from luthier.tuning.problem import Problem
-from luthier.tuning.spaces import search_space
+from luthier.tuning.search.directions import axes, random_directions
+from luthier.tuning.search.line_search import Choice, search_in_turn
+from luthier.tuning.search.planes import Nearby, distinct_subsets, fitting_window, search_plane
+from luthier.tuning.search.spaces import search_space
 
 # Planes of a sweep by which the size of its windows is chosen.
 SAMPLE = 5

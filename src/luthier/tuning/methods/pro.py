@@ -8,10 +8,10 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.tuning.pairs import SELECTIONS, PairLoss, PairSampling, differences, sample_pairs
-from luthier.tuning.penalties import Term
-from luthier.tuning.problem import Problem
-from luthier.tuning.ranking import RankingTuner
+from luthier.landscape.problem import Problem
+from luthier.tuning.ranking.pairs import SELECTIONS, PairLoss, PairSampling, differences, sample_pairs
+from luthier.tuning.ranking.penalties import Term
+from luthier.tuning.ranking.rounds import RankingTuner
 
 
 @dataclasses.dataclass(frozen=True)

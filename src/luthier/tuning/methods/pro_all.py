@@ -8,17 +8,17 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.tuning.ordered import LOSSES, AllPairsLoss, OrderedLists
-from luthier.tuning.penalties import Term
-from luthier.tuning.problem import Problem
-from luthier.tuning.ranking import RankingTuner
+from luthier.landscape.problem import Problem
+from luthier.tuning.ranking.ordered import LOSSES, AllPairsLoss, OrderedLists
+from luthier.tuning.ranking.penalties import Term
+from luthier.tuning.ranking.rounds import RankingTuner
 
 
 @dataclasses.dataclass(frozen=True)
 class Method(RankingTuner):
     """PRO's question asked of all pairs of different gain; nothing is random.
 
-    A round minimises `luthier.tuning.ordered.AllPairsLoss` and the penalties. The mean is over the pairs
+    A round minimises `luthier.tuning.ranking.ordered.AllPairsLoss` and the penalties. The mean is over the pairs
     of a list, so each list counts the same whatever its length.
     """
 

@@ -9,11 +9,11 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.tuning import _mira_kernels as kernels
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.hope_fear import Workspace, best_rows, outcome_gains
-from luthier.tuning.outcomes import Outcomes
-from luthier.tuning.problem import Problem
+from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.margin import _mira_kernels as kernels
+from luthier.tuning.margin.hope_fear import Workspace, best_rows, outcome_gains
 
 
 @dataclasses.dataclass(frozen=True)

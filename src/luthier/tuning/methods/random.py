@@ -9,9 +9,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
+from luthier.landscape.problem import Problem
+from luthier.landscape.units import effect_units
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.problem import Problem
-from luthier.tuning.units import effect_units
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,0 +1,213 @@
+"""From blocks of any reader to one pool: ids, names, tokens, storage, order; the same for all formats."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64
+from luthier.core.errors import InputError, LuthierWarning
+from luthier.core.segments import counts_in_segments, offsets_from_counts
+from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.vocab import Interner, tokenize
+from luthier.kbest import _row_kernels as kernels
+from luthier.kbest.building.compaction import compact_features, compact_texts, compact_tokens
+from luthier.kbest.building.feature_rows import FeatureRows
+from luthier.kbest.building.names import NameTable
+from luthier.kbest.building.references import SentenceTable
+from luthier.kbest.building.rule_uses import derivations_from_uses
+from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers, is_number
+from luthier.kbest.building.side import SideData
+from luthier.kbest.derivations import Derivations
+from luthier.kbest.duplicates import first_rows
+from luthier.kbest.pool import Pool, References
+from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.reader import Block, Reader, RuleUses, Source
+
+
+class _Rows:
+    """What blocks have brought so far, in growing columns."""
+
+    def __init__(self, names: NameTable) -> None:
+        self.features = FeatureRows(names)
+        self.sentences = GrowingArray(np.int32)
+        self.text_lengths, self.text_data = GrowingArray(np.int64), GrowingArray(np.uint8)
+        self.token_counts, self.token_ids = GrowingArray(np.int64), GrowingArray(np.int32)
+        self.columns: dict[str, GrowingArray] = {}
+        self.rule_uses: list[tuple[RuleUses | None, int]] = []
+
+    def append(self, block: Block, sentences: Int32, tokens: Tokens) -> None:
+        """Take the rows of a block."""
+        for name in {**self.columns, **block.columns}:
+            if name not in self.columns:
+                self.columns[name] = GrowingArray(np.float64)
+                self.columns[name].append(np.full(len(self.sentences), np.nan))
+            self.columns[name].append(block.columns.get(name, np.full(len(block), np.nan)))
+        self.sentences.append(sentences)
+        self.text_lengths.append(block.texts.lengths)
+        self.text_data.append(block.texts.data)
+        self.token_counts.append(tokens.lengths)
+        self.token_ids.append(tokens.ids)
+        self.features.append(block.row_starts, block.names, block.values)
+        self.rule_uses.append((block.rule_uses, len(block)))
+
+
+class PoolBuilder:
+    """Takes sources one after another and makes a pool of them."""
+
+    def __init__(self, known: SentenceTable | None, names: NameTable, *, any_order: bool = False) -> None:
+        self._known = known
+        self._numbers = SentenceNumbers(known)
+        self._any_order = any_order
+        self._vocab = Interner()
+        self._side = SideData()
+        self._rows = _Rows(names)
+
+    def add(self, reader: Reader, source: Source) -> int:
+        """Read a source to its end; return how many hypotheses it gave."""
+        order = OrderCheck() if reader.ordered and not self._any_order else None
+        rows = 0
+        for block in reader.blocks(source):
+            bad = block.bad
+            sentences, good = self._numbers.of_block(bad, block, source.name)
+            if order is not None:
+                good = order.of_block(bad, block, sentences, good, source.name)
+            good = good & _check_repeats(bad, block, source)
+            source.faults.settle(bad)
+            if block.sentences is not None:
+                self._side.add(block.sentences, source.name)
+            kept = block.keep(good)
+            rows += len(kept)
+            self._rows.append(kept, sentences[good], tokenize(kept.texts, self._vocab))
+        return rows
+
+    def build(self, source: Source, *, keep_duplicates: bool) -> Pool:
+        """Assemble the pool; each growing column is let go as soon as it is used.
+
+        Repeated rows are left out in place: the arrays are nobody else's yet.
+        """
+        ids, rank = self._sentence_order()
+        self._check_first_id(source.name)
+        sentences = rank[self._rows.sentences.finish()]
+        order = _sorting(sentences)
+        offsets = offsets_from_counts(np.bincount(sentences, minlength=len(ids)))
+        features = self._rows.features.finish(order, source.name)
+        texts = Texts(offsets_from_counts(self._rows.text_lengths.finish()), self._rows.text_data.finish())
+        tokens = Tokens(offsets_from_counts(self._rows.token_counts.finish()), self._rows.token_ids.finish())
+        derivations = self._derivations(source)
+        columns = self._columns()
+        if order is not None:
+            texts, tokens = texts.take(order), tokens.take(order)
+            columns = {name: column[order] for name, column in columns.items()}
+            derivations = None if derivations is None else derivations.take(order)
+        first = np.ones(len(tokens), np.bool_) if keep_duplicates else first_rows(offsets, features, tokens)
+        if not first.all():
+            rows = np.flatnonzero(first)
+            offsets = offsets_from_counts(counts_in_segments(offsets, rows))
+            features, tokens = compact_features(features, first), compact_tokens(tokens, first)
+            texts = compact_texts(texts, first)
+            columns = {name: column[rows] for name, column in columns.items()}
+            derivations = None if derivations is None else derivations.take(rows)
+        references, sources = self._about_sentences(ids)
+        return Pool(
+            offsets=offsets,
+            features=features,
+            sentence_ids=ids,
+            texts=texts,
+            tokens=tokens,
+            vocab=self._vocab.texts(),
+            references=references,
+            sources=sources,
+            derivations=derivations,
+            columns=columns,
+        )
+
+    def _check_first_id(self, path: str) -> None:
+        """Refuse a list whose ids all stand one beyond the references: it counts from 1.
+
+        Left alone, each hypothesis would be judged by the reference of its neighbour.
+        """
+        n = self._numbers.n_known
+        if not n:
+            return
+        ids = list(self._numbers.interner.texts())
+        used = np.bincount(self._rows.sentences.peek(), minlength=n)
+        if len(ids) == n + 1 and ids[0].isdigit() and ids[n] == str(int(ids[0]) + n) and not used[0]:
+            raise InputError(
+                expected=f"sentence ids from {ids[0]} on, as the references are counted",
+                found=f"ids from {ids[1] if n > 1 else ids[n]} to {ids[n]}", path=path, kind="unknown-id",
+                hint="the list counts from 1: say --first-id 1",
+            )  # fmt: skip
+
+    def _sentence_order(self) -> tuple[Texts, Int64]:
+        """Return the sentence ids in the pool's order, and each number's place in it.
+
+        Without references, integer ids are put in numerical order; others stay as they first came.
+        """
+        ids = self._numbers.interner.texts()
+        n = self._numbers.n_known
+        if n is not None:
+            return ids.take(np.arange(n)), np.arange(len(ids))
+        names = list(ids)
+        order = np.arange(len(ids))
+        if all(is_number(name) for name in names):
+            order = np.array(sorted(range(len(names)), key=lambda i: int(names[i])), dtype=np.int64)
+        rank = np.empty(len(ids), dtype=np.int64)
+        rank[order] = np.arange(len(ids))
+        return ids.take(order), rank
+
+    def _columns(self) -> dict[str, Float64]:
+        """Return the columns that every row has; others are left out, with a warning."""
+        columns = {}
+        for name, growing in self._rows.columns.items():
+            column = growing.finish()
+            missing = int(np.count_nonzero(np.isnan(column)))
+            if missing:
+                warnings.warn(
+                    f"the column {name!r} is left out: {missing} of {len(column)} hypotheses have none",
+                    LuthierWarning,
+                    stacklevel=2,
+                )
+            else:
+                columns[name] = column
+        return columns
+
+    def _derivations(self, source: Source) -> Derivations | None:
+        if all(uses is None for uses, _ in self._rows.rule_uses):
+            return None
+        return derivations_from_uses(self._rows.rule_uses, source.local_names, source.name)
+
+    def _about_sentences(self, ids: Texts) -> tuple[References | None, Texts | None]:
+        table = self._side.table(ids, self._known)
+        references = None
+        if table.references is not None and table.reference_offsets is not None:
+            tokens = tokenize(table.references, self._vocab)
+            references = References(table.reference_offsets, table.references, tokens)
+        return references, table.sources
+
+
+def _check_repeats(bad: BadLines, block: Block, source: Source) -> Bool:
+    """Return which rows name no feature twice."""
+    out = np.empty(len(block), dtype=np.int64)
+    last_row = np.full(len(source.names) + 1, -1, dtype=np.int64)
+    kernels.repeated_name(block.row_starts, block.names, last_row, out)
+    at = np.flatnonzero(out >= 0)
+
+    def describe(i: int) -> InputError:
+        label, position = source.names.label_of(int(block.names[out[at[i]]]))
+        return InputError(
+            expected="each feature once on a line",
+            found=f"{label + ('' if position < 0 else '=')!r} twice",
+            path=source.name, line=int(block.lines[at[i]]), kind="repeated-name",
+        )  # fmt: skip
+
+    bad.add("repeated-name", block.lines[at], describe)
+    return out < 0
+
+
+def _sorting(sentences: Int64) -> Int64 | None:
+    """Return the stable order of the rows by sentence, None if they stand in it."""
+    if np.all(sentences[1:] >= sentences[:-1]):
+        return None
+    return np.argsort(sentences, kind="stable")

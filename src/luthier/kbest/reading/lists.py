@@ -1,0 +1,195 @@
+"""Reading lists into a pool: formats found by content, several files merged, faults reported once."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import os
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from luthier import __version__
+from luthier.core import plugins
+from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt
+from luthier.core.io import STDIN, display_name, open_bytes
+from luthier.core.streams import DAMAGE, damage_error
+from luthier.corpus.lines import empty_error
+from luthier.kbest.building.builder import PoolBuilder
+from luthier.kbest.building.names import NameTable
+from luthier.kbest.building.references import read_sentence_table
+from luthier.kbest.duplicates import drop_duplicates
+from luthier.kbest.merge import merge
+from luthier.kbest.pool import Pool
+from luthier.kbest.reading.faults import Faults
+from luthier.kbest.reading.reader import HEAD_BYTES, PACKAGE, Reader, Source
+from luthier.kbest.storage import is_pool, open_pool
+
+AUTO = "auto"
+
+
+@dataclasses.dataclass(frozen=True)
+class ReadOptions:
+    """How lists are read.
+
+    Attributes
+    ----------
+    format : a reader's name, or "auto"
+    format_options : parameters of the reader
+    first_id : id of the first line of references and sources
+    keyed : reference and source lines begin with their sentence id
+    any_order : sort by sentence instead of complaining
+    skip_bad : leave out faulty lines, count them, go on
+    keep_duplicates : keep hypotheses that repeat one before them, word for word and feature for feature
+    """
+
+    format: str = AUTO
+    format_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    first_id: int = 0
+    keyed: bool = False
+    any_order: bool = False
+    skip_bad: bool = False
+    keep_duplicates: bool = False
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reading:
+    """A pool, and what there is to say about how it was read."""
+
+    pool: Pool
+    faults: Faults
+    formats: Mapping[str, str]
+    rows: Mapping[str, int]
+    duplicates: int
+    empty_sentences: int
+
+
+def read_pool(
+    lists: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
+    *,
+    refs: Sequence[str] = (),
+    source: str | None = None,
+    options: ReadOptions | None = None,
+) -> Pool:
+    """Read K-best lists, of one or several runs of a decoder, into one pool.
+
+    Parameters
+    ----------
+    lists
+        Files of any known format, plain, gz or zst; ``-`` is standard input; a saved pool is a list too.
+    refs, source
+        Plain text, a line per sentence.
+
+    Raises
+    ------
+    InputError
+        At the first fault, with file and line, unless ``options.skip_bad``.
+    """
+    paths = [lists] if isinstance(lists, str | os.PathLike) else list(lists)
+    return read_lists([str(path) for path in paths], refs, source, options or ReadOptions()).pool
+
+
+def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, options: ReadOptions) -> Reading:
+    """Read as `read_pool` does, and return the account of it as well."""
+    if not paths:
+        raise LuthierError("expected at least one list to read")
+    if [*paths, *refs, source].count(STDIN) > 1:
+        raise LuthierError("standard input (-) can be read only once")
+    faults = Faults(skip=options.skip_bad)
+    known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, mend=options.skip_bad)
+    names, local_names = NameTable(), NameTable()
+    builder = PoolBuilder(known, names, any_order=options.any_order)
+    formats: dict[str, str] = {}
+    rows: dict[str, int] = {}
+    pools: list[Pool] = []
+    place = 0  # of the lists among the pools: where the first of them was named
+    last: Source | None = None
+    for path in paths:
+        if options.format == AUTO and path != STDIN and is_pool(path):
+            pools.append(open_pool(path))
+            formats[path], rows[path] = "pool", pools[-1].n_hypotheses
+            continue
+        place = len(pools) if last is None else place
+        with _opened(path) as (head, stream):
+            name, reader = choose_reader(head, display_name(path), options)
+            last = Source(path, faults, names, local_names, stream)
+            formats[path], rows[path] = name, builder.add(reader, last)
+    if last is not None:
+        if sum(rows.values()) == 0:
+            raise InputError(
+                expected="at least one usable hypothesis", found="none", path=last.name,
+                hint="; ".join(f"line {e.line}: expected {e.expected}, found {e.found}" for e in faults.first.values()),
+            )  # fmt: skip
+        pools.insert(place, builder.build(last, keep_duplicates=options.keep_duplicates))
+    elif known is not None:  # references or sources for pools that stand already
+        pools.append(builder.build(Source(paths[-1], faults, names, local_names), keep_duplicates=True))
+    pool = merge(pools) if len(pools) > 1 else pools[0]
+    return _finish(pool, faults, formats, rows, options)
+
+
+def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str, int], options: ReadOptions) -> Reading:
+    if not options.keep_duplicates and "pool" in formats.values():
+        pool = drop_duplicates(pool)  # lists among themselves have lost theirs; pools may repeat them
+    duplicates = sum(rows.values()) - pool.n_hypotheses
+    lists = [{"path": display_name(path), "format": formats[path], "hypotheses": rows[path]} for path in rows]
+    provenance = {
+        **pool.provenance,
+        "lists": [*pool.provenance.get("lists", []), *(item for item in lists if item["format"] != "pool")],
+        "luthier": __version__,
+    }
+    pool = dataclasses.replace(pool, provenance=provenance)
+    empty = int(np.count_nonzero(pool.list_lengths == 0))
+    if empty:
+        first = int(np.argmax(pool.list_lengths == 0))
+        warnings.warn(
+            f"{empty} of {pool.n_sentences} sentences have no hypotheses "
+            f"(the first is {pool.sentence_ids[first]!r}); they are kept, empty",
+            LuthierWarning,
+            stacklevel=4,
+        )
+    return Reading(pool, faults, formats, rows, duplicates, empty)
+
+
+@contextmanager
+def _opened(path: str) -> Iterator[tuple[bytes, io.BufferedReader]]:
+    """Yield the first bytes of a file, and the whole of it as a stream (standard input has no second)."""
+    with open_bytes(path) as stream:
+        try:
+            head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
+        except DAMAGE as error:
+            raise damage_error(error, display_name(path), 1) from None
+        if not head:
+            raise empty_error(display_name(path))
+        yield head, stream
+
+
+def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Reader]:
+    """Return the reader that was named, or the one that recognises the file most surely."""
+    if options.format != AUTO:
+        method = plugins.load(PACKAGE, options.format)
+        return options.format, make_reader(options.format, method, options.format_options)
+    found = {name: plugins.load(PACKAGE, name) for name in plugins.available(PACKAGE)}
+    sureness = {name: method.recognizes(head) for name, method in found.items()}
+    best = max(sureness, key=lambda name: sureness[name])
+    if sureness[best] <= 0:
+        raise InputError(
+            expected="a list in a known format",
+            found=f"a file that begins with {excerpt(head)}", path=path, line=1, kind="format",
+            hint=f"name its format with --format ({', '.join(found)}); 'luthier formats' explains them; "
+            "plain lines of text need their scores: --scores TSV --per-sentence N",
+        )  # fmt: skip
+    return best, make_reader(best, found[best], options.format_options)
+
+
+def make_reader(name: str, method: Any, options: Mapping[str, Any]) -> Reader:
+    """Return a reader with its options set; an option it does not have is an error."""
+    known = {field.name for field in dataclasses.fields(method)}
+    for option in options:
+        if option not in known:
+            has = f"it has: {', '.join(sorted(known))}" if known else "it has none"
+            raise LuthierError(f"the format {name!r} has no option {option!r}. {has}")
+    reader: Reader = method(**options)
+    return reader

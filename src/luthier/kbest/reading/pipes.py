@@ -1,0 +1,256 @@
+"""The family of lists with fields between ``|||``: what Moses, cdec, Joshua, Travatar, Marian share."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Bytes, Float64, Int32, Int64
+from luthier.core.errors import InputError, excerpt
+from luthier.core.numbers import NUMBER_OK, parse_numbers
+from luthier.core.segments import offsets_from_counts, rows_of_segments, segment_of_rows
+from luthier.corpus.texts import Texts
+from luthier.kbest.reading import _pipe_kernels as kernels
+from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.reader import Block, Lines, Reader, Source, number_fault
+
+MAX_FIELDS = 12
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Entries:
+    """Features of R rows as spans: entry e of row r has `row_starts[r]` ≤ e < `row_starts[r+1]`."""
+
+    row_starts: Int64
+    names: Int64  # (E, 2)
+    positions: Int32
+    values: Int64  # (E, 2)
+
+    def take(self, rows: Int64) -> _Entries:
+        entries = rows_of_segments(self.row_starts, rows)
+        counts = self.row_starts[rows + 1] - self.row_starts[rows]
+        return _Entries(offsets_from_counts(counts), self.names[entries], self.positions[entries], self.values[entries])
+
+
+@dataclasses.dataclass(frozen=True)
+class PipeReader(Reader):
+    """A reader of ``id ||| text ||| features ||| score``; formats say where the fields stand.
+
+    A negative field number counts from the last field. Fields that are named nowhere (alignments,
+    derivations) are passed over.
+    """
+
+    text_field: ClassVar[int] = 1
+    features_field: ClassVar[int] = 2
+    score_field: ClassVar[int] = 3
+    min_fields: ClassVar[int] = 3
+    layout: ClassVar[str] = "id ||| text ||| features ||| score"
+
+    def blocks(self, source: Source) -> Iterator[Block]:
+        """Yield the hypotheses of a source in the order of the file."""
+        pattern: set[int] | None = None
+        for lines in source.lines():
+            block, pattern = self._block(source, lines, pattern)
+            yield block
+
+    def _block(self, source: Source, lines: Lines, pattern: set[int] | None) -> tuple[Block, set[int] | None]:
+        bad = lines.bad
+        fields, counts = _split(lines)
+        enough = counts >= self.min_fields
+        self._report_fields(bad, source, lines, counts, ~enough)
+        rows = np.flatnonzero(enough)
+        fields, counts, numbers = fields[rows], counts[rows], lines.numbers[rows]
+
+        entries, status = _lex(lines.data, self._field(fields, counts, self.features_field))
+        _report_lexing(bad, source, lines, rows, status)
+        values, number_status = parse_numbers(lines.data, _column(entries.values, 0), _column(entries.values, 1))
+        entry_lines = np.repeat(numbers, np.diff(entries.row_starts))
+        number_fault(
+            bad, source.name, entry_lines, number_status,
+            (lines.data, entries.values[:, 0], entries.values[:, 1]),
+        )  # fmt: skip
+        good = (status == kernels.ROW_OK) & _all_in_row(number_status == NUMBER_OK, entries.row_starts)
+        scores, good = self._scores(bad, source, lines, (fields, counts, numbers), good)
+
+        names = source.names.from_spans(
+            lines.data, _column(entries.names, 0), _column(entries.names, 1), entries.positions
+        )
+        good, pattern = _check_positions(
+            bad, source, lines, (rows, entries.row_starts, names, entries.positions, good), pattern
+        )
+        ids, texts = self._field(fields, counts, 0), self._field(fields, counts, self.text_field)
+        block = Block(
+            lines=numbers,
+            ids=Texts.from_spans(lines.data, *ids),
+            texts=Texts.from_spans(lines.data, *texts),
+            row_starts=entries.row_starts,
+            names=names,
+            values=values,
+            columns={} if scores is None else {"score": scores},
+            bad=bad,
+        )
+        return block.keep(good), pattern
+
+    @staticmethod
+    def _field(fields: Int64, counts: Int64, which: int) -> tuple[Int64, Int64]:
+        """Return the spans of one field of each row; beyond the last field they are empty."""
+        if which >= 0 and counts.min(initial=MAX_FIELDS) > which:
+            return _column(fields[:, which], 0), _column(fields[:, which], 1)
+        rows = np.arange(len(fields))
+        index = np.full(len(fields), which) if which >= 0 else counts + which
+        inside = (index >= 0) & (index < np.minimum(counts, MAX_FIELDS))
+        index = np.where(inside, index, 0)
+        starts = np.where(inside, fields[rows, index, 0], 0)
+        return starts, np.where(inside, fields[rows, index, 1], starts)
+
+    def _report_fields(self, bad: BadLines, source: Source, lines: Lines, counts: Int64, few: Bool) -> None:
+        at = np.flatnonzero(few)
+
+        def describe(i: int) -> InputError:
+            blank = not lines.raw(int(at[i])).strip()
+            return InputError(
+                expected=f"at least {self.min_fields} fields separated by ' ||| ' ({self.layout})",
+                found="an empty line" if blank else f"{counts[at[i]]} in {excerpt(lines.raw(int(at[i])))}",
+                path=source.name, line=int(lines.numbers[at[i]]), kind="fields",
+                hint="is it a list of another kind? 'luthier formats' names those that can be read",
+            )  # fmt: skip
+
+        bad.add("fields", lines.numbers[at], describe)
+
+    def _scores(
+        self,
+        bad: BadLines,
+        source: Source,
+        lines: Lines,
+        table: tuple[Int64, Int64, Int64],
+        good: Bool,
+    ) -> tuple[Float64 | None, Bool]:
+        """Return the decoder's own totals, NaN where a line has none, and which rows remain good."""
+        fields, counts, numbers = table
+        starts, stops = self._field(fields, counts, self.score_field)
+        given = stops > starts
+        if not given.any():
+            return None, good
+        scores = np.full(len(starts), np.nan)
+        scores[given], status = parse_numbers(lines.data, starts[given], stops[given])
+        number_fault(
+            bad, source.name, numbers[given], status, (lines.data, starts[given], stops[given]),
+            hint=f"there stands the decoder's total: {self.layout}",
+        )  # fmt: skip
+        fine = good.copy()
+        fine[given] &= status == NUMBER_OK
+        return scores, fine
+
+
+def _split(lines: Lines) -> tuple[Int64, Int64]:
+    spans = np.zeros((2, len(lines.starts), MAX_FIELDS), dtype=np.int64)
+    counts = np.zeros(len(lines.starts), dtype=np.int64)
+    kernels.split_fields(lines.data, lines.starts, lines.stops, spans[0], spans[1], counts)
+    return spans.transpose(1, 2, 0), counts  # (R, F, 2)
+
+
+def _lex(data: Bytes, spans: tuple[Int64, Int64]) -> tuple[_Entries, Bytes]:
+    starts, stops = spans
+    # two bytes at least for a word and the blank behind it; pages that are not written cost nothing
+    room = int((stops - starts + 1).sum()) // 2 + len(starts)
+    row_starts = np.zeros(len(starts) + 1, dtype=np.int64)
+    names, values = np.empty((room, 2), np.int64), np.empty((room, 2), np.int64)
+    positions, status = np.empty(room, np.int32), np.empty(len(starts), np.uint8)
+    used = kernels.lex_features(data, starts, stops, row_starts, names, positions, values, status)
+    return _Entries(row_starts, names[:used], positions[:used], values[:used]), status
+
+
+def _column(spans: Int64, which: int) -> Int64:
+    return np.ascontiguousarray(spans[:, which])
+
+
+def _all_in_row(fine: Bool, row_starts: Int64) -> Bool:
+    wrong_before = np.concatenate([[0], np.cumsum(~fine)])
+    fine_rows: Bool = wrong_before[row_starts[1:]] == wrong_before[row_starts[:-1]]
+    return fine_rows
+
+
+def _report_lexing(bad: BadLines, source: Source, lines: Lines, rows: Int64, status: Bytes) -> None:
+    at = rows[status != kernels.ROW_OK]
+
+    def describe(i: int) -> InputError:
+        raw = lines.raw(int(at[i]))
+        words = raw.split()
+        stray = next((word for word in words if word.startswith(b"=") and len(word) > 1), b"")
+        return InputError(
+            expected="features as name=value, or as name= value value",
+            found=f"{excerpt(stray)}, a value without a name" if stray else _stray_value(raw),
+            path=source.name, line=int(lines.numbers[at[i]]), kind="feature",
+        )  # fmt: skip
+
+    bad.add("feature", lines.numbers[at], describe)
+
+
+def _stray_value(raw: bytes) -> str:
+    match = re.search(rb"\S+=\S+\s+([^\s=|]+)(?=\s|$)", raw)
+    return f"the loose value {excerpt(match.group(1))}" if match else "a loose value"
+
+
+def _check_positions(
+    bad: BadLines,
+    source: Source,
+    lines: Lines,
+    table: tuple[Int64, Int64, Int32, Int32, Bool],
+    pattern: set[int] | None,
+) -> tuple[Bool, set[int] | None]:
+    """Mark rows whose ``name= v v`` features are not those of the file's first good line."""
+    rows, row_starts, names, positions, good = table
+    positional = positions >= 0
+    if pattern is None:
+        if not good.any():
+            return good, None
+        first = int(np.argmax(good))
+        here = slice(row_starts[first], row_starts[first + 1])
+        pattern = set(names[here][positional[here]].tolist())
+    if not pattern and not positional.any():
+        return good, pattern
+    known = np.zeros(len(source.names) + 1, dtype=np.bool_)
+    known[list(pattern)] = True
+    per_row = np.bincount(segment_of_rows(row_starts)[positional], minlength=len(rows))
+    differs = (per_row != len(pattern)) | ~_all_in_row(~positional | known[names], row_starts)
+    at = np.flatnonzero(differs & good)
+    complete = sorted(pattern)
+
+    def describe(i: int) -> InputError:
+        row = int(at[i])
+        expected = _counts_by_label(source, complete)
+        here = slice(row_starts[row], row_starts[row + 1])
+        found = _counts_by_label(source, names[here][positional[here]].tolist())
+        label = next(name for name in [*expected, *found] if expected.get(name, 0) != found.get(name, 0))
+        return InputError(
+            expected=f"{expected.get(label, 0)} values of {label + '='!r}, as on the first line",
+            found=str(found.get(label, 0)), path=source.name, line=int(lines.numbers[rows[row]]),
+            kind="value-count", hint="values without a name of their own must be complete on every line",
+        )  # fmt: skip
+
+    bad.add("value-count", lines.numbers[rows[at]], describe)
+    return good & ~differs, pattern
+
+
+def _counts_by_label(source: Source, numbers: list[int]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for number in numbers:
+        label, _ = source.names.label_of(number)
+        counts[label] = counts.get(label, 0) + 1
+    return counts
+
+
+def most(rows: Sequence[Sequence[str]], fits: Callable[[Sequence[str]], object]) -> bool:
+    """Return whether more than half of the rows fit: one bad line must not hide a list's format."""
+    return 2 * sum(bool(fits(row)) for row in rows) > len(rows)
+
+
+def first_fields(head: bytes, limit: int = 20) -> list[list[str]]:
+    """Return the ``|||`` fields of the first whole lines of a file's head, for recognising formats."""
+    text = head.decode("utf-8", "replace").lstrip("\ufeff")
+    whole = text.split("\n")[:-1] if "\n" in text else [text]
+    return [re.split(r"\s*\|\|\|(?:\s+|$)", line.strip()) for line in whole[:limit] if line.strip()]

@@ -1,0 +1,312 @@
+"""Reverse search over a pool in a subspace of weights: cones streamed to a file, stopped and gone on with."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import hashlib
+import json
+import threading
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64
+from luthier.core.errors import InputError, LuthierError
+from luthier.core.io import atomic_write, check_writable
+from luthier.core.parallel import stopping_gently
+from luthier.core.progress import progress
+from luthier.core.record_stream import Column, RecordWriter, read_column, whole_rows
+from luthier.core.rng import make_rng
+from luthier.geometry.subspace import Subspace
+from luthier.geometry.sums.coverage import Coverage, share_covered
+from luthier.geometry.sums.reverse_search import Found, ReverseSearch
+from luthier.geometry.sums.search_frontier import Arrays
+from luthier.geometry.sums.search_steps import Steps
+from luthier.geometry.sums.summands import GRID_BITS, Summands
+from luthier.kbest.pool import Pool
+from luthier.landscape.subspaces import project
+from luthier.metrics.base import Metric
+from luthier.metrics.pools import pool_statistics, score_selections
+
+CHECKPOINT_SECONDS = 20.0
+# what reading something else, or half a state, may raise
+NO_STATE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, zipfile.BadZipFile)
+ROWS_AT_ONCE = 1 << 12  # vertices gathered before they are written
+
+
+@dataclasses.dataclass(frozen=True)
+class SearchOptions:
+    """What is searched, and how.
+
+    Attributes
+    ----------
+    output : str
+        Where the cones go; the state of the search stands beside it.
+    order : {"breadth", "depth", "best"}
+    limit : int, optional
+        Stop when so many vertices are found in all.
+    whole : bool
+        Search the whole fan, also cones that no weights of the subspace reach.
+    resume : bool
+        Go on from the state of an earlier search.
+    """
+
+    output: str
+    order: str = "breadth"
+    limit: int | None = None
+    whole: bool = False
+    resume: bool = False
+    threads: int = 1
+    seed: int = 0
+
+    @property
+    def state_path(self) -> str:
+        """Where the state of the search is kept."""
+        return f"{self.output}.state"
+
+
+@dataclasses.dataclass
+class Tally:
+    """What was found so far."""
+
+    found: int = 0
+    usable: int = 0
+    uncertain: int = 0
+    deepest: int = 0
+    best: int = -1
+    best_gain: float = -np.inf
+    best_margin: float = 0.0
+    best_position: tuple[float, ...] = ()
+    length: int = 0  # bytes of the output that belong to this state
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SearchReport:
+    """The outcome of a search.
+
+    Attributes
+    ----------
+    best_weights : (D,)
+        In the best usable cone, at its point; of the start where there is no metric.
+    start_score, best_score : float, None without a metric
+    """
+
+    tally: Tally
+    subspace: Subspace
+    names: tuple[str, ...]
+    options: SearchOptions
+    metric: str
+    start_score: float | None
+    best_score: float | None
+    best_weights: Float64
+    coverage: Coverage
+    complete: bool
+    interrupted: bool
+    seconds: float
+
+
+class SearchJob:
+    """One search over one pool."""
+
+    def __init__(self, pool: Pool, subspace: Subspace, metric: Metric | None, options: SearchOptions) -> None:
+        if not pool.n_hypotheses:
+            raise LuthierError("expected a pool with hypotheses, found an empty one")
+        if metric is not None and metric.higher_is_better is None:
+            raise LuthierError(f"the metric {metric.name!r} has no direction: there is no best. hint: --metric none")
+        if options.order == "best" and metric is None:
+            raise LuthierError("--order best needs a metric to be guided by")
+        self.sentences = np.flatnonzero(pool.list_lengths > 0)
+        self.pool = pool if len(self.sentences) == pool.n_sentences else pool.take_sentences(self.sentences)
+        self.subspace, self.metric, self.options, self.names = subspace, metric, options, pool.features.names
+        self.stats = None if metric is None else pool_statistics(self.pool, metric)
+        self.summands = Summands.of(self.pool.offsets, project(self.pool, subspace))
+        start = np.zeros(subspace.n_axes + 1)
+        start[0] = 1.0
+        self.search = ReverseSearch(
+            self.summands, start, limits=None if options.whole else -start[None], order=options.order,
+            score=None if metric is None else self.gains, threads=options.threads,
+        )  # fmt: skip
+        self.plane = Steps(self.summands, start, limits=-start[None], shortcut=False)
+        self.tally = Tally()
+        self._rounding = self._rounding_of_scores()
+
+    def _rounding_of_scores(self) -> Float64:
+        """Return by how much a difference of two scores can be wrong, per unit of each coordinate: (M+1,).
+
+        A score of D products is wrong by (D + 2) roundings of the sum of their sizes at most, and the grid moves
+        each of two rows by half a step.
+        """
+        f = self.pool.features
+        sizes = dataclasses.replace(f, dense=np.abs(f.dense), values=np.abs(f.values)).scores(
+            np.abs(self.subspace.matrix)
+        )
+        roundings = 2 * (len(f.names) + len(sizes) + 2) * 2.0**-52 * sizes.max(axis=1, initial=0.0)
+        return np.asarray(roundings + np.ldexp(1.0, self.summands.exponents - GRID_BITS), np.float64)
+
+    def gains(self, rows: Int64) -> Float64:
+        """Return the gain of selections, (n, N) → (n,)."""
+        if self.metric is None or self.stats is None:
+            raise AssertionError("no search without a metric asks for gains")
+        return self.metric.gain(score_selections(self.stats, rows, self.metric))
+
+    @functools.cached_property
+    def identity(self) -> dict[str, Any]:
+        """What must be the same for a search to be gone on with."""
+        return {
+            "pool": self.pool.digest(),
+            "subspace": hashlib.blake2b(self.subspace.matrix.tobytes(), digest_size=16).hexdigest(),
+            "metric": "none" if self.metric is None else self.metric.signature,
+            "order": self.options.order,
+            "whole": self.options.whole,
+        }
+
+    def run(self) -> SearchReport:
+        """Search until all is found, the limit is reached, or Ctrl-C is pressed; then sum up."""
+        begin, stop = time.process_time(), threading.Event()
+        if self.options.resume:
+            self._restore()
+        elif _is_unfinished(self.options.state_path):
+            raise LuthierError(
+                f"{self.options.state_path}: there is an unfinished search already. hint: --resume goes on from it; "
+                "remove it to start anew"
+            )
+        about = {**self.identity, "axes": list(self.subspace.names), "sentences": len(self.sentences)}
+        check_writable(self.options.state_path)
+        with RecordWriter(self.options.output, about, self.tally.length) as writer, stopping_gently(stop):
+            self._stream(writer, stop)
+            self._save(writer)
+        return self._report(stop.is_set() and not self.search.complete, time.process_time() - begin)
+
+    def _stream(self, writer: RecordWriter, stop: threading.Event) -> None:
+        waiting: list[Found] = []
+        saved = time.monotonic()
+        with progress("vertices", self.options.limit) as advance:
+            advance(self.search.n_found)
+            for block in self.search.run(self.options.limit, stop):
+                waiting.append(block)
+                advance(len(block))
+                if sum(map(len, waiting)) >= ROWS_AT_ONCE:
+                    self._write(writer, waiting)
+                    waiting = []
+                    if time.monotonic() - saved > CHECKPOINT_SECONDS:
+                        self._save(writer)
+                        saved = time.monotonic()
+        self._write(writer, waiting)
+
+    def _write(self, writer: RecordWriter, blocks: list[Found]) -> None:
+        """Append vertices to the file, and count them."""
+        if not blocks:
+            return
+        numbers = np.concatenate([block.numbers for block in blocks])
+        points = np.concatenate([block.points for block in blocks])
+        margins = np.concatenate([block.margins for block in blocks])
+        usable = np.ones(len(points), np.bool_)
+        if self.options.whole:
+            usable, inside, margins_inside = self.plane.points(np.concatenate([block.selections for block in blocks]))
+            points = np.where(usable[:, None], inside, points)
+            margins = np.where(usable, margins_inside, margins)
+        # scaled so that the start counts 1; beyond the plane no scale does that
+        heights = np.where(usable, points[:, 0], 1.0)
+        coordinates, margins = points / heights[:, None], margins / heights
+        certain = margins > np.abs(coordinates) @ self._rounding
+        columns = self._columns(blocks)
+        columns |= {"usable": usable, "certain": certain, "coordinates": coordinates, "margin": margins}
+        gains = np.where(numbers == 0, 0.0, -np.inf)
+        if self.metric is not None:
+            gains = np.concatenate([np.empty(0) if block.gains is None else block.gains for block in blocks])
+            columns["metric"] = self._score(gains)
+        writer.append(columns)
+        t = self.tally
+        t.found, t.usable = t.found + len(usable), t.usable + int(usable.sum())
+        t.uncertain += int(np.sum(usable & ~certain))
+        t.deepest = max(t.deepest, *(int(block.depths.max()) for block in blocks))
+        gains = np.where(usable, gains, -np.inf)
+        best = int(np.argmax(gains))
+        if gains[best] > t.best_gain:
+            t.best, t.best_gain, t.best_margin = int(numbers[best]), float(gains[best]), float(margins[best])
+            t.best_position = tuple(coordinates[best, 1:].tolist())
+
+    def _columns(self, blocks: list[Found]) -> dict[str, Column]:
+        lists = np.concatenate([block.change_lists for block in blocks])
+        rows = np.concatenate([block.change_rows for block in blocks]) - self.pool.offsets[lists]
+        first = np.concatenate([[0], np.cumsum(np.concatenate([np.diff(block.change_first) for block in blocks]))])
+        return {
+            "vertex": np.concatenate([block.numbers for block in blocks]),
+            "parent": np.concatenate([block.parents for block in blocks]),
+            "depth": np.concatenate([block.depths for block in blocks]),
+            "sentences": (first, self.sentences[lists].astype(np.int32)),
+            "hypotheses": (first, rows.astype(np.int32)),
+            "key": np.concatenate([block.keys for block in blocks]),
+        }
+
+    def _score(self, gains: Any) -> Any:
+        return gains if self.metric is None or self.metric.higher_is_better else -gains
+
+    def _save(self, writer: RecordWriter) -> None:
+        """Write the state beside the output, in one piece; what follows in the output does not count yet."""
+        self.tally.length = writer.length
+        meta = {"identity": self.identity, "tally": dataclasses.asdict(self.tally)}
+        with atomic_write(self.options.state_path) as temporary, open(temporary, "wb") as file:
+            arrays: dict[str, Any] = {"meta": np.array(json.dumps(meta)), **self.search.state()}
+            np.savez(file, **arrays)
+
+    def _restore(self) -> None:
+        path = self.options.state_path
+        if not Path(path).exists():
+            raise LuthierError(f"{path}: there is no search to go on with. hint: leave out --resume")
+        try:
+            with open(path, "rb") as file, np.load(file) as kept:
+                meta = json.loads(str(kept["meta"]))
+                state: Arrays = {name: kept[name] for name in kept.files if name != "meta"}
+            self.tally = Tally(**meta["tally"])
+            self.tally.best_position = tuple(self.tally.best_position)
+            different = [name for name, value in self.identity.items() if meta["identity"].get(name) != value]
+            if not different:
+                self.search.restore(state)
+        except NO_STATE as error:
+            raise InputError(
+                expected="the state of a search", found=f"something else, or a file cut off ({error})", path=path,
+                hint="remove it to start anew, without --resume",
+            ) from None  # fmt: skip
+        if different:
+            raise LuthierError(
+                f"{path}: the state is of another search: its {different[0]} is not the same. "
+                "hint: run that search's command, or name another output"
+            )
+        n_whole = whole_rows(self.options.output, self.tally.length)
+        if n_whole != self.tally.found:
+            raise InputError(
+                expected=f"the {self.tally.found:,} vertices found before", found=f"{n_whole:,} of them, or other rows",
+                path=self.options.output, hint=f"remove {path} to start anew, without --resume",
+            )  # fmt: skip
+
+    def _report(self, interrupted: bool, seconds: float) -> SearchReport:
+        keys = np.concatenate([np.empty(0, np.uint64), *read_column(self.options.output, "key")])
+        start_score = best_score = None
+        if self.metric is not None and self.stats is not None:
+            start = self.summands.rows(self.summands.select(self.search.steps.goal[None])[0])
+            start_score = float(score_selections(self.stats, start, self.metric)[0])
+            best_score = float(self._score(self.tally.best_gain)) if self.tally.best >= 0 else None
+        position = self.tally.best_position or (0.0,) * self.subspace.n_axes
+        return SearchReport(
+            tally=self.tally, subspace=self.subspace, names=self.names, options=self.options,
+            metric="none" if self.metric is None else self.metric.signature, start_score=start_score,
+            best_score=best_score, best_weights=self.subspace.weights(position),
+            coverage=share_covered(self.search, keys, make_rng(self.options.seed)), complete=self.search.complete,
+            interrupted=interrupted, seconds=seconds,
+        )  # fmt: skip
+
+
+def _is_unfinished(path: str) -> bool:
+    """Return whether there is the state of a search that has not found everything."""
+    if not Path(path).exists():
+        return False
+    try:
+        with open(path, "rb") as file, np.load(file) as kept:
+            return len(kept["number"]) > 0
+    except NO_STATE:
+        return False

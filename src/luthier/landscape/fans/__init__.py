@@ -1,0 +1,1 @@
+"""Normal fans of lists over two features: scenes for pictures and tables."""

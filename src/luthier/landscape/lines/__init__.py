@@ -1,0 +1,1 @@
+"""The gain along a line of weights, exactly."""

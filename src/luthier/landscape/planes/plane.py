@@ -1,0 +1,172 @@
+"""A plane of weights with the lists seen from within it, and windows of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Bool, Float64, Int64
+from luthier.core.errors import LuthierError
+from luthier.core.segments import segment_of_rows
+from luthier.geometry.plane.certainty import Certainty, Rounding
+from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.subdivision import Window
+from luthier.geometry.subspace import Subspace
+from luthier.kbest.features import Features
+from luthier.kbest.spread import spread_in_lists
+from luthier.landscape.problem import Problem
+from luthier.landscape.subspaces import project, read_ends
+from luthier.landscape.units import NEGLIGIBLE
+
+UNIT = 2.0**-53
+WINDOW_REACH = 4.0  # how far the usual window goes, in units of the mean effect of a feature
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Nearby:
+    """The rows that matter in a window, and their overlay.
+
+    Attributes
+    ----------
+    offsets, points, values : (N+1,), (R, 3), (R, S)
+        As for the whole plane, of these rows alone.
+    """
+
+    offsets: Int64
+    points: Float64
+    values: npt.NDArray[Any]
+    overlay: Overlay
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Plane:
+    """Weights ``w0 + x·a1 + y·a2``, and the pool's rows over them.
+
+    Attributes
+    ----------
+    problem : Problem
+    subspace : Subspace with two axes
+    window : Window
+        What is looked at.
+    points : (M, 3) float64
+        Heights of the rows: c + x·p + y·q.
+    """
+
+    problem: Problem
+    subspace: Subspace
+    window: Window
+    points: Float64
+
+    @classmethod
+    def make(cls, problem: Problem, subspace: Subspace, window: Window | None = None) -> Plane:
+        """Return the plane of a problem; without a window, all of it."""
+        if subspace.n_axes != 2:
+            raise LuthierError(f"expected a plane, which has two axes, found {subspace.n_axes} axes")
+        return cls(problem, subspace, window or Window(), project(problem.pool, subspace))
+
+    def score(self, sums: npt.NDArray[Any]) -> Float64:
+        """Return the metric of summed statistics, (..., S) → (...)."""
+        return self.problem.metric.score(sums)
+
+    @functools.cached_property
+    def overlay(self) -> Overlay:
+        """Every cell of the window."""
+        return Overlay(self.problem.offsets, self.points, self.window)
+
+    @functools.cached_property
+    def judge(self) -> Certainty:
+        """Tells which cells a re-rank of the lists is certain to find."""
+        features = self.problem.pool.features
+
+        def differ(a: Int64, b: Int64) -> Bool:
+            return np.array(
+                [not same_features(features, i, j) for i, j in zip(a.tolist(), b.tolist(), strict=True)], bool
+            )
+
+        return Certainty(self.overlay, rounding_of(self.problem, self.subspace), differ)
+
+    def within(self, window: Window) -> Nearby:
+        """Return the part of the plane in a window that lies inside its own."""
+        rows = self.overlay.rows
+        offsets, points = np.searchsorted(rows, self.problem.offsets), self.points[rows]
+        return Nearby(offsets, points, self.problem.stats[rows], Overlay(offsets, points, window))
+
+
+def rounding_of(problem: Problem, subspace: Subspace) -> Rounding:
+    """Return how wrong the difference of two scores may be over a plane.
+
+    A re-rank at ``fl(w0 + x·a1 + y·a2)`` scores a row with an error of at most γ(D+4)·Σ (|w0_j| + |x a1_j| + |y a2_j|)
+    |h_j| ([higham2002] section 3.1), and the row's height over the plane, computed otherwise, with as much again;
+    two rows have twice that. γ is taken of D + 8, |h_j| as the largest of all rows.
+    """
+    features = problem.pool.features
+    largest = np.zeros(features.n_features)
+    largest[: features.n_dense] = np.abs(features.dense).max(axis=0, initial=0.0)
+    np.maximum.at(largest, features.n_dense + features.indices, np.abs(features.values))
+    n = features.n_features + 8
+    still, per_x, per_y = (4 * n * UNIT / (1 - n * UNIT) * np.abs(subspace.matrix) @ largest).tolist()
+    return Rounding(still, per_x, per_y)
+
+
+def same_features(features: Features, a: int, b: int) -> bool:
+    """Return whether two rows have the same vector, so that they have the same score whatever the weights."""
+    if not np.array_equal(features.dense[a], features.dense[b]):
+        return False
+    ranges = [slice(features.indptr[row], features.indptr[row + 1]) for row in (a, b)]
+    return all(np.array_equal(part[ranges[0]], part[ranges[1]]) for part in (features.indices, features.values))
+
+
+def shown_window(plane: Plane, places: Float64) -> Window:
+    """Return the window, its infinite sides moved to where the usual window ends, and beyond `places`, (n, 2)."""
+    limits = np.array(plane.window.limits)
+    if plane.window.bounded:
+        return plane.window
+    reach = usual_reach(plane.problem, plane.subspace)
+    low = np.minimum(-reach, 1.1 * places.min(axis=0))
+    high = np.maximum(reach, 1.1 * places.max(axis=0))
+    # one side may be finite, and beyond the usual end of the other
+    low = np.where(np.isfinite(limits[::2]), limits[::2], np.minimum(low, limits[1::2] - 2 * reach))
+    high = np.where(np.isfinite(limits[1::2]), limits[1::2], np.maximum(high, limits[::2] + 2 * reach))
+    return Window(float(low[0]), float(high[0]), float(low[1]), float(high[1]))
+
+
+def usual_reach(problem: Problem, subspace: Subspace) -> Float64:
+    """Return how far a window goes along each axis if nothing is said, (M,).
+
+    So far that the score along the axis changes by `WINDOW_REACH` times what a feature changes it on average: with
+    s the standard deviation within lists, mean(|w|·s) / s(axis).
+    """
+    effect = float(np.mean(np.abs(subspace.start) * spread_in_lists(problem.pool))) or 1.0
+    along = project(problem.pool, subspace)[:, 1:]
+    means = np.add.reduceat(along, problem.offsets[:-1], axis=0) / np.diff(problem.offsets)[:, None]
+    spread = np.sqrt(np.mean((along - means[segment_of_rows(problem.offsets)]) ** 2, axis=0))
+    for name, s, size in zip(subspace.names, spread, np.abs(along).max(axis=0), strict=True):
+        if not s > NEGLIGIBLE * size:
+            raise LuthierError(f"the axis {name!r} is constant in every list: it changes nothing. hint: take another")
+    reach: Float64 = WINDOW_REACH * effect / spread
+    return reach
+
+
+def read_window(problem: Problem, subspace: Subspace, texts: Sequence[str], *, whole: bool = False) -> Window:
+    """Read ``axis=lo:hi``, at most one for each axis; an axis without has its usual window, or none if `whole`."""
+    reach = usual_reach(problem, subspace)
+    ends = {
+        name: (-np.inf, np.inf) if whole else (-r, r) for name, r in zip(subspace.names, reach.tolist(), strict=True)
+    }
+    given: set[str] = set()
+    for text in texts:
+        name, equals, range_text = text.rpartition("=")
+        if not equals or name not in ends:
+            axes = " or ".join(f"{axis}=lo:hi" for axis in subspace.names)
+            raise LuthierError(f"expected a window such as {axes}, found {text!r}")
+        if name in given:
+            raise LuthierError(f"expected one window for each axis, found another for {name!r}")
+        given.add(name)
+        ends[name] = read_ends(text, range_text)
+    (x_low, x_high), (y_low, y_high) = (ends[name] for name in subspace.names)
+    return Window(x_low, x_high, y_low, y_high)

@@ -1,0 +1,231 @@
+"""The whole error surface over a plane of weights: every cell counted and scored, the best found, some re-ranked.
+
+On a cell all lists select one row each, so the metric is constant there. The cells of a plane are finitely many and
+all of them are found, each once [waite2015]: nothing is sampled. *Recorded*, each has a row in a table; *streamed*,
+they pass by, and a histogram, the best and a fair sample stay.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64
+from luthier.core.rng import make_rng
+from luthier.geometry.plane.arrangement import Arrangement
+from luthier.geometry.plane.cells import Cell
+from luthier.geometry.plane.raster import raster
+from luthier.landscape.planes.check import Check, certain_cells, check_cells
+from luthier.landscape.planes.plane import Plane, shown_window
+from luthier.landscape.planes.survey import KEPT_AT_LEAST, Survey, SurveyOptions, survey
+from luthier.tuning.search.line_search import gain_at_weights
+
+MOST_CELLS = 4_000_000  # that are recorded: some 400 bytes of memory each
+BINS = 100  # about so many bins between the scores that a coarse raster shows
+PROBES = 24
+ROUNDING = 1e-12  # of a corner on the window's border
+
+
+@dataclasses.dataclass(frozen=True)
+class SurfaceOptions:
+    """How a surface is looked at.
+
+    Attributes
+    ----------
+    stream : bool
+        Do not record the cells.
+    keep : int
+        How many of the best cells are described.
+    check : int
+        How many cells, drawn at random, are re-ranked.
+    most : int
+        More cells than these are not recorded.
+    """
+
+    stream: bool = True
+    keep: int = 20
+    check: int = 0
+    most: int = MOST_CELLS
+    seed: int = 0
+    threads: int = 1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class BestCell:
+    """One of the best cells."""
+
+    cell: Cell
+    score: float
+    representable: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON; what is infinite is None."""
+        numbers = {
+            "score": self.score,
+            "x": float(self.cell.position[0]),
+            "y": float(self.cell.position[1]),
+            "area": self.cell.area,
+            "radius": self.cell.radius,
+        }
+        return {
+            **{name: value if np.isfinite(value) else None for name, value in numbers.items()},
+            "representable": self.representable,
+            "polygon": [
+                [value if np.isfinite(value) else None for value in corner] for corner in self.cell.polygon.tolist()
+            ],
+        }
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SurfaceReport:
+    """What was found on a plane.
+
+    Attributes
+    ----------
+    plane : Plane
+    survey : Survey
+    start_score : float
+        At w0, by re-ranking.
+    best : the best cells, some hundreds, the best first; of equal scores the roomiest
+    check : Check
+        Of cells drawn at random.
+    record : Arrangement, optional
+        All cells, where they are recorded.
+    seconds : float
+    """
+
+    plane: Plane
+    survey: Survey
+    start_score: float
+    best: tuple[BestCell, ...]
+    check: Check
+    record: Arrangement | None
+    seconds: float
+
+    @property
+    def optimum(self) -> BestCell:
+        """The best cell that floating-point weights reach for certain; if none is, the best."""
+        return next((cell for cell in self.best if cell.representable), self.best[0])
+
+    @property
+    def cut(self) -> tuple[str, ...]:
+        """The axes at whose ends the window cuts the optimum's cell: better ones may lie beyond."""
+        corners, ends = self.optimum.cell.polygon, np.array(self.plane.window.limits).reshape(2, 2)
+        at_end = np.isclose(corners[:, :, None], ends, rtol=ROUNDING, atol=0.0) & np.isfinite(ends)
+        return tuple(np.array(self.plane.subspace.names)[at_end.any(axis=(0, 2))].tolist())
+
+    @property
+    def weights(self) -> Float64:
+        """The weights of the optimum, (D,)."""
+        return self.plane.subspace.weights(self.optimum.cell.position)
+
+    @functools.cached_property
+    def scores(self) -> Float64:
+        """The score of every recorded cell, (n,)."""
+        return np.zeros(0) if self.record is None else self.plane.score(self.record.sums)
+
+    def as_dict(self, keep: int = 20) -> dict[str, Any]:
+        """Return the report for JSON, without the cells themselves; of the best ones the first `keep`."""
+        problem, subspace = self.plane.problem, self.plane.subspace
+        counts = self.plane.overlay.faces.counts
+        x_low, x_high, y_low, y_high = (end if np.isfinite(end) else None for end in self.plane.window.limits)
+        worst = self.survey.extremes[0 if problem.metric.higher_is_better else 1]
+        return {
+            "metric": problem.metric.signature,
+            "axes": list(subspace.names),
+            "window": {subspace.names[0]: [x_low, x_high], subspace.names[1]: [y_low, y_high]},
+            "start_weights": dict(zip(problem.names, subspace.start.tolist(), strict=True)),
+            "cells": self.survey.cells,
+            "complete": self.survey.share == 1.0,
+            "walked": self.survey.share,
+            "faces": {"least": int(counts.min()), "most": int(counts.max()), "mean": float(counts.mean())},
+            "distinct_scores": None if self.record is None else len(np.unique(self.scores)),
+            "unrepresentable": None if self.record is None else int(np.sum(~self.record.representable)),
+            "start": self.start_score,
+            "worst": float(worst),
+            "optimum": {
+                **self.optimum.as_dict(),
+                "cut_by_window": list(self.cut),
+                "weights": dict(zip(problem.names, self.weights.tolist(), strict=True)),
+            },
+            "best": [cell.as_dict() for cell in self.best[:keep]],
+            "histogram": self.survey.histogram.as_dict(),
+            "check": dataclasses.asdict(self.check),
+        }
+
+
+def look_at_plane(plane: Plane, options: SurfaceOptions) -> SurfaceReport:
+    """Find every cell of a plane's window; Ctrl-C ends a stream early, and the report says so."""
+    began, problem = time.perf_counter(), plane.problem
+    found = survey(
+        plane.overlay,
+        problem,
+        SurveyOptions(
+            width=bin_width(plane, threads=options.threads),
+            keep=options.keep,
+            sample=options.check if options.stream else 0,
+            most=None if options.stream else options.most,
+            seed=options.seed,
+            threads=options.threads,
+        ),
+    )
+    record = None
+    if not options.stream:
+        if found.share < 1.0:  # a table of all cells is whole or is not
+            raise KeyboardInterrupt
+        record = Arrangement.make(plane.overlay, problem.stats, judge=plane.judge, threads=options.threads)
+    return SurfaceReport(
+        plane=plane,
+        survey=found,
+        start_score=float(problem.metric.gain(np.array(gain_at_weights(problem, plane.subspace.start)))),
+        best=_describe(plane, *_best_keys(plane, found, record, options.keep)),
+        check=_check(plane, found, record, options),
+        record=record,
+        seconds=time.perf_counter() - began,
+    )
+
+
+def _check(plane: Plane, found: Survey, record: Arrangement | None, options: SurfaceOptions) -> Check:
+    """Re-rank cells drawn at random: of all that are recorded, or of all that passed by."""
+    if record is None:
+        return check_cells(plane, found.sample.keys, threads=options.threads)
+    drawn = make_rng(options.seed).choice(len(record), size=min(options.check, len(record)), replace=False)
+    tried = np.sort(drawn)
+    recorded = record.position[tried], record.representable[tried]
+    return check_cells(plane, record.keys[tried], recorded, threads=options.threads)
+
+
+def bin_width(plane: Plane, *, threads: int = 1) -> float:
+    """Return a round width for bins of scores: about `BINS` of them between those that a coarse raster shows."""
+    x_low, x_high, y_low, y_high = shown_window(plane, np.zeros((1, 2))).limits
+    share, rows = (np.arange(PROBES) + 0.5) / PROBES, plane.overlay.rows
+    sums = raster(
+        np.searchsorted(rows, plane.problem.offsets), plane.points[rows], plane.problem.stats[rows],
+        x_low + share * (x_high - x_low), y_low + share * (y_high - y_low), threads=threads,
+    )  # fmt: skip
+    scores = plane.score(sums)
+    spread = float(scores.max() - scores.min())
+    return float(10.0 ** np.floor(np.log10(spread / BINS * 2))) if spread > 0.0 else 1.0
+
+
+def _best_keys(plane: Plane, found: Survey, record: Arrangement | None, keep: int) -> tuple[Int64, Float64]:
+    """Return keys and gains of the best cells; where all are recorded, of equal gains the roomiest."""
+    if record is None:
+        return found.best.keys, found.best.gains
+    gains = plane.problem.metric.gain(plane.score(record.sums))
+    order = np.lexsort((-record.radius, ~record.representable, -gains))[: max(keep, KEPT_AT_LEAST)]
+    return record.keys[order], gains[order]
+
+
+def _describe(plane: Plane, keys: Int64, gains: Float64) -> tuple[BestCell, ...]:
+    """Return cells by falling gain; of equal gains those that are certain, and of these the roomiest, first."""
+    cells = [plane.overlay.cell(key) for key in keys]
+    certain = certain_cells(plane, cells)
+    scores = plane.problem.metric.gain(gains)
+    radii = np.array([cell.radius for cell in cells])
+    order = np.lexsort((-radii, ~certain, -gains))
+    return tuple(BestCell(cells[i], float(scores[i]), bool(certain[i])) for i in order)

@@ -1,0 +1,75 @@
+"""What the picture of a plane shows: a raster of the window, and exact cells around the optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.geometry.plane.arrangement import Arrangement
+from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.raster import raster
+from luthier.geometry.plane.subdivision import Window
+from luthier.landscape.planes.plane import Plane
+from luthier.report.figures.surface import Scene
+
+PIXELS = 560
+MOST_POLYGONS = 20_000
+# How many cells the second panel should show, about, and how often its size is tried for that.
+CLOSE_CELLS, TRIES = 2_000, 12
+
+
+def raster_scene(plane: Plane, window: Window, *, threads: int) -> Scene:
+    """Return the scores at the centres of pixels that fill a window: each what a re-rank there gives."""
+    x_low, x_high, y_low, y_high = window.limits
+    share = (np.arange(PIXELS) + 0.5) / PIXELS
+    near = plane.within(window)
+    sums = raster(
+        near.offsets, near.points, near.values, x_low + share * (x_high - x_low), y_low + share * (y_high - y_low),
+        threads=threads,
+    )  # fmt: skip
+    return Scene(window.limits, raster=plane.score(sums))
+
+
+def polygon_scene(plane: Plane, window: Window, *, threads: int) -> Scene:
+    """Return every cell of a window with its corners."""
+    near = plane.within(window)
+    record = Arrangement.make(near.overlay, near.values, threads=threads)
+    offsets, corners = record.polygons(np.arange(len(record)))
+    polygons, scores = np.split(corners, offsets[1:-1]), plane.score(record.sums)
+    return Scene(window.limits, polygons=polygons, scores=scores, areas=record.area)
+
+
+def window_scene(plane: Plane, window: Window, cells: int, *, threads: int) -> Scene:
+    """Return a window as cells if they are few, as a raster if they are many."""
+    if cells <= MOST_POLYGONS:
+        return polygon_scene(plane, window, threads=threads)
+    return raster_scene(plane, window, threads=threads)
+
+
+def close_window(plane: Plane, window: Window, centre: Float64, cells: int, *, threads: int) -> Window | None:
+    """Return a window of the same shape about `centre` with some thousands of cells; None if `window` has no more.
+
+    `cells` is how many `window` has.
+    """
+    if cells <= 2 * CLOSE_CELLS:
+        return None
+    limits = np.array(window.limits)
+    size = (limits[1::2] - limits[::2]) / 2
+    share, chosen = np.sqrt(CLOSE_CELLS / cells), None
+    for _ in range(TRIES):
+        low = np.maximum(centre - share * size, limits[::2])
+        high = np.minimum(centre + share * size, limits[1::2])
+        if not np.all(low < high):
+            break
+        chosen = Window(float(low[0]), float(high[0]), float(low[1]), float(high[1]))
+        found = count_cells(plane.within(chosen).overlay, threads=threads)
+        if CLOSE_CELLS / 2 <= found <= 1.5 * CLOSE_CELLS:
+            break
+        share *= float(np.clip(np.sqrt(CLOSE_CELLS / found), 0.1, 4.0))
+    return chosen
+
+
+def count_cells(overlay: Overlay, *, threads: int = 1) -> int:
+    """Return how many cells an overlay has."""
+    nothing = np.zeros((len(overlay.points), 1), np.int64)
+    return sum(overlay.stream(nothing, len, threads=threads))

@@ -1,0 +1,176 @@
+"""Whether some weights make a given selection from a pool: which selection, the verdict, its proof in words."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64
+from luthier.core.errors import InputError, LuthierError
+from luthier.core.io import STDIN, display_name
+from luthier.corpus.lines import read_lines
+from luthier.geometry.lp.certificates import Feasible, Infeasible
+from luthier.geometry.lp.feasibility import closest_rivals, feasibility
+from luthier.geometry.lp.lp import irredundant
+from luthier.kbest.pool import Pool
+from luthier.kbest.rerank import rerank
+from luthier.kbest.weights import Weights
+from luthier.landscape.dense_rows import dense_rows
+from luthier.metrics.base import Metric
+from luthier.metrics.oracle import corpus_oracle, sentence_oracle
+from luthier.metrics.pools import pool_statistics
+
+ORACLES = {"oracle": corpus_oracle, "sentence-oracle": sentence_oracle}
+LEFT_OUT = "-"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Choice:
+    """A row of each sentence, (N,), −1 where none is wanted; the corpus score where it is an oracle's."""
+
+    name: str
+    rows: Int64
+    score: float | None = None
+    metric: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Verdict:
+    """What was asked of a pool, and what came out.
+
+    Attributes
+    ----------
+    selects : bool or None
+        If feasible, whether a re-rank of the pool with the weights selects the wanted vectors.
+    """
+
+    pool: Pool
+    choice: Choice
+    proof: Feasible | Infeasible
+    selects: bool | None
+
+    @property
+    def weights(self) -> Weights | None:
+        """The weights by name; None if there are none."""
+        if not isinstance(self.proof, Feasible):
+            return None
+        return Weights.from_vector(self.pool.features.names, self.proof.weights)
+
+    def wishes(self) -> tuple[list[str], Float64]:
+        """Return wishes in words, and how much of each feature the wanted row has more than the other, (n, D).
+
+        The contradicting ones, times their multipliers; if all can come true, the hardest one of each sentence, and
+        with two features those that bound the cone of weights.
+        """
+        h = dense_rows(self.pool.features)
+        if isinstance(self.proof, Infeasible):
+            lists, rows, shares = self.proof.lists, self.proof.rows, self.proof.multipliers
+        else:
+            _, closest = closest_rivals(self.pool.offsets, h, self.choice.rows, self.proof.weights)
+            rows = closest[closest >= 0]
+            if h.shape[1] == 2:
+                rows = np.union1d(rows, self._bounding(h, self.proof.weights))
+            lists = np.searchsorted(self.pool.offsets, rows, side="right") - 1
+            shares = np.ones(len(rows))
+        starts, wanted = self.pool.offsets[lists], self.choice.rows[lists]
+        names = [
+            f"sentence {s}: {i} above {j}"
+            for s, i, j in zip(lists.tolist(), (wanted - starts).tolist(), (rows - starts).tolist(), strict=True)
+        ]
+        return names, shares[:, None] * (h[wanted] - h[rows])
+
+    def _bounding(self, h: Float64, weights: Float64) -> Int64:
+        """Return the rows whose wishes bound the cone."""
+        wanted = np.repeat(self.choice.rows, np.diff(self.pool.offsets))
+        rows = np.flatnonzero((wanted >= 0) & (h != h[wanted]).any(axis=1))
+        return rows[irredundant(h[rows] - h[wanted[rows]], weights)] if len(rows) else rows
+
+    def contradiction(self) -> list[dict[str, Any]]:
+        """Return the wishes that cannot all come true, by sentence and hypothesis; none if all can."""
+        if isinstance(self.proof, Feasible):
+            return []
+        pool, starts = self.pool, self.pool.offsets
+        return [
+            {
+                "sentence": s,
+                "sentence_id": pool.sentence_ids[s],
+                "wanted": int(self.choice.rows[s] - starts[s]),
+                "wanted_text": pool.texts[int(self.choice.rows[s])],
+                "other": int(row - starts[s]),
+                "other_text": pool.texts[row],
+                "multiplier": float(share),
+                "exact_multiplier": str(share),
+            }
+            for s, row, share in zip(self.proof.lists.tolist(), self.proof.rows.tolist(), self.proof.exact, strict=True)
+        ]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return everything as JSON takes it."""
+        told: dict[str, Any] = {"feasible": isinstance(self.proof, Feasible), "selection": self.choice.name}
+        if self.choice.score is not None:
+            told |= {"metric": self.choice.metric, "score": self.choice.score}
+        told["sentences"] = int(np.count_nonzero(self.choice.rows >= 0))
+        if isinstance(self.proof, Feasible):
+            margin = self.proof.margin if np.isfinite(self.proof.margin) else None
+            told |= {"margin": margin, "selects": self.selects, "weights": dict(self.weights or {})}
+        else:
+            told["contradiction"] = self.contradiction()
+        return told
+
+
+def choose(pool: Pool, select: str, metric: Metric) -> Choice:
+    """Return the selection that a name or a file stands for."""
+    filled = np.diff(pool.offsets) > 0
+    rows = np.full(pool.n_sentences, -1, np.int64)
+    if select in ORACLES:
+        found = ORACLES[select](metric, pool_statistics(pool, metric), pool.offsets)
+        rows[filled] = found.rows
+        return Choice(select, rows, found.score, metric.signature)
+    if select == "first":
+        rows[filled] = pool.offsets[:-1][filled]
+        return Choice(select, rows)
+    if select != STDIN and not Path(select).exists():
+        raise LuthierError(
+            f"expected --select {', '.join(ORACLES)}, first or a file of hypothesis numbers, found {select!r}, "
+            f"which is no file"
+        )
+    return Choice(display_name(select), read_selection(pool, select))
+
+
+def read_selection(pool: Pool, path: str) -> Int64:
+    """Read one hypothesis number for each sentence, from 0; '-' leaves a sentence out.
+
+    A sentence without hypotheses has an empty line or '-'.
+    """
+    lines, name = list(read_lines(path)), display_name(path)
+    if len(lines) != pool.n_sentences:
+        raise InputError(
+            expected=f"{pool.n_sentences:,} lines, one for each sentence", found=f"{len(lines):,}", path=name,
+            line=min(len(lines), pool.n_sentences + 1),
+            hint="each line is the number of a hypothesis in its list, from 0",
+        )  # fmt: skip
+    rows = np.full(pool.n_sentences, -1, np.int64)
+    for s, (text, size) in enumerate(zip(lines, np.diff(pool.offsets).tolist(), strict=True)):
+        word = text.strip()
+        if word == LEFT_OUT or (not word and not size):
+            continue
+        if not (word.isascii() and word.isdigit()) or int(word) >= size:
+            wanted = f"a number from 0 to {size - 1}" if size else "an empty line, as there are no hypotheses"
+            raise InputError(
+                expected=f"{wanted} for sentence {s}, or '-' to leave it out", found=repr(word), path=name, line=s + 1
+            )
+        rows[s] = pool.offsets[s] + int(word)
+    return rows
+
+
+def judge(pool: Pool, choice: Choice) -> Verdict:
+    """Decide whether some weights select the choice, and let a re-rank confirm them."""
+    proof = feasibility(pool.offsets, dense_rows(pool.features), choice.rows)
+    if isinstance(proof, Infeasible):
+        return Verdict(pool, choice, proof, None)
+    wanted = proof.rows >= 0
+    selects = bool((rerank(pool, proof.weights)[wanted] == proof.rows[wanted]).all())
+    return Verdict(pool, choice, proof, selects)

@@ -1,0 +1,1 @@
+"""A result as a picture: a file for each kind of result."""

@@ -1,0 +1,125 @@
+"""A picture of the exact curve of a metric along a line of weights."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Protocol
+
+import matplotlib as mpl
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.io import atomic_write
+from luthier.geometry.subspace import Subspace
+from luthier.landscape.problem import Problem
+from luthier.report.tables.line import Interval
+
+CURVE, START, BEST = "#1f4e79", "#555555", "#c0392b"
+# Without a window the picture shows the steps between these shares of all breakpoints.
+SHOWN_SHARE = (0.05, 0.95)
+PADDING = 0.05
+CLOSE = 40  # intervals on each side of the optimum that the second panel shows
+
+
+class Report(Protocol):
+    """What the picture needs."""
+
+    @property
+    def line(self) -> Subspace: ...  # noqa: D102
+    @property
+    def problem(self) -> Problem: ...  # noqa: D102
+    @property
+    def window(self) -> tuple[float, float]: ...  # noqa: D102
+    @property
+    def low(self) -> Float64: ...  # noqa: D102
+    @property
+    def scores(self) -> Float64: ...  # noqa: D102
+    @property
+    def start_score(self) -> float: ...  # noqa: D102
+    @property
+    def optimum(self) -> Interval: ...  # noqa: D102
+
+
+def draw_line(report: Report, path: Path) -> None:
+    """Draw the steps of the curve, all of it and from near; w0 and the optimum are marked."""
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    name, ranges = report.line.names[0], [shown_range(report)]
+    if len(report.scores) > 2 * CLOSE:
+        ranges.append(close_range(report))
+    figure, panels = plt.subplots(1, len(ranges), figsize=(6.0 * len(ranges), 4.2), squeeze=False, layout="constrained")
+    for axis, (left, right) in zip(panels[0], ranges, strict=True):
+        shown = _draw_steps(axis, report, left, right)
+        axis.set_title(_title(report, shown), fontsize=10)
+        axis.set_xlabel(f"t, the weights being w0 + t · {name}")
+        axis.grid(visible=True, linewidth=0.3)
+        axis.margins(y=0.08)
+        _weight_axis(axis, report, name)
+    panels[0, 0].set_ylabel(report.problem.metric.name)
+    handles, labels = panels[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+    with atomic_write(path) as temporary:
+        figure.savefig(temporary, dpi=110, format="png")
+    plt.close(figure)
+
+
+def _draw_steps(axis: Any, report: Report, left: float, right: float) -> int:
+    """Draw the curve from `left` to `right`; return how many intervals that shows."""
+    best = report.optimum
+    steps = np.concatenate([[left], report.low[(report.low > left) & (report.low < right)], [right]])
+    scores = report.scores[np.maximum(0, np.searchsorted(report.low, steps[:-1], side="right") - 1)]
+    axis.step(steps, np.append(scores, scores[-1]), where="post", color=CURVE, linewidth=1.1)
+    axis.set_xlim(left, right)
+    axis.plot(
+        best.position, best.score, "o", color=BEST, markersize=6, zorder=4,
+        label=f"optimum: {best.score:.2f} at t = {best.position:.4g}",
+    )  # fmt: skip
+    if left <= 0.0 <= right:
+        axis.axvline(0.0, color=START, linewidth=0.9, linestyle="--", zorder=0)
+        axis.plot(
+            0.0, report.start_score, "s", color=START, markersize=6, zorder=3, label=f"w0: {report.start_score:.2f}"
+        )  # fmt: skip
+    return len(steps) - 1
+
+
+def shown_range(report: Report) -> tuple[float, float]:
+    """Return the ends of the picture: the window's, or where most steps are, w0 and the optimum among them."""
+    breakpoints = report.low[np.isfinite(report.low)]
+    marks = [0.0, report.optimum.position]
+    if len(breakpoints):
+        marks += np.quantile(breakpoints, SHOWN_SHARE).tolist()
+    low, high = min(marks), max(marks)
+    pad = PADDING * (high - low) or 1.0
+    left, right = report.window
+    return (left if np.isfinite(left) else low - pad), (right if np.isfinite(right) else high + pad)
+
+
+def close_range(report: Report) -> tuple[float, float]:
+    """Return a range of some intervals on each side of the optimum's, w0 among them if it is nearly there."""
+    i = int(np.searchsorted(report.low, report.optimum.position, side="right")) - 1
+    inner = report.low[max(1, i - CLOSE) : i + CLOSE + 2]
+    left, right = float(inner[0]), float(inner[-1])
+    width = right - left
+    if left - width < 0.0 < right + width:
+        left, right = min(left, -PADDING * width), max(right, PADDING * width)
+    return left, right
+
+
+def _title(report: Report, shown: int) -> str:
+    every = len(report.scores)
+    if every == 1:
+        return "one interval"
+    return f"all {every:,} intervals" if shown == every else f"{shown:,} of {every:,} intervals"
+
+
+def _weight_axis(axis: Any, report: Report, name: str) -> None:
+    """Where the line moves one weight, show that weight above."""
+    direction, start = report.line.directions[0], report.line.start
+    moving = np.flatnonzero(direction)
+    if len(moving) != 1 or report.problem.names[moving[0]] != name:
+        return
+    scale, shift = float(direction[moving[0]]), float(start[moving[0]])
+    above = axis.secondary_xaxis("top", functions=(lambda t: shift + scale * t, lambda w: (w - shift) / scale))
+    above.set_xlabel(f"weight of {name}", fontsize=9)
+    above.tick_params(labelsize=8)

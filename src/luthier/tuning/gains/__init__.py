@@ -1,0 +1,1 @@
+"""What hypotheses are worth to the metric: singly, as sums, and in expectation."""

@@ -1,0 +1,1 @@
+"""What the margin methods share: hope and fear, averages of weights, their quadratic programs."""

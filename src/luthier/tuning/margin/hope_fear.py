@@ -1,0 +1,136 @@
+"""Hope and fear: the hypotheses that score and gain most, and that score most and gain least.
+
+Gains are counted in *words*: a gain on the scale 0–1 times a length, so that one more matching word is
+worth about the same in every sentence, and a constant of a margin method means the same for every metric.
+Lengths are means over a list's hypotheses, which every pool has, not of references, which it may not have.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Float64, Int64, flat
+from luthier.kbest.features import Features
+from luthier.kbest.pool import Pool
+from luthier.kbest.spread import spread_in_lists
+from luthier.landscape.problem import Problem
+from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.margin import _mira_kernels as kernels
+
+FULL_SCORE = 100.0
+
+
+def list_lengths_in_words(pool: Pool) -> Float64:
+    """Return the mean number of tokens of each list's hypotheses, at least 1, (N,)."""
+    means = np.add.reduceat(pool.tokens.lengths, pool.offsets[:-1]) / pool.list_lengths
+    return np.maximum(means, 1.0)
+
+
+def outcome_gains(problem: Problem, outcomes: Outcomes, weights: Float64 | None) -> Float64:
+    """Return the gain of each outcome in words, (U,): as a sentence of its own, or in a corpus.
+
+    The first is the metric's (smoothed) sentence gain times the list's length. The second, where weights
+    are given, is that of the selections' statistics with the outcome added, times the length of all:
+    what the sentence adds to the corpus.
+    """
+    if weights is not None:
+        everyone = np.arange(len(outcomes.stats))
+        background = Background.of(problem, weights, 1.0)
+        return background.gains(problem, outcomes, np.arange(len(outcomes.offsets) - 1), everyone)
+    gains = problem.metric.gain(problem.metric.sentence_score(outcomes.stats)) / FULL_SCORE
+    return gains * np.repeat(list_lengths_in_words(problem.pool), np.diff(outcomes.offsets))
+
+
+@dataclasses.dataclass
+class Background:
+    """The corpus that a sentence is scored in: statistics of past hopes, each sentence ageing them.
+
+    A gain is then gain(background + statistics) × (length of the background + length of the list): what
+    the sentence adds to the corpus, in words. The background begins as the selections of the start, as
+    many sentences of them as the decay remembers, 1/(1 − decay), or as there are.
+
+    Attributes
+    ----------
+    sums : (S + 1,) statistics, and the length
+    decay : what is left of the background after one more sentence
+    lengths : (N,) of the lists
+    """
+
+    sums: Float64
+    decay: float
+    lengths: Float64
+
+    @classmethod
+    def of(cls, problem: Problem, start: Float64, decay: float) -> Background:
+        """Return the background of the start's selections."""
+        lengths = list_lengths_in_words(problem.pool)
+        n = len(lengths) if decay == 1.0 else min(len(lengths), 1.0 / (1.0 - decay))
+        means = problem.stats[problem.select(start)].mean(axis=0)
+        return cls(n * np.append(means, lengths.mean()), decay, lengths)
+
+    def gains(self, problem: Problem, outcomes: Outcomes, sentences: Int64, rows: Int64) -> Float64:
+        """Return the gain in words of the outcomes `rows`, which are those of `sentences` in their order."""
+        counts = outcomes.offsets[sentences + 1] - outcomes.offsets[sentences]
+        gains = problem.gain_of_sums(outcomes.stats[rows] + self.sums[:-1]) / FULL_SCORE
+        gains *= self.sums[-1] + np.repeat(self.lengths[sentences], counts)
+        return gains
+
+
+def best_rows(values: Float64, offsets: Int64) -> Int64:
+    """Return the row of the greatest value of each list, ties to the lowest, (N,)."""
+    out = np.empty(len(offsets) - 1, dtype=np.int64)
+    kernels.best_rows(flat(values), flat(offsets), out)
+    return out
+
+
+def oracle_rows(gains: Float64, scores: Float64, offsets: Int64) -> Int64:
+    """Return the row of the greatest gain of each list; of equals the one that scores highest, (N,)."""
+    most = gains[best_rows(gains, offsets)]
+    tied: Bool = gains == np.repeat(most, np.diff(offsets))
+    return best_rows(np.where(tied, scores, -np.inf), offsets)
+
+
+def step_scale(problem: Problem, *, standardize: bool) -> Float64:
+    """Return what a step multiplies each feature's difference by, (D,); 0 where a weight is fixed.
+
+    Standardised features h/s, s their spread within lists, have the weights w·s: a step along their
+    difference moves w by (h_i − h_j)/s². No copy of the features is made.
+    """
+    scale = np.ones(problem.n_features)
+    if standardize:
+        spread = spread_in_lists(problem.pool)
+        moves = spread > 1e-12 * spread.max(initial=0.0)
+        scale = np.divide(1.0, spread**2, out=np.zeros(len(spread)), where=moves)
+    scale[problem.bounds.fixed] = 0.0
+    return scale
+
+
+def sum_of_rows(features: Features, rows: Int64) -> Float64:
+    """Return the sum of the feature vectors of `rows`, (D,)."""
+    taken = features.take(rows)
+    sparse = np.bincount(taken.indices, weights=taken.values, minlength=features.n_features - features.n_dense)
+    return np.concatenate([taken.dense.sum(axis=0), sparse])
+
+
+@dataclasses.dataclass
+class Workspace:
+    """What every kernel call of a margin method passes along, and room for the difference of two rows."""
+
+    features: tuple[Any, ...]
+    limits: tuple[Float64, Float64, Float64]
+    room: tuple[Int64, Float64]
+
+    @classmethod
+    def of(cls, problem: Problem, *, standardize: bool) -> Workspace:
+        """Return the parts of a problem as kernels take them: features, (scale, low, high), room."""
+        f = problem.pool.features
+        longest = int(np.diff(f.indptr).max(initial=0))
+        size = f.n_dense + 2 * longest
+        return cls(
+            (f.dense, f.indptr, f.indices, f.values),
+            (flat(step_scale(problem, standardize=standardize)), problem.bounds.low, problem.bounds.high),
+            (np.empty(size, dtype=np.int64), np.empty(size)),
+        )

@@ -1,0 +1,72 @@
+"""What the tuners that learn to rank share: rounds of gains, a loss, penalties and a fit."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Iterator
+from typing import ClassVar
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.params import param
+from luthier.landscape.problem import Problem
+from luthier.tuning.base import State, Tuner
+from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
+from luthier.tuning.ranking.penalties import Ridge, Term
+from luthier.tuning.ranking.smooth_fit import minimise
+
+KEEPS = ("best", "last")
+
+
+@dataclasses.dataclass(frozen=True)
+class RankingTuner(Tuner):
+    """Rounds of: judge the hypotheses, make a loss of it, minimise, go a part of the way.
+
+    A round minimises loss + c‖w‖² + c_prev‖w − w_prev‖² from the weights before, w_prev, and goes on from
+    w ← ψ w' + (1 − ψ) w_prev. Every loss is a *sum* in which a sentence weighs 100 (PRO's 50 pairs of two
+    vectors), so that c and c_prev have one scale for all these tuners: that of such sums, and of weights
+    as given. Features of larger values need smaller weights and feel a penalty less.
+
+    With ``corpus`` gains each round judges by what the weights before select, and ψ keeps the rounds
+    from swinging about the length at which a brevity penalty begins. With ``sentence`` gains, and
+    nothing random in the loss, one round with ψ = 1 says all.
+    """
+
+    monotone: ClassVar[bool] = False
+    sparse: ClassVar[bool] = True
+
+    gains: str = param("corpus", choices=GAIN_KINDS, help="what a hypothesis is worth: to the corpus, or by itself")
+    iterations: int = param(10, low=1, high=100_000, help="rounds")
+    psi: float = param(0.3, low=0.0, high=1.0, help="how far to go to what a round found")
+    c: float = param(1.0, low=0.0, help="weight of the squared length of the weights")
+    c_prev: float = param(0.0, low=0.0, help="weight of the squared distance from the weights before")
+    fit_iterations: int = param(100, low=1, high=1_000_000, help="steps of L-BFGS in a round, at most")
+    keep: str = param("best", choices=KEEPS, help="which round's weights to return, by the gain on the tuning set")
+
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        """Yield the weights after each round, and at last the best of them."""
+        best = State(start, problem.gain(start), "start")
+        yield best
+        weights = start
+        for number in range(1, self.iterations + 1):
+            loss = self.loss_of(problem, hypothesis_gains(problem, weights, self.gains), rng)
+            terms = [loss, *self.penalties(weights)]
+            fit = minimise(terms, weights, problem.bounds, iterations=self.fit_iterations)
+            weights = problem.bounds.clip(self.psi * fit.weights + (1.0 - self.psi) * weights)
+            did = f"round {number}: {fit.iterations} steps"
+            state = State(weights, problem.gain(weights), did, fit.value)
+            yield state
+            best = state if state.gain > best.gain else best
+        if self.keep == "best" and best is not state:
+            yield dataclasses.replace(best, did=f"the best: {best.did}")
+
+    @abc.abstractmethod
+    def loss_of(self, problem: Problem, gains: Float64, rng: np.random.Generator) -> Term:
+        """Return the loss of a round, for gains of all hypotheses, (M,)."""
+
+    def penalties(self, previous: Float64) -> list[Term]:
+        """Return the penalties of a round; structured ones join here."""
+        centres = ((self.c, np.zeros(len(previous))), (self.c_prev, previous))
+        return [Ridge(strength, centre) for strength, centre in centres if strength]

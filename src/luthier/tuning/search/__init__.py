@@ -1,0 +1,1 @@
+"""What the tuners that search the gain itself share: directions, line searches, planes, simplices."""
