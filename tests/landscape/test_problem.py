@@ -4,13 +4,13 @@ import pickle
 
 import numpy as np
 import pytest
-from small import pool_of, problem_of, random_problem
 
 from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import State
+from small_problems import pool_of, problem_of, random_problem
 
 
 def plain_gain(problem, weights):

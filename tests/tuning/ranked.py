@@ -3,9 +3,9 @@
 import dataclasses
 
 import numpy as np
-from small import problem_of
 
 from luthier.landscape.bounds import Bounds
+from small_problems import problem_of
 
 PLANTED = np.array([1.0, -2.0, 0.5, 0.0])
 

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from ranked import START, check_bounds, check_learns, planted_problem, with_features
-from small import last, problem_of
 from test_pairs import as_sparse
 
 from luthier.tuning.base import tuner
+from small_problems import last, problem_of
 
 FEW = {"draws": 60, "kept": 10, "alpha": 1.0, "epochs": 6, "batch": 5}
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from small import Surface, last, random_problem
 
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
 from luthier.tuning.methods import armijo
 from luthier.tuning.search.simplices import Simplex, first_simplex
+from small_problems import Surface, last, random_problem
 
 # One weight, from 0: its unit is 1, so the first simplex is {0, 1}; in all that follows 0 is the worst and 1
 # the best vertex, so θ_o = θ_M = θ_1 = 1. The five points are reflected 1 + (1 − 0) = 2, expanded

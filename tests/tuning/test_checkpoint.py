@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from small import random_problem
 from toys import Cut, content, cut_after
 
 from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.run import RunOptions, run
+from small_problems import random_problem
 
 START = np.array([1.0, 0.5, -0.2])
 
@@ -55,7 +55,7 @@ SCRIPT = """
 import sys
 sys.path.insert(0, {folder!r})
 import numpy as np
-from small import random_problem
+from small_problems import random_problem
 from toys import Cut
 from luthier.tuning.run import RunOptions, run
 options = RunOptions(restarts=7, restart_kind={kind!r}, checkpoint={path!r}, threads=2)

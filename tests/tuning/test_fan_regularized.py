@@ -6,7 +6,6 @@ import math
 import numpy as np
 import pytest
 from scipy.optimize import linprog, nnls
-from small import last, problem_of, random_problem
 
 from luthier.geometry.joint.nearest_cone import JointCones
 from luthier.invented.lists.generator import SyntheticLists
@@ -15,6 +14,7 @@ from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import State, tuner
 from luthier.tuning.search.penalized_line import Penalty, penalized_search
+from small_problems import last, problem_of, random_problem
 
 WHOLE = {"cells": 0, "candidates": 100_000, "climbs": 2}
 

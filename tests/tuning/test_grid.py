@@ -4,12 +4,12 @@ import itertools
 
 import numpy as np
 import pytest
-from small import Surface, last, problem_of, random_problem
 
 from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
 from luthier.tuning.methods import grid
+from small_problems import Surface, last, problem_of, random_problem
 
 
 @pytest.mark.parametrize("seed", range(6))

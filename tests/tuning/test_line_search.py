@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from small import problem_of, random_problem
 
 from luthier.kbest.features import Features
 from luthier.landscape.bounds import Bounds
@@ -22,6 +21,7 @@ from luthier.tuning.search.line_search import (
     search_in_turn,
     smoothed,
 )
+from small_problems import problem_of, random_problem
 
 FREE = (-np.inf, np.inf)
 

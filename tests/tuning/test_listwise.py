@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ranked import check_bounds, check_learns
-from small import problem_of
 from test_pairs import slope_by_difference
 from test_pro_all import tied_problem
 
 from luthier.tuning.base import tuner
 from luthier.tuning.ranking.ordered import OrderedLists, OrderLoss
+from small_problems import problem_of
 
 
 def loss_of(problem, stages):

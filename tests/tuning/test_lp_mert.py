@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 from scipy.optimize import linprog
-from small import last, problem_of, random_problem
 
 from luthier.invented.lists.generator import SyntheticLists
 from luthier.kbest.storage import save_pool
@@ -16,6 +15,7 @@ from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
 from luthier.tuning.gains.additive import Additive
+from small_problems import last, problem_of, random_problem
 
 
 def margin_of(rows):

@@ -4,10 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from small import last, problem_of, random_problem
 
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
+from small_problems import last, problem_of, random_problem
 
 VARIANTS = [
     {}, {"order": "greedy"}, {"directions": "random"}, {"directions": "both", "order": "greedy", "random": 3},

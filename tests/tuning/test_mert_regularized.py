@@ -4,11 +4,11 @@ import itertools
 
 import numpy as np
 import pytest
-from small import last, problem_of, random_problem
 
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import State, tuner
 from luthier.tuning.search.penalized_line import Penalty, penalized_search
+from small_problems import last, problem_of, random_problem
 
 OPTIONS = [
     {}, {"penalty": "l0", "strength": 2.0}, {"gradient": False, "strength": 0.0}, {"random": 3, "strength": 5.0},

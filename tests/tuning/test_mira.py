@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from margins import check_tuner, run_states, split_features, text_problem
 from scipy.optimize import minimize
-from small import problem_of
 
 from luthier.core.arrays import flat
 from luthier.tuning.margin import _mira_qp_kernels as kernels
 from luthier.tuning.margin.averaging import AveragedWeights
+from small_problems import problem_of
 
 
 def solve(rows, gains, weights, limit, *, oracle, scale, sparse=0, sweeps=100_000):

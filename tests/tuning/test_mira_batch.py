@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from margins import check_tuner, feature_rows, run_states, text_problem
-from small import problem_of, random_problem
 
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.margin.hope_fear import Background, best_rows, oracle_rows, outcome_gains, step_scale, sum_of_rows
+from small_problems import problem_of, random_problem
 
 
 def plain_epoch(problem, start, order, *, c, decay, scale):

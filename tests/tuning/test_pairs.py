@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small import problem_of, random_problem
 
 from luthier.corpus.texts import Tokens
 from luthier.kbest.features import Features
@@ -24,6 +23,7 @@ from luthier.tuning.ranking.pairs import (
 )
 from luthier.tuning.ranking.penalties import Ridge
 from luthier.tuning.ranking.smooth_fit import minimise, objective
+from small_problems import problem_of, random_problem
 
 
 def as_sparse(features, n_dense):

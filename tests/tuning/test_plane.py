@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from small import last, problem_of, random_problem
 
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import State, tuner
 from luthier.tuning.search.planes import Nearby, best_cells, count_cells, distinct_subsets, fitting_window, search_plane
 from luthier.tuning.search.spaces import search_space
+from small_problems import last, problem_of, random_problem
 
 SMALL = {"coordinates": 6, "random": 4, "window": 0.5}
 METHODS = (("plane", SMALL), ("mert", {}))

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from ranked import PLANTED, START, angle, check_bounds, check_learns, planted_problem, with_features
-from small import last
 from test_pairs import as_sparse
 
 from luthier.tuning.base import tuner
+from small_problems import last
 
 FEW = {"draws": 60, "kept": 10, "alpha": 1.0, "iterations": 4}
 

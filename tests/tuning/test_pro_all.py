@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from ranked import START, check_bounds, check_learns, planted_problem, with_features
-from small import problem_of, random_problem
 from test_pairs import as_sparse, slope_by_difference
 
 from luthier.tuning.base import tuner
 from luthier.tuning.ranking.ordered import AllPairsLoss, OrderedLists
+from small_problems import problem_of, random_problem
 
 CASES = [(loss, by_gap) for loss in ("logistic", "hinge") for by_gap in (False, True)]
 

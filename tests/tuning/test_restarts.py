@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from small import pool_of
 
 from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.units import effect_units
 from luthier.tuning.restarts import draw_start
+from small_problems import pool_of
 
 START, SCALE = np.array([1.0, -2.0, 0.5, 0.0, 3.0]), np.array([1.0, 1.0, 2.0, 0.1, 1.0])
 

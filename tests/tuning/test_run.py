@@ -4,13 +4,13 @@ import itertools
 
 import numpy as np
 import pytest
-from small import problem_of, random_problem
 from toys import Cut, Scripted, Wanderer, content, cut_after
 
 from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
 from luthier.tuning.run import RunOptions, run
+from small_problems import problem_of, random_problem
 
 START = np.array([1.0, 0.5, -0.2])
 

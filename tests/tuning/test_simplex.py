@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 from scipy.optimize import minimize
-from small import Surface, last, problem_of, random_problem
 
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
 from luthier.tuning.search.simplices import Simplex, first_simplex
+from small_problems import Surface, last, problem_of, random_problem
 
 
 def bowl(w):
