@@ -50,7 +50,7 @@ def memory_of_reading(path, refs):
 
 
 def generated(folder, size, seed):
-    from luthier.invented.lists.generator import SyntheticLists
+    from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.kbest.writer import write_pool
 
     sentences, k = size

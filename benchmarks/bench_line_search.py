@@ -30,7 +30,7 @@ def direction_sets(features, rng):
 
 def bench_envelopes(size, seed):
     from luthier.geometry.lines.envelope import Envelopes
-    from luthier.invented.lists.generator import SyntheticLists
+    from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
 

@@ -33,7 +33,7 @@ def seconds_of(problem, start, limit, **options):
 
 
 def problem_of(sentences, k, n_features, seed):
-    from luthier.invented.lists.generator import SyntheticLists
+    from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
 

@@ -24,7 +24,7 @@ WARM_UP = 600
 
 
 def projected(seed, n_axes):
-    from luthier.invented.lists.generator import SyntheticLists
+    from luthier.invented.lists.synthetic import SyntheticLists
 
     spec = SyntheticLists(sentences=SENTENCES, k=K, n_features=12)
     pool = spec.generate(seed)

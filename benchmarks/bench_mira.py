@@ -42,7 +42,7 @@ def problem(pool, metric="bleu"):
 
 
 def generated(size, seed):
-    from luthier.invented.lists.generator import SyntheticLists
+    from luthier.invented.lists.synthetic import SyntheticLists
 
     sentences, k = size
     return problem(SyntheticLists(sentences=sentences, k=k, n_features=15).generate(seed))

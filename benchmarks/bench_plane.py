@@ -69,7 +69,7 @@ def measure(case, path, weights, axes, window):
 
 def generated(case, folder, seed):
     """Write a pool and its weights; return what `measure` wants."""
-    from luthier.invented.lists.generator import SyntheticLists
+    from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.kbest.storage import save_pool
 
     sentences, k = CASES[case]

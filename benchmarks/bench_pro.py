@@ -55,7 +55,7 @@ def sparse_problem(sentences, seed):
 
 
 def dense_problem(arguments):
-    from luthier.invented.lists.generator import SyntheticLists
+    from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
 

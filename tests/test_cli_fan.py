@@ -9,7 +9,7 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.geometry.polytopes.fan import planar_fan
 from luthier.geometry.polytopes.fan_choice import choose_by_angle, choose_on_line
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool

@@ -5,7 +5,7 @@ import json
 import pytest
 import sacrebleu
 
-from luthier.invented.lists.generator import SyntheticLists, write
+from luthier.invented.lists.synthetic import SyntheticLists, write
 from luthier.kbest.weights import write_weights
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights

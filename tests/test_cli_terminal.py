@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.storage import save_pool
 
 

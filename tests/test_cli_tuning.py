@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from luthier.core.plugins import available
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights

@@ -9,7 +9,7 @@ import pytest
 
 from luthier.core.params import ParameterError
 from luthier.core.plugins import available
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric

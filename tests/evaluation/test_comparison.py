@@ -14,7 +14,7 @@ from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.randomisation import Contrast, randomisation_p
 from luthier.evaluation.ranking import median_replica, most_different_sentences
 from luthier.evaluation.systems import System, system_from_pool
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 
 FEW = Settings(draws=100, shuffles=200)
 

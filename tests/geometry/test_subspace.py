@@ -3,7 +3,7 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.geometry.subspace import Subspace
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.subspaces import project, read_subspace
 
 

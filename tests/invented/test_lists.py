@@ -14,9 +14,9 @@ from luthier.core.params import ParameterError
 from luthier.core.rng import make_rng
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.invented.lists import _sentence_kernels as kernels
-from luthier.invented.lists.generator import DECIMALS, SyntheticLists, draw_derivations, write
 from luthier.invented.lists.language import make_language
 from luthier.invented.lists.sentence import draw_decisions, draw_sentence
+from luthier.invented.lists.synthetic import DECIMALS, SyntheticLists, draw_derivations, write
 from luthier.kbest.rerank import rerank, selected_texts
 from luthier.kbest.storage import open_pool, save_pool
 

@@ -23,7 +23,7 @@ from luthier.invented.pair.forms import (
     SOURCE_PARTICLES,
     harmony,
 )
-from luthier.invented.pair.parallel_text import PARTS, PairGenerator
+from luthier.invented.pair.pair import PARTS, PairGenerator
 
 SMALL = PairGenerator(vocabulary=400)
 

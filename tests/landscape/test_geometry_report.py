@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.landscape import dense_rows as dense_module

@@ -9,7 +9,7 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.geometry.subspace import Subspace
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.landscape.lines import line_curve
 from luthier.landscape.lines.line_curve import follow_line

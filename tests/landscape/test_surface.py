@@ -8,7 +8,7 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.landscape.planes.plane import Plane, read_window, shown_window

@@ -1,6 +1,6 @@
 """The demonstration, in small: all steps run, and what it names is there."""
 
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.pipelines import demo
 from luthier.report.console import show
 from luthier.report.tables.demo import demo_tables

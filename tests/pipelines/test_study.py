@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.pipelines.study import study as studies

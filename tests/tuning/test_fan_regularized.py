@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog, nnls
 
 from luthier.geometry.joint.nearest_cone import JointCones
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric

@@ -13,7 +13,7 @@ from luthier.core.arrays import Float64
 from luthier.core.progress import notice
 from luthier.evaluation.comparison import Comparison, Settings, compare
 from luthier.geometry.subspace import Subspace
-from luthier.invented.lists.generator import SyntheticLists, write
+from luthier.invented.lists.synthetic import SyntheticLists, write
 from luthier.kbest.inspection import PoolSummary, inspect
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.lists import ReadOptions, read_lists

@@ -23,7 +23,7 @@ from luthier.core.rng import make_rng
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.systems import system_from_pool
 from luthier.geometry.lines.envelope import Envelopes
-from luthier.invented.lists.generator import SyntheticLists
+from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.duplicates import drop_duplicates
 from luthier.kbest.features import Features
 from luthier.kbest.merge import merge

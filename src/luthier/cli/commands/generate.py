@@ -16,7 +16,7 @@ from luthier.cli.output import Output
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier generate`, from the generator's own fields."""
-    from luthier.invented.lists.generator import SyntheticLists
+    from luthier.invented.lists.synthetic import SyntheticLists
 
     parser.add_argument("folder", metavar="FOLDER", help="where to write; it is made if need be")
     add_field_options(parser, SyntheticLists)
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Generate, write, and say what was written."""
-    from luthier.invented.lists.generator import SyntheticLists, write
+    from luthier.invented.lists.synthetic import SyntheticLists, write
     from luthier.report.console import table
 
     pool = SyntheticLists(**field_values(SyntheticLists, options)).generate(options.seed)

@@ -19,7 +19,7 @@ PARTS = {"train": 20_000, "tune": 500, "heldout": 500, "test": 500}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier pair`, from the generator's own fields."""
-    from luthier.invented.pair.parallel_text import PairGenerator
+    from luthier.invented.pair.pair import PairGenerator
 
     parser.add_argument("folder", metavar="FOLDER", help="where to write; it is made if need be")
     for part, size in PARTS.items():
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Generate, write, and say what was written."""
-    from luthier.invented.pair.parallel_text import PairGenerator
+    from luthier.invented.pair.pair import PairGenerator
     from luthier.report.console import table
 
     generator = PairGenerator(**field_values(PairGenerator, options))

@@ -1,4 +1,4 @@
 """K-best lists of an invented decoder: a seeded noisy channel.
 
-Read `generator` first, then `language` (words and how they are mistaken) and `sentence` (one list).
+Read `synthetic` first, then `language` (words and how they are mistaken) and `sentence` (one list).
 """

@@ -1,5 +1,5 @@
 """Parallel text of two invented languages: learnable, hard, with true word links.
 
-Read `parallel_text` first. `concepts` and `lexicon` are the dictionary, `meaning` and `speaker` what is said,
+Read `pair` first. `concepts` and `lexicon` are the dictionary, `meaning` and `speaker` what is said,
 `source` and `target` the two grammars, with their endings in `forms`.
 """

@@ -15,7 +15,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Tokens
-from luthier.invented.lists.generator import SyntheticLists, texts_of
+from luthier.invented.lists.synthetic import SyntheticLists, texts_of
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.lists import read_pool
 from luthier.kbest.reshape import cap
