@@ -1,8 +1,11 @@
-"""The one place that knows Numba: how a kernel is compiled, and who is told when it is.
+"""The one place that compiles: how a kernel is compiled and kept, and who is told when it is.
 
 A kernel is a plain function over arrays. It is compiled when first called and kept on disk beside
 its file, so that only the first run on a machine pays. `kernel` takes no signature and no `parallel`:
 both cost more than they give at our sizes. Kernels release the GIL; threads run above them.
+
+Kernels may call kernels of other kernel files: `core/kernel_cache.py` notices when one of those changes.
+Where that cannot be had, kernels are compiled in every run, which is said.
 """
 
 from __future__ import annotations
@@ -13,33 +16,68 @@ from typing import Any
 import numba
 from numba.core import event
 
+from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice
 
-kernel: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy")
-
-# For small kernels called per item by another kernel of the same file: a call that passes an array
-# counts references atomically (10 ns a call), a body laid into its caller does not.
-inner_kernel: Callable[..., Any] = numba.njit(cache=True, nogil=True, error_model="numpy", inline="always")
-
-# Reassociation lets a sum vectorise; infinities and NaN keep their meaning (plain fastmath deletes
-# the tests for them). Only where a benchmark shows that it pays and the order of a sum is free.
-fast_kernel: Callable[..., Any] = numba.njit(
-    cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
-)
+FIRST_RUN = "compiling kernels, on the first run only ('luthier warm' does all at once) …"
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
-    """Says once that the first kernel is really being compiled (not loaded from the cache)."""
+    """Says once that the first kernel is really being compiled (not loaded), and if it is not kept as usual."""
 
     said = False
+    trouble = ""
 
     def on_start(self, event: event.Event) -> None:  # noqa: ARG002 - Numba's own name
         if not self.said:
-            notice("compiling kernels, on the first run only ('luthier warm' does all at once) …")
+            notice(self.trouble or FIRST_RUN)
         self.said = True
 
     def on_end(self, event: event.Event) -> None:
         """Nothing to say at the end."""
 
+    def remember(self, trouble: str) -> None:
+        """Say the first trouble when kernels are compiled, or now if that has been announced."""
+        if not self.trouble:
+            self.trouble = trouble
+            if self.said:
+                notice(trouble)
 
-event.register("numba:compile", _Announcer())
+
+_announcer = _Announcer()
+event.register("numba:compile", _announcer)
+
+
+def _keep(compiled: Any) -> None:
+    """Give a kernel its cache; without one it is compiled in every run, but never out of date."""
+    try:
+        from luthier.core.kernel_cache import KernelCache  # rests on classes that Numba does not document
+
+        compiled._cache = KernelCache(compiled.py_func, _announcer.remember)  # for Numba's enable_caching()
+    except NoStamp as error:
+        _announcer.remember(EVERY_RUN + str(error))
+    except Exception as error:  # such classes may change in any way
+        _announcer.remember(f"{EVERY_RUN}Numba {numba.__version__} keeps them in a way not known here ({error!r})")
+
+
+def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Return a decorator that compiles a function on its first call, and keeps it where that is safe."""
+
+    def decorate(function: Callable[..., Any]) -> Any:
+        compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
+        if hasattr(compiled, "py_func"):  # with NUMBA_DISABLE_JIT it is the function itself
+            _keep(compiled)
+        return compiled
+
+    return decorate
+
+
+kernel = _decorator()
+
+# For small kernels called per item by another kernel: a call that passes an array counts references
+# atomically (10 ns a call), a body laid into its caller does not.
+inner_kernel = _decorator(inline="always")
+
+# Reassociation lets a sum vectorise; infinities and NaN keep their meaning (plain fastmath deletes
+# the tests for them). Only where a benchmark shows that it pays and the order of a sum is free.
+fast_kernel = _decorator(fastmath={"reassoc", "contract", "nsz"})

@@ -62,10 +62,9 @@ def warm() -> dict[str, int]:
         for job in (_read_samples, _use_pools, _score_and_compare, _tune, *ALIGNMENT_JOBS, *GEOMETRY_JOBS):
             job()
             advance(1)
-    counts, missed = {}, []
-    for module in kernel_modules():
-        counts[module.__name__.removeprefix("luthier.")] = len(kernels_of(module))
-        missed += [f"{module.__name__}.{n}" for n, k in entry_kernels(module).items() if not k.signatures]
+    modules = kernel_modules()
+    counts = {module.__name__.removeprefix("luthier."): len(kernels_of(module)) for module in modules}
+    missed = [name for name, kernel in entry_kernels(modules).items() if not kernel.signatures]
     if missed:
         raise LuthierError(f"these kernels are never run by 'luthier warm': {', '.join(missed)}")
     return counts
@@ -164,8 +163,12 @@ def kernels_of(module: ModuleType) -> dict[str, Any]:
     }
 
 
-def entry_kernels(module: ModuleType) -> dict[str, Any]:
+def entry_kernels(modules: list[ModuleType]) -> dict[str, Any]:
     """Return the kernels that Python calls; those that only other kernels call come along with them."""
-    kernels = kernels_of(module)
-    inner = {name for kernel in kernels.values() for name in kernel.py_func.__code__.co_names}
-    return {name: kernel for name, kernel in kernels.items() if name not in inner}
+    kernels = {f"{m.__name__}.{name}": kernel for m in modules for name, kernel in kernels_of(m).items()}
+    inner = {
+        id(kernel.py_func.__globals__.get(name))
+        for kernel in kernels.values()
+        for name in kernel.py_func.__code__.co_names
+    }
+    return {name: kernel for name, kernel in kernels.items() if id(kernel) not in inner}

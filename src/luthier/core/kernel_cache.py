@@ -1,0 +1,104 @@
+"""Numba's cache of compiled functions, with a stamp that knows which other files a kernel is made of.
+
+Numba's own cache looks at a kernel's own file only: after a change in a kernel that it calls from another
+file, it would go on with the old one. The classes used here are not documented. `core/jit.py` does without
+a cache where they fail, and a test edits a callee to see that they do what we think.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numba
+from numba.core import caching
+
+from luthier.core.kernel_files import EVERY_RUN, NoStamp, folders, is_writable, private_folder, stamp
+
+HINT = "; set NUMBA_CACHE_DIR to a folder that can be written"
+
+
+class _Locator(caching._CacheLocator):  # type: ignore[misc]
+    """Tells Numba in which folder a kernel is kept, and by which stamp it is known to be fresh."""
+
+    def __init__(self, function: Any, path: str) -> None:
+        self._py_file = path  # Numba's warnings name it
+        self._line = function.__code__.co_firstlineno
+        self._stamp = stamp(path)
+        self.folders: list[Path] = []  # those before the last can only be read: an image may have filled them
+        self.can_write = False
+        for folder in folders(path, numba.config.CACHE_DIR):
+            self.folders.append(folder)
+            self.can_write = is_writable(folder)
+            if self.can_write:
+                break
+
+    def get_cache_path(self) -> str:
+        return str(self.folders[-1])
+
+    def get_source_stamp(self) -> str:
+        return self._stamp
+
+    def get_disambiguator(self) -> str:
+        """Keep kernels with checked indices (``NUMBA_BOUNDSCHECK``) apart from those without."""
+        return f"{self._line}{'-checked' if numba.config.BOUNDSCHECK else ''}"
+
+    @classmethod
+    def from_function(cls, py_func: Any, py_file: str) -> _Locator:
+        return cls(py_func, py_file)
+
+
+class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
+    _locator_classes = (_Locator,)
+
+
+class KernelCache(caching.FunctionCache):  # type: ignore[misc]
+    """What is kept of one kernel. Trouble with its files is told to `complain`, and ends nothing."""
+
+    _impl_class = _Implementation
+
+    def __init__(self, function: Any, complain: Callable[[str], None]) -> None:
+        super().__init__(function)
+        self._complain = complain
+        locator = self._impl.locator
+        if not isinstance(locator, _Locator) or self._cache_file._source_stamp != stamp(locator._py_file):
+            raise NoStamp("Numba does not use the stamps it is given (is NUMBA_CACHE_LOCATOR_CLASSES set?)")
+        self._stamp, base = stamp(locator._py_file), self._impl.filename_base
+        self._files = [caching.IndexDataCacheFile(str(folder), base, self._stamp) for folder in locator.folders]
+        self._can_write, self._is_private = locator.can_write, locator.folders[-1].parent == private_folder()
+
+    def _load_overload(self, sig: Any, target_context: Any) -> Any:
+        key = self._index_key(sig, target_context.codegen())
+        for file in self._files:
+            try:
+                kept = file.load(key)
+                if kept is not None and kept[:2] == (self._stamp, key):
+                    return self._impl.rebuild(target_context, kept[2])
+            except Exception:  # whatever a damaged or unreadable file raises: it is compiled again
+                continue
+        if not self._can_write:
+            self._complain(f"{EVERY_RUN}no folder to keep them in can be written{HINT}")
+        elif self._is_private:
+            self._complain(
+                f"compiling kernels; no usual place can be written: they are kept in {private_folder()}{HINT}"
+            )
+        return None
+
+    def _save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kernel with its stamp and key.
+
+        Numba writes the index before the data and under names that are used again. A killed process, or two
+        at a time, could leave an index that names the data of something else; stamp and key tell.
+        """
+        if not self._can_write or not self._impl.check_cachable(data):
+            return
+        key = self._index_key(sig, data.codegen)
+        try:
+            try:
+                self._cache_file.save(key, (self._stamp, key, self._impl.reduce(data)))
+            except (EOFError, ValueError, pickle.UnpicklingError):
+                self._cache_file.flush()  # a damaged index; the next run begins it anew
+        except OSError as error:
+            self._complain(f"compiled kernels cannot be kept in {self.cache_path}: {error.strerror}")

@@ -1,0 +1,194 @@
+"""Kept kernels are those of the source as it is now, in all its files; where nothing can be kept, all goes on.
+
+Every run is a child process: what a process has loaded does not change under its feet.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import luthier
+from luthier.core.kernel_files import imported_names
+
+pytestmark = pytest.mark.compiled
+SOURCE = Path(luthier.__file__).parent
+
+CALLER = """
+from luthier.core.jit import kernel
+from made._middle_kernels import middle
+
+@kernel
+def caller(x):
+    return middle(x) + 1
+"""
+MIDDLE = """
+from luthier.core.jit import inner_kernel
+from made._callee_kernels import callee
+
+@inner_kernel
+def middle(x):
+    return callee(x)
+"""
+CALLEE = """
+from luthier.core.jit import kernel
+TIMES = {times}
+
+@kernel
+def callee(x):
+    return TIMES * x
+"""
+RUN = """
+from contextlib import nullcontext
+{before}
+from luthier.core.progress import speaking
+with speaking(lambda label, total: nullcontext(len), lambda message: print("SAID", message)):
+    from made._caller_kernels import caller
+    print("VALUE", caller(1))
+    print("LOADED", sum(caller.stats.cache_hits.values()))
+"""
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Return the folder of a package whose kernel calls one of another file, and that one of a third."""
+    folder = tmp_path / "made"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "_caller_kernels.py").write_text(CALLER)
+    (folder / "_middle_kernels.py").write_text(MIDDLE)
+    (folder / "_callee_kernels.py").write_text(CALLEE.format(times=10))
+    return folder
+
+
+def run(folder, before="", **variables):
+    """Call the package's kernel in a new process; return its value, whether it was loaded, and what was said."""
+    environment = {**os.environ, "PYTHONPATH": f"{folder.parent}{os.pathsep}{SOURCE.parent}", **variables}
+    environment = {k: v for k, v in environment.items() if v and k != "NUMBA_DISABLE_JIT"}
+    code = RUN.format(before=before)
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
+    assert child.returncode == 0, child.stderr
+    lines = [line.partition(" ") for line in child.stdout.splitlines()]
+    said = [rest for word, _, rest in lines if word == "SAID"]
+    told = {word: int(rest) for word, _, rest in lines if word != "SAID"}
+    return told["VALUE"], told["LOADED"] > 0, said
+
+
+@pytest.mark.slow
+def test_an_edited_callee_is_compiled_into_its_callers_again(made, tmp_path):
+    cache = str(tmp_path / "chosen")
+    assert run(made, NUMBA_CACHE_DIR=cache)[:2] == (11, False)
+    assert run(made, NUMBA_CACHE_DIR=cache)[:2] == (11, True)
+    (made / "_callee_kernels.py").write_text(CALLEE.format(times=99))  # of the same length
+    assert run(made, NUMBA_CACHE_DIR=cache)[:2] == (100, False)
+    assert list(Path(cache).rglob("*.nbc"))
+    assert not list(made.rglob("*.nbc"))
+
+
+@pytest.mark.slow
+def test_a_numba_that_is_not_the_one_we_know_keeps_nothing_and_says_so(made):
+    value, loaded, said = run(made, before="from numba.core import caching; del caching._CacheLocator")
+    assert (value, loaded) == (11, False)
+    assert [s.startswith("compiling kernels, and in every run again: Numba ") for s in said] == [True]
+
+
+@pytest.mark.slow
+def test_a_cache_with_other_stamps_is_not_used(made):
+    for times in (10, 99):
+        (made / "_callee_kernels.py").write_text(CALLEE.format(times=times))
+        value, loaded, said = run(made, NUMBA_CACHE_LOCATOR_CLASSES="InTreeCacheLocator")
+        assert (value, loaded, len(said)) == (times + 1, False, 1)
+        assert "does not use the stamps" in said[0]
+
+
+@pytest.mark.slow
+def test_a_file_that_imports_more_than_kernels_is_not_kept(made):
+    (made / "numbers.py").write_text("TIMES = 10\n")
+    (made / "_callee_kernels.py").write_text(CALLEE.format(times=10) + "\nfrom made.numbers import TIMES\n")
+    assert "imports made.numbers, which is no kernel file" in run(made)[2][0]
+    assert not list(made.rglob("*.nbc"))
+
+
+def close_usual_places(folder, tmp_path):
+    """Leave no folder beside the files and none at home; return the variables that say so (root writes anywhere)."""
+    shutil.rmtree(folder / "__pycache__", ignore_errors=True)
+    (folder / "__pycache__").touch()
+    (tmp_path / "temporary").mkdir(exist_ok=True)
+    return {
+        "XDG_CACHE_HOME": "/dev/null",
+        "HOME": "/dev/null",
+        "TMPDIR": str(tmp_path / "temporary"),
+        "NUMBA_CACHE_DIR": "",
+    }
+
+
+@pytest.mark.slow
+def test_where_no_usual_place_can_be_written_a_private_folder_is_used(made, tmp_path):
+    variables = close_usual_places(made, tmp_path)
+    value, loaded, said = run(made, **variables)
+    private = tmp_path / "temporary" / f"luthier-{os.getuid()}"
+    assert (value, loaded) == (11, False)
+    assert len(said) == 1
+    assert str(private) in said[0]
+    assert "NUMBA_CACHE_DIR" in said[0]
+    assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert run(made, **variables) == (11, True, [])
+
+
+@pytest.mark.slow
+def test_a_private_folder_that_others_can_write_is_not_used(made, tmp_path):
+    variables = close_usual_places(made, tmp_path)
+    private = tmp_path / "temporary" / f"luthier-{os.getuid()}"
+    private.mkdir()
+    private.chmod(0o777)
+    value, loaded, said = run(made, **variables)
+    assert (value, loaded, len(said)) == (11, False, 1)
+    assert said[0].startswith("compiling kernels, and in every run again: ")
+    assert "NUMBA_CACHE_DIR" in said[0]
+    assert not list(private.iterdir())
+
+
+@pytest.mark.slow
+def test_what_an_image_was_built_with_is_loaded_from_folders_that_cannot_be_written(made):
+    assert run(made)[:2] == (11, False)
+    refusing = "import tempfile\ndef refuse(dir): raise PermissionError\ntempfile.TemporaryFile = refuse"
+    assert run(made, before=refusing) == (11, True, [])
+
+
+@pytest.mark.slow
+def test_damaged_kernels_are_compiled_again(made, tmp_path):
+    cache = tmp_path / "chosen"
+    run(made, NUMBA_CACHE_DIR=str(cache))
+    for path in [*cache.rglob("*caller*.nbc"), *cache.rglob("*callee*.nbi")]:
+        path.write_bytes(path.read_bytes()[:40])
+    assert run(made, NUMBA_CACHE_DIR=str(cache))[:2] == (11, False)
+
+
+@pytest.mark.slow
+def test_every_command_starts_where_nothing_can_be_kept(tmp_path):
+    copy = tmp_path / "luthier"
+    shutil.copytree(SOURCE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in {path.parent for path in copy.rglob("_*kernels.py")}:
+        variables = close_usual_places(folder, tmp_path)
+    environment = {**os.environ, **variables, "PYTHONPATH": str(tmp_path)}
+    private = tmp_path / "temporary" / f"luthier-{os.getuid()}"
+    private.touch()
+    command = [sys.executable, "-m", "luthier.cli.main", "inspect", "nowhere.arrow"]
+    child = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert child.returncode == 2
+    assert child.stderr.startswith("luthier: error: nowhere.arrow: ")
+
+
+@pytest.mark.parametrize("path", sorted(SOURCE.rglob("_*kernels.py")), ids=lambda path: path.name)
+def test_the_imports_found_by_a_pattern_are_those_of_the_parser(path):
+    tree = ast.parse(path.read_text())
+    expected = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
+    expected |= {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert set(imported_names(path.read_text())) == expected
