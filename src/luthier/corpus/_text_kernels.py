@@ -122,7 +122,7 @@ def same_bytes(data, start, stop, known, known_start, known_stop):
 
 
 @inner_kernel
-def find_slot(data, start, stop, h, table, hashes, known, known_offsets):
+def find_text(data, start, stop, h, table, hashes, known, known_offsets):
     """Return the slot of a text in the index, or the free slot where it belongs."""
     mask = np.uint64(len(table) - 1)
     slot = h & mask
@@ -152,7 +152,7 @@ def intern_spans(data, starts, stops, first, ids, table, hashes, follows, known,
         k = follows[before]
         if k < 0 or not same_bytes(data, start, stop, known, known_offsets[k], known_offsets[k + 1]):
             h = hash_span(data, start, stop)
-            slot = find_slot(data, start, stop, h, table, hashes, known, known_offsets)
+            slot = find_text(data, start, stop, h, table, hashes, known, known_offsets)
             k = table[slot]
             if k < 0:
                 used = known_offsets[size]

@@ -8,21 +8,12 @@ shared out among threads, or on which sentences are left out.
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core._hash_kernels import GOLDEN, mixed
+from luthier.core.jit import kernel
 
-# The output of SplitMix64 at place n of a stream is a mixture of the stream's start and n times this.
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 DRAWS_PER_WORD = 6
 # Shuffles worked on together: their sums stay in the first cache while the sentences pass by.
 GROUP = 32
-
-
-@inner_kernel
-def mixed(z):
-    """Return a well-mixed function of a 64-bit word (the output step of SplitMix64)."""
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
 
 
 @kernel
@@ -42,6 +33,7 @@ def permute(stream, counter, order):
         phase = step % DRAWS_PER_WORD
         if phase == 0:
             tick = counter * n_words + step // DRAWS_PER_WORD + 1
+            # the output of SplitMix64 at a place of a stream is a mixture of its start and that multiple of GOLDEN
             word = mixed(stream + np.uint64(tick) * GOLDEN)
             rest = word & low
         elif phase == DRAWS_PER_WORD // 2:

@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from luthier.core._hash_kernels import hash_row, mix, mix_float, same_row
 from luthier.core.jit import inner_kernel, kernel
 
 
@@ -59,44 +60,17 @@ def gather_sparse(row_starts, names, values, rows, place, indptr, indices, out):
             n += 1
 
 
-@inner_kernel
-def mix(h, word):
-    """Return a hash with one more word in it."""
-    h = (h ^ word) * np.uint64(0x9E3779B97F4A7C15)
-    return h ^ (h >> np.uint64(29))
-
-
-@inner_kernel
-def mix_float(h, bits):
-    """Return a hash with the bits of one more number in it; 0.0 and −0.0 count as the same."""
-    return mix(h, np.uint64(0) if bits == np.uint64(1 << 63) else bits)
-
-
 @kernel
 def hash_rows(token_offsets, tokens, dense_bits, indptr, indices, value_bits, with_features, out):
     """Write a hash of the words (and features) of every row."""
     for row in range(len(out)):
-        h = np.uint64(token_offsets[row + 1] - token_offsets[row])
-        for t in range(token_offsets[row], token_offsets[row + 1]):
-            h = mix(h, np.uint64(tokens[t]))
+        h = hash_row(token_offsets, tokens, row)
         if with_features:
             for d in range(dense_bits.shape[1]):
                 h = mix_float(h, dense_bits[row, d])
             for e in range(indptr[row], indptr[row + 1]):
                 h = mix_float(mix(h, np.uint64(indices[e])), value_bits[e])
         out[row] = h
-
-
-@inner_kernel
-def same_words(token_offsets, tokens, a, b):
-    """Return whether two rows have the same words."""
-    n = token_offsets[a + 1] - token_offsets[a]
-    if n != token_offsets[b + 1] - token_offsets[b]:
-        return False
-    for t in range(n):
-        if tokens[token_offsets[a] + t] != tokens[token_offsets[b] + t]:
-            return False
-    return True
 
 
 @inner_kernel
@@ -136,7 +110,7 @@ def first_of_equals(offsets, hashes, token_offsets, tokens, dense, indptr, indic
                 other = table[slot]
                 if (
                     hashes[other] == hashes[row]
-                    and same_words(token_offsets, tokens, row, other)
+                    and same_row(token_offsets, tokens, row, other)
                     and (not with_features or same_features(dense, indptr, indices, values, row, other))
                 ):
                     keep[row] = False

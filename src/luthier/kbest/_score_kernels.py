@@ -9,9 +9,21 @@ Zero terms change nothing, so dense and sparse storage agree to the last bit.
 
 import numpy as np
 
-from luthier.core.jit import kernel
+from luthier.core.jit import inner_kernel, kernel
 
 TILE = 8
+
+
+@inner_kernel
+def row_score(dense, indptr, indices, values, weights, row):
+    """Return w·h of a row, summed in the order of the features."""
+    n_dense = dense.shape[1]
+    total = 0.0
+    for d in range(n_dense):
+        total += weights[d] * dense[row, d]
+    for e in range(indptr[row], indptr[row + 1]):
+        total += weights[n_dense + indices[e]] * values[e]
+    return total
 
 
 @kernel

@@ -3,31 +3,10 @@
 
 import numpy as np
 
+from luthier.core._bit_kernels import WORD_BITS, count_bits
+from luthier.core._hash_kernels import hash_row, same_row
 from luthier.core.jit import inner_kernel, kernel
-
-WORD_BITS = 64
-
-
-@inner_kernel
-def hash_row(starts, ids, row):
-    """Return a hash of the tokens of a row."""
-    h = np.uint64(starts[row + 1] - starts[row])
-    for t in range(starts[row], starts[row + 1]):
-        h = (h ^ np.uint64(ids[t])) * np.uint64(0x9E3779B97F4A7C15)
-        h ^= h >> np.uint64(29)
-    return h
-
-
-@inner_kernel
-def same_row(starts, ids, a, b):
-    """Return whether two rows have the same tokens."""
-    n = starts[a + 1] - starts[a]
-    if n != starts[b + 1] - starts[b]:
-        return False
-    for t in range(n):
-        if ids[starts[a] + t] != ids[starts[b] + t]:
-            return False
-    return True
+from luthier.metrics._distance_kernels import next_differences
 
 
 @kernel
@@ -56,54 +35,27 @@ def find_equals(offsets, starts, ids, hashes, table, out):
 
 
 @inner_kernel
-def count_bits(x):
-    """Return how many bits of a 64-bit word are set (LLVM knows this form as one instruction)."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@inner_kernel
-def next_differences(mask, vp, vn, rises_in, falls_in):
-    """Return (vp, vn, rises_out, falls_out) of 64 columns of the next row of a distance table.
-
-    Bits of `vp` and `vn` say where the row D goes up and down by 1 from one column to the next, those of
-    `mask` where the new word stands in the reference. `rises_in` and `falls_in` (0 or 1) are the step
-    from the old row to the new in the column to the left, `rises_out` and `falls_out` that in the last
-    of these columns (Myers, 1999; Hyyrö, 2003).
-    """
-    one = np.uint64(1)
-    x = mask | falls_in
-    diagonal = (((x & vp) + vp) ^ vp) | x | vn
-    rises = vn | ~(diagonal | vp)
-    falls = diagonal & vp
-    left_rises = (rises << one) | rises_in
-    left_falls = (falls << one) | falls_in
-    last = np.uint64(WORD_BITS - 1)
-    return left_falls | ~(diagonal | left_rises), left_rises & diagonal, rises >> last, falls >> last
-
-
-@inner_kernel
 def short_distance(ids, first, n, slots, masks, used):
     """Return the edit distance to a reference of at most 64 tokens; `used` has a bit for each of them."""
     vp, vn = ~np.uint64(0), np.uint64(0)
     for i in range(first, first + n):
-        vp, vn, _, _ = next_differences(masks[slots[ids[i]], 0], vp, vn, np.uint64(1), np.uint64(0))
+        vp, vn, _, _, _ = next_differences(masks[slots[ids[i]], 0], vp, vn, np.uint64(1), np.uint64(0))
     return n + count_bits(vp & used) - count_bits(vn & used)
 
 
 @inner_kernel
 def long_distance(ids, first, n, slots, masks, n_blocks, used, rows):
     """Return the edit distance to a reference of `n_blocks` blocks; `used` has the bits of the last one."""
+    top = np.uint64(WORD_BITS - 1)
     for b in range(n_blocks):
         rows[0, b], rows[1, b] = ~np.uint64(0), np.uint64(0)
     for i in range(first, first + n):
         slot = slots[ids[i]]
         rises, falls = np.uint64(1), np.uint64(0)
         for b in range(n_blocks):
-            vp, vn, rises, falls = next_differences(masks[slot, b], rows[0, b], rows[1, b], rises, falls)
+            vp, vn, _, rises, falls = next_differences(masks[slot, b], rows[0, b], rows[1, b], rises, falls)
             rows[0, b], rows[1, b] = vp, vn
+            rises, falls = rises >> top, falls >> top
     last = n_blocks - 1
     distance = n + count_bits(rows[0, last] & used) - count_bits(rows[1, last] & used)
     for b in range(last):

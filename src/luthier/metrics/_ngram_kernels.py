@@ -10,21 +10,11 @@ leads to the shorter ones, so that mostly one search serves all orders.
 
 import numpy as np
 
+from luthier.core._hash_kernels import FREE, find_slot, table_shift
 from luthier.core.jit import inner_kernel, kernel
 
 # A node's `used` is epoch · 2^24 + count: counts of an older epoch are 0 without being cleared.
 COUNT_BITS = 24
-FREE = -1
-
-
-@inner_kernel
-def find_slot(key, keys, shift):
-    """Return the slot of `key`, or the free slot where it belongs; the table has 2^(64 − shift)."""
-    mask = np.int64((np.uint64(1) << (np.uint64(64) - shift)) - np.uint64(1))
-    slot = np.int64((np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)) >> shift)
-    while keys[slot] != key and keys[slot] != FREE:
-        slot = (slot + 1) & mask
-    return slot
 
 
 @inner_kernel
@@ -95,15 +85,6 @@ def match_row(ids, start, stop, order, width, base, trie, out, at, left):
             for c in range(width):
                 out[at + c, left + n] += met <= counts[node, c]
             node = links[node]
-
-
-@kernel
-def table_shift(entries):
-    """Return 64 − log2 of the size of a table at most half full of `entries`."""
-    bits = 4
-    while (1 << bits) < 2 * entries:
-        bits += 1
-    return np.uint64(64 - bits)
 
 
 @kernel

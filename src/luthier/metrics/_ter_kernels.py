@@ -19,7 +19,9 @@ import math
 
 import numpy as np
 
+from luthier.core._bit_kernels import WORD_BITS, count_bits
 from luthier.core.jit import inner_kernel, kernel
+from luthier.metrics._distance_kernels import next_differences
 
 # tercom's limits: half width of the beam, longest block and farthest match that are tried.
 BEAM = 25
@@ -28,7 +30,6 @@ FARTHEST = 50
 # sacrebleu's limit on moves tried for one pair; the round that reaches it is thrown away.
 MOST_MOVES = 1000
 
-WORD_BITS = 64
 UNREACHED = 1 << 28
 
 # Rows of the `bits` workspace, B words (blocks of 64 columns) per hypothesis position: the places of its
@@ -40,32 +41,6 @@ BIT_ROWS = 7
 # errors, the hypothesis position it is aligned to and the next place of the same word; space to move words.
 WORDS, HYP_ERRORS, REF_ERRORS, ALIGNED, NEXT, SPARE = 0, 1, 2, 3, 4, 5
 WORK_ROWS = 6
-
-
-@inner_kernel
-def next_differences(mask, vp, vn, rises_in, falls_in):
-    """Return (vp, vn, diagonal, rises, falls) of 64 columns of the next row, whose word stands at `mask`.
-
-    `rises_in` and `falls_in` (0 or 1) are the step from the old row to the new in the column to the left;
-    bits of `rises` and `falls` are those steps in the columns themselves.
-    """
-    one = np.uint64(1)
-    x = mask | falls_in
-    diagonal = (((x & vp) + vp) ^ vp) | x | vn
-    rises = vn | ~(diagonal | vp)
-    falls = diagonal & vp
-    left_rises = (rises << one) | rises_in
-    left_falls = (falls << one) | falls_in
-    return left_falls | ~(diagonal | left_rises), left_rises & diagonal, diagonal, rises, falls
-
-
-@inner_kernel
-def count_bits(x):
-    """Return how many bits of a 64-bit word are set (LLVM knows this form as one instruction)."""
-    x = x - ((x >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
-    x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((x * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
 @inner_kernel

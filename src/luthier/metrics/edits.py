@@ -6,6 +6,7 @@ import dataclasses
 
 import numpy as np
 
+from luthier.core._bit_kernels import WORD_BITS
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.corpus.texts import Tokens
 from luthier.metrics import _edit_kernels, _ter_kernels
@@ -55,7 +56,7 @@ def word_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
     n · ⌈m / 64⌉ steps for texts of n and m tokens, some 15 instructions each.
     """
     longest = int(refs.lengths.max(initial=1))
-    n_blocks = -(-longest // _edit_kernels.WORD_BITS)
+    n_blocks = -(-longest // WORD_BITS)
     out: Int64 = np.empty((len(hyps), 2), dtype=np.int64)
     _edit_kernels.edit_distances(
         batch.offsets, _first_equals(batch.offsets, hyps), hyps.offsets, hyps.ids,
@@ -100,7 +101,7 @@ def translation_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
     """
     longest_ref = int(refs.lengths.max(initial=1))
     longest = max(int(hyps.lengths.max(initial=0)), longest_ref)
-    n_blocks = -(-longest_ref // _ter_kernels.WORD_BITS)
+    n_blocks = -(-longest_ref // WORD_BITS)
     out: Int64 = np.empty(len(hyps), dtype=np.int64)
     _ter_kernels.ter_edits(
         batch.offsets, _first_equals(batch.offsets, hyps), hyps.offsets, hyps.ids,

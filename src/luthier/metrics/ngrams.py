@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from luthier.core._hash_kernels import table_shift
 from luthier.core.arrays import Float64, Int64
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Tokens
@@ -71,7 +72,7 @@ def add_matches(
     tokens = refs.offsets[sentences.ref_offsets]  # (N+1,)
     longest = int(np.diff(tokens).max(initial=0))
     width = 1 if merged else int(np.diff(sentences.ref_offsets).max(initial=1))
-    size = 1 << (64 - int(kernels.table_shift(longest * (order - 1))))
+    size = 1 << (64 - int(table_shift(longest * (order - 1))))
     n_words = 1 + max(int(hyps.ids.max(initial=0)), int(refs.ids.max(initial=0)))
     kernels.match_all(
         hyps.ids, hyps.offsets, sentences.offsets, refs.ids, refs.offsets, sentences.ref_offsets,

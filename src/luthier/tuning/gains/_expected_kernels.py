@@ -45,16 +45,3 @@ def score_slopes(offsets, groups, chances, logs, worth, temperature, out):
             mean += chances[row] * (worth[groups[row]] - temperature * logs[row])
         for row in range(first, last):
             out[row] = chances[row] * (worth[groups[row]] - temperature * logs[row] - mean)
-
-
-@kernel
-def weighted_sum(dense, indptr, indices, values, coefficients, out):
-    """Add Σ_row coefficient·h to `out`, row after row."""
-    n_dense = dense.shape[1]
-    for row in range(len(coefficients)):
-        c = coefficients[row]
-        if c != 0.0:
-            for d in range(n_dense):
-                out[d] += c * dense[row, d]
-            for e in range(indptr[row], indptr[row + 1]):
-                out[n_dense + indices[e]] += c * values[e]

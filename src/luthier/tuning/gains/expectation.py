@@ -12,6 +12,7 @@ from luthier.metrics.base import Metric
 from luthier.metrics.methods.bleu import Method as Bleu
 from luthier.tuning.gains import _expected_kernels as kernels
 from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.ranking.pairs import sum_rows
 
 FULL_SCORE = 100.0
 STEP = 1e-3  # of a statistic, in differences of fourth order: their error is near STEP⁴
@@ -88,7 +89,4 @@ class Expectation:
         value = gain / FULL_SCORE + self.temperature * entropy / n
         worth = np.einsum("us,s->u", outcomes.stats, by_sums / FULL_SCORE)
         kernels.score_slopes(problem.offsets, outcomes.groups, chances, logs, worth, self.temperature / n, slopes)
-        gradient = np.zeros(problem.n_features)
-        f = problem.pool.features
-        kernels.weighted_sum(f.dense, f.indptr, f.indices, f.values, slopes, gradient)
-        return value, self.sharpness * gradient
+        return value, self.sharpness * sum_rows(problem.pool.features, slopes)

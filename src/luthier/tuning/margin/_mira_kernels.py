@@ -10,19 +10,8 @@ weight that is fixed. Weights stay in ``low … high``. The mean of all weights 
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
-
-
-@inner_kernel
-def row_score(dense, indptr, indices, values, weights, row):
-    """Return w·h of a row, summed in the order of the features."""
-    n_dense = dense.shape[1]
-    total = 0.0
-    for d in range(n_dense):
-        total += weights[d] * dense[row, d]
-    for e in range(indptr[row], indptr[row + 1]):
-        total += weights[n_dense + indices[e]] * values[e]
-    return total
+from luthier.core.jit import kernel
+from luthier.kbest._score_kernels import row_score
 
 
 @kernel
@@ -136,13 +125,3 @@ def ramp_steps(
             d = columns[k]
             weights[d] = min(max(weights[d] + rate * scale[d] * gaps[k], low[d]), high[d])
     return total
-
-
-@kernel
-def best_rows(values, offsets, out):
-    """Write the row of the greatest value of each list; ties to the lowest row."""
-    for s in range(len(out)):
-        out[s] = offsets[s]
-        for row in range(offsets[s] + 1, offsets[s + 1]):
-            if values[row] > values[out[s]]:
-                out[s] = row

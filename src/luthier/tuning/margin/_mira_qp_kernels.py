@@ -12,6 +12,7 @@ w' = w − M Σ α_j d_j. With all others held, α_j is moved by (Δ_j + w'·d_j
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
+from luthier.kbest._score_kernels import row_score
 
 
 @inner_kernel
@@ -58,15 +59,10 @@ def pick(first, last, hope, most, gains, dense, indptr, indices, values, weights
     The oracle has the highest gain or, if `hope`, score + gain; ties go to the higher score, the lower row.
     A condition is the more violated the higher score − gain, which is written to `fears`.
     """
-    n_dense = dense.shape[1]
     oracle = first
     best = top = -np.inf
     for row in range(first, last):
-        score = 0.0
-        for d in range(n_dense):
-            score += weights[d] * dense[row, d]
-        for e in range(indptr[row], indptr[row + 1]):
-            score += weights[n_dense + indices[e]] * values[e]
+        score = row_score(dense, indptr, indices, values, weights, row)
         fears[row - first] = score - gains[row]
         value = gains[row] + score if hope else gains[row]
         if value > best or (value == best and score > top):

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64, flat
+from luthier.kbest._score_kernels import winners_one
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.problem import Problem
 from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.margin import _mira_kernels as kernels
 
 FULL_SCORE = 100.0
 
@@ -82,7 +82,7 @@ class Background:
 def best_rows(values: Float64, offsets: Int64) -> Int64:
     """Return the row of the greatest value of each list, ties to the lowest, (N,)."""
     out = np.empty(len(offsets) - 1, dtype=np.int64)
-    kernels.best_rows(flat(values), flat(offsets), out)
+    winners_one(flat(values), flat(offsets), 0, out)
     return out
 
 

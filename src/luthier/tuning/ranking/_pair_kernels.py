@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from luthier.core.jit import kernel
+from luthier.kbest._score_kernels import row_score
 
 LEFT_13, RIGHT_7, LEFT_17, HALF = np.uint64(13), np.uint64(7), np.uint64(17), np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
@@ -153,11 +154,7 @@ def add_pair_gradients(dense, indptr, indices, values, first, last, weights, out
     n_dense = dense.shape[1]
     loss = 0.0
     for r in range(first, last):
-        margin = 0.0
-        for d in range(n_dense):
-            margin += weights[d] * dense[r, d]
-        for e in range(indptr[r], indptr[r + 1]):
-            margin += weights[n_dense + indices[e]] * values[e]
+        margin = row_score(dense, indptr, indices, values, weights, r)
         shrunk = math.exp(-abs(margin))
         loss += max(-margin, 0.0) + math.log1p(shrunk)
         c = -(shrunk if margin > 0.0 else 1.0) / (1.0 + shrunk)
