@@ -127,15 +127,24 @@ def side(z, border, e0, e1, f0, f1, g0, g1):
     return exact_side(z, border, e0, e1, f0, f1, g0, g1)
 
 
-@inner_kernel
+@kernel
+def difference_of_products(a, b, c, d):
+    """Return a·b − c·d, rounded once if all are integers below 2⁵¹: lines that nearly coincide leave nothing else."""
+    left, lost_left = two_product(a, b)
+    right, lost_right = two_product(c, d)
+    apart, lost = two_sum(left, -right)
+    return apart + (lost + (lost_left - lost_right))
+
+
+@kernel
 def meet(f, g, out):
     """Write the point where two lines meet, (m, m·x, m·y) with m = minor(f, g), and sums of absolute products."""
-    a, b = f[1] * g[2], f[2] * g[1]
-    out[0], out[3] = a - b, abs(a) + abs(b)
-    a, b = f[2] * g[0], f[0] * g[2]
-    out[1], out[4] = a - b, abs(a) + abs(b)
-    a, b = f[0] * g[1], f[1] * g[0]
-    out[2], out[5] = a - b, abs(a) + abs(b)
+    out[0] = difference_of_products(f[1], g[2], f[2], g[1])
+    out[1] = difference_of_products(f[2], g[0], f[0], g[2])
+    out[2] = difference_of_products(f[0], g[1], f[1], g[0])
+    out[3] = abs(f[1] * g[2]) + abs(f[2] * g[1])
+    out[4] = abs(f[2] * g[0]) + abs(f[0] * g[2])
+    out[5] = abs(f[0] * g[1]) + abs(f[1] * g[0])
 
 
 @inner_kernel
@@ -161,10 +170,12 @@ def look_at_corners(z, border, i, j, c, p, q, names, points, signs, n):
 
 @kernel
 def cut(names, vectors, points, signs, n, i, j, c, p, q):
-    """Replace the corners with a negative sign by the line (i, j); return how many lines there are."""
+    """Replace the corners with a negative sign by the line (i, j); return how many lines there are, −1 for a fault."""
     end = 0
     while not (signs[end] < 0 and signs[(end + 1) % n] > 0):
         end += 1
+        if end == n:
+            return -1
     # Line end + 1 is the first to stay; go round until a corner is cut off, and lay the new line there.
     size = 0
     old_names, old_vectors, old_points = names[:n].copy(), vectors[:n].copy(), points[:n].copy()
@@ -256,7 +267,7 @@ def subdivide(z, offsets, low, high, border, face_rows, face_ptr, sides, counts)
     """Write the faces of lists low … high − 1: their rows ascending, and the names of their sides.
 
     ``sides[face_ptr[f]:face_ptr[f + 1]]`` are the sides of face f, counter-clockwise: rows, or −1 − b.
-    ``counts[s]`` is how many faces list s has; returns how many there are in all.
+    ``counts[s]`` is how many faces list s has; returns how many there are in all, −1 for a fault.
     """
     longest = 1
     for s in range(low, high):
@@ -274,6 +285,8 @@ def subdivide(z, offsets, low, high, border, face_rows, face_ptr, sides, counts)
         head, tail = 0, 1
         while head < tail:
             n = clip_face(z, first, last, queue[head], border, names, vectors, points, signs)
+            if n < 0 or starts[head] + n > len(found):
+                return -1
             for m in range(n):
                 j = names[m, 1] if names[m, 0] >= 0 else names[m, 0]
                 found[starts[head] + m] = j
@@ -288,6 +301,8 @@ def subdivide(z, offsets, low, high, border, face_rows, face_ptr, sides, counts)
             if place[k] >= 0:
                 f = place[k]
                 n = starts[f + 1] - starts[f]
+                if face_ptr[n_faces] + n > len(sides):
+                    return -1
                 face_rows[n_faces] = first + k
                 sides[face_ptr[n_faces] : face_ptr[n_faces] + n] = found[starts[f] : starts[f + 1]]
                 face_ptr[n_faces + 1] = face_ptr[n_faces] + n
@@ -303,7 +318,7 @@ def upward(p, q):
 
 @kernel
 def collect_edges(z, face_ptr, sides, edges, edge_of_side):
-    """Write every edge between two faces once, as its upward direction sees it; return how many.
+    """Write every edge between two faces once, as its upward direction sees it; return how many, −1 for a fault.
 
     ``edges[e]`` is: face on the left, on the right, the lines (2 names each) that end it below and above, and
     1 if the left face has its lowest point at the lower end. ``edge_of_side`` names the edge of each side.
@@ -318,6 +333,8 @@ def collect_edges(z, face_ptr, sides, edges, edge_of_side):
                 continue
             if not upward(z[k, 1] - z[j, 1], z[k, 2] - z[j, 2]):
                 continue
+            if n == len(edges):
+                return -1
             before = sides[m - 1 if m > low else high - 1]
             after = sides[m + 1 if m + 1 < high else low]
             edges[n, 0], edges[n, 1] = k, j
@@ -347,12 +364,9 @@ def place_ends(z, border, edges, ends, turns):
             turns[n, end] = minor_sign(e, g)
             x, y = point[1] / point[0], point[2] / point[0]
             ends[n, 3 * end], ends[n, 3 * end + 1] = x, y
-            sure = abs(point[0]) - 3.0 * UNIT * point[3]
-            if sure > 0.0:
-                wrong = 4.0 * UNIT * (point[4] + point[5] + (abs(x) + abs(y)) * point[3]) / sure
-                ends[n, 3 * end + 2] = LARGEST * (wrong + 6.0 * UNIT * (1.0 + abs(x) + abs(y)))
-            else:
-                ends[n, 3 * end + 2] = np.inf
+            # Only where a border ends the edge are the products no integers, and more than the last bit is lost.
+            lost = 8.0 * UNIT * UNIT * (point[4] + point[5]) / abs(point[0])
+            ends[n, 3 * end + 2] = LARGEST * (lost + 10.0 * UNIT * (1.0 + abs(x) + abs(y)))
 
 
 @kernel
@@ -363,7 +377,7 @@ def comes_first(z, border, i, j, a0, a1, b0, b1):
 
 @kernel
 def walk(z, border, face_ptr, sides, lists, here, edge, ends, turn, state, hops, times):
-    """Write the crossings of an edge with the subdivisions of other lists; return how many.
+    """Write the crossings of an edge with the subdivisions of other lists; return how many, −1 for a fault.
 
     ``state[t]`` is a face of list t from which the search for the lower end begins, then the face found there.
     ``hops[m]`` is: face before, face after, number of the side between them; ``times[m]`` how far along the
@@ -378,7 +392,7 @@ def walk(z, border, face_ptr, sides, lists, here, edge, ends, turn, state, hops,
         if t == here:
             continue
         cur = state[t]
-        placed = False
+        placed, moves = False, 0
         while True:
             best, best_time, best_doubt, moved = -1, 2.0, 0.0, False
             c, p, q = z[cur, 0], z[cur, 1], z[cur, 2]
@@ -408,12 +422,17 @@ def walk(z, border, face_ptr, sides, lists, here, edge, ends, turn, state, hops,
                 if sooner:
                     best, best_time, best_doubt = m, time, doubt
             if moved:
+                moves += 1
+                if moves == len(face_ptr):
+                    return -1
                 continue
             if not placed:
                 state[t] = cur
                 placed = True
             if best < 0:
                 break
+            if n == len(hops):
+                return -1
             hops[n, 0], hops[n, 1], hops[n, 2] = cur, sides[best], best
             times[n, 0], times[n, 1] = best_time, best_doubt
             n += 1
@@ -493,8 +512,9 @@ def sweep(z, border, face_list, values, here, edge, ends, kind, hops, order, n, 
                 continue
             for v in range(len(totals)):
                 sums[count, v] = totals[v]
-        minor = p * q2 - q * p2
-        low[count, 0], low[count, 1] = (q * c2 - c * q2) / minor, (c * p2 - p * c2) / minor
+        minor = difference_of_products(p, q2, q, p2)
+        low[count, 0] = difference_of_products(q, c2, c, q2) / minor
+        low[count, 1] = difference_of_products(c, p2, p, c2) / minor
         keys[count, 1] = new
         count += 1
     return count
@@ -507,6 +527,7 @@ def stream(
 ):  # fmt: skip
     """Write the cells that edges start … own, until room runs short; return the next edge and how many cells.
 
+    Less than 0 cells are a fault.
     ``constant`` is the sum of values over the lists that have one face only.
     """
     totals = np.empty(values.shape[1], sums.dtype)
@@ -515,6 +536,8 @@ def stream(
     while e < stop:
         here = face_list[edges[e, 0]] if kinds[e] == 0 else -1
         n = walk(z, border, face_ptr, sides, lists, here, edges[e], ends[e], turns[e], state, hops, times)
+        if n < 0:
+            return e, -1
         if count + n + 1 > len(sums):
             break
         order_hops(z, border, edges[e], hops, times, n, bends[e], order, buckets)
@@ -540,6 +563,8 @@ def faces_of_cell(
 ):  # fmt: skip
     """Write into `state` the faces of the cell that an edge owns where it enters `target`; return if it does."""
     n = walk(z, border, face_ptr, sides, lists, here, edge, ends, turn, state, hops, times)
+    if n < 0:
+        return False
     if target < 0:
         if kind == 0:
             state[here] = edge[0]
@@ -570,6 +595,8 @@ def cross(
     while e < stop:
         here = face_list[edges[e, 0]] if kinds[e] == 0 else -1
         n = walk(z, border, face_ptr, sides, lists, here, edges[e], ends[e], turns[e], state, hops, times)
+        if n < 0:
+            return e, -1
         if count + n > len(others):
             break
         order_hops(z, border, edges[e], hops, times, n, bends[e], order, buckets)

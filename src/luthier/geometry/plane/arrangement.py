@@ -13,7 +13,7 @@ from luthier.geometry.plane import _arrangement_kernels as kernels
 from luthier.geometry.plane import _plane_kernels as plane_kernels
 from luthier.geometry.plane.certainty import Certainty
 from luthier.geometry.plane.overlay import Overlay, Room
-from luthier.geometry.plane.subdivision import FAR
+from luthier.geometry.plane.subdivision import FAR, without_fault
 
 CELLS_AT_ONCE = 1 << 16
 CORNERS = 64  # room made at first for one cell; it doubles where that is too little
@@ -53,7 +53,7 @@ class Crossings:
                 room.state, room.hops, room.times, room.order, room.buckets, counts, *chunk,
             )  # fmt: skip
             for whole, part in zip(grown, chunk, strict=True):
-                whole.append(part[:n])
+                whole.append(part[: without_fault(n)])
         ptr = flat(np.concatenate([[0], np.cumsum(counts)]))
         others, lefts = (flat(whole.finish()) for whole in grown)
         twins = np.zeros(len(others), np.int32)

@@ -10,7 +10,7 @@ from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.geometry.plane import _arrangement_kernels as shapes
 from luthier.geometry.plane import _plane_kernels as kernels
-from luthier.geometry.plane.subdivision import FAR, Subdivisions, Window, border_lines
+from luthier.geometry.plane.subdivision import FAR, Subdivisions, Window, border_lines, without_fault
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,6 +71,7 @@ def _clip(divided: Subdivisions, border: Float64, faces: Int64) -> tuple[Float64
     n = kernels.clip_cell(
         divided.heights, border, divided.face_ptr, divided.sides, faces, names, vectors, points, signs
     )  # fmt: skip
+    without_fault(n)
     return points[:n, 1:3] / points[:n, :1], names[:n][names[:n, 0] >= 0]
 
 

@@ -26,7 +26,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.parallel import executor
 from luthier.geometry.plane import _plane_kernels as kernels
 from luthier.geometry.plane.cells import Cell, cell_of_faces
-from luthier.geometry.plane.subdivision import FAR, Subdivisions, Window, border_lines
+from luthier.geometry.plane.subdivision import FAR, Subdivisions, Window, border_lines, without_fault
 
 EDGES_AT_ONCE = 32
 CELLS_AT_ONCE = 1 << 15
@@ -93,7 +93,8 @@ class Edges:
         """Collect the edges of subdivisions."""
         lines = np.zeros((len(faces.sides) // 2 + len(BORDER_WALKS), 7), np.int64)
         of_side = np.empty(len(faces.sides), np.int64)
-        n = kernels.collect_edges(faces.heights, faces.face_ptr, faces.sides, lines, of_side)
+        inner = lines[: len(lines) - len(BORDER_WALKS)]
+        n = without_fault(kernels.collect_edges(faces.heights, faces.face_ptr, faces.sides, inner, of_side))
         kinds = np.zeros(n + len(BORDER_WALKS), np.int64)
         for line, below, above, kind in BORDER_WALKS:
             lines[n, [0, 2, 4]] = line, below, above
@@ -235,7 +236,7 @@ class Overlay:
                 e, edges.stop, room.state, room.hops, room.times, room.order, room.buckets,
                 room.sums, room.low, room.keys,
             )  # fmt: skip
-            if n:
+            if without_fault(n):
                 yield CellBlock(room.sums[:n].copy(), room.low[:n] * self.faces.grid.units, room.keys[:n].copy())
 
 

@@ -130,6 +130,7 @@ class Subdivisions:
             face_rows, face_ptr = np.empty(size, np.int64), np.zeros(size + 1, np.int64)
             found, count = np.empty(8 * size + 16 * (high - low), np.int64), np.empty(high - low, np.int64)
             n = kernels.subdivide(grid.heights, offsets, low, high, border, face_rows, face_ptr, found, count)
+            n = without_fault(n)
             rows.append(face_rows[:n].copy())
             ptrs.append(face_ptr[1 : n + 1] + ptrs[-1][-1])
             sides.append(found[: face_ptr[n]].copy())
@@ -159,6 +160,13 @@ class Subdivisions:
     def lists(self) -> Int64:
         """The list of each face, (F,)."""
         return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
+
+
+def without_fault(n: int) -> int:
+    """Return what a kernel counted; it counts less than 0 where two of its decisions contradict each other."""
+    if n < 0:
+        raise LuthierError("boundaries contradict each other: this is a fault of luthier. hint: please report the input")
+    return n
 
 
 def border_lines(window: Window, grid: Grid) -> Float64:
