@@ -10,6 +10,7 @@ between them n_e + 1 *pieces*; piece m leads from node m to node m + 1. ``ptr[e]
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
+from luthier.geometry.plane._plane_kernels import difference_of_products
 
 
 @kernel
@@ -109,8 +110,9 @@ def place(ptr, others, ends, vectors, e, node, out):
     else:
         other = others[ptr[e] + node - 1]
         f, g = vectors[min(e, other)], vectors[max(e, other)]
-        minor = f[1] * g[2] - f[2] * g[1]
-        out[0], out[1] = (f[2] * g[0] - f[0] * g[2]) / minor, (f[0] * g[1] - f[1] * g[0]) / minor
+        minor = difference_of_products(f[1], g[2], f[2], g[1])
+        out[0] = difference_of_products(f[2], g[0], f[0], g[2]) / minor
+        out[1] = difference_of_products(f[0], g[1], f[1], g[0]) / minor
 
 
 @kernel

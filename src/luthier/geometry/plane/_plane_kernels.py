@@ -16,7 +16,7 @@ row had been raised by ε_k, ε_0 ≫ ε_1 ≫ …, so ties go to the lower row,
 
 import numpy as np
 
-from luthier.core._exact_kernels import sign_of_sum, two_product
+from luthier.core._exact_kernels import sign_of_sum, two_product, two_sum
 from luthier.core.jit import inner_kernel, kernel
 
 UNIT = 2.0**-53

@@ -165,7 +165,9 @@ class Subdivisions:
 def without_fault(n: int) -> int:
     """Return what a kernel counted; it counts less than 0 where two of its decisions contradict each other."""
     if n < 0:
-        raise LuthierError("boundaries contradict each other: this is a fault of luthier. hint: please report the input")
+        raise LuthierError(
+            "boundaries contradict each other: this is a fault of luthier. hint: please report the input"
+        )
     return n
 
 
