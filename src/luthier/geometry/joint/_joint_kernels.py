@@ -6,6 +6,8 @@ together, the most valuable first. A *cone* is a table of rows a of length 1, th
 facets of corner e are the rows (P_j − P_e) / ‖P_j − P_e‖ for the corners j of its list that bound its cone;
 `borders` marks these j, one square table per list, computed when first needed (`known`).
 
+`ties` says for each list how near scores must be to be looked at as tied, whatever the rows.
+
 `lists` is (points, values, offsets, ties), `facets` is (borders, table_starts, known), `room` is scratch.
 """
 
@@ -17,6 +19,7 @@ STRICT = 1e-9  # weights of a cone's inside, |w_k| ≤ 1, are at least so far fr
 NUDGE = 1e-11  # what w_k is worth beside the margin, so that no two bases are equally good
 MOST_PIVOTS = 2000
 FEW_DIMENSIONS = 8  # in more of them nearly all corners of a list bound each other: that is not looked into
+TIE = 1e-10  # scores nearer than this, in units of the largest difference |w_k| ≤ 1 can make, are tied
 LOST = -9.0  # "margin" of a programme that rounding made unsolvable
 
 
@@ -130,6 +133,40 @@ def put_row(points, j, e, rows, m):
 
 
 @kernel
+def corner_margins(lists, room, out):
+    """Write the margin of each corner's own cone, or LOST; a list of one corner leaves all weights to it."""
+    points, _, offsets, _ = lists
+    for s in range(len(offsets) - 1):
+        low, high = offsets[s], offsets[s + 1]
+        for e in range(low, high):
+            m = 0
+            for j in range(low, high):
+                if j != e:
+                    put_row(points, j, e, room[0], m)
+                    m += 1
+            out[e] = widest(room[0], m, room)
+
+
+@kernel
+def spare_rows(rows, names, m, room):
+    """Drop those of the first m rows that the others imply, their names with them; return how many are left.
+
+    A row that is dropped is gone for those after it: of rows in one direction one stays.
+    """
+    i = 0
+    while i < m:
+        rows[i] = -rows[i]
+        other = widest(rows, m, room)
+        rows[i] = -rows[i]
+        if other > STRICT or other == LOST:
+            i += 1
+        else:
+            m -= 1
+            rows[i], names[i] = rows[m], names[m]
+    return m
+
+
+@kernel
 def find_borders(lists, facets, s, e, room):
     """Mark which corners j of list s bound the cone of corner e: those that can beat e alone."""
     points, _, offsets, _ = lists
@@ -140,22 +177,17 @@ def find_borders(lists, facets, s, e, room):
     if points.shape[1] > FEW_DIMENSIONS:
         borders[first : first + high - low] = True
         return 0
-    m = 0
+    borders[first : first + high - low] = False
+    names, m = np.empty(high - low, np.int64), 0
     for j in range(low, high):
         if j != e:
             put_row(points, j, e, rows, m)
+            names[m] = j
             m += 1
-    m, solved = 0, 0
-    for j in range(low, high):
-        if j != e:
-            for k in range(points.shape[1]):
-                rows[m, k] = -rows[m, k]
-            margin = widest(rows, high - low - 1, room)
-            solved += 1
-            borders[first + j - low] = margin > STRICT or margin == LOST
-            for k in range(points.shape[1]):
-                rows[m, k] = -rows[m, k]
-            m += 1
+    solved = m
+    m = spare_rows(rows, names, m, room)
+    for i in range(m):
+        borders[first + names[i] - low] = True
     return solved
 
 
@@ -189,39 +221,53 @@ def test_corner(lists, facets, cone, s, e, room):
 
 
 @kernel
+def is_tied(points, one, other, weights):
+    """Return whether weights put one row above another by no more than a tie, in units of their own difference."""
+    gap, size = 0.0, 0.0
+    for k in range(points.shape[1]):
+        step = points[one, k] - points[other, k]
+        gap += step * weights[k]
+        size += abs(step)
+    return gap <= TIE * size
+
+
+@kernel
+def lowest_of_tied(lists, s, weights):
+    """Return the least value of the corners tied for the first place in list s, and whether there are several."""
+    points, values, offsets, ties = lists
+    low, high = offsets[s], offsets[s + 1]
+    top, second, first = -np.inf, -np.inf, low
+    for e in range(low, high):
+        score = 0.0
+        for k in range(points.shape[1]):
+            score += points[e, k] * weights[k]
+        if score > top:
+            top, second, first = score, top, e
+        elif score > second:
+            second = score
+    least, several = values[first], False
+    if high - low > 1 and second >= top - ties[s]:
+        for e in range(low, high):
+            if e != first and is_tied(points, first, e, weights):
+                least, several = min(least, values[e]), True
+    return least, several
+
+
+@kernel
 def values_at(lists, first, last, weights, out):
     """Write the least value of the corners tied for the first place in each list; return sum and number of ties.
 
     Lists that are decided, with one corner from `first` to `last`, have its value and no tie.
     """
-    points, values, offsets, ties = lists
+    values = lists[1]
     total, n_tied = 0.0, 0
     for s in range(len(first)):
-        low, high = offsets[s], offsets[s + 1]
         if last[s] - first[s] == 1:
             out[s] = values[first[s]]
-            total += out[s]
-            continue
-        top, second, least = -np.inf, -np.inf, 0.0
-        for e in range(low, high):
-            score = 0.0
-            for k in range(points.shape[1]):
-                score += points[e, k] * weights[k]
-            if score > top:
-                top, second = score, top
-                least = values[e]
-            elif score > second:
-                second = score
-        if high - low > 1 and second >= top - ties[s]:
-            n_tied += 1
-            for e in range(low, high):
-                score = 0.0
-                for k in range(points.shape[1]):
-                    score += points[e, k] * weights[k]
-                if score >= top - ties[s]:
-                    least = min(least, values[e])
-        out[s] = least
-        total += least
+        else:
+            out[s], several = lowest_of_tied(lists, s, weights)
+            n_tied += several
+        total += out[s]
     return total, n_tied
 
 
@@ -297,25 +343,9 @@ def choose_list(lists, first, last, witnesses, n_witnesses, room):
             chosen, drop = s, values[first[s]] - out[s]
     if chosen < 0:
         for s in range(len(first)):
-            if last[s] - first[s] > 1 and tied(lists, s, witnesses[at]):
+            if last[s] - first[s] > 1 and lowest_of_tied(lists, s, witnesses[at])[1]:
                 return s
     return chosen
-
-
-@kernel
-def tied(lists, s, weights):
-    """Return whether the first place of list s is tied."""
-    points, _, offsets, ties = lists
-    top, second = -np.inf, -np.inf
-    for e in range(offsets[s], offsets[s + 1]):
-        score = 0.0
-        for k in range(points.shape[1]):
-            score += points[e, k] * weights[k]
-        if score > top:
-            top, second = score, top
-        elif score > second:
-            second = score
-    return second >= top - ties[s]
 
 
 @kernel
@@ -325,7 +355,7 @@ def part_of_cone(lists, facets, cone, s, e, most, witnesses, n_witnesses, inside
     Its rows are left in `rows`, without those that can be spared if they are more than `most`; weights
     inside it in `inside`, the widest first.
     """
-    points, _, offsets, ties = lists
+    points, _, offsets, _ = lists
     n = cone.shape[1]
     widest(cone, len(cone), room)
     keep_basis(room)
@@ -336,32 +366,18 @@ def part_of_cone(lists, facets, cone, s, e, most, witnesses, n_witnesses, inside
     inside[0] = room[1][:n]
     count = 1
     for i in range(n_witnesses):
-        ahead = np.inf
-        own = 0.0
-        for k in range(n):
-            own += points[e, k] * witnesses[i, k]
+        ahead = count < len(inside)
         for j in range(offsets[s], offsets[s + 1]):
-            if j != e:
-                score = 0.0
-                for k in range(n):
-                    score += points[j, k] * witnesses[i, k]
-                ahead = min(ahead, own - score)
-        if ahead > ties[s] and count < len(inside):
+            if ahead and j != e and is_tied(points, e, j, witnesses[i]):
+                ahead = False
+        if ahead:
             inside[count] = witnesses[i]
             count += 1
     m = len(cone)
     room[0][:m] = cone
     m = add_facets(lists, facets, s, e, m, room)
     if m > most:
-        i, solved = 0, solved + m
-        while i < m:
-            room[0][i] = -room[0][i]
-            other = widest(room[0], m, room)
-            room[0][i] = -room[0][i]
-            if other > STRICT or other == LOST:
-                i += 1
-            else:  # gone for those after it: of equal rows the last stays
-                m -= 1
-                room[0][i] = room[0][m]
+        solved += m
+        m = spare_rows(room[0], np.empty(m, np.int64), m, room)
     rows[:m] = room[0][:m]
     return margin, m, count, solved

@@ -14,8 +14,6 @@ from luthier.geometry.joint import _joint_kernels as kernels
 from luthier.geometry.lp.lp import largest_margin
 from luthier.geometry.polytopes.polytope import extreme_rows_of_lists
 
-# Scores nearer than this, in units of the largest difference that |w_k| ≤ 1 can make in a list, are tied.
-TIE = 1e-10
 Arrays = tuple[Float64, Float64, Int64, Float64]
 
 
@@ -45,19 +43,47 @@ class Corners:
     walls: Float64
 
     @classmethod
-    def of(cls, offsets: Int64, points: Float64, values: Float64, walls: Float64 | None = None) -> Corners:
-        """Return the corners of lists, (N+1,), (M, n) and (M,), none of them empty."""
+    def of(
+        cls,
+        offsets: Int64,
+        points: Float64,
+        values: Float64,
+        walls: Float64 | None = None,
+        *,
+        given: Float64 | None = None,
+    ) -> Corners:
+        """Return the corners of lists, (N+1,), (M, n) and (M,), none of them empty.
+
+        `given` (M, n) are the points before they were scaled: rounding may have moved rows off their line since, so
+        that the vertices are looked for there. A vertex whose cone is no wider than rounding is no corner.
+        """
         points = np.asarray(points, np.float64)
         n = points.shape[1]
         if n < 1 or np.any(np.diff(offsets) < 1):
             raise LuthierError("expected lists of one row or more, in one dimension or more, found others")
-        found, rows = extreme_rows_of_lists(offsets, points, threads=1)
+        found, rows = extreme_rows_of_lists(offsets, points if given is None else given, threads=1)
         order = np.lexsort((rows, -values[rows], segment_of_rows(found)))
         rows = rows[order]
         walls = np.empty((0, n)) if walls is None else np.asarray(walls, np.float64).reshape(-1, n)
         walls = walls / np.linalg.norm(walls, axis=1, keepdims=True)
         arrays = (points[rows], np.asarray(values, np.float64)[rows], rows, walls)
-        return cls(frozen(found), *(frozen(np.ascontiguousarray(array)) for array in arrays))
+        vertices = cls(frozen(found), *(frozen(np.ascontiguousarray(array)) for array in arrays))
+        return vertices._wide()
+
+    def _wide(self) -> Corners:
+        """Return the corners whose own cones have a margin; a list keeps one at least."""
+        margins = np.empty(len(self.points))
+        kernels.corner_margins(self.arrays, self.make_room(0), margins)
+        for e in np.flatnonzero(margins == kernels.LOST).tolist():
+            margins[e] = largest_margin(self.cone(np.array([e]))[len(self.walls) :]).margin
+        kept = margins > kernels.STRICT
+        lists = segment_of_rows(self.offsets)
+        kept |= ~np.logical_or.reduceat(kept, self.offsets[:-1])[lists]
+        if np.all(kept):
+            return self
+        offsets = offsets_from_counts(np.bincount(lists[kept], minlength=self.n_lists))
+        arrays = (self.points[kept], self.values[kept], self.rows[kept])
+        return dataclasses.replace(self, offsets=frozen(offsets), **dict(zip(("points", "values", "rows"), map(frozen, arrays), strict=True)))
 
     @property
     def n_lists(self) -> int:
@@ -71,10 +97,10 @@ class Corners:
 
     @cached_property
     def ties(self) -> Float64:
-        """By how much scores must differ in each list not to be tied, (N,)."""
+        """Scores that differ by more than this in each list are surely not tied, (N,); others are looked at."""
         starts = self.offsets[:-1]
         spans = np.maximum.reduceat(self.points, starts) - np.minimum.reduceat(self.points, starts)
-        return frozen(TIE * spans.sum(axis=1))
+        return frozen(kernels.TIE * spans.sum(axis=1))
 
     @cached_property
     def arrays(self) -> Arrays:
@@ -101,11 +127,9 @@ class Corners:
 
     def is_strict(self, weights: Float64) -> bool:
         """Return whether weights are within the walls and tie no list."""
-        scores = self.points @ weights
-        lists = segment_of_rows(self.offsets)
-        top = np.maximum.reduceat(scores, self.offsets[:-1])
-        near = np.add.reduceat(scores >= top[lists] - self.ties[lists], self.offsets[:-1], dtype=np.int64)
-        return bool(np.all(near == 1) and np.all(self.walls @ weights < 0))
+        room = np.empty(self.n_lists)
+        _, n_tied = kernels.values_at(self.arrays, self.offsets[:-1], self.offsets[1:], flat(weights), room)
+        return bool(not n_tied and np.all(self.walls @ weights < 0))
 
     def cone(self, corners: Int64) -> Float64:
         """Return rows of length 1 of the joint cone of corners, one of each of some lists, walls included."""

@@ -18,7 +18,7 @@ import heapq
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64
+from luthier.core.arrays import Float64
 from luthier.geometry.joint import _joint_kernels as kernels
 from luthier.geometry.joint.corners import Corners
 from luthier.geometry.joint.joint_search import ROUNDING, Progress
@@ -148,14 +148,19 @@ class _One(_Set):
     def __init__(self, search: _Search, s: int) -> None:
         corners = search.corners
         super().__init__(search, float(corners.values[corners.offsets[s]]))
-        self.members: Int64 = np.arange(corners.offsets[s], corners.offsets[s + 1])
+        self.members: list[int] = list(range(int(corners.offsets[s]), int(corners.offsets[s + 1])))
 
     def get(self, k: int) -> _Combination | None:
-        """Return the k-th corner."""
-        while len(self.found) <= k < len(self.members):
-            corners, e = self.search.corners, self.members[len(self.found)]
-            rows = self.search.spared(corners.cone(np.array([e])))
-            self.found.append(_Combination(float(corners.values[e]), rows))
+        """Return the k-th corner of those that weights within the walls select."""
+        search = self.search
+        while len(self.found) <= k and self.members:
+            e = self.members[0]
+            rows = search.corners.cone(np.array([e]))
+            inside = search.test(rows)
+            self.members.pop(0)
+            if inside is not None:
+                search.propose(inside)
+                self.found.append(_Combination(float(search.corners.values[e]), search.spared(rows)))
         return self.found[k] if k < len(self.found) else None
 
 

@@ -58,15 +58,22 @@ class Method(Tuner):
         climbed = max(climb_ends(simple, start, self.climbs, rng), key=lambda state: state.gain).weights
         best = _state(problem, simple, sums, climbed, "line searches")
         yield best
-        corners = Corners.of(problem.offsets, coordinates.points, sums.values, coordinates.walls)
+        corners = Corners.of(
+            problem.offsets, coordinates.points, sums.values, coordinates.walls, given=coordinates.given
+        )
+        claimed = best
         for progress in self._search(corners, coordinates.directions(climbed)):
             if progress.weights is not None:
                 found = _widest(simple, corners, coordinates, progress.weights)
-                state = _state(problem, simple, sums, found, "search")
-                best = state if _objective(state) >= _objective(best) - ROUNDING * abs(_objective(best)) else best
+                claimed = _state(problem, simple, sums, found, "search")
+                best = claimed if _at_least(_objective(claimed), _objective(best)) else best
             if not progress.finished:
                 yield dataclasses.replace(best, did=f"bound {progress.bound + sums.constant:.6g}")
-        last = dataclasses.replace(best, did="answer", note=self._note(progress, sums))
+        held = progress.weights is not None and _same(_objective(claimed), progress.value + sums.constant)
+        note = self._note(progress, sums, held=held)
+        if not _at_least(progress.bound + sums.constant, _objective(best)):
+            note += "; the answer gains more, on a tie or in a cone thinner than 1e-9 that the search leaves out"
+        last = dataclasses.replace(best, did="answer", note=note)
         if last.gain < first.gain:  # the sum is not the metric
             last = dataclasses.replace(first, note=f"{last.note}; its weights gain less than the start, which is kept")
         yield last
@@ -76,16 +83,28 @@ class Method(Tuner):
             return best_selection(corners, direction, most=self.programmes)
         return iter([best_by_halves(corners, direction, beam=self.beam, most=self.programmes)])
 
-    def _note(self, progress: Progress, sums: Additive) -> str:
-        """Return what was proven, and by how much work."""
+    def _note(self, progress: Progress, sums: Additive, *, held: bool) -> str:
+        """Return what was proven, and by how much work; `held` says that a re-rank has the value found."""
         what = "the gain" if sums.exact else "the mean of sentence gains (the metric itself is no sum)"
         looked_at = "cones" if self.search == "cones" and not self.beam else "combinations"
         work = f"{progress.programmes:,} linear programmes, {progress.visited:,} {looked_at}"
         gap = progress.bound - progress.value
+        if progress.weights is None and progress.bound == -np.inf:
+            return f"not proven: no weights within the bounds select one row of every list clearly; {work}"
+        if not held:
+            return f"not proven: a re-rank with the weights found does not have the value of the search; {work}"
         if gap <= 0:
             return f"optimum of {what}, proven: {work}"
         reason = f"inexact, beam {self.beam}" if self.beam else f"not proven, limit of {self.programmes:,} programmes"
         return f"{reason}: at most {gap:.4g} below the optimum of {what}; {work}"
+
+
+def _at_least(one: float, other: float) -> bool:
+    return one >= other - ROUNDING * max(1.0, abs(other))
+
+
+def _same(one: float, other: float) -> bool:
+    return _at_least(one, other) and _at_least(other, one)
 
 
 def _objective(state: State) -> float:

@@ -6,15 +6,22 @@ import dataclasses
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64, frozen
+from luthier.core.arrays import Bool, Float64, Int64, frozen
 from luthier.core.segments import segment_of_rows
+from luthier.geometry.balance import balanced
 from luthier.landscape.problem import Problem
-from luthier.tuning.search.directions import movable
+
+# A feature whose values within a list differ by less, beside its largest value, is constant but for rounding.
+NOTHING = 2.0**-50
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ConeCoordinates:
-    """Directions z of the weights that can move, one coordinate for each, in units of its feature's spread.
+    """Directions z of the weights that can move, one coordinate for each, in units near its feature's spread.
+
+    Units are powers of two and each list is moved by the value of one of its rows: whole numbers lose nothing, and
+    rows on one line stay on one line. The spread is the median difference, so that one value of −10¹² (a log of 0)
+    does not make all others look equal.
 
     The selection depends on the direction of w alone, but bounds such as w ≤ 1, or a weight fixed at 0.5,
     speak of lengths. They become homogeneous by one more coordinate λ > 0 for the unit: w = z / λ, low · λ < z
@@ -26,8 +33,10 @@ class ConeCoordinates:
         The features whose weights can move and do something if they do.
     scales : (c,) or (c + 1,) float64
         w = z / scales, before the division by λ, which is the last of c + 1.
+    given : (M, n) float64
+        The features of these columns as they are, and with λ what the fixed weights add; n = len(scales).
     points : (M, n) float64
-        The hypotheses, so that scores are z·points up to a constant in each list; n = len(scales).
+        The hypotheses, so that scores are z·points up to a constant in each list.
     walls : (b, n) float64
         The bounds: walls·z < 0.
     """
@@ -36,6 +45,7 @@ class ConeCoordinates:
     start: Float64
     columns: Int64
     scales: Float64
+    given: Float64
     points: Float64
     walls: Float64
 
@@ -45,25 +55,24 @@ class ConeCoordinates:
 
         `as_given` leaves weights in their own units, so that angles are those between weights.
         """
-        columns, bounds, features = movable(problem), problem.bounds, problem.pool.features
-        spread = problem.lines.spread
+        bounds, features, offsets = problem.bounds, problem.pool.features, problem.offsets
+        columns = np.flatnonzero(~bounds.fixed)
+        table = features.scores(np.eye(problem.n_features)[columns]).T if len(columns) else np.empty((len(features), 0))
+        moving = _varies(table, offsets)
+        columns, table = columns[moving], table[:, moving]
         low, high = bounds.low[columns], bounds.high[columns]
-        still = np.flatnonzero(bounds.fixed & (bounds.low != 0) & (spread > 0))
+        still = np.flatnonzero(bounds.fixed & (bounds.low != 0) & (problem.lines.spread > 0))
         limits = np.concatenate([low, high])
         sized = bool(len(still)) or bool(np.any(np.isfinite(limits) & (limits != 0)))
-        table = features.scores(np.eye(problem.n_features)[columns]).T if len(columns) else np.empty((len(features), 0))
-        scales = np.ones(len(columns)) if as_given else spread[columns]
         if sized:
             fixed = np.zeros(problem.n_features)
             fixed[still] = bounds.low[still]
             table = np.column_stack([table, features.scores(fixed)])
-        table = _centred(table, problem.offsets)
-        if sized:
-            unit = 1.0 if as_given else float(np.sqrt(np.mean(table[:, -1] ** 2))) or 1.0
-            scales = np.append(scales, unit)
-        points = table / scales
+        moved = _moved(table, offsets)
+        scales = np.ones(table.shape[1]) if as_given else np.ldexp(1.0, balanced(offsets, moved)[1])
         walls = _walls(low, high, scales, sized=sized)
-        return cls(problem, frozen(start), columns, frozen(scales), frozen(points), frozen(walls))
+        arrays = (scales, table, moved / scales, walls)
+        return cls(problem, frozen(start), columns, *(frozen(np.ascontiguousarray(array)) for array in arrays))
 
     @property
     def sized(self) -> bool:
@@ -88,12 +97,19 @@ class ConeCoordinates:
         return self.problem.bounds.clip(weights)
 
 
-def _centred(table: Float64, offsets: Int64) -> Float64:
-    """Return features less the mean of their list: only differences within a list matter."""
-    if not table.shape[1]:
-        return table
-    means = np.add.reduceat(table, offsets[:-1]) / np.diff(offsets)[:, None]
-    return np.asarray(table - means[segment_of_rows(offsets)], np.float64)
+def _varies(table: Float64, offsets: Int64) -> Bool:
+    """Return which columns, (M, c) → (c,), have different values within a list."""
+    starts = offsets[:-1]
+    differences = np.maximum.reduceat(table, starts) - np.minimum.reduceat(table, starts)
+    sizes = np.maximum.reduceat(np.abs(table), starts)
+    return np.asarray(np.any(differences > NOTHING * sizes, axis=0))
+
+
+def _moved(table: Float64, offsets: Int64) -> Float64:
+    """Return features less a value of their list, the median of three rows': only differences within a list matter."""
+    first, last = offsets[:-1], offsets[1:] - 1
+    middle = np.median(np.stack([table[first], table[(first + last) // 2], table[last]]), axis=0)
+    return np.asarray(table - middle[segment_of_rows(offsets)], np.float64)
 
 
 def _walls(low: Float64, high: Float64, scales: Float64, *, sized: bool) -> Float64:

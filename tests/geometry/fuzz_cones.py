@@ -1,0 +1,88 @@
+"""Fuzz of the geometry of cones: whole-numbered lists against exact brute force (`exact_cones`).
+
+    python tests/geometry/fuzz_cones.py 1500
+
+Each subject is a function of a generator that makes one instance and returns what is wrong with the answer, or ''.
+"""
+
+import itertools
+import sys
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "tuning")]
+
+from exact_cones import differences, exact_scores, nearest, selections, separable, strict_winner, whole
+from scipy.optimize import linprog
+from small import last, problem_of
+
+from luthier.core.segments import offsets_from_counts
+from luthier.geometry.sums.reverse_search import ReverseSearch
+from luthier.geometry.sums.summands import Summands
+from luthier.tuning.base import tuner
+
+KINDS = ("plain", "collinear", "flat", "duplicate", "scales", "outlier", "thirds")
+THIN = 1e-8  # a cone of less width, in units of the spreads, is none to lp-mert
+
+
+def draw_lists(rng, *, most_dims=5, most_lists=4, most_rows=6, kinds=KINDS):
+    """Return the kind of an instance and its lists, floats whose values are whole numbers times a scale."""
+    kind = str(rng.choice(kinds))
+    d = int(rng.integers(2, most_dims + 1))
+    size = int(rng.choice([1, 2, 5, 20]))
+    lists = []
+    for _ in range(int(rng.integers(1, most_lists + 1))):
+        rows = rng.integers(-size, size + 1, (int(rng.integers(1, most_rows + 1)), d)).astype(float)
+        if kind == "collinear":
+            rows = rng.integers(-3, 4, d) + rng.integers(-6, 7, len(rows))[:, None] * rng.integers(-3, 4, d).astype(float)
+        elif kind == "flat":
+            rows[:, -1] = rows[:, 0] - rows[:, 1]
+        elif kind == "duplicate":
+            rows = rows[rng.integers(0, max(1, len(rows) // 2), len(rows))]
+        elif kind == "scales":
+            rows *= 10.0 ** rng.integers(-12, 13)
+        elif kind == "thirds":
+            rows /= 3.0
+        lists.append(rows)
+    if kind == "outlier":
+        rows = lists[int(rng.integers(len(lists)))]
+        rows[int(rng.integers(len(rows))), int(rng.integers(d))] = -1e12
+    return kind, lists
+
+
+def width(lists, chosen):
+    """Return the margin of a cone, rows of length 1 in units of the columns' spreads."""
+    every = np.concatenate([rows - rows.mean(axis=0) for rows in lists])
+    units = np.sqrt(np.mean(every**2, axis=0))
+    units[units == 0] = 1.0
+    table = np.concatenate([rows - rows[i] for rows, i in zip(lists, chosen, strict=True)]) / units
+    table = table[np.any(table != 0, axis=1)]
+    table /= np.linalg.norm(table, axis=1, keepdims=True)
+    m, n = table.shape
+    limits = [(-1, 1)] * n + [(None, 10)]
+    return -linprog(np.append(np.zeros(n), -1.0), A_ub=np.column_stack([table, np.ones(m)]), b_ub=np.zeros(m), bounds=limits).fun  # fmt: skip
+
+
+def lp_mert(rng):
+    """The answer's value is that of the best strict selection, and what is called proven is true."""
+    kind, lists = draw_lists(rng)
+    worths = [rng.integers(0, 9, len(rows)).astype(float) for rows in lists]
+    problem = problem_of(lists, worths)
+    start = rng.standard_normal(lists[0].shape[1])
+    method = tuner("lp-mert", climbs=int(rng.integers(2)), search=str(rng.choice(["cones", "halves"])))
+    answer = last(method, problem, start)[-1]
+    if not np.any(problem.lines.spread > 0):
+        return ""
+    if any(strict_winner(rows, answer.weights) is None for rows in lists):
+        return f"{kind}: the answer is on a tie: {answer.note}"
+    values = {c: sum(w[i] for w, i in zip(worths, c, strict=True)) for c in selections(lists)}
+    best = max(values.values())
+    found = sum(w[strict_winner(rows, answer.weights)] for w, rows in zip(worths, lists, strict=True))
+    if "not proven" in answer.note or "proven" not in answer.note:
+        return f"{kind}: {answer.note}"
+    if found < best and max(width(lists, c) for c, value in values.items() if value == best) > THIN:
+        return f"{kind}: proven {found}, brute force {best}"
+    return ""
