@@ -159,12 +159,12 @@ def take_in(basis, triangle, size, fixed, normals, limits, held, multipliers, po
 
 
 @kernel
-def nearest_point(points, base, margins, skipped, fixed, start, room, most):
+def nearest_point(points, base, margins, skipped, fixed, start, room, most, support):
     """Write the point nearest to `start` under all constraints into the last row of `room`; return the status.
 
     `fixed` (F, D) are orthonormal directions that the point must be orthogonal to. `room` is scratch of
     shape (3D+7, D+1). FOUND: the point satisfies all to rounding. EXCLUDED: constraints contradict
-    each other. LOST: `most` steps were not enough.
+    each other, which are written to `support` (D+1,), the rest of it −1. LOST: `most` steps were not enough.
     """
     n, n_points = points.shape
     basis, triangle, normals = room[: n + 1, :n], room[n + 1 : 2 * n + 2], room[2 * n + 2 : 3 * n + 3, :n]
@@ -198,6 +198,7 @@ def nearest_point(points, base, margins, skipped, fixed, start, room, most):
         if known or values[k] - level <= ROUNDING * length * math.sqrt(max(reach, begun)):
             return FOUND
         if length == 0.0:
+            support[:] = -1
             return EXCLUDED
         for j in range(n):
             normals[size, j] = (points[j, k] - base[j]) / length
@@ -206,15 +207,19 @@ def nearest_point(points, base, margins, skipped, fixed, start, room, most):
             basis, triangle, size, len(fixed), normals, limits, held, multipliers, point, steps
         )  # fmt: skip
         if status == EXCLUDED:
+            support[:] = -1
+            for i in range(len(fixed), size + 1):
+                support[i - len(fixed)] = held[i]
             return EXCLUDED
     return LOST
 
 
 @kernel
-def extreme_points(points, margins, room, most, state):
+def extreme_points(points, margins, room, most, state, supports):
     """Decide for every column whose state is 2 whether some direction makes it strictly highest.
 
-    Each begins with its own vector as the direction. States become FOUND, EXCLUDED or LOST.
+    Each begins with its own vector as the direction. States become FOUND, EXCLUDED or LOST. ``supports[i]`` (D+1,)
+    are the columns between which column i seems to lie.
     """
     n, n_points = points.shape
     skipped = np.zeros(n_points, dtype=np.bool_)
@@ -230,7 +235,7 @@ def extreme_points(points, margins, room, most, state):
         for j in range(n):
             start[j] = base[j] / length if length > 0.0 else 0.0
         skipped[i] = True
-        state[i] = nearest_point(points, base, margins, skipped, fixed, start, room, most)
+        state[i] = nearest_point(points, base, margins, skipped, fixed, start, room, most, supports[i])
         skipped[i] = False
 
 
@@ -242,7 +247,7 @@ def adjacent_points(points, first, second, margins, room, most, state):
     """
     n, n_points = points.shape
     skipped = np.zeros(n_points, dtype=np.bool_)
-    fixed, base, start = np.empty((1, n)), np.empty(n), np.empty(n)
+    fixed, base, start, support = np.empty((1, n)), np.empty(n), np.empty(n), np.empty(n + 1, np.int64)
     for e in range(len(first)):
         i, k = first[e], second[e]
         length, middle = 0.0, 0.0
@@ -257,5 +262,5 @@ def adjacent_points(points, first, second, margins, room, most, state):
             fixed[0, j] /= length
             start[j] = start[j] / middle if middle > 0.0 else 0.0
         skipped[i] = skipped[k] = True
-        state[e] = nearest_point(points, base, margins, skipped, fixed, start, room, most)
+        state[e] = nearest_point(points, base, margins, skipped, fixed, start, room, most, support)
         skipped[i] = skipped[k] = False

@@ -116,7 +116,7 @@ def _nearest(normals: Float64, margins: Float64, start: Float64) -> Float64 | No
     room = scratch(n)
     status = kernels.nearest_point(
         flat(normals.T), flat(np.zeros(n)), flat(margins), flat(np.zeros(len(normals), np.bool_)),
-        flat(np.empty((0, n))), flat(start), room, steps_allowed(n),
+        flat(np.empty((0, n))), flat(start), room, steps_allowed(n), np.empty(n + 1, np.int64),
     )  # fmt: skip
     if status == kernels.LOST:
         raise LuthierError(f"{len(normals)} constraints in {n} dimensions are too near to a contradiction to decide")

@@ -11,8 +11,9 @@ A list is first moved into its affine hull, where it has the same spread in ever
 map changes neither vertices nor edges; columns that are constant, repeated or sums of others
 disappear). There most vertices are the highest rows in the direction of their own vector, or of another
 row's; one product of the list with itself finds them. What is left is decided one row at a time by an
-active-set method that takes constraints in as they are violated. A row counts as no vertex if it stands out
-from the others by less than about 10⁻⁹ of the list's spread. In one and two dimensions the answer is exact.
+active-set method that takes constraints in as they are violated. Which rows are vertices is exact: a row that is
+not clearly inside or outside is settled in rational arithmetic (`settle_vertices`). Edges count as none if the two
+rows stand out from the others by less than about 10⁻⁹ of the list's spread; in two dimensions they are exact, too.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from luthier.core.parallel import available_threads, executor, one_blas_thread
 from luthier.core.progress import progress
 from luthier.geometry.polytopes import _cone_kernels as kernels
 from luthier.geometry.polytopes.cone import scratch, steps_allowed
+from luthier.geometry.polytopes.exact_vertices import settle_vertices
 from luthier.geometry.polytopes.planar_hull import planar_hull
 
 MARGIN = 1e-9  # by how much a vertex is asked to win, in units of the list's spread and of the weights
@@ -85,9 +87,11 @@ def extreme_rows(points: npt.ArrayLike) -> Int64:
     distinct = distinct_rows(points)
     if len(distinct) < 3:
         return distinct
+    if points.shape[1] == 1:
+        return np.sort(distinct[[np.argmin(points[distinct, 0]), np.argmax(points[distinct, 0])]])
     if points.shape[1] == 2:
         return np.sort(planar_hull(points))
-    return distinct[_extreme(reduced(points[distinct]))]
+    return distinct[_extreme(points[distinct], reduced(points[distinct]))]
 
 
 def distinct_rows_of_lists(offsets: Int64, features: Float64, *, threads: int | None = None) -> tuple[Int64, Int64]:
@@ -206,11 +210,9 @@ class Polytope:
         return int(np.argmax(self.points @ np.asarray(weights, np.float64)))
 
 
-def _extreme(image: Float64) -> Int64:
-    """Return which distinct points of a reduced list are vertices, ascending."""
+def _extreme(points: Float64, image: Float64) -> Int64:
+    """Return which distinct points are vertices, ascending; `image` is the list reduced."""
     n_points, rank = image.shape
-    if rank == 1:
-        return np.sort(np.array([np.argmin(image[:, 0]), np.argmax(image[:, 0])]))
     state = np.full(n_points, UNKNOWN, np.int64)
     products = image @ image.T  # [direction, row]: every row's vector is tried as a direction
     winners = np.argmax(products, axis=1)
@@ -218,10 +220,11 @@ def _extreme(image: Float64) -> Int64:
     products[np.arange(n_points), winners] = -np.inf
     state[winners[best - products.max(axis=1) > MARGIN]] = kernels.FOUND
     del products
-    room = scratch(rank)
-    kernels.extreme_points(flat(image.T), flat(np.full(n_points, MARGIN)), room, steps_allowed(rank), state)
-    _refuse_lost(state)
-    return np.flatnonzero(state == kernels.FOUND)
+    supports = np.full((n_points, rank + 1), -1)
+    kernels.extreme_points(
+        flat(image.T), flat(np.full(n_points, MARGIN)), scratch(rank), steps_allowed(rank), state, supports
+    )
+    return settle_vertices(points, image, state == kernels.FOUND, supports)
 
 
 def _adjacent(image: Float64, first: Int64, second: Int64) -> npt.NDArray[np.bool_]:
