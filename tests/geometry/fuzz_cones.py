@@ -13,11 +13,11 @@ from pathlib import Path
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent / "tuning")]
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 from exact_cones import differences, exact_scores, nearest, selections, separable, strict_winner, whole
 from scipy.optimize import linprog
-from small import last, problem_of
+from small_problems import last, problem_of
 
 from luthier.core.segments import offsets_from_counts
 from luthier.geometry.sums.reverse_search import ReverseSearch
@@ -86,3 +86,28 @@ def lp_mert(rng):
     if found < best and max(width(lists, c) for c, value in values.items() if value == best) > THIN:
         return f"{kind}: proven {found}, brute force {best}"
     return ""
+
+
+SUBJECTS = {"lp-mert": lp_mert}
+
+
+def run_subject(subject, n, seed):
+    """Return what is wrong in n instances of one subject, each with the number that makes it again."""
+    wrong = []
+    for number in range(n):
+        told = SUBJECTS[subject](np.random.default_rng([seed, number]))
+        if told:
+            wrong.append(f"{subject} {seed} {number}: {told}")
+    return wrong
+
+
+def run(n, seed):
+    """Run n instances, the subjects in equal parts; return what is wrong."""
+    share = -(-n // len(SUBJECTS))
+    return list(itertools.chain.from_iterable(run_subject(subject, share, seed) for subject in SUBJECTS))
+
+
+if __name__ == "__main__":
+    found = run(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
+    print("\n".join(found) or "0 disagreements")
+    sys.exit(bool(found))

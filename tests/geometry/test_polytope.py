@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from exact_cones import differences, separable
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
@@ -12,6 +13,7 @@ from scipy.spatial import ConvexHull
 from luthier.core.errors import LuthierError
 from luthier.geometry.lp.lp import irredundant
 from luthier.geometry.polytopes.cone import canonical_point
+from luthier.geometry.polytopes.exact_rank import exact_rank
 from luthier.geometry.polytopes.polytope import (
     Polytope,
     adjacent_vertices,
@@ -212,3 +214,25 @@ def test_what_is_no_list_is_refused():
         extreme_rows([1.0, 2.0])
     with pytest.raises(LuthierError, match="one row or more"):
         Polytope.of(np.empty((0, 2)))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_vertices_are_exact_beside_a_row_that_is_far_away(seed):
+    rng = np.random.default_rng(seed)
+    points = rng.integers(-2, 3, (8, 3)).astype(float)
+    points[rng.integers(8), rng.integers(3)] = -1e12
+    lowest = [i for i in range(8) if not any(np.array_equal(points[j], points[i]) for j in range(i))]
+    assert extreme_rows(points).tolist() == [i for i in lowest if separable(differences(points, i))]
+
+
+def test_the_rank_of_differences_is_exact():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(-9, 10, (40, 3)) * 0.25
+    table = np.column_stack([rows, rows[:, 0] - rows[:, 2] + 1e6, np.full(40, 0.1)])
+    assert exact_rank(table) == 3
+    table[-1, 3] += 2.0**-30
+    assert exact_rank(table) == 4
+    lists = np.array([[0, 0], [1, 0], [5, 7], [6, 7.0]])  # one list more to the right, each along the first axis
+    assert exact_rank(lists, np.array([0, 2, 4])) == 1
+    assert exact_rank(lists) == 2
+    assert exact_rank(lists, np.arange(5)) == 0

@@ -273,3 +273,46 @@ def test_the_command_shows_the_size_of_the_proof(run_cli, tmp_path):
     assert "linear programmes" in " ".join(out.split())
     note = json.loads(run_cli(*arguments, "--json")[1])["replicas"][0]["note"]
     assert note.startswith("optimum of the gain, proven: ")
+
+
+@pytest.mark.parametrize("search", ["cones", "halves"])
+def test_rows_on_a_line_are_no_corners_whatever_the_units(search):
+    # thirds put rows off their line by a rounding; only the two ends can be selected, so 8 + 7 is out of reach
+    steps = np.arange(7.0)[:, None] * np.array([1.0, 3.0])
+    other = np.array([[0.0, 0.0], [3.0, -1.0]]) * 0.7
+    worths = [[1, 2, 8, 2, 8, 2, 3], [7, 0]]
+    problem = problem_of([steps, other], worths)
+    answer = check_answer(problem, last(tuner("lp-mert", search=search, climbs=0), problem, [1.0, 1.3]))
+    assert answer.gain == 5.0
+
+
+def test_one_list_by_halves_is_searched():
+    problem = problem_of([np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])], [[1, 9, 2]])
+    assert check_answer(problem, last(tuner("lp-mert", search="halves", climbs=0), problem, [-1.0, -1.0])).gain == 9.0
+
+
+@pytest.mark.parametrize("search", ["cones", "halves"])
+def test_one_logarithm_of_nothing_hides_no_selection(search):
+    lists = [
+        np.array([[-1, 0, -1], [-1, -1e12, 1], [0, 1, 1.0]]),
+        np.array([[0, 1, 1], [0, 0, -1], [1, 0, -1.0]]),
+    ]
+    problem = problem_of(lists, [[4, 0, 3], [1, 3, 6]])
+    # w = (1, 0, -9): scores 8, -10, -9 and -9, 9, 10
+    answer = check_answer(problem, last(tuner("lp-mert", search=search, climbs=0), problem, [-1.0, -1.0, -1.0]))
+    assert answer.gain == 5.0
+
+
+def test_a_value_that_no_rerank_has_is_not_called_proven(monkeypatch):
+    from luthier.tuning.methods import lp_mert
+
+    problem = random_problem(3, sentences=4, k=4, features=3)
+
+    def lying(corners, start, **options):
+        *_, true = best_selection(corners, start, **options)
+        yield dataclasses.replace(true, value=true.value + 1.0, bound=true.bound + 1.0)
+
+    best_selection = lp_mert.best_selection
+    monkeypatch.setattr(lp_mert, "best_selection", lying)
+    answer = last(tuner("lp-mert", climbs=0), problem, np.ones(3))[-1]
+    assert answer.note.startswith("not proven: a re-rank with the weights found does not have the value of the search")

@@ -6,9 +6,9 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.geometry.polytopes.exact_rank import exact_rank
-from luthier.geometry.programmes.certificates import Feasible
-from luthier.geometry.programmes.feasibility import selectable
-from luthier.geometry.programmes.rational import exact_difference
+from luthier.geometry.lp.certificates import Feasible
+from luthier.geometry.lp.feasibility import selectable
+from luthier.geometry.lp.rational import exact_difference
 from luthier.geometry.sums.exact_cone import is_positive_combination
 
 # A list's image is wrong by less than this, in units of its longest vector.
