@@ -1,28 +1,18 @@
 """Fuzz of the geometry of cones: whole-numbered lists against exact brute force (`exact_cones`).
 
-    python tests/geometry/fuzz_cones.py 1500
+    PYTHONPATH=tests:tests/geometry python -c "import fuzz_cones; print(fuzz_cones.run(1500, seed=0))"
 
 Each subject is a function of a generator that makes one instance and returns what is wrong with the answer, or ''.
 """
 
 import itertools
-import sys
-from collections import Counter
-from fractions import Fraction
-from pathlib import Path
 
 import numpy as np
-
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
-
-from exact_cones import differences, exact_scores, nearest, selections, separable, strict_winner, whole
+from exact_cones import selections, strict_winner
 from scipy.optimize import linprog
-from small_problems import last, problem_of
 
-from luthier.core.segments import offsets_from_counts
-from luthier.geometry.sums.reverse_search import ReverseSearch
-from luthier.geometry.sums.summands import Summands
 from luthier.tuning.base import tuner
+from small_problems import last, problem_of
 
 KINDS = ("plain", "collinear", "flat", "duplicate", "scales", "outlier", "thirds")
 THIN = 1e-8  # a cone of less width, in units of the spreads, is none to lp-mert
@@ -37,7 +27,9 @@ def draw_lists(rng, *, most_dims=5, most_lists=4, most_rows=6, kinds=KINDS):
     for _ in range(int(rng.integers(1, most_lists + 1))):
         rows = rng.integers(-size, size + 1, (int(rng.integers(1, most_rows + 1)), d)).astype(float)
         if kind == "collinear":
-            rows = rng.integers(-3, 4, d) + rng.integers(-6, 7, len(rows))[:, None] * rng.integers(-3, 4, d).astype(float)
+            rows = rng.integers(-3, 4, d) + rng.integers(-6, 7, len(rows))[:, None] * rng.integers(-3, 4, d).astype(
+                float
+            )
         elif kind == "flat":
             rows[:, -1] = rows[:, 0] - rows[:, 1]
         elif kind == "duplicate":
@@ -62,8 +54,8 @@ def width(lists, chosen):
     table = table[np.any(table != 0, axis=1)]
     table /= np.linalg.norm(table, axis=1, keepdims=True)
     m, n = table.shape
-    limits = [(-1, 1)] * n + [(None, 10)]
-    return -linprog(np.append(np.zeros(n), -1.0), A_ub=np.column_stack([table, np.ones(m)]), b_ub=np.zeros(m), bounds=limits).fun  # fmt: skip
+    limits = {"A_ub": np.column_stack([table, np.ones(m)]), "b_ub": np.zeros(m)}
+    return -linprog(np.append(np.zeros(n), -1.0), bounds=[(-1, 1)] * n + [(None, 10)], **limits).fun
 
 
 def lp_mert(rng):
@@ -105,9 +97,3 @@ def run(n, seed):
     """Run n instances, the subjects in equal parts; return what is wrong."""
     share = -(-n // len(SUBJECTS))
     return list(itertools.chain.from_iterable(run_subject(subject, share, seed) for subject in SUBJECTS))
-
-
-if __name__ == "__main__":
-    found = run(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0)
-    print("\n".join(found) or "0 disagreements")
-    sys.exit(bool(found))

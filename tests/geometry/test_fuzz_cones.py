@@ -1,4 +1,4 @@
-"""A seeded sample of the fuzz of cones; `python tests/geometry/fuzz_cones.py N` runs as many as one likes."""
+"""A seeded sample of the fuzz of cones."""
 
 import pytest
 from fuzz_cones import SUBJECTS, run_subject

@@ -82,8 +82,10 @@ class Corners:
         if np.all(kept):
             return self
         offsets = offsets_from_counts(np.bincount(lists[kept], minlength=self.n_lists))
-        arrays = (self.points[kept], self.values[kept], self.rows[kept])
-        return dataclasses.replace(self, offsets=frozen(offsets), **dict(zip(("points", "values", "rows"), map(frozen, arrays), strict=True)))
+        return dataclasses.replace(
+            self, offsets=frozen(offsets), points=frozen(self.points[kept]), values=frozen(self.values[kept]),
+            rows=frozen(self.rows[kept]),
+        )  # fmt: skip
 
     @property
     def n_lists(self) -> int:

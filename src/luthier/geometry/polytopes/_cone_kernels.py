@@ -215,11 +215,12 @@ def nearest_point(points, base, margins, skipped, fixed, start, room, most, supp
 
 
 @kernel
-def extreme_points(points, margins, room, most, state, supports):
+def extreme_points(points, margins, room, most, state, supports, lengths):
     """Decide for every column whose state is 2 whether some direction makes it strictly highest.
 
     Each begins with its own vector as the direction. States become FOUND, EXCLUDED or LOST. ``supports[i]`` (D+1,)
-    are the columns between which column i seems to lie.
+    are the columns between which column i seems to lie, ``lengths[i]`` is how long the direction found is: the
+    longer, the nearer to a tie.
     """
     n, n_points = points.shape
     skipped = np.zeros(n_points, dtype=np.bool_)
@@ -237,6 +238,11 @@ def extreme_points(points, margins, room, most, state, supports):
         skipped[i] = True
         state[i] = nearest_point(points, base, margins, skipped, fixed, start, room, most, supports[i])
         skipped[i] = False
+        if state[i] == FOUND:
+            lengths[i] = 0.0
+            for j in range(n):
+                lengths[i] += room[3 * n + 6, j] ** 2
+            lengths[i] = math.sqrt(lengths[i])
 
 
 @kernel

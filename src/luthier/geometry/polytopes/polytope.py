@@ -11,9 +11,9 @@ A list is first moved into its affine hull, where it has the same spread in ever
 map changes neither vertices nor edges; columns that are constant, repeated or sums of others
 disappear). There most vertices are the highest rows in the direction of their own vector, or of another
 row's; one product of the list with itself finds them. What is left is decided one row at a time by an
-active-set method that takes constraints in as they are violated. Which rows are vertices is exact: a row that is
-not clearly inside or outside is settled in rational arithmetic (`settle_vertices`). Edges count as none if the two
-rows stand out from the others by less than about 10⁻⁹ of the list's spread; in two dimensions they are exact, too.
+active-set method that takes constraints in as they are violated; what is not clear then is settled by exact
+arithmetic and by the width of the row's cone (`settle_vertices`), which must be 10⁻⁹. Edges count as none if the two
+rows stand out from the others by less than about 10⁻⁹ of the list's spread. In one and two dimensions all is exact.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from luthier.core.parallel import available_threads, executor, one_blas_thread
 from luthier.core.progress import progress
 from luthier.geometry.polytopes import _cone_kernels as kernels
 from luthier.geometry.polytopes.cone import scratch, steps_allowed
-from luthier.geometry.polytopes.exact_vertices import settle_vertices
+from luthier.geometry.polytopes.open_vertices import settle_vertices
 from luthier.geometry.polytopes.planar_hull import planar_hull
 
 MARGIN = 1e-9  # by how much a vertex is asked to win, in units of the list's spread and of the weights
 FLAT = 1e-11  # directions with less than this share of the largest spread are rounding
 LEAST_STRETCH = 1e-4  # thinner directions are not stretched further: rounding would be stretched as well
+FAR = 100.0  # a direction longer than this wins by so little that rounding might have made it
 UNKNOWN = 2
 PAIRS_AT_ONCE = 1 << 16
 
@@ -220,11 +221,10 @@ def _extreme(points: Float64, image: Float64) -> Int64:
     products[np.arange(n_points), winners] = -np.inf
     state[winners[best - products.max(axis=1) > MARGIN]] = kernels.FOUND
     del products
-    supports = np.full((n_points, rank + 1), -1)
-    kernels.extreme_points(
-        flat(image.T), flat(np.full(n_points, MARGIN)), scratch(rank), steps_allowed(rank), state, supports
-    )
-    return settle_vertices(points, image, state == kernels.FOUND, supports)
+    supports, lengths = np.full((n_points, rank + 1), -1), np.ones(n_points)
+    margins = flat(np.full(n_points, MARGIN))
+    kernels.extreme_points(flat(image.T), margins, scratch(rank), steps_allowed(rank), state, supports, lengths)
+    return settle_vertices(points, image, (state == kernels.FOUND) & (lengths < FAR), supports)
 
 
 def _adjacent(image: Float64, first: Int64, second: Int64) -> npt.NDArray[np.bool_]:

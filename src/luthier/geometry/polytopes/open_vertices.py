@@ -1,16 +1,23 @@
-"""Vertices of one list without a tolerance: what floats leave open is settled in rational arithmetic."""
+"""Vertices of one list where rounding leaves them open, or one far row makes all others look alike.
+
+A row that is exactly a combination of others is no vertex. Any other is one if its normal cone has a width: if some w,
+|w_k| ≤ 1, has ``w·d ≤ −10⁻⁹ ‖d‖`` for all differences d to other rows, in units in which the columns are of like size.
+Each difference is measured by its own length, so that it does not matter how far away another row is; what a
+rounded sum of other columns adds to a list has no width.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
-from luthier.geometry.polytopes.exact_rank import exact_rank
-from luthier.geometry.lp.certificates import Feasible
-from luthier.geometry.lp.feasibility import selectable
+from luthier.geometry.balance import balanced
+from luthier.geometry.lp.lp import largest_margin
 from luthier.geometry.lp.rational import exact_difference
+from luthier.geometry.polytopes.exact_rank import exact_rank
 from luthier.geometry.sums.exact_cone import is_positive_combination
 
+MARGIN = 1e-9
 # A list's image is wrong by less than this, in units of its longest vector.
 WRONG = 1e-10
 CLEARLY = 1e-6  # shares of rows in a combination that rounding cannot make negative
@@ -33,12 +40,19 @@ def settle_vertices(points: Float64, image: Float64, found: Bool, supports: Int6
     open_ones = inside if thicker else inside[~_clearly_inside(image, inside, supports[inside])]
     candidates = np.sort(np.concatenate([np.flatnonzero(found), open_ones]))
     kept = found.copy()
+    units = np.ldexp(1.0, balanced(np.array([0, len(points)]), points)[1]) if len(open_ones) else 1.0
     for i in open_ones.tolist():
         if not _lies_between(points, i, supports[i][supports[i] >= 0]):
-            kept[i] = isinstance(selectable(points[candidates], int(np.searchsorted(candidates, i))), Feasible)
+            kept[i] = _width(points[candidates[candidates != i]] - points[i], units) > MARGIN
         if not kept[i]:  # nothing lies farther out because of it
             candidates = candidates[candidates != i]
     return np.flatnonzero(kept)
+
+
+def _width(steps: Float64, units: Float64 | float) -> float:
+    """Return how wide the cone ``steps·w < 0`` is, at most 1."""
+    rows = steps / units
+    return largest_margin(rows / np.linalg.norm(rows, axis=1, keepdims=True)).margin
 
 
 def _lies_between(points: Float64, i: int, support: Int64) -> bool:
