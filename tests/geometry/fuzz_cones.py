@@ -46,10 +46,10 @@ def draw_lists(rng, *, most_dims=5, most_lists=4, most_rows=6, kinds=KINDS):
 
 
 def width(lists, chosen):
-    """Return the margin of a cone, rows of length 1 in units of the columns' spreads."""
-    every = np.concatenate([rows - rows.mean(axis=0) for rows in lists])
-    units = np.sqrt(np.mean(every**2, axis=0))
-    units[units == 0] = 1.0
+    """Return the margin of a cone, rows of length 1 in units of the columns' usual differences."""
+    steps = [np.abs(rows - np.median(rows, axis=0)) for rows in lists]
+    every = np.concatenate([rows / (np.median(rows[rows > 0]) if np.any(rows > 0) else 1.0) for rows in steps])
+    units = np.array([np.median(column[column > 0]) if np.any(column > 0) else 1.0 for column in every.T])
     table = np.concatenate([rows - rows[i] for rows, i in zip(lists, chosen, strict=True)]) / units
     table = table[np.any(table != 0, axis=1)]
     table /= np.linalg.norm(table, axis=1, keepdims=True)
