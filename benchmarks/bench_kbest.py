@@ -140,7 +140,7 @@ def main():
     if "--memory-of" in sys.argv:
         memory_of_reading(sys.argv[-2], [sys.argv[-1]])
         return
-    from luthier.core.parallel import hold_blas
+    from luthier.core.threads import hold_blas
 
     hold_blas(1)  # one core for everyone, the rival too
     arguments = parse_arguments(__doc__)

@@ -42,7 +42,7 @@ def problem_of(sentences, k, n_features, seed):
 
 
 def main():
-    from luthier.core.parallel import hold_blas
+    from luthier.core.threads import hold_blas
 
     hold_blas(1)
     arguments = parse_arguments(__doc__)

@@ -50,7 +50,7 @@ def generated(size, seed):
 
 def main():
     from luthier import read_pool, read_weights
-    from luthier.core.parallel import hold_blas
+    from luthier.core.threads import hold_blas
 
     hold_blas(1)
     arguments = parse_arguments(__doc__)

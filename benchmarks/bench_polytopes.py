@@ -73,7 +73,7 @@ def sources(arguments):
 
 
 def main():
-    from luthier.core.parallel import hold_blas
+    from luthier.core.threads import hold_blas
 
     hold_blas(1)
     arguments = parse_arguments(__doc__)

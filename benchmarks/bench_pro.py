@@ -127,7 +127,7 @@ def real_rows(data):
 
 
 def main():
-    from luthier.core.parallel import hold_blas
+    from luthier.core.threads import hold_blas
 
     arguments = parse_arguments(__doc__.splitlines()[0])
     hold_blas(1)

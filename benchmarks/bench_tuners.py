@@ -29,7 +29,7 @@ def bench(label, tune, test, start):
 
 
 def main():
-    from luthier.core.parallel import hold_blas
+    from luthier.core.threads import hold_blas
     from luthier.pipelines.warm import warm
 
     hold_blas(1)

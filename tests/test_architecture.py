@@ -52,7 +52,7 @@ MAY_IMPORT = {
 # Only this file of a room may import this third party.
 ONLY_IN = {
     "numba": {"core/jit.py", "core/kernel_cache.py"},
-    "threadpoolctl": {"core/parallel.py"},
+    "threadpoolctl": {"core/threads.py"},
     "sklearn": {"tuning/estimator.py"},
 }
 

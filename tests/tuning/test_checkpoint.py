@@ -10,12 +10,20 @@ import numpy as np
 import pytest
 from toys import Cut, content, cut_after
 
-from luthier.core.errors import LuthierError
+from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.locks import locked
+from luthier.core.sealed_lines import seal, unseal
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.run import RunOptions, run
 from small_problems import random_problem
 
 START = np.array([1.0, 0.5, -0.2])
+
+
+def kept_runs(path):
+    """Return the numbers of the runs that a checkpoint has, in the order of its lines."""
+    whole = path.read_bytes().rpartition(b"\n")[0].splitlines()
+    return [json.loads(line)["run"] for line in whole[1:]]
 
 
 @pytest.mark.parametrize("kind", ["random", "walk"])
@@ -35,14 +43,15 @@ def test_a_resumed_job_ends_as_if_nothing_had_happened(tmp_path, kind, after, wh
         assert run(cut_after(after, what), problem, START, options("cut"), heldout=heldout).interrupted
     resumed = run(Cut(), problem, START, options("cut", resume=True, threads=2), heldout=heldout)
     assert content(resumed) == content(whole)
-    assert (tmp_path / "cut").read_bytes() == (tmp_path / "whole").read_bytes()
+    # each run is a line, in the order in which they were finished
+    lines = [sorted((tmp_path / name).read_bytes().splitlines()) for name in ("cut", "whole")]
+    assert lines[0] == lines[1]
 
 
 def test_what_is_finished_is_not_run_again(tmp_path):
     options = {"restarts": 5, "checkpoint": str(tmp_path / "kept")}
     run(cut_after(20), random_problem(1), START, RunOptions(**options))
-    kept = json.loads((tmp_path / "kept").read_text())["runs"]
-    assert sorted(kept) == ["0", "1", "2"]  # six steps each: the twentieth is in the fourth run
+    assert kept_runs(tmp_path / "kept") == [0, 1, 2]  # six steps each: the twentieth is in the fourth run
     counting = cut_after(10**9)
     run(counting, random_problem(1), START, RunOptions(**options, resume=True))
     assert 10**9 - counting.fuse.left == 6 * 3
@@ -80,7 +89,7 @@ def test_a_process_that_was_ended_goes_on_to_the_same_end(tmp_path, end):
         process.send_signal(2)
         said = process.communicate(timeout=60)[0]
         assert said.startswith("True")  # it ended in order, and kept the best so far
-    assert 1 <= len(json.loads(path.read_text())["runs"]) < 8
+    assert 1 <= len(kept_runs(path)) < 8
     options = {"restarts": 7, "restart_kind": "few"}
     resumed = run(Cut(pause=0.02), random_problem(1), START, RunOptions(**options, checkpoint=str(path), resume=True))
     whole = run(Cut(pause=0.02), random_problem(1), START, RunOptions(**options))
@@ -121,14 +130,83 @@ def test_a_checkpoint_is_not_overwritten_and_must_be_one(tmp_path):
         run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path)))
     with pytest.raises(LuthierError, match="--resume needs --checkpoint"):
         run(Cut(), random_problem(1), START, RunOptions(resume=True))
-    damaged = (
-        "", "{", "[]", "3", '{"runs": []}', '{"runs": {}}', '{"runs": {}, "identity": 3}',
-        '{"runs": {"0": {}}, "identity": {}}',
-    )  # fmt: skip
-    for text in damaged:
-        path.write_text(text)
-        with pytest.raises(LuthierError, match="expected a checkpoint, found something else"):
+    head = seal({"kind": "checkpoint of a tuner", "identity": 3})
+    for data in (b"", b"{", b"[]\n", b"3\n", b'{"a": 1}\n', b"a text\nof lines\n", seal({"kind": "else"}), head):
+        path.write_bytes(data)
+        with pytest.raises(LuthierError, match="expected a checkpoint, found"):
             run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path), resume=True))
+        assert path.read_bytes() == data
+
+
+def test_a_checkpoint_grows_by_what_is_new_and_a_torn_end_is_dropped(tmp_path):
+    path, options = tmp_path / "kept", {"restarts": 6, "checkpoint": str(tmp_path / "kept")}
+    run(cut_after(20), random_problem(1), START, RunOptions(**options))
+    before = path.read_bytes()
+    path.write_bytes(before + b'{"run": 5, "sta')
+    whole = run(Cut(), random_problem(1), START, RunOptions(**options, resume=True))
+    assert path.read_bytes().startswith(before)
+    assert sorted(kept_runs(path)) == list(range(7))
+    assert content(whole) == content(run(Cut(), random_problem(1), START, RunOptions(restarts=6)))
+
+
+def changed(record, **changes):
+    return {**record, **changes}
+
+
+@pytest.mark.parametrize(
+    "change, complaint",
+    [
+        (lambda r: changed(r, run=9), "a run numbered 9"),
+        (lambda r: changed(r, run=-1), "a run numbered -1"),
+        (lambda r: changed(r, run="1"), "a run numbered '1'"),
+        (lambda r: changed(r, heldout=[1.0]), "7 states and 1 held-out gains"),
+        (lambda r: changed(r, states=[]), "0 states and 0 held-out"),
+        (lambda r: changed(r, states=[changed(s, weights=s["weights"][:2]) for s in r["states"]]), "weights of shape"),
+        (lambda r: changed(r, states=[changed(s, weights=[1, 2, float("nan")]) for s in r["states"]]), "not finite"),
+        (lambda r: changed(r, states=[changed(s, gain=float("inf")) for s in r["states"]]), "no finite number"),
+        (lambda r: changed(r, states=[changed(s, gain=s["gain"] + 1) for s in r["states"]]), "the gains that"),
+        (
+            lambda r: changed(r, states=[changed(s, weights=[9.0, 8.0, -7.0]) for s in r["states"]]),
+            "the gains that the",
+        ),
+        (lambda r: changed(r, states=[changed(s, more=1) for s in r["states"]]), "a finished run"),
+    ],
+)
+def test_runs_that_cannot_be_of_the_job_are_refused(tmp_path, change, complaint):
+    path = tmp_path / "kept"
+    run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path)))
+    head, line = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(head + seal(change(unseal(line.rstrip()))))
+    with pytest.raises(LuthierError, match=complaint):
+        run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path), resume=True))
+
+
+def test_a_changed_byte_is_found(tmp_path):
+    path = tmp_path / "kept"
+    run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path)))
+    data = bytearray(path.read_bytes())
+    for place in range(10, len(data) - 1, 37):
+        damaged = data.copy()
+        damaged[place] ^= 1
+        path.write_bytes(damaged)
+        with pytest.raises(LuthierError, match="expected a"):
+            run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path), resume=True))
+
+
+def test_a_checkpoint_that_cannot_be_written_is_a_warning(tmp_path, monkeypatch):
+    def no_room(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("luthier.tuning.checkpoint.SealedWriter.append", no_room)
+    with pytest.warns(LuthierWarning, match=r"cannot be written \(no space left on device\): run 0 is not kept"):
+        result = run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(tmp_path / "kept")))
+    assert content(result) == content(run(Cut(), random_problem(1), START))
+
+
+def test_two_jobs_do_not_share_a_checkpoint(tmp_path):
+    path = tmp_path / "kept"
+    with locked(path), pytest.raises(LuthierError, match="another process is writing here"):
+        run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path)))
 
 
 def test_nothing_to_resume_is_a_beginning(tmp_path):

@@ -99,7 +99,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _execute(module: Any, options: argparse.Namespace) -> int:
-    from luthier.core.parallel import available_threads, hold_blas
+    from luthier.core.threads import available_threads, hold_blas
 
     options.threads = options.threads or available_threads()
     hold_blas(options.threads)

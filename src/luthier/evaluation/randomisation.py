@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.parallel import executor
 from luthier.core.rng import make_rng
+from luthier.core.threads import executor
 from luthier.evaluation import _shuffle_kernels as kernels
 
 # A metric's score of summed statistics, (..., S) -> (...).

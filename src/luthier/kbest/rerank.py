@@ -6,7 +6,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.parallel import executor
+from luthier.core.threads import executor
 from luthier.kbest import _score_kernels as kernels
 from luthier.kbest.pool import Pool
 

@@ -1,30 +1,35 @@
 """Finished runs on disk, so that an interrupted job goes on to the same end.
 
 A run that was not finished is run again from its beginning: its generator of random numbers is its own,
-so it takes the same way. Numbers are written so that they read back to the same bits.
+so it takes the same way. Numbers are written so that they read back to the same bits. A finished run is
+one more line; the first line says of which job they are.
 """
 
 from __future__ import annotations
 
-import json
+import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import open_output
+from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.core.sealed_lines import Record, SealedWriter, read_sealed
 from luthier.tuning.base import State
 
 Saved = tuple[tuple[State, ...], tuple[float, ...]]
+KIND = "checkpoint of a tuner"
 
 
 class Checkpoint:
     """The finished runs of one job; without a path it keeps nothing."""
 
-    def __init__(self, path: str, identity: dict[str, Any], finished: dict[int, Saved]) -> None:
-        self._path, self._identity, self.finished = path, identity, dict(finished)
+    def __init__(self, path: str, identity: dict[str, Any], finished: dict[int, Saved], length: int = 0) -> None:
+        self._path, self._identity, self.finished = path, identity, finished
+        self._is_new = not length
+        self._writer = SealedWriter(path, length) if path else None
 
     @classmethod
     def open(cls, path: str, *, resume: bool, identity: dict[str, Any]) -> Checkpoint:
@@ -39,25 +44,30 @@ class Checkpoint:
             if resume:
                 raise LuthierError("--resume needs --checkpoint FILE, to know what to resume")
             return cls("", identity, {})
-        if not resume:
-            if Path(path).exists():
-                raise LuthierError(f"{path}: there is a checkpoint already. hint: --resume goes on from it")
-            return cls(path, identity, {})
+        if Path(path).exists() and not resume:
+            raise LuthierError(f"{path}: there is a checkpoint already. hint: --resume goes on from it")
         if not Path(path).exists():
             return cls(path, identity, {})
-        return cls(path, identity, _read(path, identity))
+        return cls(path, identity, *_read(path, identity))
 
     def keep(self, number: int, states: Sequence[State], heldout_gains: Sequence[float]) -> None:
-        """Add a finished run, and write all of them."""
+        """Add a finished run. One that cannot be written is a warning: the job itself goes on."""
         self.finished[number] = tuple(states), tuple(heldout_gains)
-        if not self._path:
+        if self._writer is None:
             return
-        runs = {
-            str(n): {"states": [_plain(state) for state in kept], "heldout": list(gains)}
-            for n, (kept, gains) in sorted(self.finished.items())
-        }
-        with open_output(self._path) as file:
-            file.write(json.dumps({"identity": self._identity, "runs": runs}).encode("utf-8"))
+        run = {"run": number, "states": [_plain(state) for state in states], "heldout": list(heldout_gains)}
+        try:
+            self._writer.append(*([{"kind": KIND, "identity": self._identity}] if self._is_new else []), run)
+            self._is_new = False
+        except (OSError, LuthierError) as error:
+            reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+            message = f"{self._path}: the checkpoint cannot be written ({reason}): run {number} is not kept in it"
+            warnings.warn(message, LuthierWarning, stacklevel=2)
+
+    def close(self) -> None:
+        """Let others go on from it."""
+        if self._writer is not None:
+            self._writer.close()
 
 
 def _plain(state: State) -> dict[str, Any]:
@@ -67,23 +77,45 @@ def _plain(state: State) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _read(path: str, identity: dict[str, Any]) -> dict[int, Saved]:
+def _read(path: str, identity: dict[str, Any]) -> tuple[dict[int, Saved], int]:
     try:
-        found = json.loads(Path(path).read_text(encoding="utf-8"))
-        runs = {
-            int(number): (
-                tuple(State(**{**state, "weights": np.array(state["weights"])}) for state in run["states"]),
-                tuple(run["heldout"]),
-            )
-            for number, run in found["runs"].items()
-        }
-        of_job = dict(found["identity"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise InputError(expected="a checkpoint", found=f"something else ({error})", path=path) from None
+        records, length = read_sealed(path, "a checkpoint")
+    except OSError as error:
+        raise InputError(expected="a checkpoint", found=(error.strerror or str(error)).lower(), path=path) from None
+    if not records or records[0].get("kind") != KIND or not isinstance(records[0].get("identity"), dict):
+        raise InputError(expected="a checkpoint", found="something else", path=path)
     for name, value in identity.items():
-        if of_job.get(name) != value:
+        if records[0]["identity"].get(name) != value:
             raise LuthierError(
                 f"{path}: the checkpoint is of another job: its {name} is not the same. "
                 "hint: run that job's command, or name another file"
             )
-    return runs
+    finished: dict[int, Saved] = {}
+    for line, record in enumerate(records[1:], start=2):
+        try:
+            number, saved = _run_of(record, identity)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(expected="a finished run", found=f"{error}", path=path, line=line) from None
+        finished[number] = saved
+    return finished, length
+
+
+def _run_of(record: Record, identity: dict[str, Any]) -> tuple[int, Saved]:
+    """Return number, states and held-out gains of a kept run; raise where they cannot be of this job."""
+    number, heldout = record["run"], tuple(record["heldout"])
+    states = tuple(State(**{**state, "weights": _weights(state["weights"], identity)}) for state in record["states"])
+    if type(number) is not int or not 0 <= number <= identity["restarts"]:
+        raise ValueError(f"a run numbered {number!r}")
+    if not states or len(heldout) != (len(states) if identity["heldout"] else 0):
+        raise ValueError(f"{len(states)} states and {len(heldout)} held-out gains")
+    numbers = [*(state.gain for state in states), *heldout]
+    if not all(type(value) is float and math.isfinite(value) for value in numbers):
+        raise ValueError("a gain that is no finite number")
+    return number, (states, heldout)
+
+
+def _weights(values: Any, identity: dict[str, Any]) -> Any:
+    weights = np.array(values, dtype=np.float64)
+    if weights.shape != (len(identity["start"]),) or not np.isfinite(weights).all():
+        raise ValueError(f"weights of shape {weights.shape}, or not finite")
+    return weights

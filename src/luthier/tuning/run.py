@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+import pickle
 import threading
 import time
-from concurrent.futures import Future, as_completed
 from typing import Any
 
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.errors import LuthierError
-from luthier.core.parallel import executor, one_blas_thread, stopping_gently
+from luthier.core.errors import InputError, LuthierError
 from luthier.core.progress import Advance, progress
-from luthier.core.rng import make_rng
+from luthier.core.rng import child_rng
+from luthier.core.tasks import Engine, Given, Recipe, Threads, opened, run_units
+from luthier.core.threads import one_blas_thread, stopping_gently
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.checkpoint import Checkpoint
+from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run_options import RunOptions as RunOptions
 
@@ -89,22 +90,34 @@ def run(
     options: RunOptions | None = None,
     *,
     heldout: Problem | None = None,
+    engine: Engine | None = None,
+    recipe: Recipe | None = None,
 ) -> Result:
     """Run a tuner from a start, and from as many others as asked for; return the best end.
 
     With a held-out problem every state is judged by it too, and the answer is chosen by it. The result
-    depends on the seed and not on the number of threads. Ctrl-C ends all runs after their present step
-    and returns the best so far, marked `interrupted`.
+    depends on the seed and not on who runs it. Ctrl-C ends all runs after their present step and returns the
+    best so far, marked `interrupted`.
+
+    Parameters
+    ----------
+    engine
+        Who does the runs; default: ``options.threads`` threads. Runs that begin where others ended are done here.
+    recipe
+        How another process opens the problem and the held-out one; without it they are sent.
     """
     options = options or RunOptions()
     start = _checked_start(tuner, problem, start)
     if heldout is not None and heldout.names != problem.names:
         raise LuthierError("the held-out pool has other features, or has them in another order")
     clocks = time.process_time(), time.perf_counter()
-    job = _Job(tuner, problem, start, options, heldout)
+    job = _Job(_Runs.make(tuner, (problem, heldout), start, options), engine, recipe)
     keeper = Checkpoint.open(options.checkpoint, resume=options.resume, identity=job.identity())
-    with one_blas_thread(), stopping_gently(job.stop):
-        traces, interrupted = job.run_all(keeper)
+    try:
+        with one_blas_thread(), stopping_gently(job.runs.stop):
+            traces, interrupted = job.run_all(keeper)
+    finally:
+        keeper.close()
     best = max(traces, key=lambda trace: (trace.key, -trace.restart))
     answer = best.states[best.chosen]
     return Result(
@@ -135,101 +148,150 @@ def _checked_start(tuner: Tuner, problem: Problem, start: Float64 | None) -> Flo
     return start
 
 
-class _Job:
-    """One call of `run`: what its runs share."""
+@dataclasses.dataclass(frozen=True)
+class RunUnit:
+    """One run: its number, and where the run before it ended, if it begins there."""
 
-    def __init__(
-        self, tuner: Tuner, problem: Problem, start: Float64, options: RunOptions, heldout: Problem | None
-    ) -> None:
-        self.tuner, self.problem, self.start = tuner, problem, start
-        self.options, self.heldout = options, heldout
-        self.rngs = make_rng(options.seed).spawn(options.restarts + 1)
-        self.stop = threading.Event()
-        self.tick: Advance = lambda amount: None  # noqa: ARG005
-        units = effect_units(problem.pool, start) if options.restarts else np.ones(len(start))
-        self.scale = options.restart_size * units  # (D,)
+    number: int
+    origin: tuple[float, ...] | None = None
+
+
+@dataclasses.dataclass(eq=False)
+class _Runs:
+    """What all runs of a job share. In the process that asked for them they hear `stop` and show their steps."""
+
+    tuner: Tuner
+    problem: Problem
+    heldout: Problem | None
+    start: Float64
+    scale: Float64  # (D,)
+    options: RunOptions
+    stop: threading.Event = dataclasses.field(default_factory=threading.Event)
+    tick: Advance = lambda amount: None  # noqa: ARG005
+
+    @classmethod
+    def make(cls, tuner: Tuner, problems: tuple[Problem, Problem | None], start: Float64, options: RunOptions) -> _Runs:
+        """Return them with the units in which other starts are drawn."""
+        units = effect_units(problems[0].pool, start) if options.restarts else np.ones(len(start))
+        return cls(tuner, *problems, start, options.restart_size * units, options)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process without what belongs to this one."""
+        return _Runs, (self.tuner, self.problem, self.heldout, self.start, self.scale, self.options)
+
+
+@dataclasses.dataclass(frozen=True)
+class _RunsRecipe:
+    """How another process gets `_Runs`: the problems by their own recipe, the rest as it is."""
+
+    problems: Recipe
+    rest: bytes  # pickled, because records that are compared by value cannot hold arrays
+
+    def open(self) -> _Runs:
+        tuner, start, scale, options = pickle.loads(self.rest)
+        problem, heldout = opened(self.problems)
+        return _Runs(tuner, problem, heldout, start, scale, options)
+
+
+def run_one(runs: _Runs, unit: RunUnit) -> RestartTrace:
+    """Run once, from the start if the number is 0, else from one drawn by that run's own generator."""
+    options, begin = runs.options, runs.start
+    rng = child_rng(options.seed, unit.number)
+    if unit.number:
+        origin = begin if unit.origin is None else np.array(unit.origin)
+        begin = draw_start(options.restart_kind, origin, runs.scale, runs.problem.bounds, rng)
+    states: list[State] = []
+    heldout_gains: list[float] = []
+    try:
+        for state in () if runs.stop.is_set() else runs.tuner.steps(runs.problem, begin, rng):
+            gain = None if runs.heldout is None else runs.heldout.gain(state.weights)
+            states.append(state)
+            runs.tick(1)
+            if gain is not None:
+                heldout_gains.append(gain)
+            if runs.stop.is_set() or _out_of_patience(heldout_gains, options.heldout_patience):
+                break
+    except KeyboardInterrupt:
+        runs.stop.set()
+    except BaseException:
+        runs.stop.set()  # the others end after their present step
+        raise
+    return RestartTrace(unit.number, tuple(states), tuple(heldout_gains), finished=not runs.stop.is_set())
+
+
+def _out_of_patience(heldout_gains: list[float], patience: int) -> bool:
+    if not patience or not heldout_gains:
+        return False
+    return len(heldout_gains) - 1 - int(np.argmax(heldout_gains)) >= patience
+
+
+class _Job:
+    """One call of `run`: who does the runs, and what is kept of them."""
+
+    def __init__(self, runs: _Runs, engine: Engine | None, recipe: Recipe | None) -> None:
+        self.runs, self.engine = runs, engine or Threads(runs.options.threads)
+        rest = None if recipe is None else pickle.dumps((runs.tuner, runs.start, runs.scale, runs.options))
+        self.given = Given(runs, None if recipe is None or rest is None else _RunsRecipe(recipe, rest))
 
     def identity(self) -> dict[str, Any]:
         """Return what must agree for a checkpoint to be of this job; digests only if there is one."""
-        if not self.options.checkpoint:
+        runs, options = self.runs, self.runs.options
+        if not options.checkpoint:
             return {}
         kept = ("seed", "restarts", "restart_kind", "restart_size", "heldout_patience")
         return {
-            "tuner": self.tuner.spec,
-            "metric": self.problem.metric.signature,
-            "pool": self.problem.pool.digest(),
-            "heldout": "" if self.heldout is None else self.heldout.pool.digest(),
-            "start": self.start.tolist(),
-            "bounds": [repr(self.problem.bounds.low.tolist()), repr(self.problem.bounds.high.tolist())],
-            **{name: getattr(self.options, name) for name in kept},
+            "tuner": runs.tuner.spec,
+            "metric": runs.problem.metric.signature,
+            "pool": runs.problem.pool.digest(),
+            "heldout": "" if runs.heldout is None else runs.heldout.pool.digest(),
+            "start": runs.start.tolist(),
+            "bounds": [repr(runs.problem.bounds.low.tolist()), repr(runs.problem.bounds.high.tolist())],
+            **{name: getattr(options, name) for name in kept},
         }
 
     def run_all(self, keeper: Checkpoint) -> tuple[list[RestartTrace], bool]:
         """Return the traces of all runs, those of the checkpoint included, in order."""
+        options, name = self.runs.options, self.runs.tuner.name
         done = {number: self._revived(number, saved) for number, saved in keeper.finished.items()}
-        waiting = [number for number in range(self.options.restarts + 1) if number not in done]
-        chained = self.options.restart_kind == "walk"
-        threads = 1 if chained else min(self.options.threads, max(1, len(waiting)))
+        waiting = [number for number in range(options.restarts + 1) if number not in done]
         with (
-            executor(threads) as workers,
-            progress(f"{self.tuner.name}: runs", len(waiting)) as advance,
-            progress(f"{self.tuner.name}: steps of all runs") as self.tick,
+            progress(f"{name}: runs", len(waiting)) as advance,
+            progress(f"{name}: steps of all runs") as self.runs.tick,
         ):
-            futures: dict[Future[RestartTrace], int] = {}
-            try:
-                for batch in [[number] for number in waiting] if chained else [waiting]:
-                    before = done.get(batch[0] - 1) if chained else None
-                    futures = {workers.submit(self.run_one, number, before): number for number in batch}
-                    for future in as_completed(futures):
-                        done[futures[future]] = future.result()
-                        self._keep(keeper, done[futures[future]], advance)
-                    if self.stop.is_set():
+
+            def keep(number: int, trace: RestartTrace) -> None:
+                done[number] = trace
+                if trace.finished:
+                    keeper.keep(number, trace.states, trace.heldout_gains)
+                    advance(1)
+
+            if options.restart_kind == "walk":
+                for number in waiting:
+                    if self.runs.stop.is_set():
                         break
-            except KeyboardInterrupt:
-                self.stop.set()
-                for future, number in futures.items():
-                    if not future.cancel():
-                        done[number] = future.result()
-            except BaseException:
-                self.stop.set()  # the others end after their present step
-                for future in futures:
-                    future.cancel()
-                raise
+                    before = done.get(number - 1)
+                    origin = None if before is None else tuple(before.states[before.chosen].weights.tolist())
+                    self._run({number: RunUnit(number, origin)}, keep, Threads(1))
+            else:
+                self._run({number: RunUnit(number) for number in waiting}, keep, self.engine)
         traces = [done[number] for number in sorted(done) if done[number].states]
         if not traces:
             raise KeyboardInterrupt
-        return traces, self.stop.is_set()
+        return traces, self.runs.stop.is_set()
 
-    def _keep(self, keeper: Checkpoint, trace: RestartTrace, advance: Any) -> None:
-        if trace.finished:
-            keeper.keep(trace.restart, trace.states, trace.heldout_gains)
-            advance(1)
+    def _run(self, units: dict[int, RunUnit], keep: Any, engine: Engine) -> None:
+        run_units(run_one, self.given, units, engine=engine, keep=keep, stop=self.runs.stop)
 
-    def _revived(self, number: int, saved: tuple[tuple[State, ...], tuple[float, ...]]) -> RestartTrace:
-        return RestartTrace(number, *saved, finished=True)
-
-    def run_one(self, number: int, before: RestartTrace | None) -> RestartTrace:
-        """Run once, from the start if `number` is 0, else from one drawn by that run's own generator."""
-        rng, begin = self.rngs[number], self.start
-        if number:
-            origin = begin if before is None else before.states[before.chosen].weights
-            begin = draw_start(self.options.restart_kind, origin, self.scale, self.problem.bounds, rng)
-        states: list[State] = []
-        heldout_gains: list[float] = []
-        try:
-            for state in () if self.stop.is_set() else self.tuner.steps(self.problem, begin, rng):
-                gain = None if self.heldout is None else self.heldout.gain(state.weights)
-                states.append(state)
-                self.tick(1)
-                if gain is not None:
-                    heldout_gains.append(gain)
-                if self.stop.is_set() or self._out_of_patience(heldout_gains):
-                    break
-        except KeyboardInterrupt:
-            self.stop.set()
-        return RestartTrace(number, tuple(states), tuple(heldout_gains), finished=not self.stop.is_set())
-
-    def _out_of_patience(self, heldout_gains: list[float]) -> bool:
-        if not self.options.heldout_patience or not heldout_gains:
-            return False
-        return len(heldout_gains) - 1 - int(np.argmax(heldout_gains)) >= self.options.heldout_patience
+    def _revived(self, number: int, saved: Saved) -> RestartTrace:
+        """Return a run of the checkpoint, if its gains are those of its weights."""
+        states, heldout_gains = saved
+        weights = np.array([state.weights for state in states])
+        for problem, kept in (
+            (self.runs.problem, [state.gain for state in states]), (self.runs.heldout, heldout_gains)
+        ):  # fmt: skip
+            if problem is not None and not np.allclose(problem.gains(weights), kept, rtol=1e-9, atol=1e-9):
+                raise InputError(
+                    expected="the gains that the weights have", found="others",
+                    path=self.runs.options.checkpoint, hint=f"run {number} was changed; remove its line",
+                )  # fmt: skip
+        return RestartTrace(number, states, heldout_gains, finished=True)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.core.parallel import executor
+from luthier.core.threads import executor
 from luthier.geometry.plane import _plane_kernels as kernels
 from luthier.geometry.plane.cells import Cell, cell_of_faces
 from luthier.geometry.plane.subdivision import FAR, Subdivisions, Window, border_lines, without_fault

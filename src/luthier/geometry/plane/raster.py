@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.core.parallel import executor
 from luthier.core.segments import segment_of_rows
+from luthier.core.threads import executor
 from luthier.geometry.plane import _raster_kernels as kernels
 
 ROWS_AT_ONCE = 16

@@ -27,8 +27,8 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
-from luthier.core.parallel import available_threads, executor, one_blas_thread
 from luthier.core.progress import progress
+from luthier.core.threads import available_threads, executor, one_blas_thread
 from luthier.geometry.polytopes import _cone_kernels as kernels
 from luthier.geometry.polytopes.cone import scratch, steps_allowed
 from luthier.geometry.polytopes.open_vertices import settle_vertices

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.parallel import executor
+from luthier.core.threads import executor
 from luthier.geometry.sums.search_frontier import ORDERS, Arrays, Frontier, priorities, taken
 from luthier.geometry.sums.search_steps import Children, Steps
 from luthier.geometry.sums.summands import Summands

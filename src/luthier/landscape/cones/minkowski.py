@@ -17,10 +17,10 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.io import atomic_write, check_writable
-from luthier.core.parallel import stopping_gently
 from luthier.core.progress import progress
 from luthier.core.record_stream import Column, RecordWriter, read_column, whole_rows
 from luthier.core.rng import make_rng
+from luthier.core.threads import stopping_gently
 from luthier.geometry.subspace import Subspace
 from luthier.geometry.sums.coverage import Coverage, share_covered
 from luthier.geometry.sums.reverse_search import Found, ReverseSearch

@@ -10,9 +10,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.parallel import stopping_gently
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
+from luthier.core.threads import stopping_gently
 from luthier.geometry.plane.overlay import CellBlock, Overlay
 from luthier.landscape.problem import Problem
 

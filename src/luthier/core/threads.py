@@ -1,7 +1,8 @@
-"""The one seam for parallel work: it hands out an `Executor`, and results do not depend on which.
+"""Threads of this process: fine-grained parallel work on shared arrays, and what they must agree on.
 
-Kernels release the GIL, so threads are the default. A Dask cluster's own executor joins here when
-an address is given; callers never learn which they got.
+Kernels release the GIL, so threads share the work of one call (blocks of sentences, of rows, of edges) and
+write into the same arrays. Coarse work that may leave this process goes through `core/tasks.py` instead.
+Results depend on neither.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The seam for parallel work, and the hold on BLAS."""
+"""Threads of this process, and the hold on BLAS."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import sys
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.core.parallel import available_threads, executor
+from luthier.core.threads import available_threads, executor
 
 HELD = """
 import json, sys
 {first}
-from luthier.core.parallel import hold_blas
+from luthier.core.threads import hold_blas
 assert ("numpy" in sys.modules) == {loaded}
 hold_blas({threads})
 import numpy, scipy.linalg, threadpoolctl
