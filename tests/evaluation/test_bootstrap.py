@@ -42,11 +42,18 @@ def test_a_resample_has_as_many_sentences_as_the_test_set():
     assert counts.min() >= 0
 
 
-def test_blocks_change_nothing(monkeypatch):
+def test_each_block_has_a_generator_of_its_own_the_first_that_of_the_seed(monkeypatch):
     whole = bootstrap_scores(systems(), ratio, draws=50)
     monkeypatch.setattr(bootstrap, "BLOCK_SIZE", 70)  # three resamples a block
     for found, expected in zip(bootstrap_scores(systems(), ratio, draws=50), whole, strict=True):
-        assert np.array_equal(found, expected)
+        assert found.shape == expected.shape
+        assert np.array_equal(found[:, :3], expected[:, :3])
+        assert len(set(found[0])) > 40
+    blocks = list(resampled_counts(20, draws=50, seed=7))
+    rngs = [np.random.default_rng(7), *np.random.default_rng(7).spawn(len(blocks) - 1)]
+    for rng, counts in zip(rngs, blocks, strict=True):
+        drawn = rng.integers(20, size=counts.shape)
+        assert counts.tolist() == [np.bincount(row, minlength=20).tolist() for row in drawn]
 
 
 def test_a_system_has_the_same_scores_in_any_company():

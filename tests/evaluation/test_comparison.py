@@ -9,6 +9,7 @@ from generated import example, metrics
 
 from luthier.core.errors import LuthierError
 from luthier.core.params import ParameterError
+from luthier.core.tasks import Threads
 from luthier.evaluation.bootstrap import bootstrap_scores, sampling_spread
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.randomisation import Contrast, randomisation_p
@@ -64,7 +65,7 @@ def test_every_number_is_that_of_its_part(comparison):
 
 def test_threads_and_company_change_nothing(comparison):
     systems = example()[1]
-    assert compare(systems, metrics(), FEW, threads=2) == comparison
+    assert compare(systems, metrics(), FEW, engine=Threads(2)) == comparison
     alone = compare([systems[0], systems[1]], {"ter": metrics()["ter"]}, FEW)
     assert alone.metrics[0].results == comparison.metrics[1].results[:2]
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.core.errors import LuthierError
+from luthier.core.tasks import Threads
 from luthier.evaluation import _shuffle_kernels as kernels
 from luthier.evaluation.randomisation import Contrast, randomisation_p, randomisation_ps
 
@@ -166,7 +167,7 @@ def test_seeds_and_threads(kind):
     contrast = Contrast(first, second, ratio)
     once = randomisation_p(contrast, shuffles=600, seed=0)
     assert once == randomisation_p(contrast, shuffles=600, seed=0)
-    assert once == randomisation_p(contrast, shuffles=600, seed=0, threads=2)
+    assert once == randomisation_p(contrast, shuffles=600, seed=0, engine=Threads(2))
     assert once == randomisation_p(contrast, shuffles=600, seed=np.random.default_rng(0))
     others = {randomisation_p(contrast, shuffles=600, seed=seed) for seed in range(1, 4)}
     assert others != {once}

@@ -10,11 +10,13 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
+from luthier.core.tasks import Threads
 from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.sums import search_steps
 from luthier.geometry.sums.coverage import share_covered
 from luthier.geometry.sums.reverse_search import ReverseSearch, all_vertices
 from luthier.geometry.sums.search_frontier import Frontier
+from luthier.geometry.sums.search_parts import SearchSetting, search_in_parts
 from luthier.geometry.sums.summands import Summands
 
 
@@ -191,6 +193,17 @@ def test_parts_of_a_search_together_find_the_rest(summands, everything):
         part.restore(state)
         found += [summands.rows(block.selections) for block in part.run()]
     assert as_set(np.concatenate(found)) == everything
+
+
+def test_parts_searched_by_anybody_find_each_vertex_once_and_in_the_same_blocks(summands, everything):
+    setting = SearchSetting(summands, START)
+    here, there = (search_in_parts(setting, parts=3, most=20, engine=engine) for engine in (None, Threads(2)))
+    rows = np.concatenate([summands.rows(block.selections) for block in here])
+    assert as_set(rows) == everything
+    assert len(rows) == len(everything)
+    for a, b in zip(here, there, strict=True):
+        for name in ("numbers", "parents", "selections", "points", "keys"):
+            assert np.array_equal(getattr(a, name), getattr(b, name)), name
 
 
 def test_a_set_event_stops_a_search(summands):

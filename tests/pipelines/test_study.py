@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
+from luthier.core.sealed_lines import seal, unseal
+from luthier.core.tasks import Processes
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.pipelines.study import study as studies
 from luthier.pipelines.study.data import shortened
-from luthier.pipelines.study.study import read_study, read_units, run_study
+from luthier.pipelines.study.lines import read_units
+from luthier.pipelines.study.study import read_study, run_study
 
 TEXT = """
 name = "tiny"
@@ -78,7 +81,7 @@ def folder(tmp_path):
 
 def without_times(path):
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return [{k: v for k, v in line.items() if "seconds" not in k} for line in lines]
+    return [{k: v for k, v in line.items() if "seconds" not in k and k != "hash"} for line in lines]
 
 
 def test_every_unit_has_a_line_with_all_that_made_it(file, tmp_path):
@@ -135,7 +138,7 @@ def test_a_changed_condition_is_run_again_and_its_last_line_counts(file, tmp_pat
     file.write_text(TEXT.replace("limit = 5", "limit = 6"))
     run_study(file, tmp_path / "out")
     assert len((tmp_path / "out" / "units.jsonl").read_text().splitlines()) == 14 + 6
-    kept = read_units(tmp_path / "out" / "units.jsonl")
+    kept = read_units(tmp_path / "out" / "units.jsonl")[0]
     assert len(kept) == 14
     assert all("limit=6" in unit["method"] for unit in kept.values() if unit["tuner"] == "simplex")
 
@@ -146,7 +149,7 @@ def test_tables_come_from_the_lines_alone(file, tmp_path):
     assert "| TER | simplex | 3 |" in first
     assert "BLEU | simplex" not in first
     study = read_study(file)
-    units = list(read_units(tmp_path / "out" / "units.jsonl").values())
+    units = list(read_units(tmp_path / "out" / "units.jsonl")[0].values())
     studies.write_results(study, units[::-1], tmp_path / "out")  # in any order
     assert (tmp_path / "out" / "tables.md").read_text() == first
 
@@ -183,6 +186,44 @@ def test_faults_of_a_study_are_said(file, tmp_path):
     (tmp_path / "bad.jsonl").write_text("{}\n")
     with pytest.raises(LuthierError, match=r"bad\.jsonl:1: expected a unit"):
         read_units(tmp_path / "bad.jsonl")
+
+
+@pytest.mark.parametrize("name", ["../../up", "..", ".", "", "a/b", "a\\\\b", "c:", "line\\nfeed"])
+def test_data_cannot_be_named_so_that_files_are_written_elsewhere(file, tmp_path, name):
+    file.write_text(TEXT.replace('name = "made"', f'name = "{name}"', 1))
+    with pytest.raises(LuthierError, match="expected data named so that a file can be"):
+        run_study(file, tmp_path / "in" / "out")
+    assert not (tmp_path / "in").exists()
+
+
+def test_lines_that_no_unit_can_have_are_refused(file, tmp_path):
+    run_study(file, tmp_path / "out", only="search")
+    path = tmp_path / "out" / "units.jsonl"
+    first, *rest = path.read_bytes().splitlines(keepends=True)
+    changes = {
+        "gain": float("nan"), "start": -2, "seed": 1.5, "weights": [1.0], "test": {"BLEU": "x"}, "steps": None,
+        "tuner": 3, "cpu_seconds": float("inf"),
+    }  # fmt: skip
+    for name, value in changes.items():
+        path.write_bytes(b"".join([seal({**unseal(first.rstrip()), name: value}), *rest]))
+        with pytest.raises(LuthierError, match=f"units.jsonl:1: expected a unit of a study, found .*'{name}'"):
+            run_study(file, tmp_path / "out")
+    path.write_bytes(b"".join([first.replace(b"made", b"mode", 1), *rest]))
+    with pytest.raises(LuthierError, match="changed after it was written"):
+        run_study(file, tmp_path / "out")
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_units_in_other_processes_are_the_same(file, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(studies, "draw_starts", lambda units, title, path: path.touch())
+    run_study(file, tmp_path / "here", data=str(folder), only="search")
+    run_study(file, tmp_path / "there", data=str(folder), only="search", engine=Processes(1))
+    found = [sorted(map(json.dumps, without_times(tmp_path / name / "units.jsonl"))) for name in ("here", "there")]
+    assert found[0] == found[1]
+    recipe = studies.StudyRecipe(str(file), "made", None, "", ("other", "pools"))
+    with pytest.raises(LuthierError, match="the data 'made' are not the same here"):
+        recipe.open()
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
+from luthier.core.tasks import Engine, Given, run_units
 from luthier.evaluation.randomisation import Score
 
 # Numbers in one block of counts, which bounds the memory.
@@ -23,15 +25,36 @@ def resampled_counts(n_sentences: int, *, draws: int, seed: int | np.random.Gene
 
     A resample is N sentences drawn with replacement.
     """
+    for block in resample_blocks(n_sentences, draws=draws, seed=seed).values():
+        yield block.counts(n_sentences)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Resamples:
+    """A block of resamples, with the generator from which they are drawn."""
+
+    count: int
+    rng: np.random.Generator
+
+    def counts(self, n_sentences: int) -> Int64:
+        """Return how often each sentence is in each resample, (b, N); the generator is not moved on."""
+        drawn = copy.deepcopy(self.rng).integers(n_sentences, size=(self.count, n_sentences))
+        drawn += np.arange(self.count)[:, None] * n_sentences  # one range of numbers for each resample
+        return np.bincount(drawn.ravel(), minlength=drawn.size).reshape(drawn.shape)
+
+
+def resample_blocks(n_sentences: int, *, draws: int, seed: int | np.random.Generator) -> dict[int, Resamples]:
+    """Return `draws` resamples in blocks of bounded size, each with a generator of its own.
+
+    The first block has the seed's generator, the others its children: nobody need wait for another's draws.
+    """
     if n_sentences < 1 or draws < 2:
         raise LuthierError(f"expected sentences and at least 2 draws, found {n_sentences} and {draws}")
+    size = max(BLOCK_SIZE // n_sentences, 1)
+    firsts = range(0, draws, size)
     rng = make_rng(seed)
-    block = max(BLOCK_SIZE // n_sentences, 1)
-    for first in range(0, draws, block):
-        n = min(block, draws - first)
-        drawn = rng.integers(n_sentences, size=(n, n_sentences))
-        drawn += np.arange(n)[:, None] * n_sentences  # one range of numbers for each resample
-        yield np.bincount(drawn.ravel(), minlength=n * n_sentences).reshape(n, n_sentences)
+    rngs = [rng, *rng.spawn(len(firsts) - 1)]
+    return {i: Resamples(min(size, draws - first), rngs[i]) for i, first in enumerate(firsts)}
 
 
 def bootstrap_scores(
@@ -40,6 +63,7 @@ def bootstrap_scores(
     *,
     draws: int = 1000,
     seed: int | np.random.Generator = 0,
+    engine: Engine | None = None,
 ) -> list[Float64]:
     """Return the scores of all replicas of all systems on the same resamples of the sentences.
 
@@ -54,6 +78,8 @@ def bootstrap_scores(
         Summed statistics → scores, ``(..., S) -> (...)``.
     draws
         Number of resamples, B.
+    engine
+        Who does the blocks of resamples; the scores do not depend on it.
 
     Returns
     -------
@@ -65,12 +91,26 @@ def bootstrap_scores(
         raise LuthierError(f"expected arrays (replicas, N, S) with the same N and S, found {shapes}")
     every = np.concatenate(systems)  # (ΣR, N, S)
     columns = every.transpose(1, 0, 2).reshape(n_sentences, -1)  # (N, ΣR·S)
-    blocks = [
-        score(_product(counts, columns).reshape(len(counts), len(every), n_stats))
-        for counts in resampled_counts(n_sentences, draws=draws, seed=seed)
-    ]
-    scores = np.concatenate(blocks).T  # (ΣR, B)
+    resampling = _Resampling(columns, (len(every), n_stats), score)
+    units = resample_blocks(n_sentences, draws=draws, seed=seed)
+    blocks = run_units(score_resamples, Given(resampling), units, engine=engine)
+    scores = np.concatenate(list(blocks.values())).T  # (ΣR, B)
     return np.split(scores, np.cumsum([len(stats) for stats in systems])[:-1])
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Resampling:
+    """What all blocks of resamples share."""
+
+    columns: npt.NDArray[Any]  # (N, ΣR·S)
+    shape: tuple[int, int]  # (ΣR, S)
+    score: Score
+
+
+def score_resamples(resampling: _Resampling, block: Resamples) -> Float64:
+    """Return the scores of all replicas on a block of resamples, (b, ΣR)."""
+    counts = block.counts(len(resampling.columns))
+    return resampling.score(_product(counts, resampling.columns).reshape(len(counts), *resampling.shape))
 
 
 def _product(counts: Int64, columns: npt.NDArray[Any]) -> Float64:

@@ -10,6 +10,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.params import param, validate
 from luthier.core.progress import progress
+from luthier.core.tasks import Engine
 from luthier.evaluation.bootstrap import Interval, bootstrap_scores, difference_interval, sampling_spread
 from luthier.evaluation.randomisation import Contrast, randomisation_ps
 from luthier.evaluation.replicas import ReplicaTest, compare_replicas, optimizer_spread
@@ -113,12 +114,12 @@ def compare(
     metrics: Mapping[str, Metric],
     settings: Settings | None = None,
     *,
-    threads: int = 1,
+    engine: Engine | None = None,
 ) -> Comparison:
     """Compare systems with the first of them, under each metric.
 
     All metrics and systems see the same resamples, and all metrics of a pair of systems the same
-    shuffles; a number depends neither on `threads` nor on what else is compared, and is the one that
+    shuffles; a number depends neither on `engine` nor on what else is compared, and is the one that
     `bootstrap_scores` or `randomisation_ps` gives by itself with the same seed.
 
     Parameters
@@ -140,12 +141,12 @@ def compare(
             contrasts = [
                 Contrast(systems[0].stats[name], system.stats[name], metric.score) for name, metric in metrics.items()
             ]
-            found = randomisation_ps(contrasts, shuffles=settings.shuffles, seed=settings.seed, threads=threads)
+            found = randomisation_ps(contrasts, shuffles=settings.shuffles, seed=settings.seed, engine=engine)
             ps.update({(system.name, name): p for name, p in zip(metrics, found.tolist(), strict=True)})
             advance(1)
         results = []
         for name, metric in metrics.items():
-            rows = _results(systems, name, metric, settings, ps)
+            rows = _results(systems, name, metric, settings, ps, engine=engine)
             results.append(MetricResults(name, metric.signature, metric.higher_is_better, rows))
             advance(1)
     return Comparison(
@@ -163,10 +164,13 @@ def _results(
     metric: Metric,
     settings: Settings,
     ps: Mapping[tuple[str, str], float],
+    *,
+    engine: Engine | None,
 ) -> tuple[Result, ...]:
     """Return the rows of one metric; `ps` are the p-values by system and metric."""
     stats = [system.stats[name] for system in systems]
-    resampled = bootstrap_scores(stats, metric.score, draws=settings.draws, seed=settings.seed)  # (R, B) each
+    draws, seed = settings.draws, settings.seed
+    resampled = bootstrap_scores(stats, metric.score, draws=draws, seed=seed, engine=engine)  # (R, B) each
     scores = [metric.score(array.sum(axis=1)) for array in stats]  # (R,) each
     differences: list[Difference | None] = [None]
     for k in range(1, len(systems)):

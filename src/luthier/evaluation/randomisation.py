@@ -12,7 +12,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
-from luthier.core.threads import executor
+from luthier.core.tasks import Engine, Given, run_units
 from luthier.evaluation import _shuffle_kernels as kernels
 
 # A metric's score of summed statistics, (..., S) -> (...).
@@ -68,10 +68,10 @@ def randomisation_p(
     *,
     shuffles: int = 10_000,
     seed: int | np.random.Generator = 0,
-    threads: int = 1,
+    engine: Engine | None = None,
 ) -> float:
     """Return the two-sided p-value of one contrast; see `randomisation_ps`."""
-    return float(randomisation_ps([contrast], shuffles=shuffles, seed=seed, threads=threads)[0])
+    return float(randomisation_ps([contrast], shuffles=shuffles, seed=seed, engine=engine)[0])
 
 
 def randomisation_ps(
@@ -79,7 +79,7 @@ def randomisation_ps(
     *,
     shuffles: int = 10_000,
     seed: int | np.random.Generator = 0,
-    threads: int = 1,
+    engine: Engine | None = None,
 ) -> Float64:
     """Return the two-sided p-value of each contrast, all from the same shuffles.
 
@@ -98,7 +98,7 @@ def randomisation_ps(
     ----------
     contrasts
         Two systems under one or more metrics: same numbers of replicas and of sentences in each. A
-        p-value does not depend on the other contrasts, on the order of the systems, or on `threads`.
+        p-value does not depend on the other contrasts, on the order of the systems, or on `engine`.
     shuffles
         Their number, n.
 
@@ -129,15 +129,10 @@ def randomisation_ps(
     least = np.abs(test.differences(test.observed_sums())[:, 0]) - TOLERANCE
     if least.max() <= 0:  # every shuffle would count
         return np.ones(len(contrasts))
-    key = np.uint64(make_rng(seed).integers(1 << 63))
-
-    def count(first: int) -> Int64:
-        sums = test.shuffled_sums(key, first, min(BLOCK, shuffles - first))
-        hits: Int64 = np.count_nonzero(np.abs(test.differences(sums)) >= least[:, None], axis=1)
-        return hits
-
-    with executor(threads) as workers:
-        counts = sum(workers.map(count, range(0, shuffles, BLOCK)), np.zeros(len(contrasts), np.int64))
+    counting = _Counting(test, np.uint64(make_rng(seed).integers(1 << 63)), least)
+    units = {i: Shuffles(a, min(BLOCK, shuffles - a)) for i, a in enumerate(range(0, shuffles, BLOCK))}
+    blocks = run_units(count_hits, Given(counting), units, engine=engine)
+    counts = sum(blocks.values(), np.zeros(len(contrasts), np.int64))
     return np.asarray((counts + 1) / (shuffles + 1), dtype=np.float64)
 
 
@@ -173,6 +168,31 @@ class _Test:
             scores = score(sums[:, :, columns])  # (n, K)
             rows.append(scores[:, : self.leading].mean(axis=1) - scores[:, self.leading :].mean(axis=1))
         return np.array(rows)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Counting:
+    """What all blocks of shuffles share: the key from which each is drawn, and what counts as a hit."""
+
+    test: _Test
+    key: np.uint64
+    least: Float64  # (contrasts,)
+
+
+@dataclasses.dataclass(frozen=True)
+class Shuffles:
+    """A block of shuffles: each is a function of its number and the key."""
+
+    first: int
+    count: int
+
+
+def count_hits(counting: _Counting, block: Shuffles) -> Int64:
+    """Return for each contrast how many of the shuffles differ at least as much as what was observed."""
+    sums = counting.test.shuffled_sums(counting.key, block.first, block.count)
+    differences = np.abs(counting.test.differences(sums))
+    hits: Int64 = np.count_nonzero(differences >= counting.least[:, None], axis=1)
+    return hits
 
 
 def _split_by_difference(items: Float64) -> tuple[Float64, Int64, Float64]:

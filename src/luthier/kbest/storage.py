@@ -7,6 +7,7 @@ opened: pages are read as they are touched.
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import os
@@ -166,6 +167,33 @@ def _assemble(arrays: dict[str, npt.NDArray[Any]], meta: dict[str, Any]) -> Pool
         },
         provenance=meta["provenance"],
     )
+
+
+@dataclasses.dataclass(frozen=True)
+class PoolFile:
+    """A pool by path and digest: what travels to other processes instead of the pool."""
+
+    path: str
+    digest: str
+
+    @classmethod
+    def of(cls, path: str | os.PathLike[str]) -> PoolFile:
+        """Return the pool file at `path` with the digest that was written with it."""
+        return cls(str(Path(path).absolute()), stored_digest(path))
+
+    def open(self) -> Pool:
+        """Open the pool.
+
+        Raises
+        ------
+        InputError
+            If there is no pool, or not the one that was meant: its content is hashed, once.
+        """
+        pool = open_pool(self.path)
+        found = pool.digest()
+        if found != self.digest:
+            raise InputError(expected=f"the pool {self.digest}", found=f"another, {found}", path=self.path)
+        return pool
 
 
 def stored_digest(path: str | os.PathLike[str]) -> str:

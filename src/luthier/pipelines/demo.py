@@ -11,6 +11,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.progress import notice
+from luthier.core.tasks import Threads
 from luthier.evaluation.comparison import Comparison, Settings, compare
 from luthier.geometry.subspace import Subspace
 from luthier.invented.lists.synthetic import SyntheticLists, write
@@ -91,7 +92,7 @@ def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> Demo
     notice(f"4. comparing the decoder's weights with {best}'s on the test lists")
     chosen = [[str(home / "tune" / "weights.txt")], groups[str(best)]]
     systems, _ = systems_from_weights(pools["test"], chosen, {"bleu": metric}, threads=threads)
-    comparison = compare(systems, {"bleu": metric}, Settings(seed=seed), threads=threads)
+    comparison = compare(systems, {"bleu": metric}, Settings(seed=seed), engine=Threads(threads))
     final = read_weights(groups[str(best)][0]).vector(pools["test"].features.names)
     write_selection(pools["test"], rerank(pools["test"], final), str(home / "test.out.txt"))
     notice(f"5. drawing what each weight does to BLEU: {home}/weights.png")

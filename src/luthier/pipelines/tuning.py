@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import pickle
+import threading
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,9 +17,11 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierWarning
 from luthier.core.io import open_output
 from luthier.core.progress import notice
+from luthier.core.tasks import Engine, Given, Here, opened, run_units
 from luthier.evaluation.bootstrap import Interval, bootstrap_scores, difference_interval
 from luthier.kbest.features import align_features
 from luthier.kbest.pool import Pool
+from luthier.kbest.storage import PoolFile
 from luthier.kbest.weights import Weights, write_weights
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.problem import Problem
@@ -33,7 +37,11 @@ BOOTSTRAP_DRAWS = 1000
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TuningJob:
-    """What to tune, on what, how, and what to watch."""
+    """What to tune, on what, how, and what to watch.
+
+    An `engine` runs the replicas, or the runs of a single one. Other processes open `pool_file` and
+    `heldout_file`; without these, the pools themselves are sent to them.
+    """
 
     tuner: Tuner
     pool: Pool
@@ -45,6 +53,70 @@ class TuningJob:
     standardize: bool = False
     replicas: int = 1
     average: bool = False
+    engine: Engine | None = None
+    pool_file: PoolFile | None = None
+    heldout_file: PoolFile | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Replica:
+    """One of several whole answers: its seed, and where its finished runs are kept."""
+
+    seed: int
+    checkpoint: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ReadyJob:
+    """A job with its problems made."""
+
+    job: TuningJob
+    problem: Problem
+    heldout: Problem | None
+    start: Float64
+
+    @classmethod
+    def of(cls, job: TuningJob) -> ReadyJob:
+        """Return the job with the statistics of its pools."""
+        problem = Problem.make(job.pool, job.metric, bounds=job.bounds)
+        heldout = None if job.heldout is None else Problem.make(_aligned(job.heldout, job.pool), job.metric)
+        return cls(job, problem, heldout, problem.default_start() if job.start is None else job.start)
+
+
+@dataclasses.dataclass(frozen=True)
+class JobRecipe:
+    """How another process makes a job ready: the pools by path and digest, the rest as it is."""
+
+    pool: PoolFile
+    heldout: PoolFile | None
+    rest: bytes  # pickled, because records that are compared by value cannot hold arrays
+
+    @classmethod
+    def of(cls, job: TuningJob) -> JobRecipe | None:
+        """Return the recipe of a job; None if one of its pools is in no file."""
+        if job.pool_file is None or (job.heldout is not None and job.heldout_file is None):
+            return None
+        rest = {f.name: getattr(job, f.name) for f in dataclasses.fields(job)}
+        bare = pickle.dumps({**rest, "pool": None, "heldout": None, "engine": None})
+        return cls(job.pool_file, None if job.heldout is None else job.heldout_file, bare)
+
+    def open(self) -> ReadyJob:
+        """Return the job, ready; what there is to warn of was said where it was started."""
+        pools = {"pool": self.pool.open(), "heldout": None if self.heldout is None else self.heldout.open()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LuthierWarning)
+            return ReadyJob.of(TuningJob(**{**pickle.loads(self.rest), **pools}))
+
+
+@dataclasses.dataclass(frozen=True)
+class ProblemsRecipe:
+    """How another process gets the problems that the runs of a job are about."""
+
+    job: JobRecipe
+
+    def open(self) -> tuple[Problem, Problem | None]:
+        """Return the problem and the held-out one, in the units the tuner sees."""
+        return _tuned_problems(opened(self.job))[:2]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -78,19 +150,12 @@ class TuningReport:
 
 
 def tune_pool(job: TuningJob) -> TuningReport:
-    """Run a job; with replicas, once for each of as many seeds, one after another."""
-    problem = Problem.make(job.pool, job.metric, bounds=job.bounds)
-    heldout = None if job.heldout is None else Problem.make(_aligned(job.heldout, job.pool), job.metric)
-    start = problem.default_start() if job.start is None else job.start
+    """Run a job; with replicas, once for each of as many seeds, by default one after another."""
+    ready = ReadyJob.of(job)
+    problem, start = ready.problem, ready.start
     for sentence in warnings_before(problem):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
-    replicas = []
-    for r in range(job.replicas):
-        options = dataclasses.replace(job.options, seed=job.options.seed + r, checkpoint=_checkpoint(job, r))
-        notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} run{'s' * bool(options.restarts)}")
-        replicas.append(_one(job, problem, heldout, start, options))
-        if replicas[-1].result.interrupted:
-            break
+    replicas = _all_replicas(ready)
     average = np.mean([_unit(tuned.weights) for tuned in replicas], axis=0) if job.average else None
     for sentence in warnings_after(problem, start, replicas[0].weights):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
@@ -98,6 +163,22 @@ def tune_pool(job: TuningJob) -> TuningReport:
     return TuningReport(
         job.tuner.spec, job.metric.signature, problem, problem.names, start, oracle.score, tuple(replicas), average
     )
+
+
+def _all_replicas(ready: ReadyJob) -> list[Tuned]:
+    """Return the replicas in order; after one that was interrupted no other is begun."""
+    job, stop = ready.job, threading.Event()
+    units = {r: Replica(job.options.seed + r, _checkpoint(job, r)) for r in range(job.replicas)}
+
+    def keep(number: int, tuned: Tuned) -> None:  # noqa: ARG001
+        if tuned.result.interrupted:
+            stop.set()
+
+    engine = job.engine if job.engine is not None and job.replicas > 1 else Here()
+    found = run_units(tune_replica, Given(ready, JobRecipe.of(job)), units, engine=engine, keep=keep, stop=stop)
+    if not found:
+        raise KeyboardInterrupt
+    return list(found.values())
 
 
 def _aligned(pool: Pool, like: Pool) -> Pool:
@@ -117,18 +198,28 @@ def _checkpoint(job: TuningJob, replica: int) -> str:
     return numbered(path, replica + 1) if path and job.replicas > 1 else path
 
 
-def _one(job: TuningJob, problem: Problem, heldout: Problem | None, start: Float64, options: RunOptions) -> Tuned:
-    if job.standardize:
-        scaled, spread = standardized(problem)
-        watched = None if heldout is None else rescaled(heldout, spread)
-        result = run(job.tuner, scaled, start * spread, options, heldout=watched)
-        weights = result.weights / spread
-    else:
-        result = run(job.tuner, problem, start, options, heldout=heldout)
-        weights = result.weights
-    return Tuned(
-        options.seed, weights, result, _scores(problem, heldout, start, weights), _interval(problem, start, weights)
-    )
+def _tuned_problems(ready: ReadyJob) -> tuple[Problem, Problem | None, Float64]:
+    """Return the problem and the held-out one in the units the tuner sees, and these units, (D,)."""
+    if not ready.job.standardize:
+        return ready.problem, ready.heldout, np.ones(ready.problem.n_features)
+    scaled, spread = standardized(ready.problem)
+    return scaled, None if ready.heldout is None else rescaled(ready.heldout, spread), spread
+
+
+def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
+    """Run a job once, with a seed of its own."""
+    job, start = ready.job, ready.start
+    options = dataclasses.replace(job.options, seed=replica.seed, checkpoint=replica.checkpoint)
+    notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} run{'s' * bool(options.restarts)}")
+    problem, heldout, spread = _tuned_problems(ready)
+    recipe = JobRecipe.of(job)
+    result = run(
+        job.tuner, problem, start * spread, options, heldout=heldout, engine=job.engine if job.replicas == 1 else None,
+        recipe=None if recipe is None else ProblemsRecipe(recipe),
+    )  # fmt: skip
+    weights = result.weights / spread
+    scores = _scores(ready.problem, ready.heldout, start, weights)
+    return Tuned(replica.seed, weights, result, scores, _interval(ready.problem, start, weights))
 
 
 def _scores(problem: Problem, heldout: Problem | None, start: Float64, weights: Float64) -> dict[str, float | None]:

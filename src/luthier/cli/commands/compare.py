@@ -40,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Compute the statistics, compare, print."""
+    from luthier.core.tasks import Threads
     from luthier.evaluation.comparison import Settings, compare
     from luthier.pipelines.compare import most_different, systems_from_options
     from luthier.report.tables.comparison_report import comparison_report
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     metrics = metrics_from(options)
     settings = Settings(**field_values(Settings, options))
     systems, references = systems_from_options(options, metrics, threads=options.threads)
-    comparison = compare(systems, metrics, settings, threads=options.threads)
+    comparison = compare(systems, metrics, settings, engine=Threads(options.threads))
     sentences = most_different(systems, references, metrics, count=options.sentences)
     output.note(f"seed {options.seed}")
     output.emit(

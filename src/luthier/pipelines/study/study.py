@@ -10,12 +10,12 @@ from the lines alone.
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from luthier import __version__
 from luthier.core.arrays import Float64
@@ -23,25 +23,25 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.io import open_output
 from luthier.core.progress import notice, progress
 from luthier.core.rng import make_rng
+from luthier.core.sealed_lines import Record, SealedWriter
+from luthier.core.tasks import Engine, Given, run_units
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.pipelines.study.data import FILES, GENERATED, StudyData, load_data
+from luthier.pipelines.study.lines import UNITS, Kept, key_of, read_units
 from luthier.report.figures.study import draw_starts
 from luthier.report.tables.study import study_tables
 from luthier.tuning.base import Tuner, tuner
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run import RunOptions, run
 
-UNITS, TABLES = "units.jsonl", "tables.md"
+TABLES = "tables.md"
 NO_TUNING = "no tuning"  # the name of the unit that only scores the weights starts are drawn about
-KEY = ("data", "tuner", "metric", "start")
 # What must agree for a line to be of the unit that would be run.
 IDENTITY = ("method", "signature", "pools", "start_weights", "seed")
-
-Record = dict[str, Any]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -88,6 +88,8 @@ def read_study(path: str | os.PathLike[str]) -> Study:
             test_by=table["test"]["by"],
         )
         for entry in study.data:
+            if not is_plain_name(entry["name"]):
+                raise LuthierError(f"{path}: expected data named so that a file can be, found {entry['name']!r}")
             if entry["source"] not in (GENERATED, FILES):
                 raise LuthierError(f"{path}: expected the source {GENERATED!r} or {FILES!r}, found {entry['source']!r}")
             for name in [*entry.get("metrics", []), entry.get("test_by", study.test_by)]:
@@ -105,8 +107,18 @@ def read_study(path: str | os.PathLike[str]) -> Study:
     return study
 
 
+def is_plain_name(name: Any) -> bool:
+    """Return whether a name can be that of a file in a folder, and of nothing outside of it."""
+    return isinstance(name, str) and name.isprintable() and not re.fullmatch(r"|\.\.?|.*[/\\:].*", name)
+
+
 def run_study(
-    path: str | os.PathLike[str], folder: str | os.PathLike[str], *, data: str | None = None, only: str = ""
+    path: str | os.PathLike[str],
+    folder: str | os.PathLike[str],
+    *,
+    data: str | None = None,
+    only: str = "",
+    engine: Engine | None = None,
 ) -> list[str]:
     """Run what is left of a study; write its tables and figures; return the paths of all results.
 
@@ -118,6 +130,8 @@ def run_study(
         Folder of the files that some data sets need; without it these are left out.
     only
         Name of a data set, a tuner or a metric: units of others are left out.
+    engine
+        Who runs the units; by default this process, one at a time, so that their times mean something.
     """
     study = read_study(path)
     names = {*(entry["name"] for entry in study.data), *study.tuners, *study.metrics}
@@ -125,54 +139,82 @@ def run_study(
         raise LuthierError(f"there is no {only!r} in this study. known: {', '.join(sorted(names))}")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    kept = read_units(target / UNITS)
-    for entry in study.data:
-        if only and only in {other["name"] for other in study.data} - {entry["name"]}:
-            continue
-        loaded = load_data(entry, data)
-        if loaded is None:
-            notice(f"{entry['name']}: left out, for its files are not here. hint: --data DIR")
-            continue
-        _run_units(_Units(study, entry, loaded, only), kept, target / UNITS)
+    kept, length = read_units(target / UNITS)
+    with SealedWriter(target / UNITS, length) as writer:
+        for entry in study.data:
+            if only and only in {other["name"] for other in study.data} - {entry["name"]}:
+                continue
+            loaded = load_data(entry, data)
+            if loaded is None:
+                notice(f"{entry['name']}: left out, for its files are not here. hint: --data DIR")
+                continue
+            units = _Units(study, entry, loaded, only)
+            recipe = StudyRecipe(str(Path(path).absolute()), entry["name"], data, only, loaded.digests)
+            _run_units(units, Given(units, recipe), _Store(target / UNITS, kept, writer), engine)
     return write_results(study, list(kept.values()), target)
 
 
-def read_units(path: Path) -> dict[tuple[Any, ...], Record]:
-    """Return the lines of a file of units by what they are of, the last of each; half a line is dropped."""
-    if not path.exists():
-        return {}
-    raw = path.read_bytes()
-    whole = raw[: raw.rfind(b"\n") + 1]
-    if len(whole) < len(raw):  # a unit was being written when the process ended
-        with open_output(path) as file:
-            file.write(whole)
-    found: dict[tuple[Any, ...], Record] = {}
-    for number, line in enumerate(whole.decode("utf-8").splitlines(), start=1):
-        try:
-            record = json.loads(line)
-            found[tuple(record[part] for part in KEY)] = record
-        except (ValueError, KeyError, TypeError):
-            raise InputError(expected="a unit as JSON", found="something else", path=str(path), line=number) from None
-    return found
+def _run_units(units: _Units, given: Given, store: _Store, engine: Engine | None) -> None:
+    identities = {unit: units.record(unit) for unit in units.all()}
+    waiting = [unit for unit, record in identities.items() if not _same(store.kept.get(key_of(record)), record)]
+    with progress(f"{units.data.name}: units", len(waiting)) as advance:
 
-
-def _run_units(units: _Units, kept: dict[tuple[Any, ...], Record], path: Path) -> None:
-    waiting = [unit for unit in units.all() if not _same(kept.get(tuple(unit[part] for part in KEY)), unit)]
-    with progress(f"{units.data.name}: units", len(waiting)) as advance, open(path, "ab") as file:
-        for unit in waiting:
-            try:
-                record = units.run(unit)
-            except KeyboardInterrupt:
-                notice(f"{len(kept)} units are kept in {path}; the same command goes on from there")
-                raise
-            file.write(json.dumps(record, ensure_ascii=False).encode("utf-8") + b"\n")
-            file.flush()
-            kept[tuple(unit[part] for part in KEY)] = record
+        def keep(number: int, record: Record) -> None:  # noqa: ARG001
+            store.writer.append(record)
+            store.kept[key_of(record)] = record
             advance(1)
+
+        try:
+            run_units(run_unit, given, dict(enumerate(waiting)), engine=engine, keep=keep)
+        except KeyboardInterrupt:
+            notice(f"{len(store.kept)} units are kept in {store.path}; the same command goes on from there")
+            raise
+
+
+@dataclasses.dataclass
+class _Store:
+    """The lines there are, and who adds to them."""
+
+    path: Path
+    kept: Kept
+    writer: SealedWriter
 
 
 def _same(record: Record | None, unit: Record) -> bool:
     return record is not None and all(record.get(part) == unit[part] for part in IDENTITY)
+
+
+class StudyUnit(NamedTuple):
+    """One unit of a data set, by the names of the study and the number of the start."""
+
+    metric: str
+    tuner: str
+    start: int
+
+
+@dataclasses.dataclass(frozen=True)
+class StudyRecipe:
+    """How another process gets the units of a data set: from the study's file, with the digests of its pools."""
+
+    path: str
+    name: str
+    folder: str | None
+    only: str
+    digests: tuple[str, str]
+
+    def open(self) -> _Units:
+        """Return the units; refuse data that are not those of the process that asks."""
+        study = read_study(self.path)
+        entry = next((entry for entry in study.data if entry["name"] == self.name), None)
+        loaded = None if entry is None else load_data(entry, self.folder)
+        if entry is None or loaded is None or loaded.digests != self.digests:
+            raise LuthierError(f"{self.path}: the data {self.name!r} are not the same here")
+        return _Units(study, entry, loaded, self.only)
+
+
+def run_unit(units: _Units, unit: StudyUnit) -> Record:
+    """Return the line of a unit."""
+    return units.run(unit)
 
 
 class _Units:
@@ -194,32 +236,35 @@ class _Units:
         free = Bounds.none(len(start))
         return [draw_start(study.kind, start, scale, free, rng) for rng in make_rng(study.seed).spawn(count)]
 
-    def all(self) -> Iterator[Record]:
-        """Yield what identifies each unit."""
-        for metric, measure in self.metrics.items():
-            common = {"metric": metric, "signature": measure.signature, "pools": list(self.data.digests)}
-            yield self._unit(common, NO_TUNING, "", -1, self.data.start)
-            for name, method in self.tuners.items():
-                for number, start in enumerate(self.starts):
-                    yield self._unit(common, name, method.spec, number, start)
+    def all(self) -> Iterator[StudyUnit]:
+        """Yield every unit, in the order of the study."""
+        for metric in self.metrics:
+            yield StudyUnit(metric, NO_TUNING, -1)
+            yield from (StudyUnit(metric, name, number) for name in self.tuners for number in range(len(self.starts)))
 
-    def _unit(self, common: Record, name: str, method: str, number: int, start: Float64) -> Record:
+    def start(self, unit: StudyUnit) -> Float64:
+        """Return the weights a unit starts from, (D,)."""
+        return self.data.start if unit.start < 0 else self.starts[unit.start]
+
+    def record(self, unit: StudyUnit) -> Record:
+        """Return what identifies a unit, in full."""
         return {
-            "study": self.study.name, "data": self.data.name, "tuner": name, "metric": common["metric"],
-            "start": number, "seed": max(0, number), "method": method, "signature": common["signature"],
-            "pools": common["pools"], "start_weights": start.tolist(),
+            "study": self.study.name, "data": self.data.name, "tuner": unit.tuner, "metric": unit.metric,
+            "start": unit.start, "seed": max(0, unit.start),
+            "method": "" if unit.tuner == NO_TUNING else self.tuners[unit.tuner].spec,
+            "signature": self.metrics[unit.metric].signature, "pools": list(self.data.digests),
+            "start_weights": self.start(unit).tolist(),
         }  # fmt: skip
 
-    def run(self, unit: Record) -> Record:
+    def run(self, unit: StudyUnit) -> Record:
         """Return a unit with its results."""
-        problem = self.problems[unit["metric"]]
-        start = self.data.start if unit["start"] < 0 else self.starts[unit["start"]]
+        problem, start = self.problems[unit.metric], self.start(unit)
         results: Record
-        if unit["tuner"] == NO_TUNING:
+        if unit.tuner == NO_TUNING:
             weights, gain = start, problem.gain(start)
             results = {"start_gain": gain, "steps": 0, "ended": "", "cpu_seconds": 0.0, "seconds": 0.0}
         else:
-            found = run(self.tuners[unit["tuner"]], problem, start, RunOptions(seed=unit["seed"]))
+            found = run(self.tuners[unit.tuner], problem, start, RunOptions(seed=max(0, unit.start)))
             if found.interrupted:
                 raise KeyboardInterrupt
             states, weights, gain = found.traces[0].states, found.weights, found.gain
@@ -231,8 +276,8 @@ class _Units:
         # the gain of a gain is the score again
         tests = {n: float(p.metric.gain(p.gains(weights[None]))[0]) for n, p in self.tests.items()}
         return {
-            **unit, "gain": gain, "higher_is_better": bool(problem.metric.higher_is_better), **results, "test": tests,
-            "weights": weights.tolist(), "luthier": __version__,
+            **self.record(unit), "gain": gain, "higher_is_better": bool(problem.metric.higher_is_better), **results,
+            "test": tests, "weights": weights.tolist(), "luthier": __version__,
         }  # fmt: skip
 
 
