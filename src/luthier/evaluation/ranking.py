@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -101,4 +101,33 @@ def most_different_sentences(
         )
         for i in order[:count].tolist()
         if sizes[i] > 0 or effects[i] != 0
+    ]
+
+
+@dataclasses.dataclass(frozen=True)
+class DifferentSentences:
+    """The sentences on which a system differs most from the baseline under a metric."""
+
+    metric: str
+    baseline: str
+    system: str
+    sentences: tuple[SentenceDifference, ...]
+
+
+def most_different(
+    systems: Sequence[System], references: Sequence[Lines], metrics: Mapping[str, Metric], *, count: int
+) -> list[DifferentSentences]:
+    """Return, for each system, the `count` sentences that differ most from the baseline by the first metric."""
+    if not count:
+        return []
+    label, metric = next(iter(metrics.items()))
+    baseline = systems[0]
+    return [
+        DifferentSentences(
+            label,
+            baseline.name,
+            system.name,
+            tuple(most_different_sentences(baseline, system, (label, metric), count=count, references=references)),
+        )
+        for system in systems[1:]
     ]

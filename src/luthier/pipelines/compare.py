@@ -2,72 +2,21 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.corpus.texts import Texts
-from luthier.evaluation.ranking import SentenceDifference, most_different_sentences
 from luthier.evaluation.systems import System, system_from_pool
 from luthier.kbest.pool import Pool
-from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch
 from luthier.metrics.pools import pool_statistics
 from luthier.pipelines.scoring import read_parallel
-
-
-@dataclasses.dataclass(frozen=True)
-class DifferentSentences:
-    """The sentences on which a system differs most from the baseline under a metric."""
-
-    metric: str
-    baseline: str
-    system: str
-    sentences: tuple[SentenceDifference, ...]
-
-
-def most_different(
-    systems: Sequence[System], references: Sequence[Texts], metrics: Mapping[str, Metric], *, count: int
-) -> list[DifferentSentences]:
-    """Return, for each system, the `count` sentences that differ most from the baseline by the first metric."""
-    if not count:
-        return []
-    label, metric = next(iter(metrics.items()))
-    baseline = systems[0]
-    return [
-        DifferentSentences(
-            label,
-            baseline.name,
-            system.name,
-            tuple(most_different_sentences(baseline, system, (label, metric), count=count, references=references)),
-        )
-        for system in systems[1:]
-    ]
-
-
-def systems_from_options(
-    options: Any, metrics: Mapping[str, Metric], *, threads: int
-) -> tuple[list[System], list[Texts]]:
-    """Return what `luthier compare` was asked to compare, the baseline first, and the references."""
-    if options.pool:
-        if options.baseline or options.system or options.refs:
-            raise LuthierError("--pool goes with --weights; --refs, --baseline and --system with files")
-        return systems_from_weights(open_pool(options.pool), options.weights, metrics, threads=threads)
-    if options.weights or not options.baseline:
-        raise LuthierError("expected --baseline H … and --system NAME H …, or --pool and --weights")
-    files = {"baseline": options.baseline}
-    for name, *paths in options.system:
-        if name in files or not paths:
-            raise LuthierError(f"expected --system NAME H …, each name once, found {name!r} and {len(paths)} files")
-        files[name] = paths
-    return systems_from_files(files, options.refs, metrics)
 
 
 def systems_from_files(

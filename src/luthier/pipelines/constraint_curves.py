@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -22,6 +21,7 @@ from luthier.core.rng import make_rng
 from luthier.geometry.lp.feasible_subset import SelectionTests
 from luthier.kbest.pool import Pool
 from luthier.landscape.problem import Problem
+from luthier.landscape.selections.constraint_curves import ConstraintCurves, Cost, Share
 from luthier.landscape.selections.constraint_settings import CurveSettings
 from luthier.metrics.base import Metric
 from luthier.tuning.base import tuner
@@ -29,49 +29,6 @@ from luthier.tuning.base import tuner
 AXES = ("dims", "sentences")
 SOLVER = "lp-mert"
 MOST_VALUES = 8  # different numbers of features
-
-
-@dataclasses.dataclass(frozen=True)
-class Share:
-    """On how many of all draws the oracle's selection was feasible."""
-
-    n_features: int
-    n_sentences: int
-    feasible: int
-    draws: int
-
-
-@dataclasses.dataclass(frozen=True)
-class Cost:
-    """What lp-mert took along an axis: CPU seconds of each draw, and how many of them ended before the limit."""
-
-    axis: str
-    n_features: int
-    n_sentences: int
-    seconds: tuple[float, ...]
-    finished: int
-
-
-@dataclasses.dataclass(frozen=True)
-class ConstraintCurves:
-    """Shares and costs by numbers of features and sentences.
-
-    Attributes
-    ----------
-    axes : what the picture is drawn against, of 'dims' and 'sentences'
-    shares : for each number of features, numbers of sentences up to the first that no draw reached
-    costs : along each of the axes, the other one fixed
-    """
-
-    axes: tuple[str, ...]
-    shares: tuple[Share, ...]
-    costs: tuple[Cost, ...]
-    k: int
-    time_limit: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return dataclasses.asdict(self)
 
 
 def parse_axes(text: str) -> tuple[str, ...]:

@@ -11,10 +11,17 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
+
+if TYPE_CHECKING:
+    from luthier.corpus.texts import Texts
+    from luthier.evaluation.systems import System
+    from luthier.metrics.base import Metric
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -42,12 +49,12 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Compute the statistics, compare, print."""
     from luthier.core.tasks import Threads
     from luthier.evaluation.comparison import Settings, compare
-    from luthier.pipelines.compare import most_different, systems_from_options
+    from luthier.evaluation.ranking import most_different
     from luthier.report.tables.comparison_report import comparison_report
 
     metrics = metrics_from(options)
     settings = Settings(**field_values(Settings, options))
-    systems, references = systems_from_options(options, metrics, threads=options.threads)
+    systems, references = _systems(options, metrics)
     comparison = compare(systems, metrics, settings, engine=Threads(options.threads))
     sentences = most_different(systems, references, metrics, count=options.sentences)
     output.note(f"seed {options.seed}")
@@ -55,3 +62,23 @@ def run(options: argparse.Namespace, output: Output) -> None:
         {**comparison.as_dict(), "sentences": [dataclasses.asdict(item) for item in sentences]},
         lambda: comparison_report(comparison, sentences, options.table, options.decimals),
     )
+
+
+def _systems(options: argparse.Namespace, metrics: Mapping[str, Metric]) -> tuple[list[System], list[Texts]]:
+    """Return what is compared, the baseline first, and the references."""
+    from luthier.core.errors import LuthierError
+    from luthier.kbest.storage import open_pool
+    from luthier.pipelines.compare import systems_from_files, systems_from_weights
+
+    if options.pool:
+        if options.baseline or options.system or options.refs:
+            raise LuthierError("--pool goes with --weights; --refs, --baseline and --system with files")
+        return systems_from_weights(open_pool(options.pool), options.weights, metrics, threads=options.threads)
+    if options.weights or not options.baseline:
+        raise LuthierError("expected --baseline H … and --system NAME H …, or --pool and --weights")
+    files = {"baseline": options.baseline}
+    for name, *paths in options.system:
+        if name in files or not paths:
+            raise LuthierError(f"expected --system NAME H …, each name once, found {name!r} and {len(paths)} files")
+        files[name] = paths
+    return systems_from_files(files, options.refs, metrics)

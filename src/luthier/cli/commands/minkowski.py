@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.landscape.subspaces import read_subspace
     from luthier.report.figures.minkowski import draw_search
     from luthier.report.pictures import check_picture_path
-    from luthier.report.tables.minkowski import minkowski_report, minkowski_tables
+    from luthier.report.tables.minkowski import minkowski_tables
 
     if options.limit is not None and options.limit < 1:
         raise LuthierError(f"expected --limit of at least 1, found {options.limit}")
@@ -69,5 +69,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.plot:
         draw_search(view_search(job), Path(options.plot))
         written.append(options.plot)
-    output.emit({"seed": options.seed, **minkowski_report(report, written)}, lambda: minkowski_tables(report, written))
+    data = {"seed": options.seed, **report.as_dict(), "written": written}
+    output.emit(data, lambda: minkowski_tables(report, written))
     return INTERRUPTED if report.interrupted else 0

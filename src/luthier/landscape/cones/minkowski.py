@@ -108,6 +108,27 @@ class SearchReport:
     interrupted: bool
     seconds: float
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        t = self.tally
+        return {
+            "found": t.found,
+            "usable": t.usable,
+            "uncertain": t.uncertain,
+            "deepest": t.deepest,
+            "complete": self.complete,
+            "interrupted": self.interrupted,
+            "covered": dataclasses.asdict(self.coverage),
+            "metric": self.metric,
+            "start_score": self.start_score,
+            "best_score": self.best_score,
+            "best_vertex": t.best,
+            "best_margin": t.best_margin if np.isfinite(t.best_margin) else None,  # no list has a choice
+            "best_position": dict(zip(self.subspace.names, t.best_position, strict=False)),
+            "weights": dict(zip(self.names, self.best_weights.tolist(), strict=True)),
+            "cpu_seconds": self.seconds,
+        }
+
 
 class SearchJob:
     """One search over one pool."""

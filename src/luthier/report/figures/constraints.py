@@ -4,60 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import matplotlib as mpl
 
 from luthier.core.io import atomic_write
+from luthier.landscape.selections.constraint_curves import ConstraintCurves, Share
 
 FAINT = "0.55"
 MOST_TICKS = 12
 
 
-class Share(Protocol):
-    """On how many draws the oracle's selection was feasible."""
-
-    @property
-    def n_features(self) -> int: ...  # noqa: D102
-    @property
-    def n_sentences(self) -> int: ...  # noqa: D102
-    @property
-    def feasible(self) -> int: ...  # noqa: D102
-    @property
-    def draws(self) -> int: ...  # noqa: D102
-
-
-class Cost(Protocol):
-    """What lp-mert took."""
-
-    @property
-    def axis(self) -> str: ...  # noqa: D102
-    @property
-    def n_features(self) -> int: ...  # noqa: D102
-    @property
-    def n_sentences(self) -> int: ...  # noqa: D102
-    @property
-    def seconds(self) -> tuple[float, ...]: ...  # noqa: D102
-    @property
-    def finished(self) -> int: ...  # noqa: D102
-
-
-class Curves(Protocol):
-    """What the picture needs."""
-
-    @property
-    def axes(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def shares(self) -> Sequence[Share]: ...  # noqa: D102
-    @property
-    def costs(self) -> Sequence[Cost]: ...  # noqa: D102
-    @property
-    def k(self) -> int: ...  # noqa: D102
-    @property
-    def time_limit(self) -> float: ...  # noqa: D102
-
-
-def draw_constraints(curves: Curves, path: Path) -> None:
+def draw_constraints(curves: ConstraintCurves, path: Path) -> None:
     """Draw the share of feasible oracle selections, and below it lp-mert's time, against each axis asked for."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -93,7 +51,7 @@ def _draw_shares(axis: Any, shares: Sequence[Share], kind: str) -> None:
     _finish(axis, kind, sorted({getattr(share, along) for share in shares}))
 
 
-def _draw_costs(axis: Any, curves: Curves, kind: str) -> None:
+def _draw_costs(axis: Any, curves: ConstraintCurves, kind: str) -> None:
     """Draw each run as a dot and the means as a line; runs that were given up stand at the limit."""
     along, other = _along(kind)
     costs = [cost for cost in curves.costs if cost.axis == kind]

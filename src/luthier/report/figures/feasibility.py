@@ -9,29 +9,18 @@ selected hypothesis is ahead in each sentence.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.io import atomic_write
-from luthier.kbest.pool import Pool
-from luthier.kbest.weights import Weights
+from luthier.landscape.selections.feasibility import Verdict
 
 INK, MARK, SHADE = "#1f4e79", "#c0392b", "#7f8fa6"
 MOST_NAMES = 30  # features that a picture shows, the largest first
 FEW = 30  # sentences that have a mark each
-
-
-class Verdict(Protocol):
-    """What the pictures need."""
-
-    @property
-    def pool(self) -> Pool: ...  # noqa: D102
-    @property
-    def weights(self) -> Weights | None: ...  # noqa: D102
-    def wishes(self) -> tuple[list[str], Float64]: ...  # noqa: D102
 
 
 def draw_verdict(verdict: Verdict, path: Path) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 
-from luthier.core.arrays import Float64
 from luthier.core.io import atomic_write
-from luthier.geometry.subspace import Subspace
-from luthier.landscape.problem import Problem
-from luthier.report.tables.line import Interval
+from luthier.landscape.lines.line_curve import LineReport
 
 CURVE, START, BEST = "#1f4e79", "#555555", "#c0392b"
 # Without a window the picture shows the steps between these shares of all breakpoints.
@@ -21,26 +18,7 @@ PADDING = 0.05
 CLOSE = 40  # intervals on each side of the optimum that the second panel shows
 
 
-class Report(Protocol):
-    """What the picture needs."""
-
-    @property
-    def line(self) -> Subspace: ...  # noqa: D102
-    @property
-    def problem(self) -> Problem: ...  # noqa: D102
-    @property
-    def window(self) -> tuple[float, float]: ...  # noqa: D102
-    @property
-    def low(self) -> Float64: ...  # noqa: D102
-    @property
-    def scores(self) -> Float64: ...  # noqa: D102
-    @property
-    def start_score(self) -> float: ...  # noqa: D102
-    @property
-    def optimum(self) -> Interval: ...  # noqa: D102
-
-
-def draw_line(report: Report, path: Path) -> None:
+def draw_line(report: LineReport, path: Path) -> None:
     """Draw the steps of the curve, all of it and from near; w0 and the optimum are marked."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -64,7 +42,7 @@ def draw_line(report: Report, path: Path) -> None:
     plt.close(figure)
 
 
-def _draw_steps(axis: Any, report: Report, left: float, right: float) -> int:
+def _draw_steps(axis: Any, report: LineReport, left: float, right: float) -> int:
     """Draw the curve from `left` to `right`; return how many intervals that shows."""
     best = report.optimum
     steps = np.concatenate([[left], report.low[(report.low > left) & (report.low < right)], [right]])
@@ -83,7 +61,7 @@ def _draw_steps(axis: Any, report: Report, left: float, right: float) -> int:
     return len(steps) - 1
 
 
-def shown_range(report: Report) -> tuple[float, float]:
+def shown_range(report: LineReport) -> tuple[float, float]:
     """Return the ends of the picture: the window's, or where most steps are, w0 and the optimum among them."""
     breakpoints = report.low[np.isfinite(report.low)]
     marks = [0.0, report.optimum.position]
@@ -95,7 +73,7 @@ def shown_range(report: Report) -> tuple[float, float]:
     return (left if np.isfinite(left) else low - pad), (right if np.isfinite(right) else high + pad)
 
 
-def close_range(report: Report) -> tuple[float, float]:
+def close_range(report: LineReport) -> tuple[float, float]:
     """Return a range of some intervals on each side of the optimum's, w0 among them if it is nearly there."""
     i = int(np.searchsorted(report.low, report.optimum.position, side="right")) - 1
     inner = report.low[max(1, i - CLOSE) : i + CLOSE + 2]
@@ -106,14 +84,14 @@ def close_range(report: Report) -> tuple[float, float]:
     return left, right
 
 
-def _title(report: Report, shown: int) -> str:
+def _title(report: LineReport, shown: int) -> str:
     every = len(report.scores)
     if every == 1:
         return "one interval"
     return f"all {every:,} intervals" if shown == every else f"{shown:,} of {every:,} intervals"
 
 
-def _weight_axis(axis: Any, report: Report, name: str) -> None:
+def _weight_axis(axis: Any, report: LineReport, name: str) -> None:
     """Where the line moves one weight, show that weight above."""
     direction, start = report.line.directions[0], report.line.start
     moving = np.flatnonzero(direction)

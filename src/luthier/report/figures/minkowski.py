@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
+from luthier.landscape.cones.minkowski_view import SearchView
 from luthier.report.pictures import save_picture
 
 OPACITY, SHADES = 0.75, 37
 MOST_BRANCHES = 1_500  # more lines than that are a smear
 
 
-class View(Protocol):
-    """What the picture needs of a search."""
-
-    @property
-    def window(self) -> tuple[float, float, float, float]: ...  # noqa: D102
-    @property
-    def cells(self) -> Int64: ...  # noqa: D102
-    @property
-    def points(self) -> Float64: ...  # noqa: D102
-    @property
-    def parents(self) -> Int64: ...  # noqa: D102
-    @property
-    def depths(self) -> Int64: ...  # noqa: D102
-    @property
-    def best(self) -> tuple[float, ...] | None: ...  # noqa: D102
-    @property
-    def names(self) -> tuple[str, ...]: ...  # noqa: D102
-
-
-def draw_search(view: View, path: Path) -> None:
+def draw_search(view: SearchView, path: Path) -> None:
     """Draw the cells coloured by the order in which they were found, their borders, and the tree."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -77,7 +59,7 @@ def _palette(colors: Any) -> Float64:
     return np.concatenate([shades, 0.5 + 0.5 * shades, [(0.84, 0.15, 0.16), (0.92, 0.58, 0.58)]])
 
 
-def _title(view: View) -> str:
+def _title(view: SearchView) -> str:
     missing = "; white: not found yet" if np.any(view.cells < 0) else ""
     return f"{len(view.parents):,} vertices, at most {int(view.depths.max(initial=0))} steps from the root{missing}"
 

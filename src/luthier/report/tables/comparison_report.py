@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from rich.text import Text
 
 from luthier.evaluation.comparison import Comparison
-from luthier.evaluation.ranking import SentenceDifference
+from luthier.evaluation.ranking import DifferentSentences
 from luthier.report.console import stack
 from luthier.report.tables.comparison import (
     comparison_latex,
@@ -18,20 +18,7 @@ from luthier.report.tables.comparison import (
 )
 
 
-class Different(Protocol):
-    """Sentences on which two systems differ most."""
-
-    @property
-    def metric(self) -> str: ...  # noqa: D102
-    @property
-    def baseline(self) -> str: ...  # noqa: D102
-    @property
-    def system(self) -> str: ...  # noqa: D102
-    @property
-    def sentences(self) -> Sequence[SentenceDifference]: ...  # noqa: D102
-
-
-def comparison_report(comparison: Comparison, different: Sequence[Different], form: str, decimals: int) -> Any:
+def comparison_report(comparison: Comparison, different: Sequence[DifferentSentences], form: str, decimals: int) -> Any:
     """Return the table as text, markdown or latex, and the most different sentences below it."""
     if form == "text":
         table = comparison_text(comparison, decimals=decimals)

@@ -2,58 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from luthier.core.arrays import Float64
-from luthier.geometry.subspace import Subspace
 from luthier.geometry.sums.coverage import Coverage
+from luthier.landscape.cones.minkowski import SearchReport
 from luthier.report.console import stack, table
 
 MOST_FEATURES = 40
 
 
-class Tally(Protocol):
-    """Counts, and the best cone."""
-
-    found: int
-    usable: int
-    uncertain: int
-    deepest: int
-    best: int
-    best_margin: float
-    best_position: tuple[float, ...]
-
-
-class Report(Protocol):
-    """What the tables need of a search."""
-
-    @property
-    def tally(self) -> Tally: ...  # noqa: D102
-    @property
-    def subspace(self) -> Subspace: ...  # noqa: D102
-    @property
-    def names(self) -> tuple[str, ...]: ...  # noqa: D102
-    @property
-    def metric(self) -> str: ...  # noqa: D102
-    @property
-    def start_score(self) -> float | None: ...  # noqa: D102
-    @property
-    def best_score(self) -> float | None: ...  # noqa: D102
-    @property
-    def best_weights(self) -> Float64: ...  # noqa: D102
-    @property
-    def coverage(self) -> Coverage: ...  # noqa: D102
-    @property
-    def complete(self) -> bool: ...  # noqa: D102
-    @property
-    def interrupted(self) -> bool: ...  # noqa: D102
-    @property
-    def seconds(self) -> float: ...  # noqa: D102
-
-
-def minkowski_tables(report: Report, written: Sequence[str]) -> Any:
+def minkowski_tables(report: SearchReport, written: Sequence[str]) -> Any:
     """Return what was found, the best cone, and the files."""
     t = report.tally
     rows: list[tuple[str, Any]] = [
@@ -89,28 +48,3 @@ def _covered(coverage: Coverage) -> str:
         return "all"
     share, error = 100 * coverage.share, 100 * coverage.error
     return f"{share:.2f} % ± {error:.2f} (estimate from {coverage.directions:,} directions)"
-
-
-def minkowski_report(report: Report, written: Sequence[str]) -> dict[str, Any]:
-    """Return the same as plain data."""
-    t = report.tally
-    return {
-        "found": t.found,
-        "usable": t.usable,
-        "uncertain": t.uncertain,
-        "deepest": t.deepest,
-        "complete": report.complete,
-        "interrupted": report.interrupted,
-        "covered": {
-            "share": report.coverage.share, "error": report.coverage.error, "directions": report.coverage.directions,
-        },
-        "metric": report.metric,
-        "start_score": report.start_score,
-        "best_score": report.best_score,
-        "best_vertex": t.best,
-        "best_margin": t.best_margin if math.isfinite(t.best_margin) else None,  # no list has a choice
-        "best_position": dict(zip(report.subspace.names, t.best_position, strict=False)),
-        "weights": dict(zip(report.names, report.best_weights.tolist(), strict=True)),
-        "cpu_seconds": report.seconds,
-        "written": list(written),
-    }  # fmt: skip
