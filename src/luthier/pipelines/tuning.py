@@ -18,7 +18,7 @@ from luthier.core.errors import LuthierWarning
 from luthier.core.io import open_output
 from luthier.core.progress import notice
 from luthier.core.tasks import Engine, Given, Here, opened, run_units
-from luthier.evaluation.bootstrap import Interval, bootstrap_scores, difference_interval
+from luthier.evaluation.bootstrap import bootstrap_scores, difference_interval
 from luthier.kbest.features import align_features
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile
@@ -29,8 +29,9 @@ from luthier.metrics.base import Metric
 from luthier.metrics.oracle import sentence_oracle
 from luthier.tuning.base import Tuner
 from luthier.tuning.guards import warnings_after, warnings_before
-from luthier.tuning.run import Result, RunOptions, run
+from luthier.tuning.run import RunOptions, run
 from luthier.tuning.standardize import rescaled, standardized
+from luthier.tuning.tuned import Tuned, TuningReport
 
 BOOTSTRAP_DRAWS = 1000
 
@@ -119,36 +120,6 @@ class ProblemsRecipe:
         return _tuned_problems(opened(self.job))[:2]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Tuned:
-    """One replica's answer, in the pool's own units, with scores (not gains) for the table."""
-
-    seed: int
-    weights: Float64
-    result: Result
-    scores: dict[str, float | None]
-    interval: Interval
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class TuningReport:
-    """All replicas of a job, their average if asked for, and what holds for all of them."""
-
-    tuner: str
-    metric: str
-    problem: Problem
-    names: tuple[str, ...]
-    start: Float64
-    oracle: float
-    replicas: tuple[Tuned, ...]
-    average: Float64 | None
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether Ctrl-C ended it."""
-        return any(replica.result.interrupted for replica in self.replicas)
-
-
 def tune_pool(job: TuningJob) -> TuningReport:
     """Run a job; with replicas, once for each of as many seeds, by default one after another."""
     ready = ReadyJob.of(job)
@@ -234,12 +205,13 @@ def _scores(problem: Problem, heldout: Problem | None, start: Float64, weights: 
     }
 
 
-def _interval(problem: Problem, start: Float64, weights: Float64) -> Interval:
+def _interval(problem: Problem, start: Float64, weights: Float64) -> tuple[float, float]:
     """Return the paired-bootstrap interval of the gain on the tuning sentences."""
     rows = problem.select(np.array([start, weights]))
     systems = [problem.stats[chosen][None] for chosen in rows]  # (1, N, S) each
     before, after = bootstrap_scores(systems, problem.metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
-    return difference_interval(before, after, higher_is_better=problem.metric.higher_is_better, confidence=0.95)
+    found = difference_interval(before, after, higher_is_better=problem.metric.higher_is_better, confidence=0.95)
+    return found.low, found.high
 
 
 def _unit(weights: Float64) -> Float64:
@@ -287,6 +259,6 @@ def write_trace(report: TuningReport, path: str) -> None:
                     file.write(json.dumps(row).encode("utf-8") + b"\n")
 
 
-def check_replica_paths(output: str, replicas: int) -> Sequence[str]:
+def answer_paths(output: str, replicas: int) -> Sequence[str]:
     """Return the files that a job will write, so that they can be checked before it runs."""
     return [output] if replicas == 1 else [numbered(output, number + 1) for number in range(replicas)]

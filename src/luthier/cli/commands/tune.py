@@ -11,11 +11,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
 from luthier.cli.reading_options import pairs
+
+if TYPE_CHECKING:
+    from luthier.pipelines.tuning import TuningJob
+    from luthier.tuning.tuned import TuningReport
 
 INTERRUPTED = 130
 
@@ -60,19 +65,82 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
+    from luthier.pipelines.tuning import tune_pool
+    from luthier.report.tables.tuning import tuning_tables
+
+    report = tune_pool(_job(options))
+    written = _write(report, options)
+    output.note(f"seed {options.seed}")
+    output.emit({**report.as_dict(), "written": written}, lambda: tuning_tables(report, written))
+    return INTERRUPTED if report.interrupted else 0
+
+
+def _job(options: argparse.Namespace) -> TuningJob:
+    """Check all that can be checked before the work; return what is to be done."""
+    from luthier.core.errors import LuthierError
+    from luthier.core.io import check_writable
     from luthier.core.plugins import load
-    from luthier.pipelines.tune_command import tune_from_options, write_all
-    from luthier.report.tables.tuning import tuning_report, tuning_tables
+    from luthier.kbest.storage import open_pool
+    from luthier.kbest.weights import read_weights
+    from luthier.landscape.bounds import Bounds
+    from luthier.pipelines.tuning import TuningJob, answer_paths
+    from luthier.report.pictures import check_picture_path
     from luthier.tuning.base import PACKAGE
     from luthier.tuning.run_options import RunOptions
 
     method = load(PACKAGE, options.method)
     settings = RunOptions(**field_values(RunOptions, options))
     bounds = pairs(options.bound, str, "--bound")
-    report = tune_from_options(
-        options, method(**field_values(method, options)), settings, metrics_from(options), bounds
+    tuner, metrics = method(**field_values(method, options)), metrics_from(options)
+    if len(metrics) != 1:
+        raise LuthierError(f"expected one metric to tune for, found {len(metrics)}. hint: a sum is one metric")
+    if options.replicas < 1:
+        raise LuthierError(f"expected at least one replica, found {options.replicas}")
+    if options.average_replicas and options.replicas == 1:
+        raise LuthierError("--average-replicas needs --replicas of at least 2")
+    for path in filter(None, [*answer_paths(options.output, options.replicas), options.trace, settings.checkpoint]):
+        check_writable(path)
+    if options.plot:
+        check_picture_path(options.plot)
+    pool = open_pool(options.pool)
+    names = pool.features.names
+    return TuningJob(
+        tuner=tuner,
+        pool=pool,
+        metric=next(iter(metrics.values())),
+        options=settings,
+        start=read_weights(options.start).vector(names, source=options.start) if options.start else None,
+        bounds=Bounds.from_names(names, {name: _range(name, text) for name, text in bounds.items()}),
+        heldout=open_pool(options.heldout) if options.heldout else None,
+        standardize=options.standardize_features,
+        replicas=options.replicas,
+        average=options.average_replicas,
     )
-    written = write_all(report, options)
-    output.note(f"seed {options.seed}")
-    output.emit(tuning_report(report, written), lambda: tuning_tables(report, written))
-    return INTERRUPTED if report.interrupted else 0
+
+
+def _range(name: str, text: str) -> tuple[float, float]:
+    from luthier.core.errors import LuthierError
+    from luthier.landscape.bounds import parse_range
+
+    try:
+        return parse_range(text)
+    except LuthierError as error:
+        raise LuthierError(f"--bound {name}: {error}") from None
+
+
+def _write(report: TuningReport, options: argparse.Namespace) -> list[str]:
+    """Write weights, and the trace and the picture where asked for; return the paths."""
+    from luthier.pipelines.tuning import write_answers, write_trace
+
+    written = write_answers(report, options.output)
+    if options.trace:
+        write_trace(report, options.trace)
+        written.append(options.trace)
+    if options.plot:
+        from pathlib import Path
+
+        from luthier.report.figures.tuning import draw_tuning
+
+        draw_tuning(report, Path(options.plot))
+        written.append(options.plot)
+    return written

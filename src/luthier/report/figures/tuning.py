@@ -2,54 +2,56 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.io import atomic_write
+from luthier.landscape.problem import Problem
+from luthier.landscape.units import effect_units
 from luthier.tuning.run import RestartTrace
+from luthier.tuning.search.line_search import LineCurve
+from luthier.tuning.tuned import TuningReport
 
 COLUMNS = 5
 MOST_FEATURES = 20
+CURVE_REACH = 4.0  # how far the curves go, in units of the mean effect of a feature
 
 
-def draw_tuning(
-    traces: Sequence[RestartTrace],
-    best: int,
-    sign: float,
-    curves: Sequence[tuple[str, float, Float64, Float64]],
-    label: str,
-    path: Path,
-) -> None:
-    """Draw all runs (the best one strongly), then one panel per feature.
+@dataclasses.dataclass(frozen=True, eq=False)
+class Curve:
+    """The score as one weight moves: the feature, its final weight, steps (P,) and the score from each on (P,)."""
 
-    Parameters
-    ----------
-    best
-        Number of the run whose answer was taken.
-    sign
-        1 where higher scores are better, −1 where lower are: gains times it are scores.
-    curves
-        Name, final weight, steps (P,) and scores (P,) of each feature's line through the answer.
-    """
+    name: str
+    weight: float
+    steps: Float64
+    scores: Float64
+
+
+def draw_tuning(report: TuningReport, path: Path) -> None:
+    """Draw the first replica's runs (the best one strongly), then the exact curve of each of its weights."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    curves = curves[:MOST_FEATURES]
+    result, label = report.replicas[0].result, report.problem.metric.name
+    sign = float(report.problem.metric.gain(np.array(1.0)))  # gains times it are scores
+    curves = weight_curves(report.problem, report.replicas[0].weights, sign)
     rows = -(-len(curves) // COLUMNS)
     figure = plt.figure(figsize=(2.6 * COLUMNS, 3.4 + 2.2 * rows), layout="constrained")
     grid = figure.add_gridspec(rows + 1, COLUMNS, height_ratios=[1.5] + [1.0] * rows)
-    _draw_steps(figure.add_subplot(grid[0, :]), traces, best, sign, label)
+    _draw_steps(figure.add_subplot(grid[0, :]), result.traces, result.best_restart, sign, label)
     first = None
-    for i, (name, weight, steps, scores) in enumerate(curves):
+    for i, curve in enumerate(curves):
         axis = figure.add_subplot(grid[1 + i // COLUMNS, i % COLUMNS], sharey=first)
         first = first or axis
-        axis.axvline(weight, color="tab:red", linewidth=1, linestyle="--")
-        axis.step(steps, scores, where="post", color="tab:blue", linewidth=1.2)
-        axis.set_title(name, fontsize=9)
+        axis.axvline(curve.weight, color="tab:red", linewidth=1, linestyle="--")
+        axis.step(curve.steps, curve.scores, where="post", color="tab:blue", linewidth=1.2)
+        axis.set_title(curve.name, fontsize=9)
         axis.tick_params(labelsize=7)
         axis.grid(visible=True, linewidth=0.3)
         if i % COLUMNS == 0:
@@ -57,6 +59,27 @@ def draw_tuning(
     with atomic_write(path) as temporary:
         figure.savefig(temporary, dpi=110, format="png")
     plt.close(figure)
+
+
+def weight_curves(problem: Problem, weights: Float64, sign: float) -> list[Curve]:
+    """Return the exact curves of the weights that do most, the most effective first."""
+    units = effect_units(problem.pool, weights)
+    moving = np.flatnonzero(units > 0)  # the others never differ within a list: their curves are flat
+    effects = np.abs(weights[moving]) / units[moving]
+    features = moving[np.argsort(-effects, kind="stable")][:MOST_FEATURES]
+    curves = []
+    for d, curve in zip(features, problem.lines.curves(weights, np.eye(problem.n_features)[features]), strict=True):
+        steps, gains = _shown_part(curve, reach=CURVE_REACH * float(units[d]))
+        curves.append(Curve(problem.names[d], float(weights[d]), steps + weights[d], sign * gains))
+    return curves
+
+
+def _shown_part(curve: LineCurve, *, reach: float) -> tuple[Float64, Float64]:
+    """Return where the gain changes within ±`reach`, with both ends, and the gain from each place on."""
+    inside = (curve.breakpoints > -reach) & (curve.breakpoints < reach)
+    steps = np.concatenate([[-reach], curve.breakpoints[inside], [reach]])
+    gains = np.array(curve.gains[np.searchsorted(curve.breakpoints, steps[:-1], side="right")])
+    return steps, np.append(gains, gains[-1])
 
 
 def _draw_steps(axis: Any, traces: Sequence[RestartTrace], best: int, sign: float, label: str) -> None:

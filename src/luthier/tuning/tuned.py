@@ -1,0 +1,77 @@
+"""What a tuning job leaves: the answer of each replica, with scores for people."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from luthier.core.arrays import Float64
+from luthier.landscape.problem import Problem
+from luthier.tuning.run import Result
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Tuned:
+    """One replica's answer, in the pool's own units, with scores (not gains) for the table.
+
+    Attributes
+    ----------
+    seed : int
+    weights : (D,)
+    result : Result
+    scores : before and after, on the tuning set and, where there is one, on the held-out set
+    interval : low and high
+        Of the change on the tuning sentences.
+    """
+
+    seed: int
+    weights: Float64
+    result: Result
+    scores: dict[str, float | None]
+    interval: tuple[float, float]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TuningReport:
+    """All replicas of a job, their average if asked for, and what holds for all of them."""
+
+    tuner: str
+    metric: str
+    problem: Problem
+    names: tuple[str, ...]
+    start: Float64
+    oracle: float
+    replicas: tuple[Tuned, ...]
+    average: Float64 | None
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it."""
+        return any(replica.result.interrupted for replica in self.replicas)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "tuner": self.tuner,
+            "metric": self.metric,
+            "start": self._by_name(self.start),
+            "oracle": self.oracle,
+            "replicas": [
+                {
+                    "seed": replica.seed,
+                    **replica.scores,
+                    "interval": list(replica.interval),
+                    "runs": len(replica.result.traces),
+                    "agreed": replica.result.agreed,
+                    "note": replica.result.note,
+                    "interrupted": replica.result.interrupted,
+                    "cpu_seconds": replica.result.seconds[0],
+                    "weights": self._by_name(replica.weights),
+                }
+                for replica in self.replicas
+            ],
+            "average": None if self.average is None else self._by_name(self.average),
+        }
+
+    def _by_name(self, weights: Float64) -> dict[str, float]:
+        return dict(zip(self.names, weights.tolist(), strict=True))
