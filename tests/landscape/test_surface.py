@@ -14,9 +14,9 @@ from luthier.kbest.rerank import rerank
 from luthier.landscape.planes.plane import Plane, read_window, shown_window
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.landscape.planes.survey import KEPT_AT_LEAST, Cells, SurveyOptions, survey
+from luthier.landscape.planes.view import Scene
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
-from luthier.report.figures.surface import Scene
 
 SPEC = SyntheticLists(sentences=8, k=10, vocabulary=150)
 WINDOWS = [None, Window(-1.0, 2.0, -4.0, 3.0), Window(x_low=-0.5)]

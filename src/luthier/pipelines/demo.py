@@ -25,12 +25,13 @@ from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.landscape.planes.plane import Plane, read_window
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+from luthier.landscape.planes.view import surface_scenes
 from luthier.landscape.problem import Problem
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.pipelines.compare import systems_from_weights
 from luthier.pipelines.scoring import pool_oracles
-from luthier.pipelines.surface_command import draw_report
+from luthier.report.figures.surface import draw_surface
 from luthier.report.figures.weight_curves import draw_weight_curves
 from luthier.tuning.base import tuner
 from luthier.tuning.run import RunOptions, run
@@ -166,7 +167,7 @@ def _find_surface(
     subspace = Subspace(weights, np.eye(len(names))[[names.index(name) for name in PLANE]], PLANE)
     plane = Plane.make(problem, subspace, read_window(problem, subspace, []))
     report = look_at_plane(plane, SurfaceOptions(check=CHECKED_CELLS, seed=seed, threads=threads))
-    draw_report(report, path, threads=threads)
+    draw_surface(report, surface_scenes(report, threads=threads), path)
     about = report.as_dict()
     return {"seconds": report.seconds, **{name: about[name] for name in ("axes", "cells", "start", "optimum", "check")}}
 

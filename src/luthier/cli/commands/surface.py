@@ -14,10 +14,17 @@ floating-point weights reach it for certain, and the change from a neighbour. Wh
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from luthier.cli.axis_options import add_axis_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+
+if TYPE_CHECKING:
+    from luthier.kbest.pool import Pool
+    from luthier.landscape.planes.plane import Plane
+    from luthier.landscape.planes.surface import SurfaceOptions, SurfaceReport
+    from luthier.metrics.base import Metric
 
 DISAGREED, STOPPED = 1, 130
 
@@ -48,19 +55,99 @@ def run(options: argparse.Namespace, output: Output) -> int:
     import warnings
 
     from luthier.core.errors import LuthierWarning
-    from luthier.pipelines.surface_command import surface_from_options, write_surface
+    from luthier.kbest.storage import open_pool
+    from luthier.landscape.planes.surface import look_at_plane
     from luthier.report.tables.surface import surface_tables
 
+    metric = metric_from(options)
+    _check(options)
     output.note(f"seed {options.seed}")
-    report = surface_from_options(options, metric_from(options))
-    written = write_surface(report, options)
-    about = report.as_dict(options.keep)
+    pool = open_pool(options.pool)
+    report = look_at_plane(_plane(pool, metric, options), _settings(options))
+    written = _write(report, pool, options)
     if "-" not in written:
-        output.emit(
-            {"seed": options.seed, **about, "written": written}, lambda: surface_tables(about, report.seconds, written)
-        )
-    if about["check"]["wrong"]:
-        told = f"{about['check']['wrong']} cells re-rank to another selection: this is a fault of luthier"
+        about = {"seed": options.seed, **report.as_dict(options.keep), "written": written}
+        output.emit(about, lambda: surface_tables(report, written))
+    if report.check.wrong:
+        told = f"{report.check.wrong} cells re-rank to another selection: this is a fault of luthier"
         warnings.warn(told, LuthierWarning, stacklevel=1)
         return DISAGREED
-    return 0 if about["complete"] else STOPPED
+    return 0 if report.survey.share == 1.0 else STOPPED
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Check all that can be checked before the work."""
+    from luthier.core.errors import LuthierError
+    from luthier.core.io import check_apart, check_writable
+    from luthier.core.tables import check_table_path
+    from luthier.report.pictures import check_picture_path
+
+    for name, least in (("keep", 1), ("check", 0), ("most", 1)):
+        value = getattr(options, name)
+        if value is not None and value < least:
+            raise LuthierError(f"expected --{name} of at least {least}, found {value}")
+    if options.polygons and not options.output:
+        raise LuthierError("--polygons needs -o, the file to write them to")
+    if options.output:
+        check_table_path(options.output)
+        check_apart(options.output, options.pool, options.weights, *options.axis)
+    if options.png:
+        check_picture_path(options.png)
+    if options.weights_out:
+        check_writable(options.weights_out)
+
+
+def _plane(pool: Pool, metric: Metric, options: argparse.Namespace) -> Plane:
+    from luthier.landscape.planes.plane import Plane, read_window
+    from luthier.landscape.problem import Problem
+    from luthier.landscape.subspaces import read_subspace
+
+    subspace = read_subspace(pool, options.weights, options.axis, expected=2)
+    problem = Problem.make(pool, metric)
+    return Plane.make(problem, subspace, read_window(problem, subspace, options.window, whole=options.whole))
+
+
+def _settings(options: argparse.Namespace) -> SurfaceOptions:
+    from luthier.landscape.planes.surface import MOST_CELLS, SurfaceOptions
+
+    return SurfaceOptions(
+        stream=options.stream or not options.output,
+        keep=options.keep,
+        check=options.check,
+        most=options.most or MOST_CELLS,
+        seed=options.seed,
+        threads=options.threads,
+    )
+
+
+def _write(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> list[str]:
+    """Write the cells, the picture and the best weights where asked for; return the paths."""
+    if options.output:
+        _write_cells(report, pool, options)
+    if options.png:
+        from pathlib import Path
+
+        from luthier.landscape.planes.view import surface_scenes
+        from luthier.report.figures.surface import draw_surface
+
+        draw_surface(report, surface_scenes(report, threads=options.threads), Path(options.png))
+    if options.weights_out:
+        from luthier.kbest.weights import Weights, write_weights
+
+        write_weights(Weights.from_vector(pool.features.names, report.weights), options.weights_out)
+    return [path for path in (options.output, options.png, options.weights_out) if path]
+
+
+def _write_cells(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> None:
+    import numpy as np
+
+    from luthier import __version__
+    from luthier.core.tables import write_table
+    from luthier.landscape.planes.cell_table import all_columns, best_columns
+
+    if report.record:  # sentences without hypotheses have no list there
+        cells = all_columns(report, np.flatnonzero(pool.list_lengths > 0), polygons=options.polygons)
+    else:
+        cells = best_columns(report, options.keep, polygons=options.polygons)
+    about = {"luthier": __version__, "pool": pool.digest(), "seed": options.seed, **report.as_dict(options.keep)}
+    write_table(options.output, cells, about)

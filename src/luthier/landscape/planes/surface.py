@@ -128,12 +128,26 @@ class SurfaceReport:
         """The score of every recorded cell, (n,)."""
         return np.zeros(0) if self.record is None else self.plane.score(self.record.sums)
 
+    @property
+    def worst(self) -> float:
+        """The worst score of all cells."""
+        return float(self.survey.extremes[0 if self.plane.problem.metric.higher_is_better else 1])
+
+    @property
+    def distinct_scores(self) -> int | None:
+        """How many different scores there are, where the cells are recorded."""
+        return None if self.record is None else len(np.unique(self.scores))
+
+    @property
+    def unrepresentable(self) -> int | None:
+        """How many cells floating-point weights do not reach for certain, where the cells are recorded."""
+        return None if self.record is None else int(np.sum(~self.record.representable))
+
     def as_dict(self, keep: int = 20) -> dict[str, Any]:
         """Return the report for JSON, without the cells themselves; of the best ones the first `keep`."""
         problem, subspace = self.plane.problem, self.plane.subspace
         counts = self.plane.overlay.faces.counts
         x_low, x_high, y_low, y_high = (end if np.isfinite(end) else None for end in self.plane.window.limits)
-        worst = self.survey.extremes[0 if problem.metric.higher_is_better else 1]
         return {
             "metric": problem.metric.signature,
             "axes": list(subspace.names),
@@ -143,10 +157,10 @@ class SurfaceReport:
             "complete": self.survey.share == 1.0,
             "walked": self.survey.share,
             "faces": {"least": int(counts.min()), "most": int(counts.max()), "mean": float(counts.mean())},
-            "distinct_scores": None if self.record is None else len(np.unique(self.scores)),
-            "unrepresentable": None if self.record is None else int(np.sum(~self.record.representable)),
+            "distinct_scores": self.distinct_scores,
+            "unrepresentable": self.unrepresentable,
             "start": self.start_score,
-            "worst": float(worst),
+            "worst": self.worst,
             "optimum": {
                 **self.optimum.as_dict(),
                 "cut_by_window": list(self.cut),

@@ -2,20 +2,66 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Sequence
+
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
-from luthier.landscape.planes.plane import Plane
-from luthier.report.figures.surface import Scene
+from luthier.landscape.planes.plane import Plane, shown_window
+from luthier.landscape.planes.surface import SurfaceReport
 
+NOTHING = 1e-12  # of the window: less cannot be seen, nor reached
 PIXELS = 560
 MOST_POLYGONS = 20_000
 # How many cells the second panel should show, about, and how often its size is tried for that.
 CLOSE_CELLS, TRIES = 2_000, 12
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Scene:
+    """A part of the plane, as a raster or as polygons.
+
+    Attributes
+    ----------
+    limits : 4 floats
+        x low and high, y low and high.
+    raster : (ny, nx) float64, optional
+        Scores at the centres of pixels, row 0 at y low.
+    polygons : arrays (v, 2), and their scores and areas (n,)
+    """
+
+    limits: tuple[float, float, float, float]
+    raster: Float64 | None = None
+    polygons: Sequence[npt.NDArray[np.float64]] = ()
+    scores: Float64 | None = None
+    areas: Float64 | None = None
+
+    @property
+    def shown(self) -> Float64:
+        """All scores that can be seen: cells without area, where many sides meet in a point, take no colour."""
+        if self.raster is not None:
+            return self.raster.reshape(-1)
+        assert self.scores is not None  # one of both is there
+        x0, x1, y0, y1 = self.limits
+        wide = self.scores if self.areas is None else self.scores[self.areas > NOTHING * (x1 - x0) * (y1 - y0)]
+        return wide if len(wide) else self.scores
+
+
+def surface_scenes(report: SurfaceReport, *, threads: int = 1) -> tuple[Scene, ...]:
+    """Return the window, and exact cells around the optimum where the window has too many to be seen."""
+    plane, centre, cells = report.plane, report.optimum.cell.position, report.survey.cells
+    window = shown_window(plane, centre[None])
+    scenes = [window_scene(plane, window, cells, threads=threads)]
+    close = close_window(plane, window, centre, cells, threads=threads)
+    if close is not None:
+        scenes.append(polygon_scene(plane, close, threads=threads))
+    return tuple(scenes)
 
 
 def raster_scene(plane: Plane, window: Window, *, threads: int) -> Scene:

@@ -10,9 +10,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-import numpy.typing as npt
 
 from luthier.core.arrays import Float64
+from luthier.landscape.planes.plane import Plane
+from luthier.landscape.planes.surface import SurfaceReport
+from luthier.landscape.planes.view import Scene
 from luthier.report.pictures import save_picture
 
 START, BEST, FRAME = "#111111", "#e8303a", "#111111"
@@ -20,39 +22,8 @@ COLORS = "viridis"
 # Colours end at this quantile on the bad side: a few far corners would take all contrast away.
 ROBUST = 0.04
 LEVELS = 64
-NOTHING = 1e-12  # of the window: less cannot be seen, nor reached
 EDGE_ALPHA, FEW_CELLS = 0.35, 3000  # of more cells the edges are drawn fainter
 DPI = 100
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Scene:
-    """A part of the plane, as a raster or as polygons.
-
-    Attributes
-    ----------
-    limits : 4 floats
-        x low and high, y low and high.
-    raster : (ny, nx) float64, optional
-        Scores at the centres of pixels, row 0 at y low.
-    polygons : arrays (v, 2), and their scores and areas (n,)
-    """
-
-    limits: tuple[float, float, float, float]
-    raster: Float64 | None = None
-    polygons: Sequence[npt.NDArray[np.float64]] = ()
-    scores: Float64 | None = None
-    areas: Float64 | None = None
-
-    @property
-    def shown(self) -> Float64:
-        """All scores that can be seen: cells without area, where many sides meet in a point, take no colour."""
-        if self.raster is not None:
-            return self.raster.reshape(-1)
-        assert self.scores is not None  # one of both is there
-        x0, x1, y0, y1 = self.limits
-        wide = self.scores if self.areas is None else self.scores[self.areas > NOTHING * (x1 - x0) * (y1 - y0)]
-        return wide if len(wide) else self.scores
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -82,10 +53,12 @@ class SurfaceFigure:
     bars: tuple[Float64, float, Float64] | None = None
 
 
-def draw_surface(figure: SurfaceFigure, path: Path) -> None:
-    """Draw the picture as PNG."""
+def draw_surface(report: SurfaceReport, scenes: tuple[Scene, ...], path: Path) -> None:
+    """Draw the window, and exact cells around the optimum, as PNG."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
+
+    figure = _figure(report, scenes)
 
     n = len(figure.scenes)
     canvas = plt.figure(figsize=(5.6 * n + 0.5, 5.2), layout="constrained")
@@ -112,6 +85,40 @@ def draw_surface(figure: SurfaceFigure, path: Path) -> None:
     blends = np.concatenate([share * marks + (1 - share) for share in (1.0, 0.75, 0.5)])  # with the white round them
     colors = color_map(figure)(np.linspace(0.0, 1.0, LEVELS))[:, :3]
     save_picture(canvas, path, colors=np.concatenate([colors, blends]), dpi=DPI)
+
+
+def _figure(report: SurfaceReport, scenes: tuple[Scene, ...]) -> SurfaceFigure:
+    """Return all that the picture shows and says."""
+    plane, best, metric = report.plane, report.optimum, report.plane.problem.metric
+    x, y = best.cell.position.tolist()
+    histogram, axes = report.survey.histogram, plane.subspace.names
+    return SurfaceFigure(
+        scenes=scenes,
+        labels=(_label(plane, 0), _label(plane, 1)),
+        metric=metric.name,
+        higher_is_better=bool(metric.higher_is_better),
+        start=(0.0, 0.0, report.start_score),
+        best=(x, y, best.score),
+        where="the window" if plane.window.bounded else "a part",
+        title=f"{metric.name} over {axes[0]} × {axes[1]}: {_cells(report)}",
+        bars=(histogram.edges, histogram.width, histogram.shares),
+    )
+
+
+def _cells(report: SurfaceReport) -> str:
+    """Say how many cells there are, and of what."""
+    ends = np.isfinite(report.plane.window.limits)
+    where = "" if ends.all() else " in a window without end" if ends.any() else " on the whole plane"
+    return ("" if report.survey.share == 1.0 else "stopped after ") + f"{count_of(report.survey.cells)}{where}"
+
+
+def _label(plane: Plane, axis: int) -> str:
+    name = Path(plane.subspace.names[axis]).name
+    symbol = "xy"[axis]
+    moving = np.flatnonzero(plane.subspace.directions[axis])
+    if len(moving) == 1 and plane.problem.names[moving[0]] == plane.subspace.names[axis]:
+        return f"${symbol}$, added to the weight of {name} ({plane.subspace.start[moving[0]]:.4g})"
+    return f"${symbol}$, times the direction {name}"
 
 
 def count_of(cells: int, kind: str = "") -> str:

@@ -1,0 +1,55 @@
+"""Cells of a plane as columns of a table: all that are recorded, or the best ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Int64
+from luthier.core.segments import offsets_from_counts
+from luthier.core.tables import Ragged
+from luthier.landscape.planes.surface import SurfaceReport
+
+Columns = dict[str, npt.NDArray[Any] | Ragged]
+
+
+def all_columns(report: SurfaceReport, sentences: Int64, *, polygons: bool) -> Columns:
+    """Return the columns of all cells; lists have their numbers in the pool, `sentences`, (N,)."""
+    record = report.record
+    assert record is not None  # the caller has looked
+    changed = record.change_list
+    return {
+        "x": record.position[:, 0],
+        "y": record.position[:, 1],
+        "metric": report.scores,
+        "area": record.area,
+        "margin": record.margin,
+        "radius": record.radius,
+        "representable": record.representable,
+        "neighbour": record.neighbour,
+        "change_list": np.where(changed < 0, -1, sentences[changed]),
+        "change_row": record.change_row,
+        **({"polygon": Ragged(*record.polygons(np.arange(len(record))))} if polygons else {}),
+    }
+
+
+def best_columns(report: SurfaceReport, keep: int, *, polygons: bool) -> Columns:
+    """Return the columns of the best cells alone."""
+    best = report.best[:keep]
+    corners = [one.cell.polygon for one in best]
+    return {
+        "x": np.array([one.cell.position[0] for one in best]),
+        "y": np.array([one.cell.position[1] for one in best]),
+        "metric": np.array([one.score for one in best]),
+        "area": np.array([one.cell.area for one in best]),
+        "margin": np.array([one.cell.margin for one in best]),
+        "radius": np.array([one.cell.radius for one in best]),
+        "representable": np.array([one.representable for one in best]),
+        **(
+            {"polygon": Ragged(offsets_from_counts([len(c) for c in corners]), np.concatenate(corners))}
+            if polygons
+            else {}
+        ),
+    }
