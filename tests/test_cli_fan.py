@@ -13,9 +13,10 @@ from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
-from luthier.landscape.fans.scenes import draw_scene, example_scene, pool_scene, regularize
+from luthier.landscape.fans.scenes import example_scene, pool_scene, regularize
 from luthier.landscape.subspaces import read_axis
 from luthier.report.console import show
+from luthier.report.figures.fan_scene import draw_scene
 from luthier.report.tables.fan import fan_tables
 
 

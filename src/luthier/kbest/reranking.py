@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,9 +16,19 @@ from luthier.kbest.rerank import rerank
 from luthier.kbest.weights import read_weights
 
 
-def rerank_files(
-    pool: Pool, weights: Sequence[str], outputs: Sequence[str], *, threads: int = 1
-) -> list[dict[str, Any]]:
+@dataclasses.dataclass(frozen=True)
+class Reranked:
+    """What one file of weights selected, and where it was written."""
+
+    weights: str
+    output: str
+    sentences: int
+    not_first: int
+    mean_score: float | None
+    mean_words: float | None
+
+
+def rerank_files(pool: Pool, weights: Sequence[str], outputs: Sequence[str], *, threads: int = 1) -> list[Reranked]:
     """Select by each file of weights, write a line per sentence; return what there is to say of each.
 
     Nothing is written unless all weights fit the pool.
@@ -33,14 +43,16 @@ def rerank_files(
         write_selection(pool, selection, output)
         chosen = selection[selection >= 0]
         first = pool.offsets[:-1][pool.list_lengths > 0]
-        rows.append({
-            "weights": path,
-            "output": output,
-            "sentences": pool.n_sentences,
-            "not_first": int(np.count_nonzero(chosen != first)),
-            "mean_score": float(pool.features.take(chosen).scores(vector).mean()) if len(chosen) else None,
-            "mean_words": float(pool.tokens.lengths[chosen].mean()) if len(chosen) else None,
-        })  # fmt: skip
+        rows.append(
+            Reranked(
+                weights=path,
+                output=output,
+                sentences=pool.n_sentences,
+                not_first=int(np.count_nonzero(chosen != first)),
+                mean_score=float(pool.features.take(chosen).scores(vector).mean()) if len(chosen) else None,
+                mean_words=float(pool.tokens.lengths[chosen].mean()) if len(chosen) else None,
+            )
+        )
     return rows
 
 

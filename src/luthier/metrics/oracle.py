@@ -32,6 +32,15 @@ class Selection:
     passes: tuple[float, ...]
 
 
+@dataclasses.dataclass(frozen=True)
+class Oracle:
+    """One of the scores that bound a pool: how it is reached, the score, and that after each pass."""
+
+    selection: str
+    score: float
+    passes: tuple[float, ...]
+
+
 def first_best(metric: Metric, stats: Stats, offsets: Int64) -> Selection:
     """Select the first row of every list: what the decoder thought best."""
     return _selected(metric, stats, offsets[:-1][np.diff(offsets) > 0])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from pathlib import Path
 from typing import Any
@@ -12,10 +11,10 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.progress import notice
 from luthier.core.tasks import Threads
-from luthier.evaluation.comparison import Comparison, Settings, compare
+from luthier.evaluation.comparison import Settings, compare
 from luthier.geometry.subspace import Subspace
 from luthier.invented.lists.synthetic import SyntheticLists, write
-from luthier.kbest.inspection import PoolSummary, inspect
+from luthier.kbest.inspection import inspect
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.lists import ReadOptions, read_lists
 from luthier.kbest.rerank import rerank
@@ -24,7 +23,7 @@ from luthier.kbest.spread import spread_in_lists
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.landscape.planes.plane import Plane, read_window
-from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+from luthier.landscape.planes.surface import SurfaceOptions, SurfaceReport, look_at_plane
 from luthier.landscape.planes.view import surface_scenes
 from luthier.landscape.problem import Problem
 from luthier.metrics.base import Metric
@@ -33,6 +32,7 @@ from luthier.pipelines.compare import systems_from_weights
 from luthier.pipelines.scoring import pool_oracles
 from luthier.report.figures.surface import draw_surface
 from luthier.report.figures.weight_curves import draw_weight_curves
+from luthier.report.tables.demo import DemoResult, MethodScores
 from luthier.tuning.base import tuner
 from luthier.tuning.run import RunOptions, run
 
@@ -51,30 +51,6 @@ CHECKED_CELLS = 200
 CURVE_POINTS = 81
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class DemoResult:
-    """All that the demonstration made, for tables and for programs."""
-
-    folder: str
-    seed: int
-    pool: PoolSummary
-    metric: str
-    oracles: list[dict[str, Any]]
-    tuned: list[dict[str, Any]]
-    comparison: Comparison
-    surface: dict[str, Any]
-    files: list[str]
-
-    def summary(self) -> dict[str, Any]:
-        """Return it as plain data."""
-        plain = ("folder", "seed", "metric", "oracles", "tuned", "surface", "files")
-        return {
-            **{key: getattr(self, key) for key in plain},
-            "pool": dataclasses.asdict(self.pool),
-            "comparison": self.comparison.as_dict(),
-        }
-
-
 def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> DemoResult:
     """Make lists, read them as a user would, look inside, tune in several ways, judge on unseen lists."""
     home, metric = Path(folder), load_metric("bleu")
@@ -89,12 +65,12 @@ def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> Demo
     notice(f"3. tuning the decoder's weights by {', '.join(TUNERS)}: {REPLICAS} seeds each")
     start = read_weights(home / "tune" / "weights.txt").vector(pools["tune"].features.names)
     tuned, groups = _tune(pools, metric, start, home, seed=seed, threads=threads)
-    best = max(tuned, key=lambda row: float(row["tune"]))["weights"]
+    best = max(tuned, key=lambda row: row.tune).weights
     notice(f"4. comparing the decoder's weights with {best}'s on the test lists")
-    chosen = [[str(home / "tune" / "weights.txt")], groups[str(best)]]
+    chosen = [[str(home / "tune" / "weights.txt")], groups[best]]
     systems, _ = systems_from_weights(pools["test"], chosen, {"bleu": metric}, threads=threads)
     comparison = compare(systems, {"bleu": metric}, Settings(seed=seed), engine=Threads(threads))
-    final = read_weights(groups[str(best)][0]).vector(pools["test"].features.names)
+    final = read_weights(groups[best][0]).vector(pools["test"].features.names)
     write_selection(pools["test"], rerank(pools["test"], final), str(home / "test.out.txt"))
     notice(f"5. drawing what each weight does to BLEU: {home}/weights.png")
     positions, curves = weight_curves(Problem.make(pools["tune"], metric), start)
@@ -126,18 +102,10 @@ def _read(lists: Path, output: Path) -> Pool:
 
 def _tune(
     pools: dict[str, Pool], metric: Metric, start: Float64, home: Path, *, seed: int, threads: int
-) -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
+) -> tuple[list[MethodScores], dict[str, list[str]]]:
     """Tune by each method and seed; return a row for each method, and its files of weights."""
     problem, test = Problem.make(pools["tune"], metric), Problem.make(pools["test"], metric)
-    rows: list[dict[str, Any]] = [
-        {
-            "weights": "the decoder's",
-            "tune": problem.gain(start),
-            "test": test.gain(start),
-            "spread": None,
-            "seconds": None,
-        }
-    ]
+    rows = [MethodScores("the decoder's", problem.gain(start), test.gain(start))]
     groups: dict[str, list[str]] = {"the decoder's": [str(home / "tune" / "weights.txt")]}
     for name, parameters in TUNERS.items():
         results = [
@@ -149,27 +117,28 @@ def _tune(
             groups[name].append(str(home / f"{name}.{r}.weights.txt"))
             write_weights(Weights.from_vector(problem.names, result.weights), groups[name][-1])
         on_test = [test.gain(result.weights) for result in results]
-        rows.append({
-            "weights": name,
-            "tune": float(np.mean([result.gain for result in results])),
-            "test": float(np.mean(on_test)),
-            "spread": float(np.std(on_test, ddof=1)),
-            "seconds": float(np.mean([result.seconds[0] for result in results])),
-        })  # fmt: skip
+        rows.append(
+            MethodScores(
+                weights=name,
+                tune=float(np.mean([result.gain for result in results])),
+                test=float(np.mean(on_test)),
+                spread=float(np.std(on_test, ddof=1)),
+                seconds=float(np.mean([result.seconds[0] for result in results])),
+            )
+        )
     return rows, groups
 
 
 def _find_surface(
     pool: Pool, metric: Metric, weights: Float64, path: Path, *, seed: int, threads: int
-) -> dict[str, Any]:
-    """Draw the error surface about `weights`; return what there is to say of it."""
+) -> SurfaceReport:
+    """Find and draw the error surface about `weights`."""
     problem, names = Problem.make(pool, metric), pool.features.names
     subspace = Subspace(weights, np.eye(len(names))[[names.index(name) for name in PLANE]], PLANE)
     plane = Plane.make(problem, subspace, read_window(problem, subspace, []))
     report = look_at_plane(plane, SurfaceOptions(check=CHECKED_CELLS, seed=seed, threads=threads))
     draw_surface(report, surface_scenes(report, threads=threads), path)
-    about = report.as_dict()
-    return {"seconds": report.seconds, **{name: about[name] for name in ("axes", "cells", "start", "optimum", "check")}}
+    return report
 
 
 def weight_curves(problem: Problem, start: Float64) -> tuple[Float64, Float64]:

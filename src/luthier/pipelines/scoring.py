@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from luthier.corpus.texts import Texts
 from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch
-from luthier.metrics.oracle import corpus_oracle, first_best, random_choice, sentence_oracle
+from luthier.metrics.oracle import Oracle, corpus_oracle, first_best, random_choice, sentence_oracle
 from luthier.metrics.pools import pool_statistics
 
 
@@ -74,7 +73,7 @@ def write_sentence_scores(scored: Sequence[ScoredFile], path: str) -> None:
             file.write(("\t".join([str(number), *map(repr, row)]) + "\n").encode("utf-8"))
 
 
-def pool_oracles(pool: Pool, metric: Metric, *, seed: int) -> list[dict[str, Any]]:
+def pool_oracles(pool: Pool, metric: Metric, *, seed: int) -> list[Oracle]:
     """Return the scores that bound a pool, best selection first told by how it is reached.
 
     Sentences without hypotheses count nothing.
@@ -88,7 +87,4 @@ def pool_oracles(pool: Pool, metric: Metric, *, seed: int) -> list[dict[str, Any
         "per-sentence worst": sentence_oracle(metric, stats, offsets, worst=True),
         "corpus worst (greedy)": corpus_oracle(metric, stats, offsets, worst=True),
     }
-    return [
-        {"selection": name, "score": selection.score, "passes": list(selection.passes)}
-        for name, selection in found.items()
-    ]
+    return [Oracle(name, selection.score, selection.passes) for name, selection in found.items()]

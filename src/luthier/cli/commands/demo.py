@@ -22,4 +22,4 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     output.note(f"seed {options.seed}, {options.threads} threads")
     result = run_demo(options.output, seed=options.seed, threads=options.threads)
-    output.emit(result.summary(), lambda: demo_tables(result))
+    output.emit(result.as_dict(), lambda: demo_tables(result))

@@ -45,7 +45,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.kbest.storage import open_pool
-    from luthier.landscape.fans.scenes import draw_scene, example_scene, pool_scene, regularize
+    from luthier.landscape.fans.scenes import example_scene, pool_scene, regularize
+    from luthier.report.figures.fan_scene import draw_scene
     from luthier.report.pictures import check_picture_path
     from luthier.report.tables.fan import fan_data, fan_tables, regularized_data
 

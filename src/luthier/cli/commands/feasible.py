@@ -55,10 +55,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.plot:
         draw_verdict(verdict, Path(options.plot))
     if verdict.weights is None:
-        output.emit(told, lambda: infeasible_table(told))
+        output.emit(told, lambda: infeasible_table(verdict))
         return INFEASIBLE
     if options.output:
         write_weights(verdict.weights, options.output)
     if options.output != "-":
-        output.emit(told, lambda: feasible_table(told))
+        output.emit(told, lambda: feasible_table(verdict))
     return 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 from luthier.cli.output import Output
 
@@ -17,4 +18,4 @@ def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
     from luthier.report.tables.plugins import describe_plugins, plugin_table
 
     found = describe_plugins(PACKAGE)
-    output.emit({"formats": found}, lambda: plugin_table("formats", found))
+    output.emit({"formats": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("formats", found))

@@ -36,12 +36,34 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Look, test, draw, print."""
+    from pathlib import Path
+
+    from luthier.core.errors import LuthierError
+    from luthier.kbest.storage import open_pool
     from luthier.landscape.selections.constraint_settings import CurveSettings, GeometrySettings
-    from luthier.pipelines.geometry_command import geometry_from_options
+    from luthier.landscape.subspaces import read_start
+    from luthier.pipelines.constraint_curves import parse_axes
+    from luthier.pipelines.constraints import ConstraintJob, find_constraints
+    from luthier.report.pictures import check_picture_path
     from luthier.report.tables.constraints import geometry_tables
 
     output.note(f"seed {options.seed}")
     settings = GeometrySettings(**field_values(GeometrySettings, options))
-    curves = CurveSettings(**field_values(CurveSettings, options))
-    report = geometry_from_options(options, metric_from(options), settings, curves)
-    output.emit(report, lambda: geometry_tables(report))
+    curve_settings = CurveSettings(**field_values(CurveSettings, options))
+    metric, axes = metric_from(options), parse_axes(options.against) if options.against else ()
+    if options.plot and not axes:
+        raise LuthierError("--plot shows what --against draws. hint: add --against dims,sentences")
+    if options.plot:
+        check_picture_path(options.plot)
+    pool = open_pool(options.pool)
+    start = read_start(pool, options.weights) if options.weights else None
+    job = ConstraintJob(pool, metric, start, settings, axes, curve_settings, options.seed, options.threads)
+    report, curves = find_constraints(job)
+    written = [options.plot] if options.plot else []
+    data = report.as_dict() | ({} if curves is None else {"against": curves.as_dict()})
+    if curves is not None and options.plot:
+        from luthier.report.figures.constraints import draw_constraints
+
+        draw_constraints(curves, Path(options.plot))
+        data["written"] = written
+    output.emit(data, lambda: geometry_tables(report, curves, written))

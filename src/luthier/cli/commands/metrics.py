@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 from luthier.cli.output import Output
 
@@ -17,4 +18,4 @@ def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
     from luthier.report.tables.plugins import describe_plugins, plugin_table
 
     found = describe_plugins(PACKAGE)
-    output.emit({"metrics": found}, lambda: plugin_table("metrics", found))
+    output.emit({"metrics": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("metrics", found))

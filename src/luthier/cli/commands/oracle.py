@@ -9,6 +9,7 @@ most, until nothing does. It is a lower bound on the best (an upper bound on the
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
@@ -29,4 +30,5 @@ def run(options: argparse.Namespace, output: Output) -> None:
     pool = open_pool(options.pool)
     output.note(f"seed {options.seed}")
     results = {m.signature: pool_oracles(pool, m, seed=options.seed) for m in metrics_from(options).values()}
-    output.emit({"seed": options.seed, "oracles": results}, lambda: oracle_table(results))
+    data = {signature: [dataclasses.asdict(oracle) for oracle in found] for signature, found in results.items()}
+    output.emit({"seed": options.seed, "oracles": data}, lambda: oracle_table(results))

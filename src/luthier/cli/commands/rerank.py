@@ -11,6 +11,7 @@ hypotheses gives an empty line.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 from luthier.cli.output import Output
 
@@ -39,4 +40,4 @@ def run(options: argparse.Namespace, output: Output) -> None:
         check_writable(path)
     rows = rerank_files(open_pool(options.pool), options.weights, options.output, threads=options.threads)
     if "-" not in options.output:
-        output.emit({"weights": rows}, lambda: rerank_table(rows))
+        output.emit({"weights": [dataclasses.asdict(row) for row in rows]}, lambda: rerank_table(rows))

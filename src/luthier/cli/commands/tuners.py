@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 
 from luthier.cli.output import Output
 
@@ -17,4 +18,4 @@ def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
     from luthier.tuning.base import PACKAGE
 
     found = describe_plugins(PACKAGE)
-    output.emit({"tuners": found}, lambda: plugin_table("tuners", found))
+    output.emit({"tuners": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("tuners", found))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -142,24 +141,6 @@ def regularize(scene: FanScene, strength: float | None = None, tolerance: float 
     line = choose_on_line(scene.joint, gains, scene.start, direction, strength=strength)
     nearest = choose_by_angle(scene.joint, gains, scene.start, tolerance=tolerance)
     return RegularizedScene(scene, scene.start, direction, strength, tolerance, line, nearest)
-
-
-def draw_scene(scene: FanScene, regularized: RegularizedScene | None, path: Path) -> None:
-    """Draw what there is: choices on a fan, one list step by step, or two lists and their sum."""
-    if regularized is not None:
-        from luthier.report.figures.fan_regularized import draw_regularized
-
-        draw_regularized(regularized, path)
-    elif len(scene.lists) == 1:
-        from luthier.report.figures.fan import draw_fan
-
-        draw_fan(scene, path)
-    elif len(scene.lists) == 2:
-        from luthier.report.figures.fan_sum import draw_sum
-
-        draw_sum(scene, path)
-    else:
-        raise LuthierError(f"expected --sentence once or twice without --regularize, found it {len(scene.lists)} times")
 
 
 def _short(axis: str) -> str:

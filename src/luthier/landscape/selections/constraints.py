@@ -19,7 +19,7 @@ from luthier.geometry.polytopes.polytope import distinct_rows, extreme_rows_of_l
 from luthier.kbest.rerank import rerank
 from luthier.landscape.problem import Problem
 from luthier.landscape.selections.constraint_settings import GeometrySettings
-from luthier.landscape.selections.feasibility import Choice, Verdict, judge
+from luthier.landscape.selections.feasibility import Choice, Verdict, Wish, judge
 from luthier.metrics.oracle import Selection, corpus_oracle
 
 
@@ -47,6 +47,8 @@ class GeometryReport:
         Whether a re-rank with its weights selects the oracle's vectors there.
     sample_reached : (sample,) int64
         How many sentences, in the pool's order, each random index vector got through before it failed.
+    sentences : (N,) int64, optional
+        Their numbers in a larger pool, of which the problem has left some out.
     """
 
     problem: Problem
@@ -62,6 +64,19 @@ class GeometryReport:
     subset_holds: bool
     sample_reached: Int64
     seed: int
+    sentences: Int64 | None = None
+
+    def contradiction(self) -> list[Wish]:
+        """Return the oracle's wishes that cannot all come true; none if all can."""
+        wishes = self.verdict.contradiction()
+        if self.sentences is None:
+            return wishes
+        return [dataclasses.replace(wish, sentence=int(self.sentences[wish.sentence])) for wish in wishes]
+
+    @property
+    def log10_extreme_index_vectors(self) -> float:
+        """How many index vectors there are of extreme hypotheses only."""
+        return float(np.sum(np.log10(self.extreme)))
 
     @property
     def sample_feasible(self) -> int:
@@ -70,7 +85,7 @@ class GeometryReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report for JSON; sentences are named as in the pool."""
-        ids, kept = self.problem.pool.sentence_ids, self.subset.lists.tolist()
+        ids, kept, wishes = self.problem.pool.sentence_ids, self.subset.lists.tolist(), self.contradiction()
         return {
             "seed": self.seed,
             "metric": self.problem.metric.signature,
@@ -82,10 +97,11 @@ class GeometryReport:
             "hypotheses": summary(self.lengths),
             "distinct": summary(self.distinct),
             "extreme": summary(self.extreme),
-            "log10_extreme_index_vectors": float(np.sum(np.log10(self.extreme))),
+            "log10_extreme_index_vectors": self.log10_extreme_index_vectors,
             "oracle": {
                 "extreme": int(np.count_nonzero(self.oracle_extreme)),
                 **self.verdict.as_dict(),
+                **({"contradiction": [dataclasses.asdict(w) for w in wishes]} if wishes else {}),
             },
             "subset": {
                 "sentences": len(kept),

@@ -37,6 +37,20 @@ class Choice:
     metric: str | None = None
 
 
+@dataclasses.dataclass(frozen=True)
+class Wish:
+    """One of several wishes that cannot all come true: one hypothesis of a sentence is to beat another."""
+
+    sentence: int
+    sentence_id: str
+    wanted: int
+    wanted_text: str
+    other: int
+    other_text: str
+    multiplier: float
+    exact_multiplier: str
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Verdict:
     """What was asked of a pool, and what came out.
@@ -88,36 +102,41 @@ class Verdict:
         rows = np.flatnonzero((wanted >= 0) & (h != h[wanted]).any(axis=1))
         return rows[irredundant(h[rows] - h[wanted[rows]], weights)] if len(rows) else rows
 
-    def contradiction(self) -> list[dict[str, Any]]:
+    def contradiction(self) -> list[Wish]:
         """Return the wishes that cannot all come true, by sentence and hypothesis; none if all can."""
         if isinstance(self.proof, Feasible):
             return []
         pool, starts = self.pool, self.pool.offsets
         return [
-            {
-                "sentence": s,
-                "sentence_id": pool.sentence_ids[s],
-                "wanted": int(self.choice.rows[s] - starts[s]),
-                "wanted_text": pool.texts[int(self.choice.rows[s])],
-                "other": int(row - starts[s]),
-                "other_text": pool.texts[row],
-                "multiplier": float(share),
-                "exact_multiplier": str(share),
-            }
+            Wish(
+                sentence=s,
+                sentence_id=pool.sentence_ids[s],
+                wanted=int(self.choice.rows[s] - starts[s]),
+                wanted_text=pool.texts[int(self.choice.rows[s])],
+                other=int(row - starts[s]),
+                other_text=pool.texts[row],
+                multiplier=float(share),
+                exact_multiplier=str(share),
+            )
             for s, row, share in zip(self.proof.lists.tolist(), self.proof.rows.tolist(), self.proof.exact, strict=True)
         ]
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences a hypothesis was chosen of."""
+        return int(np.count_nonzero(self.choice.rows >= 0))
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON takes it."""
         told: dict[str, Any] = {"feasible": isinstance(self.proof, Feasible), "selection": self.choice.name}
         if self.choice.score is not None:
             told |= {"metric": self.choice.metric, "score": self.choice.score}
-        told["sentences"] = int(np.count_nonzero(self.choice.rows >= 0))
+        told["sentences"] = self.n_sentences
         if isinstance(self.proof, Feasible):
             margin = self.proof.margin if np.isfinite(self.proof.margin) else None
             told |= {"margin": margin, "selects": self.selects, "weights": dict(self.weights or {})}
         else:
-            told["contradiction"] = self.contradiction()
+            told["contradiction"] = [dataclasses.asdict(wish) for wish in self.contradiction()]
         return told
 
 

@@ -3,47 +3,51 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+import math
 from typing import Any
 
+from luthier.geometry.lp.certificates import Feasible
+from luthier.landscape.selections.feasibility import Verdict
 from luthier.report.console import stack, table
 
 WIDTH = 48
 BEFORE = 2  # words shown before the first difference
 
 
-def feasible_table(verdict: Mapping[str, Any]) -> Any:
-    """Return the weights and what they reach, from the verdict as JSON has it."""
-    margin = "any" if verdict["margin"] is None else f"{verdict['margin']:.6g}"
+def feasible_table(verdict: Verdict) -> Any:
+    """Return the weights and what they reach."""
+    proof, weights = verdict.proof, verdict.weights
+    assert isinstance(proof, Feasible)  # the caller has looked
+    assert weights is not None
+    free = not math.isfinite(proof.margin)
+    margin = "any" if free else f"{proof.margin:.6g}"
     told = "The weights that select it lie closer together than floats do: a re-rank with these does not select it all."
-    if verdict["margin"] is None:
+    if free:
         told = "Nothing has to be kept apart: any weights make this selection."
-    elif verdict["selects"]:
+    elif verdict.selects:
         told = "Of all weights with |w| ≤ 1 these have the largest margin; a re-rank with them selects it."
     return stack(
         table(
             "feasible",
             ("selection", "sentences", "score", "margin"),
-            [(verdict["selection"], verdict["sentences"], _score(verdict), margin)],
+            [(verdict.choice.name, verdict.n_sentences, _score(verdict), margin)],
             caption="\n".join(["Some weights make this selection.", *_metric(verdict)]),
         ),
-        table("weights", ("feature", "weight"), list(verdict["weights"].items()), caption=told),
+        table("weights", ("feature", "weight"), list(weights.items()), caption=told),
     )
 
 
-def infeasible_table(verdict: Mapping[str, Any]) -> Any:
-    """Return the few wishes that no weights fulfil together, from the verdict as JSON has it."""
+def infeasible_table(verdict: Verdict) -> Any:
+    """Return the few wishes that no weights fulfil together."""
     wishes = []
-    for wish in verdict["contradiction"]:
-        texts = differing(wish["wanted_text"], wish["other_text"])
-        wishes.append(
-            (wish["sentence"], wish["wanted"], texts[0], wish["other"], texts[1], f"{wish['multiplier']:.4g}")
-        )
+    for wish in verdict.contradiction():
+        texts = differing(wish.wanted_text, wish.other_text)
+        wishes.append((wish.sentence, wish.wanted, texts[0], wish.other, texts[1], f"{wish.multiplier:.4g}"))
     return stack(
         table(
             "infeasible",
             ("selection", "sentences", "score"),
-            [(verdict["selection"], verdict["sentences"], _score(verdict))],
+            [(verdict.choice.name, verdict.n_sentences, _score(verdict))],
             caption="\n".join(["No weights make this selection.", *_metric(verdict)]),
         ),
         table(
@@ -73,9 +77,9 @@ def _shorten(words: list[str], first: int) -> str:
     return text if len(text) <= WIDTH else text[: WIDTH - 1] + "…"
 
 
-def _score(verdict: Mapping[str, Any]) -> str | None:
-    return f"{verdict['score']:.2f}" if "score" in verdict else None
+def _score(verdict: Verdict) -> str | None:
+    return None if verdict.choice.score is None else f"{verdict.choice.score:.2f}"
 
 
-def _metric(verdict: Mapping[str, Any]) -> list[str]:
-    return [verdict["metric"]] if "metric" in verdict else []
+def _metric(verdict: Verdict) -> list[str]:
+    return [] if verdict.choice.metric is None else [verdict.choice.metric]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from luthier.kbest.reranking import Reranked
 from luthier.report.console import table
 
 
-def rerank_table(rows: Sequence[dict[str, Any]]) -> Any:
+def rerank_table(rows: Sequence[Reranked]) -> Any:
     """Return a table with one row for each vector of weights."""
     return table(
         "re-ranked",
         ("weights", "written to", "sentences", "not the list's first", "mean score", "mean words"),
-        [(r["weights"], r["output"], r["sentences"], r["not_first"], r["mean_score"], r["mean_words"]) for r in rows],
+        [dataclasses.astuple(row) for row in rows],
     )

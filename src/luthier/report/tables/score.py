@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from luthier.metrics.oracle import Oracle
 from luthier.report.console import stack, table
 
 
@@ -18,14 +19,14 @@ def score_table(rows: Sequence[tuple[str, Mapping[str, float]]], signatures: Map
     )
 
 
-def oracle_table(results: Mapping[str, Sequence[Mapping[str, Any]]]) -> Any:
+def oracle_table(results: Mapping[str, Sequence[Oracle]]) -> Any:
     """Return a table for each metric (by signature): selections, scores, passes of the greedy ones."""
     return stack(
         *(
             table(
                 "what the lists hold",
                 ("selection", "score", "after each pass"),
-                [(row["selection"], f"{row['score']:.2f}", _passes(row["passes"])) for row in rows],
+                [(row.selection, f"{row.score:.2f}", _passes(row.passes)) for row in rows],
                 caption=signature,
             )
             for signature, rows in results.items()
