@@ -36,9 +36,9 @@ class ConstraintJob:
     pool: Pool
     metric: Metric
     start: Float64 | None = None
-    settings: GeometrySettings = GeometrySettings()
+    settings: GeometrySettings = dataclasses.field(default_factory=GeometrySettings)
     axes: tuple[str, ...] = ()
-    curve_settings: CurveSettings = CurveSettings()
+    curve_settings: CurveSettings = dataclasses.field(default_factory=CurveSettings)
     seed: int = 0
     threads: int = 1
 

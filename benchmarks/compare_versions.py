@@ -1,0 +1,121 @@
+"""Run every command with two versions of the source and compare what they write, byte for byte.
+
+  git worktree add ../before v0.1.0
+  python benchmarks/compare_versions.py ../before/src src
+
+Both versions work on the same generated lists. Times are left out of what is compared; all else must be the same:
+weights, tables, JSON, cell counts, Arrow columns. A command that only one version has is named and passed over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+TUNERS = (
+    "mert", "mert-regularized", "simplex", "armijo", "random", "grid", "pro", "pro-all", "listwise", "adagrad", "mira",
+    "mira-batch", "rampion", "svm", "expected", "plane", "lp-mert", "fan-regularized",
+)  # fmt: skip
+SHORT = {
+    "armijo": "--iterations 20", "simplex": "--iterations 30", "random": "--rounds 3", "mira": "--epochs 2",
+    "mira-batch": "--epochs 3", "lp-mert": "--climbs 2 --metric ter", "fan-regularized": "--climbs 2",
+}  # fmt: skip
+# times, and what says how long something took
+TIMES = re.compile(
+    rb'"(?:cpu_)?seconds": [0-9.e+-]+|(?:CPU s|seconds)[^\n]*|[0-9.]+ s\b|"seconds": \[[^\]]*\]|\b\d+\.\d\b(?= *[|\xe2]?\n)'
+)
+
+COMMANDS = [
+    "generate lists --sentences 40 --k 30",
+    "generate small --sentences 8 --k 10",
+    "pool lists/list.moses.gz --refs lists/refs.0.txt --source lists/source.txt -o pool.arrow",
+    "pool small/list.moses.gz --refs small/refs.0.txt -o small.arrow",
+    "inspect pool.arrow",
+    "rerank pool.arrow --weights lists/weights.txt -o out.txt",
+    "convert pool.arrow pool.jsonl",
+    "convert pool.arrow pool.moses.gz",
+    "convert pool.arrow pool.parquet",
+    "split pool.arrow --into a.arrow=0.7 --into b.arrow=0.3",
+    "score out.txt --refs lists/refs.0.txt --metric bleu,ter,chrf,wer,cer,per,length",
+    "oracle pool.arrow --metric bleu,ter",
+    "compare --pool pool.arrow --weights lists/weights.txt --weights lists/weights.txt.copy --sentences 3",
+    "line pool.arrow --weights lists/weights.txt --axis lm -o line.tsv --json",
+    "surface pool.arrow --weights lists/weights.txt --axis lm --axis length -o cells.tsv --json --check 200",
+    "surface pool.arrow --weights lists/weights.txt --axis lm --axis length --stream --metric ter --check 200",
+    "geometry small.arrow --sample 5 --against dims,sentences --timed-draws 0 --json",
+    "feasible small.arrow --select first --json",
+    "feasible small.arrow --select oracle",
+    "fan --example table1 -o fan1.png --json",
+    "fan pool.arrow --sentence 3 --axis lm --axis length --metric bleu -o fan2.png",
+    "minkowski small.arrow --weights small/weights.txt --axis lm --axis length --limit 200 -o cones.arrow --json",
+    "weights lists/weights.txt -o weights.json",
+    "formats",
+    "metrics",
+    *(
+        f"tune a.arrow --method {name} --start lists/weights.txt --heldout b.arrow -o {name}.txt --trace {name}.jsonl "
+        f"--json {SHORT.get(name, '')}"
+        for name in TUNERS
+    ),
+    "tune a.arrow --method mert --restarts 3 --replicas 2 --average-replicas -o many.txt",
+]
+
+
+def run(source: Path, folder: Path) -> dict[str, bytes]:
+    """Run all commands in a folder; return what each printed and every file that is left."""
+    environment = {**os.environ, "PYTHONPATH": str(source), "NO_COLOR": "1", "COLUMNS": "200"}
+    results: dict[str, bytes] = {}
+    for number, command in enumerate(COMMANDS):
+        if "weights.txt.copy" in command:
+            weights = (folder / "lists" / "weights.txt").read_text().splitlines()
+            (folder / "lists" / "weights.txt.copy").write_text(
+                "\n".join(weights[:-1] + [weights[-1].split()[0] + " 0"])
+            )
+        done = subprocess.run(
+            [sys.executable, "-m", "luthier.cli.main", *command.split(), "--quiet"],
+            cwd=folder, env=environment, capture_output=True, check=False,
+        )  # fmt: skip
+        results[f"{number:02d} {command}"] = TIMES.sub(b"", done.stdout) + b"\nexit %d" % done.returncode
+        if done.returncode:
+            results[f"{number:02d} {command}"] += done.stderr
+        print(".", end="", flush=True)
+    print()
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and path.suffix not in (".png", ".state", ".arrow", ".parquet"):
+            results[str(path.relative_to(folder))] = hashlib.sha256(TIMES.sub(b"", path.read_bytes())).digest()
+    return results
+
+
+def main() -> int:
+    """Compare; the exit code is the number of differences, at most 99."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("before", type=Path)
+    parser.add_argument("after", type=Path)
+    parser.add_argument("--keep", type=Path, help="a folder for all that is written")
+    options = parser.parse_args()
+    home = options.keep or Path(tempfile.mkdtemp())
+    found = []
+    for name, source in (("before", options.before.resolve()), ("after", options.after.resolve())):
+        (home / name).mkdir(parents=True)
+        found.append(run(source, home / name))
+    before, after = found
+    different = [key for key in before if before[key] != after.get(key)] + [key for key in after if key not in before]
+    for key in different:
+        print(f"differs: {key}")
+        for text in (before.get(key), after.get(key)):
+            if text and b"exit" in text and b"exit 0" not in text:
+                print("   ", text[-300:].decode(errors="replace").replace("\n", "\n    "))
+    print(f"{len(before)} outputs, {len(different)} differ")
+    if options.keep is None:
+        shutil.rmtree(home)
+    return min(99, len(different))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
