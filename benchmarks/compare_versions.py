@@ -29,7 +29,8 @@ SHORT = {
 }  # fmt: skip
 # times, and what says how long something took
 TIMES = re.compile(
-    rb'"(?:cpu_)?seconds": [0-9.e+-]+|(?:CPU s|seconds)[^\n]*|[0-9.]+ s\b|"seconds": \[[^\]]*\]|\b\d+\.\d\b(?= *[|\xe2]?\n)'
+    rb'"(?:cpu_)?seconds": [0-9.e+-]+|"seconds": \[[^\]]*\]|(?:CPU s|seconds)[^\n]*|[0-9.]+ s\b'
+    rb"|\b\d+\.\d\b(?= *[|\xe2]?\n)"
 )
 
 COMMANDS = [
@@ -73,10 +74,8 @@ def run(source: Path, folder: Path) -> dict[str, bytes]:
     results: dict[str, bytes] = {}
     for number, command in enumerate(COMMANDS):
         if "weights.txt.copy" in command:
-            weights = (folder / "lists" / "weights.txt").read_text().splitlines()
-            (folder / "lists" / "weights.txt.copy").write_text(
-                "\n".join(weights[:-1] + [weights[-1].split()[0] + " 0"])
-            )
+            *kept, last = (folder / "lists" / "weights.txt").read_text().splitlines()
+            (folder / "lists" / "weights.txt.copy").write_text("\n".join([*kept, f"{last.split()[0]} 0"]))
         done = subprocess.run(
             [sys.executable, "-m", "luthier.cli.main", *command.split(), "--quiet"],
             cwd=folder, env=environment, capture_output=True, check=False,

@@ -15,6 +15,8 @@ from luthier.core.errors import LuthierError
 from luthier.core.plugins import Plugin, available
 
 COMMANDS = "luthier.cli.commands"
+# The order in which groups of commands are listed; each command's file says which is its own.
+GROUPS = ("lists", "metrics", "tuning", "geometry", "translation models", "studies and made-up data", "this program")
 INTERRUPTED, BROKEN_PIPE = 130, 141
 DEFAULT_SEED = 20150531
 
@@ -119,12 +121,16 @@ def _unknown(name: str, commands: Any) -> str:
 
 
 def _top_parser(common: argparse.ArgumentParser, commands: Any) -> argparse.ArgumentParser:
-    listing = "\n".join(_entry(plugin) for plugin in commands.values())
+    listing = "\n\n".join(
+        f"{group}:\n" + "\n".join(_entry(plugin) for plugin in commands.values() if plugin.group == group)
+        for group in GROUPS
+        if any(plugin.group == group for plugin in commands.values())
+    )
     parser = argparse.ArgumentParser(
         prog="luthier",
         usage="luthier COMMAND [options]",
         description="Tune linear models of translation against the metric people care about.",
-        epilog=f"commands:\n{listing}\n\n'luthier COMMAND --help' explains a command.",
+        epilog=f"{listing}\n\n'luthier COMMAND --help' explains a command.",
         parents=[common],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

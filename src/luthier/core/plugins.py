@@ -23,11 +23,12 @@ from luthier.core.errors import LuthierError
 
 @dataclasses.dataclass(frozen=True)
 class Plugin:
-    """A method's public name, the module that holds it, and its one line of help."""
+    """A method's public name, the module that holds it, its one line of help, and the group it says it is of."""
 
     name: str
     module: str
     help: str
+    group: str = ""
 
 
 @functools.cache
@@ -57,11 +58,20 @@ def _in_folder(package: str) -> list[Plugin]:
             if path.stem.startswith("_"):
                 continue
             name = path.stem.replace("_", "-")
-            plugins.append(Plugin(name, f"{package}.{path.stem}", first_docstring_line(path)))
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            plugins.append(Plugin(name, f"{package}.{path.stem}", _first_docstring_line(tree), _group(tree)))
     return plugins
 
 
-def first_docstring_line(path: Path) -> str:
-    """Return the first line of a file's docstring, without its full stop, importing nothing."""
-    docstring = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return docstring.partition("\n")[0].rstrip(".")
+def _first_docstring_line(tree: ast.Module) -> str:
+    return (ast.get_docstring(tree) or "").partition("\n")[0].rstrip(".")
+
+
+def _group(tree: ast.Module) -> str:
+    """Return the value of ``GROUP = "…"``, where a file has it."""
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            if names == ["GROUP"]:
+                return str(node.value.value)
+    return ""

@@ -14,6 +14,8 @@ import argparse
 from luthier.cli.output import Output
 from luthier.cli.reading_options import add_reading_options, add_transform_options, read_options, transforms
 
+GROUP = "lists"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier convert`."""

@@ -18,6 +18,8 @@ import argparse
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 
+GROUP = "geometry"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier fan`."""

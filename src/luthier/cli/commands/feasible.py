@@ -16,6 +16,7 @@ import argparse
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 
+GROUP = "geometry"
 INFEASIBLE = 1
 
 

@@ -7,6 +7,8 @@ import dataclasses
 
 from luthier.cli.output import Output
 
+GROUP = "lists"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`luthier formats` has no options of its own."""

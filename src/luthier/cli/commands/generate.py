@@ -13,6 +13,8 @@ import argparse
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
+GROUP = "studies and made-up data"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier generate`, from the generator's own fields."""

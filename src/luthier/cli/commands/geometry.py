@@ -17,6 +17,8 @@ from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 
+GROUP = "geometry"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry`."""

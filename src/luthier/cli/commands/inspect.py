@@ -10,6 +10,8 @@ import dataclasses
 
 from luthier.cli.output import Output
 
+GROUP = "lists"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier inspect`."""

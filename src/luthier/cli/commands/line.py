@@ -16,6 +16,7 @@ from luthier.cli.axis_options import add_axis_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 
+GROUP = "geometry"
 DISAGREED = 1
 
 

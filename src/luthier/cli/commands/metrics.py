@@ -7,6 +7,8 @@ import dataclasses
 
 from luthier.cli.output import Output
 
+GROUP = "metrics"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`luthier metrics` has no options of its own."""

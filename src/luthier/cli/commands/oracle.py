@@ -14,6 +14,8 @@ import dataclasses
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
 
+GROUP = "metrics"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier oracle`."""

@@ -14,6 +14,7 @@ import argparse
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
+GROUP = "studies and made-up data"
 PARTS = {"train": 20_000, "tune": 500, "heldout": 500, "test": 500}
 
 

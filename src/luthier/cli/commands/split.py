@@ -10,6 +10,8 @@ import argparse
 from luthier.cli.output import Output
 from luthier.cli.reading_options import pairs
 
+GROUP = "lists"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier split`."""

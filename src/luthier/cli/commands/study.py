@@ -14,6 +14,8 @@ import argparse
 
 from luthier.cli.output import Output
 
+GROUP = "studies and made-up data"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier study`."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from luthier.landscape.planes.surface import SurfaceOptions, SurfaceReport
     from luthier.metrics.base import Metric
 
+GROUP = "geometry"
 DISAGREED, STOPPED = 1, 130
 
 

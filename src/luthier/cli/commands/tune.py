@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from luthier.pipelines.tuning import TuningJob
     from luthier.tuning.tuned import TuningReport
 
+GROUP = "tuning"
 INTERRUPTED = 130
 
 

@@ -7,6 +7,8 @@ import dataclasses
 
 from luthier.cli.output import Output
 
+GROUP = "tuning"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`luthier tuners` has no options of its own."""

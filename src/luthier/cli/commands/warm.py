@@ -6,6 +6,8 @@ import argparse
 
 from luthier.cli.output import Output
 
+GROUP = "this program"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """`luthier warm` has no options of its own."""
