@@ -140,14 +140,12 @@ def _write(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> li
 
 
 def _write_cells(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> None:
-    import numpy as np
-
     from luthier import __version__
     from luthier.core.tables import write_table
     from luthier.landscape.planes.cell_table import all_columns, best_columns
 
-    if report.record:  # sentences without hypotheses have no list there
-        cells = all_columns(report, np.flatnonzero(pool.list_lengths > 0), polygons=options.polygons)
+    if report.record:
+        cells = all_columns(report, pool, polygons=options.polygons)
     else:
         cells = best_columns(report, options.keep, polygons=options.polygons)
     about = {"luthier": __version__, "pool": pool.digest(), "seed": options.seed, **report.as_dict(options.keep)}

@@ -7,19 +7,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Int64
 from luthier.core.segments import offsets_from_counts
 from luthier.core.tables import Ragged
+from luthier.kbest.pool import Pool
 from luthier.landscape.planes.surface import SurfaceReport
 
 Columns = dict[str, npt.NDArray[Any] | Ragged]
 
 
-def all_columns(report: SurfaceReport, sentences: Int64, *, polygons: bool) -> Columns:
-    """Return the columns of all cells; lists have their numbers in the pool, `sentences`, (N,)."""
+def all_columns(report: SurfaceReport, pool: Pool, *, polygons: bool) -> Columns:
+    """Return the columns of all cells; lists have their numbers in the pool, whose empty ones the report left out."""
     record = report.record
     assert record is not None  # the caller has looked
-    changed = record.change_list
+    changed, sentences = record.change_list, np.flatnonzero(pool.list_lengths > 0)
     return {
         "x": record.position[:, 0],
         "y": record.position[:, 1],
