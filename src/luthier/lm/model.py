@@ -1,0 +1,97 @@
+"""A language model ready for questions: its words, its table, and the scores of sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Float64, Int64, flat
+from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.vocab import Interner, tokenize
+from luthier.lm import _query_kernels as kernels
+from luthier.lm.arpa import UNKNOWN, Arpa
+from luthier.lm.marks import without_marks
+from luthier.lm.state import new_states
+from luthier.lm.tables import Tables, build_tables
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SentenceScores:
+    """log10 probabilities of sentences, word by word.
+
+    Attributes
+    ----------
+    offsets : (N+1,) int64
+        Sentence i has the numbers ``offsets[i]:offsets[i+1]``, one a word and one for its end.
+    probs : (T,) float64
+        log10 p of each given the words before it.
+    unknown : (T,) bool
+        Which are words that the model does not know.
+    """
+
+    offsets: Int64
+    probs: Float64
+    unknown: Bool
+
+    @property
+    def totals(self) -> Float64:
+        """log10 p of each sentence, (N,)."""
+        return np.add.reduceat(self.probs, self.offsets[:-1]) if len(self.offsets) > 1 else np.zeros(0)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class LanguageModel:
+    """An n-gram model.
+
+    Attributes
+    ----------
+    order : int
+        Length of the longest n-grams.
+    words : Texts
+        Word i; 0, 1 and 2 are <unk>, <s> and </s>.
+    counts : tuple of int
+        Number of n-grams of each order.
+    tables : Tables
+        What kernels take.
+    """
+
+    order: int
+    words: Texts
+    counts: tuple[int, ...]
+    tables: Tables
+
+    @classmethod
+    def from_arpa(cls, arpa: Arpa) -> LanguageModel:
+        """Make a model of n-grams read or estimated."""
+        return cls(arpa.order, arpa.words, arpa.counts, build_tables(arpa))
+
+    def word_ids(self, texts: Texts) -> Int64:
+        """Return the number of each text as a word, (n,) int64; `UNKNOWN` for those that are none."""
+        ids = Interner.of(self.words).intern_texts(texts).astype(np.int64)
+        return np.where(ids < len(self.words), ids, UNKNOWN)
+
+    def tokens(self, texts: Texts, path: str = "", *, skip_symbols: bool = False) -> Tokens:
+        """Return texts as numbers of words; <s>, </s> and <unk> in them are an error with its line, or skipped."""
+        tokens = without_marks(tokenize(texts, Interner.of(self.words)), path, skip=skip_symbols)
+        return Tokens(tokens.offsets, np.where(tokens.ids < len(self.words), tokens.ids, UNKNOWN).astype(np.int32))
+
+    def score(self, texts: Texts | Sequence[str]) -> SentenceScores:
+        """Return the log10 probabilities of sentences with their beginnings and ends."""
+        return self.score_tokens(self.tokens(texts if isinstance(texts, Texts) else Texts.from_strings(texts)))
+
+    def score_tokens(self, tokens: Tokens) -> SentenceScores:
+        """Return the log10 probabilities of sentences given as `tokens` returns them."""
+        ids = tokens.ids[tokens.offsets[0] : tokens.offsets[-1]]
+        if len(ids) and not (0 <= ids.min() and ids.max() < len(self.words)):
+            raise IndexError(f"expected numbers of words from 0 to {len(self.words) - 1}, found others")
+        inner = tokens.offsets - tokens.offsets[0]
+        offsets = inner + np.arange(len(inner))
+        probs = np.empty(int(offsets[-1]), dtype=np.float64)
+        kernels.score_sentences(self.tables, flat(inner), flat(ids), new_states(1, self.order), probs)
+        unknown = np.zeros(len(probs), dtype=bool)
+        ends = np.zeros(len(probs), dtype=bool)
+        ends[offsets[1:] - 1] = True
+        unknown[~ends] = ids == UNKNOWN
+        return SentenceScores(offsets, probs, unknown)
