@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import errno
 import gzip
 import io
 import os
@@ -23,6 +24,7 @@ BLOCK_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
 STDIN = "-"
 LINE_FEED = 10
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -140,7 +142,8 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file() and not target.is_dir():
-        yield target
+        with _full_disk_told(target):
+            yield target
         return
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
@@ -152,15 +155,30 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     os.close(handle)
     temporary = Path(name)
     try:
-        yield temporary
-        with open(temporary, "rb+") as written:
-            os.fsync(written.fileno())
+        with _full_disk_told(target):
+            yield temporary
+            with open(temporary, "rb+") as written:
+                os.fsync(written.fileno())
         mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
         temporary.chmod(mode & 0o777)
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def _full_disk_told(target: Path) -> Iterator[None]:
+    """Turn what a full disk raises, wherever it is met, into an error with the file's name."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise LuthierError(
+            f"{target}: cannot write here: {os.strerror(error.errno).lower()}; nothing was kept. "
+            "hint: make room, or name another place"
+        ) from None
 
 
 def _umask() -> int:

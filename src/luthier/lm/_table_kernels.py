@@ -124,7 +124,7 @@ def spread_right(records, n_words):
 
 
 @kernel
-def records_fault(records, order):
+def records_fault(records):
     """Return the first record whose numbers no model has, or −1."""
     for i in range(len(records)):
         prob, backoff = records[i]["prob"], records[i]["backoff"]

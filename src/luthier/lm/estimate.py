@@ -86,6 +86,10 @@ def estimate_lm(texts: Texts | Sequence[str], options: EstimateOptions | None = 
 def _estimate(tokens: Tokens, words: Texts, options: EstimateOptions) -> Estimate:
     counts = list(count_ngrams(tokens, options.order, len(words)))
     smoothed = list(smooth(counts, options.thresholds))
+    order = max(n for n, level in enumerate(smoothed, 1) if level.kept.any())
+    if order < options.order:
+        notice(f"no n-grams of more than {order} words are left: the model is of order {order}")
+        counts, smoothed = counts[:order], smoothed[:order]
     discounts = tuple(level.discounts for level in smoothed)
     odd = [str(n) for n, own in enumerate(discounts, 1) if not own.estimated]
     if odd:

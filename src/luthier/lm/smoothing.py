@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from fractions import Fraction
 
 import numpy as np
 
@@ -73,11 +74,11 @@ def estimate_discounts(adjusted: Int64) -> Discounts:
     n = [int(np.count_nonzero(adjusted == k)) for k in range(5)]
     if not all(n[1:4]):
         return Discounts(FALLBACK, estimated=False)
-    y = n[1] / (n[1] + 2 * n[2])
-    one, two, three = (k - (k + 1) * y * n[k + 1] / n[k] for k in (1, 2, 3))
+    y = Fraction(n[1], n[1] + 2 * n[2])  # exact: a discount of 0 must not round to one below 0
+    one, two, three = (k - (k + 1) * y * Fraction(n[k + 1], n[k]) for k in (1, 2, 3))
     if not (0 <= one <= 1 and 0 <= two <= 2 and 0 <= three <= 3):
         return Discounts(FALLBACK, estimated=False)
-    return Discounts((one, two, three), estimated=True)
+    return Discounts((float(one), float(two), float(three)), estimated=True)
 
 
 def smooth(levels: Sequence[NgramCounts], thresholds: Sequence[int]) -> Iterator[SmoothedLevel]:
@@ -105,7 +106,7 @@ def smooth(levels: Sequence[NgramCounts], thresholds: Sequence[int]) -> Iterator
         interpolation = np.divide(given_up, total, out=np.ones(n_contexts), where=total > 0)
         probs = np.where(kept, a - taken, 0.0) / np.maximum(total, 1.0)[level.prefix]
         probs += interpolation[level.prefix] * below[level.suffix]
-        if n_contexts == 1:  # unigrams
+        if level is levels[0]:
             kept[:] = True
             probs[BEGIN] = 0.0
             probs[UNKNOWN] = interpolation[0] / (n_words - 1)

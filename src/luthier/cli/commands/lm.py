@@ -1,0 +1,39 @@
+"""Estimate a language model: interpolated modified Kneser–Ney, written as ARPA.
+
+  luthier lm text.en --order 5 -o lm.arpa.gz
+  luthier lm text.en --order 3 --prune 0 0 1 -o small.arpa
+
+The text is tokenized, one sentence a line. docs/language-model.md has the formulas.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier lm`."""
+    parser.add_argument("text", metavar="TEXT", help="sentences, one a line; - is standard input")
+    parser.add_argument("-o", "--output", required=True, metavar="ARPA", help="where to write (.gz, .zst: packed)")
+    parser.add_argument("--order", type=int, default=5, metavar="N", help="length of the longest n-grams (5)")
+    parser.add_argument(
+        "--prune", type=int, nargs="+", default=[0], metavar="C",
+        help="n-grams that occur at most C times leave; a number for each order from 1, the last for all above (0)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--skip-symbols", action="store_true", help="take <s>, </s> and <unk> in the text for white space"
+    )
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Estimate, write, and say what the model has."""
+    from luthier.lm.estimate import EstimateOptions
+    from luthier.pipelines.language_model import EstimateJob
+    from luthier.report.language_model_table import estimate_table
+
+    chosen = EstimateOptions(options.order, tuple(options.prune), options.skip_symbols)
+    result = EstimateJob(options.text, options.output, chosen).run()
+    if options.output != "-":  # else the model itself is the output
+        output.emit(result, lambda: estimate_table(result))

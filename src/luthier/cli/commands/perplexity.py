@@ -1,0 +1,35 @@
+"""Say how well a language model expects a text.
+
+  luthier perplexity lm.arpa.gz text.en
+  luthier perplexity lm.arpa.gz text.en --per-line lines.tsv
+
+The model is any ARPA file (KenLM, SRILM, IRSTLM). On first use a file is kept beside it that opens at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier perplexity`."""
+    parser.add_argument("model", metavar="LM", help="an ARPA file, plain or packed")
+    parser.add_argument("text", metavar="TEXT", help="sentences, one a line; - is standard input")
+    parser.add_argument("--per-line", metavar="TABLE", help="also write each line's numbers (.tsv, .json, .arrow)")
+    parser.add_argument(
+        "--skip-symbols", action="store_true", help="take <s>, </s> and <unk> in the text for white space"
+    )
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Score the text, print what it is worth."""
+    import dataclasses
+
+    from luthier.pipelines.language_model import PerplexityJob
+    from luthier.report.language_model_table import perplexity_table
+
+    job = PerplexityJob(options.model, options.text, options.per_line, options.skip_symbols)
+    data = dataclasses.asdict(job.run())
+    output.emit(data, lambda: perplexity_table(data))
