@@ -22,6 +22,12 @@ _HOMES = {
     "Problem": "luthier.landscape.problem",
     "tuner": "luthier.tuning.base",
     "merge": "luthier.kbest.merge",
+    "EstimateOptions": "luthier.lm.estimate",
+    "LanguageModel": "luthier.lm.model",
+    "estimate_lm": "luthier.lm.estimate",
+    "open_lm": "luthier.lm.storage",
+    "read_arpa": "luthier.lm.arpa_reading",
+    "write_arpa": "luthier.lm.arpa",
     "LuthierError": "luthier.core.errors",
     "InputError": "luthier.core.errors",
 }
@@ -35,6 +41,11 @@ if TYPE_CHECKING:
     from luthier.kbest.storage import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
     from luthier.landscape.problem import Problem
+    from luthier.lm.arpa import write_arpa
+    from luthier.lm.arpa_reading import read_arpa
+    from luthier.lm.estimate import EstimateOptions, estimate_lm
+    from luthier.lm.model import LanguageModel
+    from luthier.lm.storage import open_lm
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import tuner
 
@@ -50,6 +61,12 @@ __all__ = [
     "load_metric",
     "Problem",
     "tuner",
+    "LanguageModel",
+    "EstimateOptions",
+    "estimate_lm",
+    "open_lm",
+    "read_arpa",
+    "write_arpa",
     "LuthierError",
     "InputError",
 ]

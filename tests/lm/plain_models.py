@@ -4,30 +4,28 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
-
 WORDS = ("<unk>", "<s>", "</s>", "a", "b", "c", "d")
 
 
 def random_model(rng, order, n_words=6, *, broken=False, odd=False):
     """Return {n-gram: (log10 p, log10 back-off)}; all numbers have few bits, so that sums are exact.
 
-    `broken` takes n-grams out whose longer ones stay; `odd` gives back-offs to what has no continuation.
+    Many contexts have no continuation, and many back-offs are 0, so that states can be cut short. `broken` takes
+    n-grams out whose longer ones stay; `odd` gives back-offs to some that have no continuation.
     """
     words = WORDS[:n_words]
-    model = {(w,): (_number(rng), _number(rng) + 1.0) for w in words}
-    level = list(model)
+    level = [(w,) for w in words]
+    model = {g: (_number(rng), 0.0) for g in level}
     for n in range(2, order + 1):
-        grown = [g + (w,) for g in level for w in words if w != "<s>" and g[-1] != "</s>"]
-        grown = [g for g in grown if n == 2 or g[1:] in model]
-        share = rng.uniform(0.2, 0.8)
+        share, going_on = rng.uniform(0.1, 0.8), rng.uniform(0.3, 0.9)
+        contexts = [g for g in level if g[-1] != "</s>" and (rng.random() < going_on or set(g) == {"a"})]
+        grown = [(*g, w) for g in contexts for w in words if w != "<s>" and (n == 2 or (*g[1:], w) in model)]
         level = [g for g in grown if rng.random() < share or set(g) == {"a"}]  # one at least
-        for g in level:
-            model[g] = (_number(rng), _number(rng) + 1.0 if n < order else 0.0)
-    contexts = {g[:-1] for g in model}
+        model |= {g: (_number(rng), 0.0) for g in level}
+    continued = {g[:-1] for g in model}
     for g in model:
-        if g not in contexts and not odd:
-            model[g] = (model[g][0], 0.0)
+        if len(g) < order and rng.random() < (0.7 if g in continued else 0.2 * odd):
+            model[g] = (model[g][0], _number(rng) + 1.0)
     if broken:
         for g in [g for g in model if 1 < len(g) < order]:
             if rng.random() < 0.3:

@@ -152,7 +152,7 @@ def test_no_words_at_all_are_refused(texts):
 
 def test_marks_in_the_text_are_refused_with_their_line_or_dropped():
     texts = ["a b", "c <unk> d", "</s>"]
-    with pytest.raises(InputError, match="t.txt:2: expected words only, found '<unk>'"):
+    with pytest.raises(InputError, match=r"t\.txt:2: expected words only, found '<unk>'"):
         estimate_lm(texts, path="t.txt")
     skipping = EstimateOptions(order=3, skip_symbols=True)
     assert numbers_of(estimate_lm(texts, skipping).model) == numbers_of(

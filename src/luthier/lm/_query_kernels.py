@@ -17,7 +17,7 @@ from luthier.core.jit import inner_kernel, kernel
 WORD_BITS = np.uint64(31)
 KEY_MASK = np.uint64((1 << 62) - 1)
 EXTENDS_LEFT = np.uint64(1 << 62)  # is the end of a longer n-gram
-EXTENDS_RIGHT = np.uint64(1 << 63)  # is the beginning of one, or has a back-off, or ends an n-gram that does
+EXTENDS_RIGHT = np.uint64(1 << 63)  # is the beginning of one, or has a back-off other than 0
 
 RIGHT_LENGTH, LEFT_LENGTH, FULL, CONTEXT, WORDS = 0, 1, 2, 3, 4
 NO_NODE = -1

@@ -4,7 +4,7 @@
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
-from luthier.lm._query_kernels import EXTENDS_LEFT, EXTENDS_RIGHT, KEY_MASK, NO_NODE, WORD_BITS, key_of, slot_of
+from luthier.lm._query_kernels import EXTENDS_LEFT, EXTENDS_RIGHT, KEY_MASK, NO_NODE, key_of, slot_of
 
 DONE, TWICE, NO_ROOM = 0, 1, 2
 
@@ -103,24 +103,6 @@ def insert_ngrams(records, n_words, ids, probs, backoffs, used, limit):
         records[suffix]["key"] |= EXTENDS_LEFT
         records[prefix]["key"] |= EXTENDS_RIGHT
     return DONE, len(ids), used, longest
-
-
-@kernel
-def spread_right(records, n_words):
-    """Mark the ends of n-grams that extend right as extending right too.
-
-    Only a back-off without any continuation, which odd models have, makes a difference; with it marked, no
-    word of a context can be dropped while a longer context still has something to add.
-    """
-    for slot in range(n_words, len(records)):
-        key = records[slot]["key"]
-        while slot >= n_words and key & EXTENDS_RIGHT != np.uint64(0):
-            slot = np.int64((key & KEY_MASK) >> WORD_BITS) - 1
-            key = records[slot]["key"]
-            if key & EXTENDS_RIGHT != np.uint64(0):
-                break
-            key |= EXTENDS_RIGHT
-            records[slot]["key"] = key
 
 
 @kernel

@@ -60,7 +60,9 @@ class Sections:
         def complain(faulty: Bool, expected: str, column: int | None, hint: str = "") -> None:
             if faulty.any():
                 r = int(np.argmax(faulty))
-                low, high = (starts[rows[r]], stops[rows[r]]) if column is None else (fields[r, column], ends[r, column])
+                low, high = (
+                    (starts[rows[r]], stops[rows[r]]) if column is None else (fields[r, column], ends[r, column])
+                )
                 raise InputError(
                     expected=expected, found=excerpt(data[low:high].tobytes()), path=self.name, line=int(lines[r]),
                     hint=hint,
@@ -85,9 +87,8 @@ class Sections:
         if self._capital is not None:
             ids[ids == self._capital] = UNKNOWN
         if self.order > 1:
-            strange = ids >= self._n_words
-            column = int(np.argmax(strange[np.argmax(strange.any(axis=1))])) if strange.any() else 0
-            complain(strange.any(axis=1), "words that stand among the 1-grams", column + 1)
+            for k in range(self.order):
+                complain(ids[:, k] >= self._n_words, "a word that stands among the 1-grams", k + 1)
             if self.order == len(self.expected):
                 backoffs[:] = 0.0  # a context is never so long
         self._ids.append(ids.reshape(-1))

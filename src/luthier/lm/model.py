@@ -84,7 +84,7 @@ class LanguageModel:
     def score_tokens(self, tokens: Tokens) -> SentenceScores:
         """Return the log10 probabilities of sentences given as `tokens` returns them."""
         ids = tokens.ids[tokens.offsets[0] : tokens.offsets[-1]]
-        if len(ids) and not (0 <= ids.min() and ids.max() < len(self.words)):
+        if len(ids) and not (ids.min() >= 0 and ids.max() < len(self.words)):
             raise IndexError(f"expected numbers of words from 0 to {len(self.words) - 1}, found others")
         inner = tokens.offsets - tokens.offsets[0]
         offsets = inner + np.arange(len(inner))

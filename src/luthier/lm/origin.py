@@ -49,7 +49,7 @@ def still_the_same(origin: Origin | None, path: str | os.PathLike[str], made: Pa
     if origin is None:
         return False
     try:
-        status = os.stat(path)
+        status = Path(path).stat()
         at_rest = made.stat().st_mtime_ns - status.st_mtime_ns > SETTLED_NS
     except OSError:
         return False

@@ -70,5 +70,5 @@ def _check(model: LanguageModel, states: Int32, row: int) -> None:
     if not (0 <= right <= most and 0 <= left <= most and (state[kernels.FULL] or right == left < max(most, 1))):
         raise ValueError(f"expected a state that begin, append and join have made, found {state.tolist()}")
     nodes = state[4 + 2 * most : 4 + 2 * most + left]
-    if len(nodes) and not (0 <= nodes.min() and nodes.max() < len(model.tables.records)):
+    if len(nodes) and not (nodes.min() >= 0 and nodes.max() < len(model.tables.records)):
         raise ValueError(f"expected a state of this model, found nodes {nodes.tolist()}")

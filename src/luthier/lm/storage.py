@@ -164,7 +164,8 @@ def _parts(
     path: str | os.PathLike[str], data: npt.NDArray[np.uint8], start: int, sizes: list[int]
 ) -> list[npt.NDArray[Any]]:
     parts: list[npt.NDArray[Any]] = []
-    for size, dtype in zip(sizes, (np.dtype("<i8"), np.dtype("u1"), RECORD), strict=True):
+    kinds: tuple[np.dtype[Any], ...] = (np.dtype("<i8"), np.dtype("u1"), RECORD)
+    for size, dtype in zip(sizes, kinds, strict=True):
         start += -start % ALIGNMENT
         stop = start + size * dtype.itemsize
         if stop > len(data):

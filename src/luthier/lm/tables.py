@@ -10,6 +10,7 @@ import numpy.typing as npt
 from luthier.core.arrays import flat, frozen
 from luthier.core.errors import InputError, LuthierError
 from luthier.lm import _table_kernels as kernels
+from luthier.lm._query_kernels import EXTENDS_RIGHT
 from luthier.lm.arpa import Arpa
 
 RECORD = np.dtype([("key", "<u8"), ("prob", "<f4"), ("backoff", "<f4")])
@@ -64,7 +65,7 @@ def _filled(arpa: Arpa, n_slots: int) -> Tables | None:
     words["prob"][unigrams.ids[:, 0]] = unigrams.probs
     if arpa.order > 1:
         words["backoff"][unigrams.ids[:, 0]] = unigrams.backoffs
-        words["key"] = np.where(words["backoff"] != 0.0, kernels.EXTENDS_RIGHT, np.uint64(0))
+        words["key"] = np.where(words["backoff"] != 0.0, EXTENDS_RIGHT, np.uint64(0))
     used, probes = 0, 1
     for level in arpa.levels[1:]:
         status, row, used, longest = kernels.insert_ngrams(
@@ -78,5 +79,4 @@ def _filled(arpa: Arpa, n_slots: int) -> Tables | None:
                 path=arpa.path, line=level.line_of(row),
             )  # fmt: skip
         probes = max(probes, longest)
-    kernels.spread_right(records, n_words)
     return Tables(frozen(records), n_words, probes)

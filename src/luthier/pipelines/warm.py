@@ -36,6 +36,7 @@ from luthier.metrics.loading import load_metric, metric_names
 from luthier.metrics.pools import pool_statistics
 from luthier.pipelines.warm_alignment import ALIGNMENT_JOBS
 from luthier.pipelines.warm_geometry import GEOMETRY_JOBS
+from luthier.pipelines.warm_lm import LM_JOBS
 from luthier.tuning.base import PACKAGE as TUNERS
 from luthier.tuning.base import Tuner, tuner
 
@@ -59,7 +60,7 @@ def warm() -> dict[str, int]:
     """
     with warnings.catch_warnings(), progress("compiling kernels") as advance:
         warnings.simplefilter("ignore", LuthierWarning)
-        for job in (_read_samples, _use_pools, _score_and_compare, _tune, *ALIGNMENT_JOBS, *GEOMETRY_JOBS):
+        for job in (_read_samples, _use_pools, _score_and_compare, _tune, *ALIGNMENT_JOBS, *LM_JOBS, *GEOMETRY_JOBS):
             job()
             advance(1)
     modules = kernel_modules()

@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Estimate, write, and say what the model has."""
     from luthier.lm.estimate import EstimateOptions
     from luthier.pipelines.language_model import EstimateJob
-    from luthier.report.language_model_table import estimate_table
+    from luthier.report.tables.language_model import estimate_table
 
     chosen = EstimateOptions(options.order, tuple(options.prune), options.skip_symbols)
     result = EstimateJob(options.text, options.output, chosen).run()

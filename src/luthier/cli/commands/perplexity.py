@@ -28,7 +28,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     import dataclasses
 
     from luthier.pipelines.language_model import PerplexityJob
-    from luthier.report.language_model_table import perplexity_table
+    from luthier.report.tables.language_model import perplexity_table
 
     job = PerplexityJob(options.model, options.text, options.per_line, options.skip_symbols)
     data = dataclasses.asdict(job.run())
