@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import os
@@ -188,3 +189,15 @@ def test_whether_a_place_can_be_written_to_is_known_before(tmp_path):
 
 def test_blocks_are_large_enough_to_be_fast():
     assert luthier_io.BLOCK_BYTES >= 1 << 18
+
+
+def test_a_full_disk_is_told_with_the_file_and_leaves_what_was_there(tmp_path):
+    path = tmp_path / "out.txt"
+    path.write_text("before")
+    told = r"out\.txt: cannot write here: no space left on device; nothing was kept"
+    with pytest.raises(LuthierError, match=told), atomic_write(path):
+        raise OSError(errno.ENOSPC, "No space left on device")
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+    with pytest.raises(OSError, match="something else"), atomic_write(path):
+        raise OSError(errno.EIO, "something else")

@@ -12,6 +12,7 @@ A state is a row of int32: four numbers, then for each of at most order − 1 wo
 
 import numpy as np
 
+from luthier.core._hash_kernels import mixed
 from luthier.core.jit import inner_kernel, kernel
 
 WORD_BITS = np.uint64(31)
@@ -33,9 +34,7 @@ def key_of(parent, word):
 @inner_kernel
 def slot_of(key, n_slots):
     """Return where the search for a key begins."""
-    h = key * np.uint64(0x9E3779B97F4A7C15)
-    h = (h ^ (h >> np.uint64(32))) * np.uint64(0xD6E8FEB86659FD93)
-    return np.int64(((h >> np.uint64(32)) * np.uint64(n_slots)) >> np.uint64(32))
+    return np.int64(((mixed(key) >> np.uint64(32)) * np.uint64(n_slots)) >> np.uint64(32))
 
 
 @inner_kernel
