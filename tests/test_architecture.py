@@ -42,7 +42,7 @@ MAY_IMPORT = {
     ),
     "evaluation": ({"core", "kbest", "metrics"}, {"numpy", "scipy"}),
     "report": (
-        {"core", "kbest", "metrics", "features", "geometry", "landscape", "tuning", "evaluation"},
+        {"core", "lm", "kbest", "metrics", "features", "geometry", "landscape", "tuning", "evaluation"},
         {"numpy", "matplotlib", "rich", "PIL"},  # matplotlib's own, for pictures with a palette: a third as large
     ),
     "pipelines": (EVERY_ROOM, {"numpy"}),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,16 @@ class Estimate:
     n_words: int
     discounts: tuple[Discounts, ...]
     pruned: tuple[int, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what was counted and estimated, but no n-grams, for JSON."""
+        orders = [
+            {"order": n, "ngrams": count, "pruned": pruned, "discounts": list(own.values), "estimated": own.estimated}
+            for n, (count, pruned, own) in enumerate(
+                zip(self.model.counts, self.pruned, self.discounts, strict=True), 1
+            )
+        ]
+        return {"sentences": self.n_sentences, "words": self.n_words, "orders": orders}
 
 
 def estimate_lm(texts: Texts | Sequence[str], options: EstimateOptions | None = None, *, path: str = "") -> Estimate:

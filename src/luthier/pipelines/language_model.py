@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 from luthier.core.io import check_apart, check_writable, display_name
 from luthier.core.tables import check_table_path, write_table
 from luthier.corpus.lines import read_lines
 from luthier.lm.arpa import write_arpa
-from luthier.lm.estimate import EstimateOptions, estimate_lm
+from luthier.lm.estimate import Estimate, EstimateOptions, estimate_lm
 from luthier.lm.perplexity import Perplexity, perplexity, sentence_columns
 from luthier.lm.storage import open_lm
 
@@ -22,24 +21,13 @@ class EstimateJob:
     output: str
     options: EstimateOptions
 
-    def run(self) -> dict[str, Any]:
-        """Do it; return what the model was made from and what it has."""
+    def run(self) -> Estimate:
+        """Do it; return what was written."""
         check_writable(self.output)
         check_apart(self.output, self.text)
         made = estimate_lm(read_lines(self.text), self.options, path=display_name(self.text))
         write_arpa(made.model, self.output)
-        orders = [
-            {"order": n, "ngrams": count, "pruned": pruned, "discounts": list(own.values), "estimated": own.estimated}
-            for n, (count, pruned, own) in enumerate(
-                zip(made.model.counts, made.pruned, made.discounts, strict=True), 1
-            )
-        ]
-        return {
-            "path": display_name(self.output),
-            "sentences": made.n_sentences,
-            "words": made.n_words,
-            "orders": orders,
-        }
+        return made
 
 
 @dataclasses.dataclass(frozen=True)

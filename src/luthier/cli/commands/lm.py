@@ -12,6 +12,8 @@ import argparse
 
 from luthier.cli.output import Output
 
+GROUP = "translation models"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier lm`."""
@@ -29,11 +31,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Estimate, write, and say what the model has."""
+    from luthier.core.io import display_name
     from luthier.lm.estimate import EstimateOptions
     from luthier.pipelines.language_model import EstimateJob
     from luthier.report.tables.language_model import estimate_table
 
     chosen = EstimateOptions(options.order, tuple(options.prune), options.skip_symbols)
-    result = EstimateJob(options.text, options.output, chosen).run()
+    made = EstimateJob(options.text, options.output, chosen).run()
     if options.output != "-":  # else the model itself is the output
-        output.emit(result, lambda: estimate_table(result))
+        path = display_name(options.output)
+        output.emit({"path": path, **made.as_dict()}, lambda: estimate_table(made, path))

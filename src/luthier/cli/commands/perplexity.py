@@ -12,6 +12,8 @@ import argparse
 
 from luthier.cli.output import Output
 
+GROUP = "translation models"
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier perplexity`."""
@@ -31,5 +33,5 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.report.tables.language_model import perplexity_table
 
     job = PerplexityJob(options.model, options.text, options.per_line, options.skip_symbols)
-    data = dataclasses.asdict(job.run())
-    output.emit(data, lambda: perplexity_table(data))
+    found = job.run()
+    output.emit(dataclasses.asdict(found), lambda: perplexity_table(found))
