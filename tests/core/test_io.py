@@ -201,3 +201,29 @@ def test_a_full_disk_is_told_with_the_file_and_leaves_what_was_there(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
     with pytest.raises(OSError, match="something else"), atomic_write(path):
         raise OSError(errno.EIO, "something else")
+
+
+def test_what_killed_writers_left_goes_and_what_living_ones_write_stays(tmp_path):
+    code = (
+        "import sys, time\nfrom luthier.core.io import atomic_write\n"
+        f"with atomic_write({str(tmp_path / 'out')!r}): print('writing', flush=True); time.sleep(60)"
+    )
+    writers = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]
+    for writer in writers:
+        assert writer.stdout.readline() == "writing\n"
+    others = {".out.tmp", ".out.note.tmp", ".out.zz-1-x.tmp", ".outer.0-1-x.tmp", "out"}
+    for name in others:
+        (tmp_path / name).write_text("mine")
+    left = {path.name for path in tmp_path.iterdir()} - others
+    assert len(left) == 2
+    writers[0].kill()
+    writers[0].wait()
+    with open_output(tmp_path / "out") as file:
+        file.write(b"new")
+    assert {path.name for path in tmp_path.iterdir()} == others | {
+        name for name in left if f"-{writers[1].pid}-" in name
+    }
+    writers[1].kill()
+    for writer in writers:
+        writer.wait()
+        writer.stdout.close()

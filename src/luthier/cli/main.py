@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
 import io
 import os
@@ -11,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from luthier import __version__
-from luthier.core.errors import LuthierError
+from luthier.core.errors import LuthierError, describe_os_error, printable
 from luthier.core.plugins import Plugin, available
 
 COMMANDS = "luthier.cli.commands"
@@ -50,6 +51,7 @@ def _natural(text: str) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
+    _open_closed_streams()
     try:
         return _flushed(arguments)
     except LuthierError as error:
@@ -58,13 +60,37 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         _complain("interrupted; no output was written")
         return INTERRUPTED
-    except BrokenPipeError:
-        # whoever read our output has gone: keep Python from complaining about it at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read our output has gone
+        _give_up_output()
         return BROKEN_PIPE
+    except OSError as error:
+        _complain(f"error: {describe_os_error(error)}")
+        if not _can_flush():
+            _give_up_output()
+        return LuthierError.exit_code
     except MemoryError:
         _complain("error: not enough memory for this job")
         return LuthierError.exit_code
+
+
+def _open_closed_streams() -> None:
+    """Lead a standard stream that was closed (``>&-``) nowhere, before a file of ours gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115 - open to the end
+
+
+def _can_flush() -> bool:
+    try:
+        sys.stdout.flush()
+    except OSError:
+        return False
+    return True
+
+
+def _give_up_output() -> None:
+    """Keep Python from complaining, at its end, about output that nobody can take."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _flushed(arguments: list[str]) -> int:
@@ -143,7 +169,8 @@ def _entry(plugin: Plugin) -> str:
 
 
 def _complain(message: str) -> None:
-    print(f"luthier: {message}", file=sys.stderr)  # noqa: T201
+    with contextlib.suppress(OSError):  # where even that cannot be written, the exit code says it
+        print(printable(f"luthier: {message}"), file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -11,11 +11,13 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from luthier.core.errors import LuthierWarning
+from luthier.core.errors import ESCAPES, LuthierWarning, printable
 from luthier.core.progress import Advance, speaking
 
 if TYPE_CHECKING:
     from rich.progress import Progress
+
+JSON_ESCAPES = {code: f"\\u{code:04x}" for code in ESCAPES}  # JSON's own way to write the same text
 
 
 class Output:
@@ -44,12 +46,13 @@ class Output:
     def note(self, message: str) -> None:
         """Say something that is neither result, warning nor error."""
         if not self.quiet:
-            print(message, file=sys.stderr)  # noqa: T201
+            print(printable(message), file=sys.stderr)  # noqa: T201
 
     def emit(self, data: Mapping[str, Any], render: Callable[[], Any]) -> None:
         """Print a result: `data` as JSON if asked for, else what `render` returns (a table, a text)."""
         if self.as_json:
-            print(json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False))  # noqa: T201
+            text = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
+            print(text.translate(JSON_ESCAPES))  # noqa: T201
             return
         from luthier.report.console import show
 
@@ -57,7 +60,7 @@ class Output:
 
     def _show_warning(self, message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
         if issubclass(category, LuthierWarning):
-            print(f"luthier: warning: {message}", file=sys.stderr)  # noqa: T201
+            print(printable(f"luthier: warning: {message}"), file=sys.stderr)  # noqa: T201
         else:
             self._show_before(message, category, *rest, **more)
 
@@ -71,11 +74,16 @@ class Output:
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+            columns = (
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                MofNCompleteColumn(),
+                TimeElapsedColumn(),
+            )
             self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
             self._progress.start()
         progress, outermost = self._progress, not self._progress.tasks
-        task = progress.add_task(label, total=total)
+        task = progress.add_task(printable(label), total=total)
         try:
             yield lambda amount: progress.advance(task, amount)
         finally:

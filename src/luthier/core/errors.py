@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 
@@ -58,6 +59,27 @@ class InputError(LuthierError):
 
 def _rebuild(kind_of_error: type[InputError], arguments: dict[str, Any]) -> InputError:
     return kind_of_error(**arguments)
+
+
+# What a terminal would act upon instead of showing it: control characters (tabs and line feeds do no harm), and
+# marks that turn the direction of writing.
+_ACTING = [*range(0x20), 0x7F, *range(0x80, 0xA0), 0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A)]
+ESCAPES = {code: f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" for code in _ACTING if chr(code) not in "\t\n"}
+
+
+def printable(text: str) -> str:
+    """Return a text that is safe to show on a terminal, whatever names it holds.
+
+    >>> printable("a\\x1b[2Jb")
+    'a\\\\x1b[2Jb'
+    """
+    return text.translate(ESCAPES)
+
+
+def describe_os_error(error: OSError) -> str:
+    """Return what went wrong with which file, in one sentence."""
+    name = error.filename if isinstance(error.filename, str) else os.fsdecode(error.filename or b"")
+    return (f"{name}: " if name else "") + (error.strerror or str(error) or type(error).__name__).lower()
 
 
 def excerpt(raw: bytes, limit: int = 40) -> str:

@@ -7,10 +7,13 @@ import errno
 import gzip
 import io
 import os
+import platform
+import re
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -146,13 +149,14 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield target
         return
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent)
+        handle, name = tempfile.mkstemp(prefix=_mark(target), suffix=".tmp", dir=target.parent)
     except OSError as error:
         raise LuthierError(
             f"{target}: cannot write here: {(error.strerror or str(error)).lower()}. "
             "hint: check that the folder exists and is yours to write to"
         ) from None
     os.close(handle)
+    _remove_abandoned(target)
     temporary = Path(name)
     try:
         with _full_disk_told(target):
@@ -179,6 +183,40 @@ def _full_disk_told(target: Path) -> Iterator[None]:
             f"{target}: cannot write here: {os.strerror(error.errno).lower()}; nothing was kept. "
             "hint: make room, or name another place"
         ) from None
+
+
+def _mark(target: Path) -> str:
+    """Return how names of this process's temporary files beside `target` begin: target, machine, process."""
+    machine = zlib.crc32(platform.node().encode())
+    return f".{target.name}.{machine:08x}-{os.getpid()}-"
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what writers of `target` left that were killed on this machine; those of living processes stay."""
+    stem = f".{target.name}."
+    machine = _mark(target)[len(stem) :].partition("-")[0]
+    try:
+        names = [entry.name for entry in os.scandir(target.parent) if entry.name.startswith(f"{stem}{machine}-")]
+    except OSError:
+        return
+    for name in names:
+        process = re.fullmatch(r"(\d+)-\w+\.tmp", name[len(f"{stem}{machine}-") :])
+        if process is not None and not _is_alive(int(process[1])):
+            with suppress(OSError):
+                (target.parent / name).unlink()
+
+
+def _is_alive(process: int) -> bool:
+    """Return whether there is such a process; where the system cannot be asked, there is."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _umask() -> int:

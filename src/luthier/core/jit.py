@@ -10,7 +10,10 @@ Where that cannot be had, kernels are compiled in every run, which is said.
 
 from __future__ import annotations
 
+import signal
+import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numba
@@ -28,13 +31,17 @@ class _Announcer(event.Listener):  # type: ignore[misc]
     said = False
     trouble = ""
 
+    def __init__(self) -> None:
+        self._patience = _Patience()
+
     def on_start(self, event: event.Event) -> None:  # noqa: ARG002 - Numba's own name
         if not self.said:
             notice(self.trouble or FIRST_RUN)
         self.said = True
+        self._patience.begin()
 
-    def on_end(self, event: event.Event) -> None:
-        """Nothing to say at the end."""
+    def on_end(self, event: event.Event) -> None:  # noqa: ARG002
+        self._patience.end()
 
     def remember(self, trouble: str) -> None:
         """Say the first trouble when kernels are compiled, or now if that has been announced."""
@@ -42,6 +49,34 @@ class _Announcer(event.Listener):  # type: ignore[misc]
             self.trouble = trouble
             if self.said:
                 notice(trouble)
+
+
+class _Patience:
+    """Lets Ctrl-C wait until a kernel is compiled: inside the compiler it may be swallowed, or leave half a thing."""
+
+    def __init__(self) -> None:
+        self._depth, self._heard = 0, False
+        self._before: Any = None
+
+    def begin(self) -> None:
+        """Hold Ctrl-C back; only the main thread hears it."""
+        if threading.current_thread() is threading.main_thread():
+            self._depth += 1
+            if self._depth == 1:
+                self._heard = False
+                self._before = signal.signal(signal.SIGINT, self._listen)
+
+    def _listen(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
+        self._heard = True
+
+    def end(self) -> None:
+        """Let it through, after the outermost of kernels that call each other."""
+        if threading.current_thread() is threading.main_thread():
+            self._depth -= 1
+            if self._depth == 0:
+                signal.signal(signal.SIGINT, signal.SIG_DFL if self._before is None else self._before)
+                if self._heard:
+                    signal.raise_signal(signal.SIGINT)
 
 
 _announcer = _Announcer()

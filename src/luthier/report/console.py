@@ -12,6 +12,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from luthier.core.errors import printable
+
 # Without a terminal tables must not be folded: someone greps in them.
 UNLIMITED_WIDTH = 400
 
@@ -28,7 +30,14 @@ def show(renderable: Any) -> None:
     width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED_WIDTH
     # rich would leave out colours alone and keep what is bold
     colors: Any = None if os.environ.get("NO_COLOR") else "auto"
-    _Console(width=width, highlight=False, color_system=colors, soft_wrap=isinstance(renderable, str)).print(renderable)
+    plain = isinstance(renderable, str)
+    console = _Console(width=width, highlight=False, markup=False, emoji=False, color_system=colors, soft_wrap=plain)
+    console.print(as_text(renderable) if plain else renderable)
+
+
+def as_text(content: str) -> Text:
+    """Return a text as it is: names in it may look like markup, or hold what a terminal would act upon."""
+    return Text(printable(content))
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, caption: str = "") -> Any:
@@ -37,13 +46,13 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, 
         all(isinstance(row[c], int | float | None) or _looks_numeric(row[c]) for row in rows)
         for c in range(len(columns))
     ]
-    result = Table(title=Text(title), title_justify="left")
+    result = Table(title=as_text(title), title_justify="left")
     for column, right in zip(columns, numeric, strict=True):
-        result.add_column(column, justify="right" if right else "left", overflow="fold")
+        result.add_column(as_text(column), justify="right" if right else "left", overflow="fold")
     for row in rows:
-        result.add_row(*(Text(cell(value)) for value in row))  # as Text: names may look like markup
+        result.add_row(*(as_text(cell(value)) for value in row))
     # a caption of the table itself would be folded to its width: signatures must stay whole
-    return Group(result, Text(caption)) if caption else result
+    return Group(result, as_text(caption)) if caption else result
 
 
 def stack(*parts: Any) -> Group:

@@ -17,6 +17,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.io import atomic_write, check_writable
+from luthier.core.locks import locked
 from luthier.core.progress import progress
 from luthier.core.record_stream import Column, RecordWriter, read_column, whole_rows
 from luthier.core.rng import make_rng
@@ -186,7 +187,17 @@ class SearchJob:
         }
 
     def run(self) -> SearchReport:
-        """Search until all is found, the limit is reached, or Ctrl-C is pressed; then sum up."""
+        """Search until all is found, the limit is reached, or Ctrl-C is pressed; then sum up.
+
+        Raises
+        ------
+        LuthierError
+            If another process searches into the same output.
+        """
+        with locked(self.options.output):
+            return self._run()
+
+    def _run(self) -> SearchReport:
         begin, stop = time.process_time(), threading.Event()
         if self.options.resume:
             self._restore()

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rich.text import Text
-
 from luthier.evaluation.comparison import Comparison, MetricResults, Result
 from luthier.evaluation.ranking import SentenceDifference
-from luthier.report.console import stack, table
+from luthier.report.console import as_text, stack, table
 
 # The least p that is printed as a number.
 LEAST_P = 0.001
@@ -29,7 +27,7 @@ def comparison_text(comparison: Comparison, *, decimals: int = 1) -> Any:
     """Return the comparison as a table and notes that `luthier.report.console.show` prints."""
     rows = [[_heading(metric), *row] for metric in comparison.metrics for row in _rows(metric, decimals)]
     title = f"systems against {comparison.systems[0]}"
-    return stack(table(title, _columns(comparison), rows), Text("\n".join(_notes(comparison))))
+    return stack(table(title, _columns(comparison), rows), as_text("\n".join(_notes(comparison))))
 
 
 def comparison_markdown(comparison: Comparison, *, decimals: int = 1) -> str:

@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.text import Text
-
 from luthier.evaluation.comparison import Comparison
 from luthier.evaluation.ranking import DifferentSentences
-from luthier.report.console import stack
+from luthier.report.console import as_text, stack
 from luthier.report.tables.comparison import (
     comparison_latex,
     comparison_markdown,
@@ -24,9 +22,9 @@ def comparison_report(comparison: Comparison, different: Sequence[DifferentSente
         table = comparison_text(comparison, decimals=decimals)
     else:
         write = comparison_markdown if form == "markdown" else comparison_latex
-        table = Text(write(comparison, decimals=decimals))
+        table = as_text(write(comparison, decimals=decimals))
     blocks = [
-        Text("\n" + sentences_text(item.metric, (item.baseline, item.system), item.sentences, decimals=decimals))
+        as_text("\n" + sentences_text(item.metric, (item.baseline, item.system), item.sentences, decimals=decimals))
         for item in different
     ]
     return stack(table, *blocks)
