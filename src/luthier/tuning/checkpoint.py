@@ -28,7 +28,7 @@ class Checkpoint:
 
     def __init__(self, path: str, identity: dict[str, Any], finished: dict[int, Saved], length: int = 0) -> None:
         self._path, self._identity, self.finished = path, identity, finished
-        self._is_new = not length
+        self._is_new, self._complained = not length, False
         self._writer = SealedWriter(path, length) if path else None
 
     @classmethod
@@ -51,7 +51,7 @@ class Checkpoint:
         return cls(path, identity, *_read(path, identity))
 
     def keep(self, number: int, states: Sequence[State], heldout_gains: Sequence[float]) -> None:
-        """Add a finished run. One that cannot be written is a warning: the job itself goes on."""
+        """Add a finished run. The first that cannot be written is a warning: the job itself goes on."""
         self.finished[number] = tuple(states), tuple(heldout_gains)
         if self._writer is None:
             return
@@ -60,9 +60,11 @@ class Checkpoint:
             self._writer.append(*([{"kind": KIND, "identity": self._identity}] if self._is_new else []), run)
             self._is_new = False
         except (OSError, LuthierError) as error:
-            reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
-            message = f"{self._path}: the checkpoint cannot be written ({reason}): run {number} is not kept in it"
-            warnings.warn(message, LuthierWarning, stacklevel=2)
+            if not self._complained:
+                reason = (error.strerror or str(error)).lower() if isinstance(error, OSError) else str(error)
+                message = f"the checkpoint {self._path} lacks run {number}, and perhaps later ones: {reason}"
+                warnings.warn(message, LuthierWarning, stacklevel=2)
+            self._complained = True
 
     def close(self) -> None:
         """Let others go on from it."""
