@@ -1,4 +1,4 @@
-"""Small jobs that reach the kernels of the geometry; see `luthier.pipelines.warm`."""
+"""Small jobs that reach the kernels of this room, for `luthier.pipelines.warm`."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def sum_polytopes() -> None:
         all_vertices(np.array([0, 12, 24]), points, np.ones(n_dims))
 
 
-GEOMETRY_JOBS = (
+JOBS = (
     find_polytopes,
     solve_programmes,
     divide_planes,

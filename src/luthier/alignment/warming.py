@@ -1,4 +1,4 @@
-"""Small jobs that reach every kernel of the alignment room."""
+"""Small jobs that reach the kernels of this room, for `luthier.pipelines.warm`."""
 
 from __future__ import annotations
 
@@ -14,4 +14,4 @@ def _links() -> None:
         write_links(read_links(Path(name, "links")), Path(name, "again"))
 
 
-ALIGNMENT_JOBS = (_links,)
+JOBS = (_links,)

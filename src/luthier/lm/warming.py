@@ -1,4 +1,4 @@
-"""Small jobs that reach every kernel of the language models' room."""
+"""Small jobs that reach the kernels of this room, for `luthier.pipelines.warm`."""
 
 from __future__ import annotations
 
@@ -26,4 +26,4 @@ def _models() -> None:
     key(states, 0)
 
 
-LM_JOBS = (_models,)
+JOBS = (_models,)
