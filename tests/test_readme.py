@@ -1,4 +1,4 @@
-"""Every command and every snippet of the README runs as printed."""
+"""Every command and every snippet of the README and of the first pages runs as printed."""
 
 import re
 import shlex
@@ -9,29 +9,31 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text(encoding="utf-8")
+# pages that are one session, each with the least number of commands it has; the last goes on in the same folder
+SESSIONS = {("README.md",): 7, ("docs/first-steps.md", "docs/python.md"): 15}
 
 
-def commands():
+def commands(page):
     """Return the lines of all shell blocks but those that install."""
-    blocks = re.findall(r"```sh\n(.*?)```", README, re.S)
-    return [
-        line for block in blocks if "pip install" not in block and "make " not in block for line in block.splitlines()
-    ]
+    blocks = re.findall(r"```sh\n(.*?)```", page, re.S)
+    wanted = [block for block in blocks if "pip install" not in block and "make " not in block]
+    return [line for block in wanted for line in block.splitlines() if line]
 
 
 @pytest.mark.slow
 @pytest.mark.compiled
-def test_the_session_runs_as_printed(tmp_path):
-    lines = commands()
-    assert sum(line.startswith("luthier ") for line in lines) >= 10
+@pytest.mark.parametrize("pages", SESSIONS, ids=lambda pages: pages[0])
+def test_a_session_runs_as_printed(tmp_path, pages):
+    text = "\n".join((ROOT / page).read_text(encoding="utf-8") for page in pages)
+    lines = commands(text)
+    assert sum(line.startswith("luthier ") for line in lines) >= SESSIONS[pages]
     for line in lines:
         words = shlex.split(line)
         if words[0] == "luthier":
             words = [sys.executable, "-m", "luthier.cli.main", *words[1:], "--quiet"]
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
-    for snippet in re.findall(r"```python\n(.*?)```", README, re.S):
+    for snippet in re.findall(r"```python\n(.*?)```", text, re.S):
         done = subprocess.run(
             [sys.executable, "-c", snippet], cwd=tmp_path, capture_output=True, text=True, check=False
         )

@@ -4,13 +4,11 @@ import pytest
 from matplotlib import pyplot as plt
 
 from luthier.report.figures import study as study_figure
+from luthier.tuning.reached import Reached
 
 
 def unit(tuner, start, gain, metric, *, higher):
-    return {
-        "tuner": tuner, "start": start, "gain": gain, "start_gain": gain - 2, "metric": metric,
-        "higher_is_better": higher,
-    }  # fmt: skip
+    return Reached(tuner=tuner, start=start, gain=gain, start_gain=gain - 2, metric=metric, higher_is_better=higher)
 
 
 UNITS = [

@@ -1,6 +1,7 @@
 """Tables of studies, by hand."""
 
 from luthier.report.tables.study import starts_table, unseen_table
+from luthier.tuning.reached import Reached
 
 
 def unit(tuner, start, gain, **more):
@@ -8,7 +9,7 @@ def unit(tuner, start, gain, **more):
         "tuner": tuner, "start": start, "gain": gain, "start_gain": -10.0, "metric": "TER", "steps": 4,
         "higher_is_better": False, "cpu_seconds": 0.5, "test": {"TER": -gain + 1},
     }  # fmt: skip
-    return {**record, **more}
+    return Reached(**{**record, **more})
 
 
 UNITS = [

@@ -184,12 +184,12 @@ def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Re
     return best, make_reader(best, found[best], options.format_options)
 
 
-def make_reader(name: str, method: Any, options: Mapping[str, Any]) -> Reader:
+def make_reader(name: str, method: Any, parameters: Mapping[str, Any]) -> Reader:
     """Return a reader with its options set; an option it does not have is an error."""
     known = {field.name for field in dataclasses.fields(method)}
-    for option in options:
+    for option in parameters:
         if option not in known:
             has = f"it has: {', '.join(sorted(known))}" if known else "it has none"
             raise LuthierError(f"the format {name!r} has no option {option!r}. {has}")
-    reader: Reader = method(**options)
+    reader: Reader = method(**parameters)
     return reader

@@ -35,6 +35,7 @@ from luthier.pipelines.study.lines import UNITS, Kept, key_of, read_units
 from luthier.report.figures.study import draw_starts
 from luthier.report.tables.study import study_tables
 from luthier.tuning.base import Tuner, tuner
+from luthier.tuning.reached import Reached
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run import RunOptions, run
 
@@ -287,7 +288,7 @@ def write_results(study: Study, records: Sequence[Record], folder: Path) -> list
     records = _in_order(study, records)
     by_data = {entry["name"]: [r for r in records if r["data"] == entry["name"]] for entry in study.data}
     chosen = {entry["name"]: entry.get("test_by", study.test_by) for entry in study.data}
-    done = {name: units for name, units in by_data.items() if units}
+    done = {name: [Reached.from_record(unit) for unit in units] for name, units in by_data.items() if units}
     if not done:
         return paths
     text = study_tables(study.name, done, chosen)

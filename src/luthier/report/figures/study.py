@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,28 +10,28 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.io import atomic_write
-from luthier.report.tables.study import UNTUNED, score_of
+from luthier.tuning.reached import UNTUNED, Reached
 
 COLUMNS = 2
 COLORS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown")
 
 
-def draw_starts(units: Sequence[Mapping[str, Any]], title: str, path: Path) -> None:
+def draw_starts(units: Sequence[Reached], title: str, path: Path) -> None:
     """Draw the final score from each start, every curve in order of its own scores, the better the higher up."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    metrics = list(dict.fromkeys(r["metric"] for r in units))
+    metrics = list(dict.fromkeys(r.metric for r in units))
     rows = -(-len(metrics) // COLUMNS)
     figure, axes = plt.subplots(rows, COLUMNS, figsize=(11, 3.6 * rows + 0.8), squeeze=False, layout="constrained")
     for axis, metric in zip(axes.flat, metrics, strict=False):
-        own = [r for r in units if r["metric"] == metric]
-        _draw_panel(axis, [r for r in own if r["start"] != UNTUNED])
+        own = [r for r in units if r.metric == metric]
+        _draw_panel(axis, [r for r in own if r.start != UNTUNED])
         axis.set_title(f"{metric}\n{_beginnings(own)}", fontsize=9)
         axis.set_xlabel("starts, sorted by the score at the end", fontsize=9)
         axis.tick_params(labelsize=8)
         axis.grid(visible=True, linewidth=0.3)
-        if not own[0]["higher_is_better"]:
+        if not own[0].higher_is_better:
             axis.invert_yaxis()
     for axis in axes.flat[len(metrics) :]:
         axis.set_visible(False)
@@ -43,15 +43,15 @@ def draw_starts(units: Sequence[Mapping[str, Any]], title: str, path: Path) -> N
     plt.close(figure)
 
 
-def _beginnings(units: Sequence[Mapping[str, Any]]) -> str:
+def _beginnings(units: Sequence[Reached]) -> str:
     """Return what there was before tuning, as words."""
-    untuned = [f"before tuning {score_of(r):.2f}" for r in units if r["start"] == UNTUNED]
-    begin = [score_of(r, "start_gain") for r in units if r["start"] != UNTUNED]
+    untuned = [f"before tuning {r.score:.2f}" for r in units if r.start == UNTUNED]
+    begin = [r.start_score for r in units if r.start != UNTUNED]
     return ", ".join([*untuned, *([f"mean of the starts {np.mean(begin):.2f}"] if begin else [])])
 
 
-def _draw_panel(axis: Any, units: Sequence[Mapping[str, Any]]) -> None:
-    tuners = list(dict.fromkeys(r["tuner"] for r in units))
+def _draw_panel(axis: Any, units: Sequence[Reached]) -> None:
+    tuners = list(dict.fromkeys(r.tuner for r in units))
     for tuner, color in zip(tuners, COLORS, strict=False):
-        own = sorted((r for r in units if r["tuner"] == tuner), key=lambda r: r["gain"])
-        axis.plot(np.arange(len(own)), [score_of(r) for r in own], color=color, linewidth=1.5, label=tuner)
+        own = sorted((r for r in units if r.tuner == tuner), key=lambda r: r.gain)
+        axis.plot(np.arange(len(own)), [r.score for r in own], color=color, linewidth=1.5, label=tuner)

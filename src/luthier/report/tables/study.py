@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
 from luthier.core.arrays import Float64
-
-Record = Mapping[str, Any]
-UNTUNED = -1  # number of the start that stands for the weights about which starts are drawn
+from luthier.tuning.reached import UNTUNED, Reached
 
 
-def score_of(record: Record, key: str = "gain") -> float:
-    """Return a gain as the score it is of."""
-    value: float = record[key]
-    return value if record["higher_is_better"] else -value
-
-
-def study_tables(name: str, data: Mapping[str, Sequence[Record]], chosen: Mapping[str, str]) -> str:
+def study_tables(name: str, data: Mapping[str, Sequence[Reached]], chosen: Mapping[str, str]) -> str:
     """Return all tables of a study: for each data set its units and the metric that chooses for the test."""
     parts = [f"# {name}: tables\n\nMade from `units.jsonl` alone; scores are on 0–100.\n"]
     for label, units in data.items():
@@ -28,21 +19,21 @@ def study_tables(name: str, data: Mapping[str, Sequence[Record]], chosen: Mappin
     return "\n".join(parts)
 
 
-def starts_table(units: Sequence[Record]) -> str:
+def starts_table(units: Sequence[Reached]) -> str:
     """Return metric × tuner: final scores over all starts, how often a tuner is the best, and its times."""
     rows = []
-    for metric in _names(units, "metric"):
-        own = [r for r in units if r["metric"] == metric]
-        finals = {t: _by_start([r for r in own if r["tuner"] == t]) for t in _tuners(own)}
+    for metric in _names(r.metric for r in units):
+        own = [r for r in units if r.metric == metric]
+        finals = {t: _by_start([r for r in own if r.tuner == t]) for t in _tuners(own)}
         wins = _wins(finals)
         for tuner, gains in finals.items():
-            records = [r for r in own if r["tuner"] == tuner]
-            scores = np.array([score_of(r) for r in records])
-            best = scores.max() if records[0]["higher_is_better"] else scores.min()
-            worst = scores.min() if records[0]["higher_is_better"] else scores.max()
-            cpu = np.array([r["cpu_seconds"] for r in records])
-            steps = np.mean([r["steps"] for r in records])
-            begin = np.mean([score_of(r, "start_gain") for r in records])
+            records = [r for r in own if r.tuner == tuner]
+            scores = np.array([r.score for r in records])
+            best = scores.max() if records[0].higher_is_better else scores.min()
+            worst = scores.min() if records[0].higher_is_better else scores.max()
+            cpu = np.array([r.cpu_seconds for r in records])
+            steps = np.mean([r.steps for r in records])
+            begin = np.mean([r.start_score for r in records])
             rows.append(
                 f"| {metric} | {tuner} | {len(gains)} | {begin:.2f} | {scores.mean():.2f} | {scores.std(ddof=0):.2f} | "
                 f"{worst:.2f} | {best:.2f} | {wins[tuner]:.0%} | {steps:.0f} | {cpu.mean():.3f} | {cpu.sum():.1f} |"
@@ -56,20 +47,20 @@ def starts_table(units: Sequence[Record]) -> str:
     return head + "\n".join(rows) + "\n" + note
 
 
-def unseen_table(units: Sequence[Record], metric: str) -> str:
+def unseen_table(units: Sequence[Reached], metric: str) -> str:
     """Return for each tuner the test scores of the weights that were best for `metric`, and means over starts."""
-    own = [r for r in units if r["metric"] == metric]
-    names = list(own[0]["test"]) if own else []
+    own = [r for r in units if r.metric == metric]
+    names = list(own[0].test) if own else []
     rows = []
-    for record in [r for r in own if r["start"] == UNTUNED]:
-        cells = " | ".join(f"{record['test'][name]:.2f}" for name in names)
-        rows.append(f"| {record['tuner']} | {score_of(record):.2f} | {cells} |{' |' * len(names)}")
+    for record in [r for r in own if r.start == UNTUNED]:
+        cells = " | ".join(f"{record.test[name]:.2f}" for name in names)
+        rows.append(f"| {record.tuner} | {record.score:.2f} | {cells} |{' |' * len(names)}")
     for tuner in _tuners(own):
-        records = [r for r in own if r["tuner"] == tuner]
-        best = max(records, key=lambda r: (r["gain"], -r["start"]))
-        cells = " | ".join(f"{best['test'][name]:.2f}" for name in names)
-        means = " | ".join(_mean([r["test"][name] for r in records]) for name in names)
-        rows.append(f"| {tuner}, start {best['start']} | {score_of(best):.2f} | {cells} | {means} |")
+        records = [r for r in own if r.tuner == tuner]
+        best = max(records, key=lambda r: (r.gain, -r.start))
+        cells = " | ".join(f"{best.test[name]:.2f}" for name in names)
+        means = " | ".join(_mean([r.test[name] for r in records]) for name in names)
+        rows.append(f"| {tuner}, start {best.start} | {best.score:.2f} | {cells} | {means} |")
     head = ["weights", "tuning", *(f"test {name}" for name in names), *(f"mean {name}" for name in names)]
     lines = [f"| {' | '.join(head)} |", f"| --- {'| --: ' * (len(head) - 1)}|", *rows]
     return "\n".join(lines) + "\n\nmean: over all starts, ± one standard deviation.\n"
@@ -79,16 +70,17 @@ def _mean(values: Sequence[float]) -> str:
     return f"{np.mean(values):.2f} ± {np.std(values):.2f}"
 
 
-def _names(units: Sequence[Record], key: str) -> list[str]:
-    return list(dict.fromkeys(r[key] for r in units))
+def _names(names: Iterable[str]) -> list[str]:
+    """Return each name once, in the order they come."""
+    return list(dict.fromkeys(names))
 
 
-def _tuners(units: Sequence[Record]) -> list[str]:
-    return _names([r for r in units if r["start"] != UNTUNED], "tuner")
+def _tuners(units: Sequence[Reached]) -> list[str]:
+    return _names(r.tuner for r in units if r.start != UNTUNED)
 
 
-def _by_start(records: Sequence[Record]) -> dict[int, float]:
-    return {r["start"]: r["gain"] for r in records}
+def _by_start(records: Sequence[Reached]) -> dict[int, float]:
+    return {r.start: r.gain for r in records}
 
 
 def _wins(finals: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
