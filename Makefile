@@ -12,7 +12,7 @@ DATA ?=
 WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal
 
-.PHONY: demo test test-jit test-plain lint bench clean
+.PHONY: demo test test-jit test-plain lint bench dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/luthier demo -o demo-out
@@ -37,6 +37,17 @@ lint: $(VENV)/.lint
 # `make bench DATA=folder` measures on real lists too (docs/performance.md says what the folder holds).
 bench: $(VENV)/.bench
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(if $(DATA),--data $(DATA)) || exit 1; done
+
+# A wheel, and a look at it as a user's pip would have it: from a clean environment, outside of this folder.
+dist: $(VENV)/.dist
+	rm -rf dist build/wheel
+	$(BIN)/python -m build --quiet --outdir dist
+	$(BIN)/python -m twine check --strict dist/*
+	$(PYTHON) -m venv build/wheel
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+	cd build && wheel/bin/python -c "import luthier, pathlib; home = pathlib.Path(luthier.__file__).parent; \
+		assert 'wheel' in str(home) and (home / 'py.typed').exists(), home; luthier.Pool; print(luthier.__version__, home)"
+	build/wheel/bin/luthier --version
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: expected Python 3.11 or newer on the PATH, found none"; exit 1; }
@@ -63,6 +74,10 @@ $(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(call install,[bench])
+	@touch $@
+
+$(VENV)/.dist: pyproject.toml | $(VENV)/bin/python
+	$(call install,[dist])
 	@touch $@
 
 clean:

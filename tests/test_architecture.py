@@ -218,6 +218,15 @@ def test_tests_stand_where_what_they_test_stands():
     assert {path.name for path in (ROOT / "tests").glob("test_*.py")} == {"test_architecture.py", "test_readme.py"}
 
 
+def test_every_command_says_its_group():
+    from luthier.cli.main import COMMANDS, GROUPS
+    from luthier.core.plugins import available
+
+    ours = [plugin for plugin in available(COMMANDS).values() if plugin.module.startswith(COMMANDS)]
+    assert {plugin.name for plugin in ours if plugin.group not in GROUPS} == set()
+    assert {plugin.group for plugin in ours} == set(GROUPS)
+
+
 def test_versions_agree():
     import luthier
 

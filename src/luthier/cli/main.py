@@ -18,6 +18,7 @@ from luthier.core.plugins import Plugin, available
 COMMANDS = "luthier.cli.commands"
 # The order in which groups of commands are listed; each command's file says which is its own.
 GROUPS = ("lists", "metrics", "tuning", "geometry", "translation models", "studies and made-up data", "this program")
+OTHERS = "of other packages"
 INTERRUPTED, BROKEN_PIPE = 130, 141
 DEFAULT_SEED = 20150531
 
@@ -147,11 +148,10 @@ def _unknown(name: str, commands: Any) -> str:
 
 
 def _top_parser(common: argparse.ArgumentParser, commands: Any) -> argparse.ArgumentParser:
-    listing = "\n\n".join(
-        f"{group}:\n" + "\n".join(_entry(plugin) for plugin in commands.values() if plugin.group == group)
-        for group in GROUPS
-        if any(plugin.group == group for plugin in commands.values())
-    )
+    groups: dict[str, list[str]] = {group: [] for group in (*GROUPS, OTHERS)}
+    for plugin in commands.values():
+        groups[plugin.group if plugin.group in GROUPS else OTHERS].append(_entry(plugin))
+    listing = "\n\n".join(f"{group}:\n" + "\n".join(lines) for group, lines in groups.items() if lines)
     parser = argparse.ArgumentParser(
         prog="luthier",
         usage="luthier COMMAND [options]",

@@ -1,0 +1,86 @@
+"""The recipes of CONTRIBUTING.md, run as printed: each file joins as another distribution's plug-in would."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import luthier
+
+ROOT = Path(__file__).parent.parent.parent
+SOURCE = Path(luthier.__file__).parent.parent
+# heading of the recipe → the module it becomes here, and the group it joins
+RECIPES = {
+    "add a reader": ("tabbed", "luthier.kbest.readers"),
+    "add a metric": ("exact", "luthier.metrics.methods"),
+    "add a tuner": ("coin_toss", "luthier.tuning.methods"),
+    "add a command": ("lengths", "luthier.cli.commands"),
+    "add a picture": ("lengths_picture", ""),
+}
+
+
+def recipe(heading):
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    section = page.split(f"## Recipe: {heading}\n")[1].split("\n## ")[0]
+    (code,) = re.findall(r"```python\n(.*?)```", section, re.S)
+    return code.replace("luthier.report.figures.lengths", "lengths_picture")
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """A folder with a distribution made of all recipes, and the command line that sees it."""
+    home = tmp_path_factory.mktemp("recipes")
+    about = home / "recipes-1.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: recipes\nVersion: 1\n")
+    points = ""
+    for heading, (module, group) in RECIPES.items():
+        (home / f"{module}.py").write_text(recipe(heading), encoding="utf-8")
+        if group:
+            points += f"[{group}]\n{module.replace('_', '-')} = {module}\n"
+    (about / "entry_points.txt").write_text(points)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(home), str(SOURCE)])}
+
+    def run(*words):
+        command = [sys.executable, "-m", "luthier.cli.main", *words]
+        done = subprocess.run(command, cwd=home, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    rows = "".join(f"{i}\t-{k}.5\tw{k} x{i}\n" for i in range(3) for k in range(3))
+    (home / "list.txt").write_text(rows)
+    (home / "refs.txt").write_text("w1 x0\nw0 x1\nw2 x2\n")
+    run("pool", "list.txt", "--refs", "refs.txt", "-o", "pool.arrow")
+    run.home = home
+    return run
+
+
+@pytest.mark.slow
+def test_a_reader_that_was_added_reads(run):
+    assert "tabbed" in run("formats")
+    assert '"hypotheses": 9' in run("pool", "list.txt", "--refs", "refs.txt", "-o", "again.arrow", "--json")
+
+
+@pytest.mark.slow
+def test_a_metric_that_was_added_scores_and_is_tuned_for(run):
+    (run.home / "out.txt").write_text("w1 x0\nW0 x1\nw0 x2\n")
+    # line 1 is its reference; line 2 is, without case; line 3 is not
+    assert " 33.33" in run("score", "out.txt", "--refs", "refs.txt", "--metric", "exact")
+    assert " 66.67" in run("score", "out.txt", "--refs", "refs.txt", "--metric", "exact(lowercase=True)")
+
+
+@pytest.mark.slow
+def test_a_tuner_that_was_added_tunes(run):
+    # by the score itself w0 is selected, its opposite selects w2; each is one reference of three
+    run("tune", "pool.arrow", "--metric", "exact", "--method", "coin-toss", "--size", "2", "-o", "tuned.txt")
+    assert (run.home / "tuned.txt").read_text().split()[0] == "score"
+
+
+@pytest.mark.slow
+def test_a_command_and_a_picture_that_were_added(run):
+    assert "lengths" in run("--help")
+    assert "longest" in run("lengths", "pool.arrow", "--plot", "lengths.png")
+    assert (run.home / "lengths.png").read_bytes().startswith(b"\x89PNG")
