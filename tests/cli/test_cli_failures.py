@@ -54,7 +54,7 @@ def test_a_full_disk_costs_the_checkpoint_but_not_the_weights(pool, tmp_path):
         preexec_fn=limit_files,
     )  # fmt: skip
     assert child.returncode == 0, child.stderr
-    assert child.stderr.count(f"warning: the checkpoint {tmp_path / 'kept'} lacks run 0, and perhaps later ones: ") == 1
+    assert child.stderr.count(f"warning: the checkpoint {tmp_path / 'kept'} lacks run ") == 1  # which, threads decide
     assert "file too large" in child.stderr
     assert "Traceback" not in child.stderr
     assert output.read_text().strip()
