@@ -154,6 +154,30 @@ def test_a_weight_for_an_unknown_feature_is_an_error_with_a_suggestion():
         Weights({"LM0": 1.0}).vector(["LM00", "TM1"], source="w.txt")
 
 
+def test_a_weight_without_a_feature_counts_0_with_a_warning():
+    # a real moses.ini has an UnknownWordPenalty0 that lists do not carry
+    weights = Weights({"LM0": 1.0, "UnknownWordPenalty0": 1.0, "TM0": 2.0, "TM1": 3.0})
+    told = r"w.ini: 1 of 4 weights are of features that the lists lack and count 0: 'UnknownWordPenalty0'$"
+    with pytest.warns(LuthierWarning, match=told):
+        vector = weights.vector(["TM0", "TM1", "LM0"], source="w.ini")
+    assert vector.tolist() == [2, 3, 1]
+    with pytest.raises(LuthierError, match=r"w.ini: no feature is called 'UnknownWordPenalty0'"):
+        weights.vector(["TM0", "TM1", "LM0"], source="w.ini", strict=True)
+
+
+def test_sparse_weights_fit_lists_that_have_few_of_them():
+    weights = Weights({f"s{i}": 1.0 for i in range(1000)})
+    names = [f"s{i}" for i in range(990, 1090)]  # ten of a hundred are known
+    with pytest.warns(LuthierWarning) as told:
+        assert weights.vector(names).sum() == 10
+    assert [str(one.message).split(":")[1] for one in told] == [
+        " 990 of 1000 weights are of features that the lists lack and count 0",
+        " 90 of 100 features have no weight and count 0",
+    ]
+    with pytest.raises(LuthierError, match="no feature is called"):
+        weights.vector([f"s{i}" for i in range(991, 1091)])  # nine of a hundred are not enough
+
+
 def test_a_feature_without_a_weight_counts_0_with_a_warning():
     with pytest.warns(LuthierWarning, match=r"the weights: 2 of 3 features have no weight and count 0: 'b', 'c'"):
         vector = Weights({"a": 2.0}).vector(["b", "a", "c"])

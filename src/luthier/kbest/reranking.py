@@ -28,12 +28,15 @@ class Reranked:
     mean_words: float | None
 
 
-def rerank_files(pool: Pool, weights: Sequence[str], outputs: Sequence[str], *, threads: int = 1) -> list[Reranked]:
+def rerank_files(
+    pool: Pool, weights: Sequence[str], outputs: Sequence[str], *, strict: bool = False, threads: int = 1
+) -> list[Reranked]:
     """Select by each file of weights, write a line per sentence; return what there is to say of each.
 
-    Nothing is written unless all weights fit the pool.
+    Nothing is written unless all weights fit the pool; `strict` as in `Weights.vector`.
     """
-    vectors = np.array([read_weights(path).vector(pool.features.names, source=path) for path in weights])
+    names = pool.features.names
+    vectors = np.array([read_weights(path).vector(names, source=path, strict=strict) for path in weights])
     selections = rerank(pool, vectors, threads=threads)
     empty = int(np.count_nonzero(pool.list_lengths == 0))
     if empty:

@@ -22,6 +22,8 @@ from luthier.kbest.features import unknown_names
 
 WeightFormat = Literal["text", "moses", "json"]
 MOSES_SECTION = "[weight]"
+# Weights and features with fewer common names than these do not belong together.
+LEAST_COMMON, LEAST_SHARE = 3, 0.1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,25 +56,43 @@ class Weights(Mapping[str, float]):
     def __len__(self) -> int:
         return len(self.values_by_name)
 
-    def vector(self, names: Sequence[str], *, source: str = "the weights") -> Float64:
+    def vector(self, names: Sequence[str], *, source: str = "the weights", strict: bool = False) -> Float64:
         """Return the weights in the order of a pool's features, (D,).
 
-        A weight for a name that is no feature is an error; a feature without a weight counts 0, with
-        a warning.
+        A feature without a weight counts 0, and so does a weight without a feature: lists with sparse features seldom
+        have all of them, and files of weights have entries of their own. Both are said in a warning. Where few names
+        match, weights and lists do not belong together: that is an error. With `strict`, so is every weight without
+        a feature.
         """
         known = set(names)
         unknown = [name for name in self if name not in known]
-        if unknown:
+        if unknown and (strict or too_few(len(self) - len(unknown), len(self), len(known))):
             raise LuthierError(f"{source}: {unknown_names(unknown, names)}")
+        if unknown:
+            _count_as_0(
+                f"{source}: {len(unknown)} of {len(self)} weights are for features that the lists lack", unknown
+            )
         missing = [name for name in names if name not in self]
         if missing:
-            shown = ", ".join(repr(name) for name in missing[:5]) + (" …" if len(missing) > 5 else "")
-            warnings.warn(
-                f"{source}: {len(missing)} of {len(names)} features have no weight and count 0: {shown}",
-                LuthierWarning,
-                stacklevel=2,
-            )
+            _count_as_0(f"{source}: {len(missing)} of {len(names)} features have no weight", missing)
         return np.array([self.get(name, 0.0) for name in names])
+
+
+def too_few(common: int, n_weights: int, n_features: int) -> bool:
+    """Return whether so few names are common that weights and features do not belong together.
+
+    Fewer than three of them, unless there are no more, or less than a tenth of the smaller number.
+
+    >>> too_few(2, 8, 9), too_few(2, 2, 9), too_few(200, 9000, 1000)
+    (True, False, False)
+    """
+    smaller = min(n_weights, n_features)
+    return common < min(LEAST_COMMON, smaller) or common < LEAST_SHARE * smaller
+
+
+def _count_as_0(what: str, names: Sequence[str]) -> None:
+    shown = ", ".join(repr(name) for name in names[:5]) + (" …" if len(names) > 5 else "")
+    warnings.warn(f"{what} and count 0: {shown}", LuthierWarning, stacklevel=3)
 
 
 def read_weights(path: str | os.PathLike[str]) -> Weights:

@@ -39,7 +39,7 @@ def read_axis(pool: Pool, axis: str) -> Float64:
         )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", LuthierWarning)
-        return read_weights(axis).vector(names, source=axis)
+        return read_weights(axis).vector(names, source=axis, strict=True)
 
 
 def read_subspace(pool: Pool, weights: str | None, axes: Sequence[str], *, expected: int | None = None) -> Subspace:

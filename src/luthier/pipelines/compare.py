@@ -41,7 +41,12 @@ def systems_from_files(
 
 
 def systems_from_weights(
-    pool: Pool, weights: Sequence[Sequence[str]], metrics: Mapping[str, Metric], *, threads: int
+    pool: Pool,
+    weights: Sequence[Sequence[str]],
+    metrics: Mapping[str, Metric],
+    *,
+    strict: bool = False,
+    threads: int = 1,
 ) -> tuple[list[System], list[Texts]]:
     """Return the systems that groups of weight files select from a pool, and the references.
 
@@ -52,8 +57,10 @@ def systems_from_weights(
     stats = {label: pool_statistics(pool, metric) for label, metric in metrics.items()}
     systems = []
     for name, group in zip(_names(weights), weights, strict=True):
-        vectors = np.array([read_weights(path).vector(pool.features.names, source=path) for path in group])
-        systems.append(system_from_pool(name, pool, vectors, stats, threads=threads))
+        vectors = np.array(
+            [read_weights(path).vector(pool.features.names, source=path, strict=strict) for path in group]
+        )
+        systems.append(system_from_pool(name, pool, np.array(found), stats, threads=threads))
     return systems, _reference_columns(pool)
 
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
+from luthier.cli.weight_options import add_strict_option
 
 if TYPE_CHECKING:
     from luthier.corpus.texts import Texts
@@ -39,6 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--pool", metavar="POOL", help="instead of files of translations")
     parser.add_argument("--weights", nargs="+", action="append", default=[], metavar="W", help="a system of the pool")
+    add_strict_option(parser)
     parser.add_argument("--table", choices=("text", "markdown", "latex"), default="text", help="form of the table")
     parser.add_argument("--decimals", type=int, default=1, metavar="N", help="digits behind the point (1)")
     parser.add_argument(
@@ -76,7 +78,8 @@ def _systems(options: argparse.Namespace, metrics: Mapping[str, Metric]) -> tupl
     if options.pool:
         if options.baseline or options.system or options.refs:
             raise LuthierError("--pool goes with --weights; --refs, --baseline and --system with files")
-        return systems_from_weights(open_pool(options.pool), options.weights, metrics, threads=options.threads)
+        pool = open_pool(options.pool)
+        return systems_from_weights(pool, options.weights, metrics, strict=options.strict, threads=options.threads)
     if options.weights or not options.baseline:
         raise LuthierError("expected --baseline H … and --system NAME H …, or --pool and --weights")
     files = {"baseline": options.baseline}

@@ -14,6 +14,7 @@ import argparse
 import dataclasses
 
 from luthier.cli.output import Output
+from luthier.cli.weight_options import add_strict_option
 
 GROUP = "lists"
 
@@ -26,6 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "-o", "--output", nargs="+", required=True, metavar="OUT",
         help="a text file for each file of weights; - is standard output",
     )  # fmt: skip
+    add_strict_option(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
@@ -40,6 +42,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
         raise LuthierError(f"expected {len(options.weights)} files after -o, found {len(options.output)}")
     for path in options.output:
         check_writable(path)
-    rows = rerank_files(open_pool(options.pool), options.weights, options.output, threads=options.threads)
+    rows = rerank_files(
+        open_pool(options.pool), options.weights, options.output, strict=options.strict, threads=options.threads
+    )
     if "-" not in options.output:
         output.emit({"weights": [dataclasses.asdict(row) for row in rows]}, lambda: rerank_table(rows))

@@ -17,8 +17,10 @@ from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
 from luthier.cli.reading_options import pairs
+from luthier.cli.weight_options import add_strict_option
 
 if TYPE_CHECKING:
+    from luthier.core.arrays import Float64
     from luthier.pipelines.tuning import TuningJob
     from luthier.tuning.tuned import TuningReport
 
@@ -34,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--method", required=True, metavar="NAME", help="the tuner; 'luthier tuners' lists them")
     parser.add_argument("-o", "--output", required=True, metavar="W", help="weights to write (.txt, .json, .ini)")
     parser.add_argument("--start", metavar="W", help="weights to start from (default: equal, negative for costs)")
+    add_strict_option(parser)
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences that choose the answer")
     parser.add_argument(
         "--bound", action="append", default=[], metavar="NAME=LO:HI",
@@ -82,7 +85,6 @@ def _job(options: argparse.Namespace) -> TuningJob:
     from luthier.core.io import check_writable
     from luthier.core.plugins import load
     from luthier.kbest.storage import open_pool
-    from luthier.kbest.weights import read_weights
     from luthier.landscape.bounds import Bounds
     from luthier.pipelines.tuning import TuningJob, answer_paths
     from luthier.report.pictures import check_picture_path
@@ -110,13 +112,21 @@ def _job(options: argparse.Namespace) -> TuningJob:
         pool=pool,
         metric=next(iter(metrics.values())),
         options=settings,
-        start=read_weights(options.start).vector(names, source=options.start) if options.start else None,
+        start=_start(options, names),
         bounds=Bounds.from_names(names, {name: _range(name, text) for name, text in bounds.items()}),
         heldout=open_pool(options.heldout) if options.heldout else None,
         standardize=options.standardize_features,
         replicas=options.replicas,
         average=options.average_replicas,
     )
+
+
+def _start(options: argparse.Namespace, names: Sequence[str]) -> Float64 | None:
+    from luthier.kbest.weights import read_weights
+
+    if not options.start:
+        return None
+    return read_weights(options.start).vector(names, source=options.start, strict=options.strict)
 
 
 def _range(name: str, text: str) -> tuple[float, float]:
