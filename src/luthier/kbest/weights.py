@@ -69,9 +69,7 @@ class Weights(Mapping[str, float]):
         if unknown and (strict or too_few(len(self) - len(unknown), len(self), len(known))):
             raise LuthierError(f"{source}: {unknown_names(unknown, names)}")
         if unknown:
-            _count_as_0(
-                f"{source}: {len(unknown)} of {len(self)} weights are for features that the lists lack", unknown
-            )
+            _count_as_0(f"{source}: {len(unknown)} of {len(self)} weights are of features that the lists lack", unknown)
         missing = [name for name in names if name not in self]
         if missing:
             _count_as_0(f"{source}: {len(missing)} of {len(names)} features have no weight", missing)

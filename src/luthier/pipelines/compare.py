@@ -57,9 +57,7 @@ def systems_from_weights(
     stats = {label: pool_statistics(pool, metric) for label, metric in metrics.items()}
     systems = []
     for name, group in zip(_names(weights), weights, strict=True):
-        vectors = np.array(
-            [read_weights(path).vector(pool.features.names, source=path, strict=strict) for path in group]
-        )
+        found = [read_weights(path).vector(pool.features.names, source=path, strict=strict) for path in group]
         systems.append(system_from_pool(name, pool, np.array(found), stats, threads=threads))
     return systems, _reference_columns(pool)
 
