@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
-from luthier.kbest.derivations import Derivations
+from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
+from luthier.kbest.groups import FeatureGroup
 from luthier.kbest.pool import Pool, References, Statistics
 
 NAMES = ("lm", "tm_0", "tm_1", "word penalty", "a=b", "|||", "😀")
@@ -56,12 +57,16 @@ def full_pool(**changes):
     pool = make_pool(lists, names, sparse=1, ids=["utt-1", "", "ü ||| 3"], refs=[["a b", "b"], ["c"], ["", "d", "e"]])
     rules = make_features([(1, 0), (2, 5)], ("p", "local name"), sparse=1)
     derivations = Derivations(
-        np.array([0, 2, 2, 3]), np.array([0, 1, 1]), Texts.from_strings(["X → a", "X → b"]), rules
+        np.array([0, 2, 2, 3]),
+        np.array([0, 1, 1]),
+        Texts.from_strings(["X → a", "X → b"]),
+        rules,
+        Tree(np.array([-1, 0, -1]), np.array([[0, 3], [1, 3], [0, 2]])),
     )
     counts = Statistics(("edits", "length"), np.arange(6).reshape(3, 2))
     means = Statistics(("sum",), np.array([[0.1], [0.2], [0.3]]))
     parts = {
-        "features": pool.features.call_costs(["new\nline"]),
+        "features": pool.features.call_costs(["new\nline"]).group([FeatureGroup("x", ("new\nline", "x y"))]),
         "sources": Texts.from_strings(["q", "", "r s"]),
         "derivations": derivations,
         "columns": {"score": np.array([1.0, -2.0, 0.5]), "com\net": np.array([0.1, 0.2, 0.3])},
@@ -103,6 +108,7 @@ def assert_same(one, other):
         assert first[name].tobytes() == second[name].tobytes(), name
     assert one.features.names == other.features.names
     assert one.features.costs == other.features.costs
+    assert one.features.groups == other.features.groups
     assert {name: part.names for name, part in one.stats.items()} == {
         name: part.names for name, part in other.stats.items()
     }

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from small_pools import content, make_pool, small_lists
 
 from luthier.kbest.duplicates import drop_duplicates, first_of_equals
+from luthier.kbest.reading.lists import read_pool
 from oracles import first_of_equals as plain_first_of_equals
 
 
@@ -42,8 +43,23 @@ def test_dropping_says_how_many():
     dropped = drop_duplicates(pool)
     assert content(dropped) == {"0": [("a", {"lm": 1}), ("a", {"lm": 2})]}
     assert dropped.provenance["operations"] == [
-        {"operation": "drop duplicates", "equal": "words and features", "dropped": 1}
+        {"operation": "drop duplicates", "equal": "words, features and columns", "dropped": 1}
     ]
     fewer = drop_duplicates(pool, by_features=False)
     assert content(fewer) == {"0": [("a", {"lm": 1})]}
     assert drop_duplicates(dropped) is dropped
+
+
+def test_rows_whose_columns_differ_are_no_repeats():
+    rows = [("a", (1, 0, 0))] * 5
+    comet = np.array([0.5, 0.7, 0.5, np.nan, np.nan])
+    pool = make_pool([rows], columns={"comet": comet, "score": np.zeros(5)})
+    assert first_of_equals(pool).tolist() == [True, True, False, True, False]
+    assert first_of_equals(pool, by_features=False).tolist() == [True, False, False, False, False]
+    assert drop_duplicates(pool).columns["comet"].tolist()[:2] == [0.5, 0.7]
+
+
+def test_readers_keep_rows_whose_columns_differ(tmp_path):
+    row = '{"id": 0, "hyp": "a", "features": {"lm": 1}, "comet": %s}\n'
+    (tmp_path / "list.jsonl").write_text(row % 0.5 + row % 0.7 + row % 0.5)
+    assert read_pool(tmp_path / "list.jsonl").columns["comet"].tolist() == [0.5, 0.7]

@@ -64,6 +64,17 @@ def frozen(array: Array) -> Array:
     return view
 
 
+def all_finite(array: npt.NDArray[Any]) -> bool:
+    """Return whether no number is NaN or infinite, by two passes that make nothing.
+
+    >>> all_finite(np.array([1.0, np.nan])), all_finite(np.zeros(0))
+    (False, True)
+    """
+    if not array.size or array.dtype.kind != "f":
+        return True
+    return bool(np.isfinite(array.min()) and np.isfinite(array.max()))  # NaN goes through both
+
+
 def flat(array: Array) -> Array:
     """Return the array as every kernel gets it: contiguous and read-only, so that it compiles once.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Bytes, Int32, Int64, flat, frozen
-from luthier.core.segments import offsets_from_counts
+from luthier.core.errors import LuthierError
+from luthier.core.segments import check_offsets, check_rows, offsets_from_counts
 from luthier.corpus import _text_kernels as kernels
 
 
@@ -23,6 +25,8 @@ class Texts:
     offsets : (n+1,) int64
     data : (B,) uint8
         Text i is the bytes ``data[offsets[i]:offsets[i+1]]``.
+
+    Offsets never descend and stay within the data; the first need not be 0.
     """
 
     offsets: Int64
@@ -31,6 +35,7 @@ class Texts:
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", frozen(np.ascontiguousarray(self.offsets, dtype=np.int64)))
         object.__setattr__(self, "data", frozen(np.ascontiguousarray(self.data, dtype=np.uint8)))
+        check_offsets(self.offsets, _length(self.data), "texts", whole=False)
 
     @classmethod
     def from_strings(cls, strings: Iterable[str]) -> Texts:
@@ -44,6 +49,7 @@ class Texts:
     @classmethod
     def from_spans(cls, data: Bytes, starts: Int64, stops: Int64) -> Texts:
         """Copy the spans ``data[starts[i]:stops[i]]`` into a column of their own."""
+        check_spans(starts, stops, len(data))
         offsets = offsets_from_counts(stops - starts)
         out = np.empty(int(offsets[-1]), dtype=np.uint8)
         kernels.gather_spans(flat(data), flat(starts), flat(stops), flat(offsets), out)
@@ -91,6 +97,7 @@ class Texts:
     def take(self, rows: npt.ArrayLike) -> Texts:
         """Return the chosen texts as a new column."""
         rows = np.asarray(rows, dtype=np.int64)
+        check_rows(rows, len(self))
         return Texts.from_spans(self.data, self.offsets[rows], self.offsets[rows + 1])
 
 
@@ -110,6 +117,9 @@ class Tokens:
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", frozen(np.ascontiguousarray(self.offsets, dtype=np.int64)))
         object.__setattr__(self, "ids", frozen(np.ascontiguousarray(self.ids, dtype=np.int32)))
+        check_offsets(self.offsets, _length(self.ids), "tokens", whole=False)
+        if self.ids.size and self.ids.min() < 0:
+            raise LuthierError(f"tokens: expected numbers of tokens, found {self.ids.min()}")
 
     @classmethod
     def concatenate(cls, parts: Sequence[Tokens]) -> Tokens:
@@ -131,9 +141,15 @@ class Tokens:
         """Number of tokens of each sequence, (n,)."""
         return np.diff(self.offsets)
 
+    @functools.cached_property
+    def n_types(self) -> int:
+        """The least size of a vocabulary that has all these tokens."""
+        return int(self.ids.max(initial=-1)) + 1
+
     def take(self, rows: npt.ArrayLike) -> Tokens:
         """Return the chosen sequences as a new column."""
         rows = np.asarray(rows, dtype=np.int64)
+        check_rows(rows, len(self))
         starts, stops = self.offsets[rows], self.offsets[rows + 1]
         offsets = offsets_from_counts(stops - starts)
         ids = np.empty(int(offsets[-1]), dtype=np.int32)
@@ -143,3 +159,17 @@ class Tokens:
     def renumbered(self, mapping: Int32) -> Tokens:
         """Return the same sequences in another vocabulary: id k becomes ``mapping[k]``."""
         return Tokens(self.offsets, mapping[self.ids])
+
+
+def _length(array: npt.NDArray[np.generic]) -> int:
+    if array.ndim != 1:
+        raise LuthierError(f"expected an array of one dimension, found shape {array.shape}")
+    return len(array)
+
+
+def check_spans(starts: Int64, stops: Int64, size: int) -> None:
+    """Raise `LuthierError` unless all spans ``starts[i]:stops[i]`` lie within `size` bytes."""
+    if len(starts) != len(stops):
+        raise LuthierError(f"expected as many ends of spans as starts, {len(starts)}, found {len(stops)}")
+    if len(starts) and (starts.min() < 0 or stops.max() > size or np.any(stops < starts)):
+        raise LuthierError(f"expected spans within {size} bytes, found one outside, or one that ends before it starts")

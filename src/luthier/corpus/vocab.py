@@ -10,7 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Array, Bytes, Int32, Int64, flat
 from luthier.corpus import _text_kernels as kernels
-from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.texts import Texts, Tokens, check_spans
 
 
 class Interner:
@@ -36,6 +36,10 @@ class Interner:
 
     def intern_spans(self, data: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the number of each text ``data[starts[i]:stops[i]]``, adding the new ones."""
+        check_spans(starts, stops, len(data))
+        return self._intern(data, starts, stops)
+
+    def _intern(self, data: Bytes, starts: Int64, stops: Int64) -> Int32:
         data, starts, stops = flat(data), flat(starts), flat(stops)
         ids = np.empty(len(starts), dtype=np.int32)
         done = 0
@@ -50,7 +54,7 @@ class Interner:
 
     def intern_texts(self, texts: Texts) -> Int32:
         """Return the number of each text of a column, adding the new ones."""
-        return self.intern_spans(texts.data, texts.offsets[:-1], texts.offsets[1:])
+        return self._intern(texts.data, texts.offsets[:-1], texts.offsets[1:])
 
     def texts(self) -> Texts:
         """Return the known texts; text k has number k."""
@@ -82,4 +86,4 @@ def tokenize(texts: Texts, vocab: Interner) -> Tokens:
     starts, stops = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
     offsets = np.empty(len(texts) + 1, dtype=np.int64)
     used = kernels.token_spans(texts.data, texts.offsets, offsets, starts, stops)
-    return Tokens(offsets, vocab.intern_spans(texts.data, starts[:used], stops[:used]))
+    return Tokens(offsets, vocab._intern(texts.data, starts[:used], stops[:used]))

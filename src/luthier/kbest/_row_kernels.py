@@ -61,23 +61,28 @@ def gather_sparse(row_starts, names, values, rows, place, indptr, indices, out):
 
 
 @kernel
-def hash_rows(token_offsets, tokens, dense_bits, indptr, indices, value_bits, with_features, out):
-    """Write a hash of the words (and features) of every row."""
+def hash_rows(token_offsets, tokens, dense_bits, column_bits, indptr, indices, value_bits, with_features, out):
+    """Write a hash of the words (and features and columns) of every row."""
     for row in range(len(out)):
         h = hash_row(token_offsets, tokens, row)
         if with_features:
             for d in range(dense_bits.shape[1]):
                 h = mix_float(h, dense_bits[row, d])
+            for c in range(column_bits.shape[1]):
+                h = mix_float(h, column_bits[row, c])
             for e in range(indptr[row], indptr[row + 1]):
                 h = mix_float(mix(h, np.uint64(indices[e])), value_bits[e])
         out[row] = h
 
 
 @inner_kernel
-def same_features(dense, indptr, indices, values, a, b):
-    """Return whether two rows have the same features."""
+def same_numbers(dense, columns, indptr, indices, values, a, b):
+    """Return whether two rows have the same features and columns; NaN, a number not given, is like itself."""
     for d in range(dense.shape[1]):
         if dense[a, d] != dense[b, d]:
+            return False
+    for c in range(columns.shape[1]):
+        if columns[a, c] != columns[b, c] and not (np.isnan(columns[a, c]) and np.isnan(columns[b, c])):
             return False
     n = indptr[a + 1] - indptr[a]
     if n != indptr[b + 1] - indptr[b]:
@@ -90,7 +95,9 @@ def same_features(dense, indptr, indices, values, a, b):
 
 
 @kernel
-def first_of_equals(offsets, hashes, token_offsets, tokens, dense, indptr, indices, values, with_features, table, keep):
+def first_of_equals(
+    offsets, hashes, token_offsets, tokens, dense, columns, indptr, indices, values, with_features, table, keep
+):
     """Mark in `keep` the first of each group of equal rows of a segment.
 
     `table` is scratch space, a power of two at least twice the longest segment.
@@ -111,7 +118,7 @@ def first_of_equals(offsets, hashes, token_offsets, tokens, dense, indptr, indic
                 if (
                     hashes[other] == hashes[row]
                     and same_row(token_offsets, tokens, row, other)
-                    and (not with_features or same_features(dense, indptr, indices, values, row, other))
+                    and (not with_features or same_numbers(dense, columns, indptr, indices, values, row, other))
                 ):
                     keep[row] = False
                     break

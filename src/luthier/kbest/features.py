@@ -9,10 +9,17 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, Int32, Int64, flat, frozen
+from luthier.core.arrays import Float64, Int32, Int64, all_finite, flat, frozen
 from luthier.core.errors import LuthierError
-from luthier.core.segments import offsets_from_counts, rows_of_segments
+from luthier.core.segments import (
+    ascends_in_segments,
+    check_offsets,
+    check_rows,
+    offsets_from_counts,
+    rows_of_segments,
+)
 from luthier.kbest import _score_kernels as kernels
+from luthier.kbest.groups import FeatureGroup, Groups, check_groups, join_groups, restrict_groups
 
 Kind = Literal["score", "cost"]
 
@@ -32,6 +39,8 @@ class Features:
     costs : frozenset of str
         Features the user called costs: lower is better, so their natural weight is negative. Values
         are kept as they came; nothing is negated behind anyone's back.
+    groups : tuple of FeatureGroup
+        Which columns are the ordered bins of one feature; empty unless somebody said so.
     """
 
     names: tuple[str, ...]
@@ -40,6 +49,7 @@ class Features:
     indices: Int32
     values: Float64
     costs: frozenset[str] = frozenset()
+    groups: Groups = ()
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):
@@ -47,6 +57,8 @@ class Features:
         unknown = self.costs - set(self.names)
         if unknown:
             raise LuthierError(unknown_names(sorted(unknown), self.names))
+        if self.groups:
+            check_groups(self.groups, set(self.names))
         types = {"dense": np.float64, "indptr": np.int64, "indices": np.int32, "values": np.float64}
         for name, dtype in types.items():
             object.__setattr__(self, name, frozen(np.ascontiguousarray(getattr(self, name), dtype=dtype)))
@@ -58,9 +70,29 @@ class Features:
             raise LuthierError(f"expected dense features of shape (M, D), found {self.dense.shape}")
         if self.n_dense > len(self.names):
             raise LuthierError(f"expected names for {self.n_dense} features, found {len(self.names)}")
-        ends = (len(self.indptr) - 1, int(self.indptr[-1]), len(self.indices)) if len(self.indptr) else ()
-        if ends != (len(self.dense), len(self.values), len(self.values)):
-            raise LuthierError(f"expected the sparse part of {len(self.dense)} rows, found another")
+        if self.indices.ndim != 1 or self.indices.shape != self.values.shape:
+            raise LuthierError(f"expected as many values as indices, {self.indices.shape}, found {self.values.shape}")
+        check_offsets(self.indptr, len(self.values), "sparse features")
+        if len(self.indptr) - 1 != len(self.dense):
+            raise LuthierError(f"expected sparse features of {len(self.dense)} rows, found {len(self.indptr) - 1}")
+        n_sparse = self.n_features - self.n_dense
+        if len(self.indices):
+            low, high = int(self.indices.min()), int(self.indices.max())
+            if not 0 <= low <= high < n_sparse:
+                raise LuthierError(f"expected columns of {n_sparse} sparse features, found {high if low >= 0 else low}")
+            if not ascends_in_segments(self.indices, self.indptr):
+                raise LuthierError("expected columns that ascend within each row of sparse features, found others")
+        if not (all_finite(self.dense) and all_finite(self.values)):
+            raise LuthierError(f"expected finite features, found {self._not_finite()}")
+
+    def _not_finite(self) -> str:
+        """Return the first value that is not finite, with its name and row."""
+        if not all_finite(self.dense):
+            row, d = np.argwhere(~np.isfinite(self.dense))[0]
+            return f"{self.dense[row, d]} for {self.names[d]!r} in row {row}"
+        e = int(np.argmin(np.isfinite(self.values)))
+        row = int(np.searchsorted(self.indptr, e, side="right")) - 1
+        return f"{self.values[e]} for {self.names[self.n_dense + self.indices[e]]!r} in row {row}"
 
     @classmethod
     def from_dense(cls, names: Sequence[str], dense: npt.ArrayLike) -> Features:
@@ -122,6 +154,7 @@ class Features:
     def take(self, rows: npt.ArrayLike) -> Features:
         """Return the features of the chosen rows."""
         rows = np.asarray(rows, dtype=np.int64)
+        check_rows(rows, len(self))
         entries = rows_of_segments(self.indptr, rows) if len(self.indices) else np.zeros(0, np.int64)
         counts = self.indptr[rows + 1] - self.indptr[rows]
         return dataclasses.replace(
@@ -155,6 +188,7 @@ class Features:
             renumber[self.indices[kept]],
             self.values[kept],
             self.costs & set(kept_names),
+            restrict_groups(self.groups, set(kept_names)),
         )
 
     def rename(self, changes: Mapping[str, str]) -> Features:
@@ -162,7 +196,12 @@ class Features:
         for name in changes:
             self.index(name)
         names = tuple(changes.get(name, name) for name in self.names)
-        return dataclasses.replace(self, names=names, costs=frozenset(changes.get(name, name) for name in self.costs))
+        return dataclasses.replace(
+            self,
+            names=names,
+            costs=frozenset(changes.get(name, name) for name in self.costs),
+            groups=tuple(group.renamed(changes) for group in self.groups),
+        )
 
     def scale(self, factors: Mapping[str, float]) -> Features:
         """Return the features multiplied by the given factors."""
@@ -180,6 +219,10 @@ class Features:
     def call_costs(self, names: Sequence[str]) -> Features:
         """Return the same features, the named ones (and no others) being costs."""
         return dataclasses.replace(self, costs=frozenset(names))
+
+    def group(self, groups: Sequence[FeatureGroup]) -> Features:
+        """Return the same features, of which the given groups (and no others) are bins of one feature each."""
+        return dataclasses.replace(self, groups=tuple(groups))
 
 
 def concatenate_features(parts: Sequence[Features]) -> Features:
@@ -203,6 +246,7 @@ def concatenate_features(parts: Sequence[Features]) -> Features:
         np.concatenate([part.indices for part in spread]),
         np.concatenate([part.values for part in spread]),
         costs,
+        join_groups([part.groups for part in parts]),
     )
 
 
@@ -235,6 +279,7 @@ def align_features(part: Features, names: tuple[str, ...], n_dense: int) -> Feat
         (columns[order] - n_dense).astype(np.int32),
         values[order],
         part.costs & set(names),
+        restrict_groups(part.groups, position.keys()),
     )
 
 

@@ -111,6 +111,8 @@ def _derivations(pools: Sequence[Pool]) -> Any:
         if parts:
             _warn("derivations are left out: not all pools have them")
         return None
+    if len({part.tree is None for part in parts}) > 1:
+        _warn("the trees of derivations are left out: not all pools have them")
     return concatenate_derivations(parts)
 
 

@@ -11,9 +11,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, Int64, frozen
+from luthier.core.arrays import Float64, Int64, all_finite, frozen
 from luthier.core.errors import LuthierError
-from luthier.core.segments import counts_in_segments, offsets_from_counts, rows_of_segments
+from luthier.core.segments import (
+    check_offsets,
+    check_rows,
+    counts_in_segments,
+    offsets_from_counts,
+    rows_of_segments,
+)
 from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
@@ -37,6 +43,9 @@ class References:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "offsets", frozen(np.ascontiguousarray(self.offsets, dtype=np.int64)))
+        check_offsets(self.offsets, len(self.texts), "references")
+        if len(self.tokens) != len(self.texts):
+            raise LuthierError(f"expected tokens of {len(self.texts)} references, found {len(self.tokens)}")
 
     def of(self, sentence: int) -> list[str]:
         """Return the references of one sentence."""
@@ -45,6 +54,7 @@ class References:
     def take(self, sentences: npt.ArrayLike) -> References:
         """Return the references of the chosen sentences."""
         sentences = np.asarray(sentences, dtype=np.int64)
+        check_rows(sentences, len(self.offsets) - 1)
         rows = rows_of_segments(self.offsets, sentences)
         counts = self.offsets[sentences + 1] - self.offsets[sentences]
         return References(offsets_from_counts(counts), self.texts.take(rows), self.tokens.take(rows))
@@ -63,6 +73,8 @@ class Statistics:
             raise LuthierError(f"expected (M, {len(self.names)}) statistics, found shape {values.shape}")
         if values.dtype not in (np.dtype(np.int64), np.dtype(np.float64)):
             raise LuthierError(f"expected int64 or float64 statistics, found {values.dtype}")
+        if not all_finite(values):
+            raise LuthierError("expected finite statistics, found NaN or an infinity")
         object.__setattr__(self, "values", frozen(values))
 
 
@@ -86,7 +98,7 @@ class Pool:
     references, sources, derivations
         Where given.
     columns : name → (M,) float64
-        Given numbers that are not features: a decoder's total, COMET, latency.
+        Given numbers that are not features: a decoder's total, COMET, latency; NaN where none is given.
     stats : signature of a metric → Statistics
     provenance : JSON-able mapping
         Where the rows came from and what was done to them.
@@ -114,9 +126,8 @@ class Pool:
         self._check()
 
     def _check(self) -> None:
-        """Raise `LuthierError` unless all parts have the lengths they must."""
-        if not len(self.offsets) or self.offsets[0] != 0 or np.any(np.diff(self.offsets) < 0):
-            raise LuthierError("offsets must start at 0 and never descend")
+        """Raise `LuthierError` unless all parts fit one another: kernels trust them."""
+        check_offsets(self.offsets, int(self.offsets[-1]) if self.offsets.size else 0, "lists")
         n, m = self.n_sentences, self.n_hypotheses
         lengths: list[tuple[str, int, int]] = [
             ("feature rows", m, len(self.features)),
@@ -135,6 +146,12 @@ class Pool:
         for what, expected, found in lengths:
             if expected != found:
                 raise LuthierError(f"expected {expected} {what}, found {found}")
+        for name, array in self.columns.items():
+            if array.ndim != 1 or np.isinf(array).any():
+                raise LuthierError(f"expected one finite number (or none) for each hypothesis in the column {name!r}")
+        for tokens in (self.tokens, None if self.references is None else self.references.tokens):
+            if tokens is not None and tokens.n_types > len(self.vocab):
+                raise LuthierError(f"expected tokens below {len(self.vocab)}, found {tokens.n_types - 1}")
 
     @property
     def n_sentences(self) -> int:
@@ -168,6 +185,7 @@ class Pool:
     def take(self, rows: npt.ArrayLike) -> Pool:
         """Return the pool of the chosen rows (ascending); all sentences stay, some perhaps empty."""
         rows = np.asarray(rows, dtype=np.int64)
+        check_rows(rows, self.n_hypotheses)
         if np.any(np.diff(rows) <= 0):
             raise LuthierError("rows must ascend: hypotheses keep their order within a sentence")
         offsets = offsets_from_counts(counts_in_segments(self.offsets, rows))
@@ -176,6 +194,7 @@ class Pool:
     def take_sentences(self, sentences: npt.ArrayLike) -> Pool:
         """Return the pool of the chosen sentences, in the order given."""
         sentences = np.asarray(sentences, dtype=np.int64)
+        check_rows(sentences, self.n_sentences)
         rows = rows_of_segments(self.offsets, sentences)
         offsets = offsets_from_counts(self.list_lengths[sentences])
         return self._with_rows(
@@ -227,6 +246,8 @@ class Pool:
         local = () if self.derivations is None else self.derivations.features.names
         named = (self.features.names, sorted(self.features.costs), local)
         state.update(json.dumps(named).encode())
+        if self.features.groups:  # a pool without them keeps the digest it had before there were any
+            state.update(json.dumps([(group.name, group.columns) for group in self.features.groups]).encode())
         return state.hexdigest()
 
 
@@ -246,6 +267,9 @@ def _named_arrays(pool: Pool) -> Iterator[tuple[str, npt.NDArray[Any]]]:
     if pool.derivations is not None:
         yield "derivations.offsets", pool.derivations.offsets
         yield "derivations.rules", pool.derivations.rules
+        if pool.derivations.tree is not None:
+            yield "derivations.parents", pool.derivations.tree.parents
+            yield "derivations.spans", pool.derivations.tree.spans
         yield from _of_texts("derivations.texts", pool.derivations.texts)
         yield from _of_features("derivations.features", pool.derivations.features)
     for name, column in pool.columns.items():

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import numpy as np
 
+from luthier.corpus.texts import Texts
 from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.duplicates import drop_duplicates
+from luthier.kbest.features import Features
 from luthier.kbest.merge import merge
 from luthier.kbest.reading.lists import ReadOptions, read_pool
 from luthier.kbest.rerank import rerank
@@ -48,6 +51,8 @@ def use_pools() -> None:
     rerank(pool, vectors[0])
     rerank(pool, vectors)
     drop_duplicates(merge([pool, again]))
+    one_rule = (np.array([0, 1]), np.zeros(1, np.int32), Texts.from_strings(["r"]))
+    Derivations(*one_rule, Features.from_dense((), np.zeros((1, 0))), Tree(np.array([-1]), np.array([[0, 1]])))
 
 
 JOBS = (read_samples, use_pools)

@@ -24,7 +24,6 @@ from luthier.core.params import validate
 from luthier.core.plugins import available, load
 from luthier.core.segments import segment_of_rows
 from luthier.corpus.texts import Texts
-from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import segment_blocks
 from luthier.kbest.storage import save_pool
@@ -150,23 +149,6 @@ def joined_lists(items: pa.Array, offsets: Int64, separator: str) -> pa.Array:
 def numbers_as_text(values: npt.NDArray[np.float64]) -> pa.Array:
     """Return each number as the shortest decimal that reads back to the last bit."""
     return pc.cast(pa.array(np.ascontiguousarray(values)), pa.string())
-
-
-def check_finite(features: Features) -> None:
-    """Raise `LuthierError` naming the first feature that has a value no reader takes."""
-    wrong = ~np.isfinite(features.dense).all(axis=0)
-    if wrong.any():
-        raise _not_finite(features.names[int(np.argmax(wrong))])
-    wrong = ~np.isfinite(features.values)
-    if wrong.any():
-        raise _not_finite(features.names[features.n_dense + int(features.indices[wrong].min())])
-
-
-def _not_finite(name: str) -> LuthierError:
-    return LuthierError(
-        f"feature {name!r} has values that are not finite numbers, which lists cannot hold. "
-        "hint: mend or drop the feature first"
-    )
 
 
 def check_columns(pool: Pool, taken: tuple[str, ...]) -> None:

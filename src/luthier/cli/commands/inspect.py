@@ -17,13 +17,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier inspect`."""
     parser.add_argument("pool", metavar="POOL")
     parser.add_argument("--most", type=int, default=60, metavar="N", help="features to show at the most (60)")
+    parser.add_argument(
+        "--verify", action="store_true", help="first compare the file with the digests that were written with it"
+    )
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Summarise and print."""
     from luthier.kbest.inspection import inspect
-    from luthier.kbest.storage import open_pool
+    from luthier.kbest.storage import open_pool, stored_digest, verify_pool
     from luthier.report.tables.inspection import inspection_tables
 
-    summary = inspect(open_pool(options.pool))
-    output.emit(dataclasses.asdict(summary), lambda: inspection_tables(summary, options.most))
+    summary = inspect((verify_pool if options.verify else open_pool)(options.pool))
+    record = dataclasses.asdict(summary)
+    if options.verify:
+        record["verified"] = stored_digest(options.pool)
+        output.note(f"verified: the content is that of the digest {record['verified']}")
+    output.emit(record, lambda: inspection_tables(summary, options.most))

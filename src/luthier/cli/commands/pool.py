@@ -4,7 +4,7 @@
   luthier pool run1.gz run2.gz run3.gz --refs ref0 ref1 --source dev.de -o pool.arrow
 
 Several files are several runs of one decoder: they are merged, sentence by sentence, and hypotheses
-that repeat one another in words and features count once. A saved pool can be one of them.
+that repeat one another in words, features and columns count once. A saved pool can be one of them.
 """
 
 from __future__ import annotations

@@ -16,14 +16,13 @@ from luthier.kbest.building.compaction import compact_features, compact_texts, c
 from luthier.kbest.building.feature_rows import FeatureRows
 from luthier.kbest.building.names import NameTable
 from luthier.kbest.building.references import SentenceTable
-from luthier.kbest.building.rule_uses import derivations_from_uses
+from luthier.kbest.building.rule_uses import RuleTable
 from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers, is_number
 from luthier.kbest.building.side import SideData
-from luthier.kbest.derivations import Derivations
 from luthier.kbest.duplicates import first_rows
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.faults import BadLines
-from luthier.kbest.reading.reader import Block, Reader, RuleUses, Source
+from luthier.kbest.reading.reader import Block, Reader, Source
 
 
 class _Rows:
@@ -35,7 +34,7 @@ class _Rows:
         self.text_lengths, self.text_data = GrowingArray(np.int64), GrowingArray(np.uint8)
         self.token_counts, self.token_ids = GrowingArray(np.int64), GrowingArray(np.int32)
         self.columns: dict[str, GrowingArray] = {}
-        self.rule_uses: list[tuple[RuleUses | None, int]] = []
+        self.rules = RuleTable()
 
     def append(self, block: Block, sentences: Int32, tokens: Tokens) -> None:
         """Take the rows of a block."""
@@ -50,7 +49,7 @@ class _Rows:
         self.token_counts.append(tokens.lengths)
         self.token_ids.append(tokens.ids)
         self.features.append(block.row_starts, block.names, block.values)
-        self.rule_uses.append((block.rule_uses, len(block)))
+        self.rules.append(block.rule_uses, len(block))
 
 
 class PoolBuilder:
@@ -95,13 +94,13 @@ class PoolBuilder:
         features = self._rows.features.finish(order, source.name)
         texts = Texts(offsets_from_counts(self._rows.text_lengths.finish()), self._rows.text_data.finish())
         tokens = Tokens(offsets_from_counts(self._rows.token_counts.finish()), self._rows.token_ids.finish())
-        derivations = self._derivations(source)
+        derivations = self._rows.rules.finish(source.local_names, source.name)
         columns = self._columns()
         if order is not None:
             texts, tokens = texts.take(order), tokens.take(order)
             columns = {name: column[order] for name, column in columns.items()}
             derivations = None if derivations is None else derivations.take(order)
-        first = np.ones(len(tokens), np.bool_) if keep_duplicates else first_rows(offsets, features, tokens)
+        first = np.ones(len(tokens), np.bool_) if keep_duplicates else first_rows(offsets, features, tokens, columns)
         if not first.all():
             rows = np.flatnonzero(first)
             offsets = offsets_from_counts(counts_in_segments(offsets, rows))
@@ -172,11 +171,6 @@ class PoolBuilder:
             else:
                 columns[name] = column
         return columns
-
-    def _derivations(self, source: Source) -> Derivations | None:
-        if all(uses is None for uses, _ in self._rows.rule_uses):
-            return None
-        return derivations_from_uses(self._rows.rule_uses, source.local_names, source.name)
 
     def _about_sentences(self, ids: Texts) -> tuple[References | None, Texts | None]:
         table = self._side.table(ids, self._known)

@@ -1,40 +1,52 @@
-"""From the rule uses that readers deliver to a table of distinct rules."""
+"""From the rule uses that readers deliver, block by block, to a table of distinct rules."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from luthier.core.segments import offsets_from_counts
-from luthier.corpus.texts import Texts
-from luthier.kbest import _row_kernels as kernels
+from luthier.core.arrays import GrowingArray
+from luthier.core.segments import ascends_in_segments, offsets_from_counts, segment_of_rows
+from luthier.corpus.vocab import Interner
+from luthier.kbest.building.feature_rows import FeatureRows
 from luthier.kbest.building.names import NameTable
-from luthier.kbest.derivations import Derivations, unique_rules
-from luthier.kbest.features import Features
+from luthier.kbest.derivations import Derivations, rule_keys, split_keys, unique_rules
 from luthier.kbest.reading.reader import RuleUses
 
 
-def derivations_from_uses(parts: Sequence[tuple[RuleUses | None, int]], names: NameTable, path: str) -> Derivations:
-    """Return the derivations of all rows; a part is the uses of a chunk (or None) and its row count."""
-    counts = [np.zeros(rows, np.int64) if uses is None else np.diff(uses.offsets) for uses, rows in parts]
-    given = [uses for uses, _ in parts if uses is not None]
-    texts = Texts.concatenate([uses.rule_texts for uses in given])
-    used = np.zeros(len(names), dtype=np.bool_)
-    for uses in given:
-        used[uses.names] = True
-    final, mapping = names.resolve(path, used)
-    dense = np.zeros((len(texts), len(final)))
-    feature_counts = np.concatenate([np.diff(uses.feature_offsets) for uses in given])
-    kernels.scatter(
-        offsets_from_counts(feature_counts),
-        mapping[np.concatenate([uses.names for uses in given])],
-        np.concatenate([uses.values for uses in given]),
-        np.arange(len(texts)), np.arange(len(final)), dense, np.zeros(len(texts), np.int64),
-    )  # fmt: skip
-    return unique_rules(
-        offsets_from_counts(np.concatenate(counts)),
-        np.arange(len(texts)),
-        texts,
-        Features.from_dense(final, dense),
-    )
+class RuleTable:
+    """Takes the derivations of more and more rows; of each distinct rule only one copy is kept.
+
+    A decoder's list uses the same rules again and again: 15 million uses are of some 100,000 rules.
+    """
+
+    def __init__(self) -> None:
+        self._rules = Interner()
+        self._counts = GrowingArray(np.int64)
+        self._uses = GrowingArray(np.int32)
+        self._any = False
+
+    def append(self, uses: RuleUses | None, n_rows: int) -> None:
+        """Take the derivations of a block of `n_rows`; None: they have none."""
+        if uses is None:
+            self._counts.append(np.zeros(n_rows, dtype=np.int64))
+            return
+        self._any = True
+        names, values = uses.names, uses.values
+        if not ascends_in_segments(names, uses.feature_offsets):  # two orders of features are one rule
+            order = np.lexsort((names, segment_of_rows(uses.feature_offsets)))
+            names, values = names[order], values[order]
+        nothing = np.empty((len(uses.rule_texts), 0))
+        keys = rule_keys(uses.rule_texts, nothing, uses.feature_offsets, names, values)
+        self._counts.append(np.diff(uses.offsets))
+        self._uses.append(self._rules.intern_texts(keys))
+
+    def finish(self, names: NameTable, path: str) -> Derivations | None:
+        """Return the derivations of all rows, None if no block had any."""
+        if not self._any:
+            return None
+        texts, starts, numbers, values = split_keys(self._rules.texts())
+        rows = FeatureRows(names)
+        rows.append(starts, numbers, values)
+        # two ways of writing a name may have come to one, so that rules have become equal
+        offsets = offsets_from_counts(self._counts.finish())
+        return unique_rules(offsets, self._uses.finish(), texts, rows.finish(None, path))

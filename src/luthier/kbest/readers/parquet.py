@@ -65,6 +65,7 @@ class Method(Reader):
         with progress(f"reading {source.name}") as advance:
             try:
                 for layout, batch in _batches(source):
+                    batch.validate(full=True)  # offsets and UTF-8 of a file from anybody; nobody else looks
                     yield _block(source, layout, batch, first)
                     first += batch.num_rows
                     advance(batch.nbytes)

@@ -12,7 +12,6 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from luthier.core.errors import LuthierError
 from luthier.core.io import open_output
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
@@ -20,7 +19,6 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.writer import (
     Writer,
     check_columns,
-    check_finite,
     data_of,
     joined,
     joined_lists,
@@ -46,8 +44,6 @@ class Method(Writer):
     def write(self, pool: Pool, path: str | os.PathLike[str]) -> None:
         """Write a pool's lists to `path`."""
         check_columns(pool, TAKEN)
-        check_finite(pool.features)
-        _check_no_infinity(pool)
         heads, tails = _sentence_parts(pool)
         rules = None if pool.derivations is None else _rule_objects(pool.derivations)
         sentences = sentence_of_rows(pool)
@@ -127,9 +123,3 @@ def _derivations(derivations: Derivations, rules: pa.Array, first: int, last: in
 def _column(name: str, values: npt.NDArray[np.float64]) -> pa.Array:
     pairs = joined(f", {json.dumps(name, ensure_ascii=False)}: ", json_numbers(values))
     return pc.if_else(pa.array(np.isnan(values)), "", pairs)
-
-
-def _check_no_infinity(pool: Pool) -> None:
-    for name, column in pool.columns.items():
-        if np.isinf(column).any():
-            raise LuthierError(f"column {name!r} holds infinity, which JSON cannot. hint: drop the column")

@@ -17,7 +17,6 @@ from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.writer import (
     Writer,
-    check_finite,
     data_of,
     joined,
     joined_lists,
@@ -42,7 +41,6 @@ class Method(Writer):
 
     def write(self, pool: Pool, path: str | os.PathLike[str]) -> None:
         """Write a pool's lists to `path`; raise `LuthierError` for what would not read back."""
-        check_finite(pool.features)
         _check_names(pool.features.names)
         sentence_ids = text_array(pool.sentence_ids)
         _check_texts(sentence_ids, "sentence id")

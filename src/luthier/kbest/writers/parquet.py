@@ -13,7 +13,7 @@ from luthier.core.io import open_output
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
-from luthier.kbest.writer import Writer, check_columns, check_finite, row_blocks, sentence_of_rows, text_array
+from luthier.kbest.writer import Writer, check_columns, row_blocks, sentence_of_rows, text_array
 
 TAKEN = ("id", "hyp", "features", "source", "refs", "derivation")
 
@@ -32,7 +32,6 @@ class Method(Writer):
         import pyarrow.parquet as pq
 
         check_columns(pool, TAKEN)
-        check_finite(pool.features)
         table = _Table(pool)
         schema = table.batch(0, 0).schema
         with open_output(path) as out, pq.ParquetWriter(out, schema, compression="zstd") as writer:

@@ -16,6 +16,7 @@ from luthier.core.rng import make_rng
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Tokens
 from luthier.invented.lists.synthetic import SyntheticLists, texts_of
+from luthier.kbest.features import Features, align_features
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.lists import read_pool
 from luthier.kbest.reshape import cap
@@ -61,7 +62,7 @@ def load_data(entry: Mapping[str, Any], folder: str | None) -> StudyData | None:
         start = read_weights(Path(folder) / entry["start"])
     tune, test = pools
     if tune.features.names != test.features.names:
-        test = test.with_features(_in_order(test, tune.features.names))
+        test = test.with_features(_in_order(test.features, tune.features))
     vector = frozen(np.array(start.vector(tune.features.names)))
     return StudyData(entry["name"], tune, test, vector, (tune.digest(), test.digest()))
 
@@ -107,11 +108,9 @@ def _read(part: Mapping[str, Any], folder: Path) -> Pool:
     return pool
 
 
-def _in_order(pool: Pool, names: tuple[str, ...]) -> Any:
-    """Return a pool's features in another order; one that it does not have is 0 everywhere."""
-    unknown = set(pool.features.names) - set(names)
+def _in_order(features: Features, like: Features) -> Features:
+    """Return features in the order and storage of others; one that is not there is 0 everywhere."""
+    unknown = set(features.names) - set(like.names)
     if unknown:
         raise LuthierError(f"the test lists have a feature that the tuning lists do not have: {sorted(unknown)[0]!r}")
-    known = set(pool.features.names)
-    columns = [pool.features.column(name) if name in known else np.zeros(pool.n_hypotheses) for name in names]
-    return type(pool.features).from_dense(names, np.column_stack(columns))
+    return align_features(features, like.names, like.n_dense)
