@@ -46,7 +46,7 @@ def bench_envelopes(size, seed):
         unit = 1e-9 * pool.n_hypotheses * len(directions)
         fast, found = cpu_seconds(lambda d=directions: ready.along(weights, d), repeats=5)
         slow, expected = cpu_seconds(lambda d=directions: ready.along_sorted(weights, d), repeats=1)
-        whole, _ = cpu_seconds(lambda d=directions: list(problem.lines.curves(weights, d)), repeats=3)
+        whole, _ = cpu_seconds(lambda d=directions: list(problem.curves(weights, d)), repeats=3)
         for one, other in zip(found, expected, strict=True):
             assert all(np.array_equal(getattr(one, part), getattr(other, part)) for part in PARTS)
         breakpoints = sum(len(one.breakpoints) for one in found) / len(found)

@@ -7,6 +7,7 @@ from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 
@@ -40,25 +41,54 @@ def random_problem(seed, *, sentences=6, k=8, features=3, bounds=None):
     return problem_of(list(lists), list(worths), bounds)
 
 
-class Surface:
-    """A stand-in for a problem: its gain is −100 times an error given as a function of the weights.
+class Surface(Problem):
+    """A problem without lists: its gain is −100 times an error given as a function of the weights.
 
-    It counts the re-ranks, and how many vectors each of them had.
+    Every feature spreads by 1: a unit is the mean of |w|. It counts the evaluations, and how many vectors each had.
     """
 
     def __init__(self, error, n_features, bounds=None):
-        self.error, self.n_features = error, n_features
+        self.error, self.size = error, n_features
         self.bounds = bounds or Bounds.none(n_features)
-        # every feature spreads by 1 within its list: a unit is the mean of |w|
-        self.pool = pool_of([np.vstack([np.ones(n_features), -np.ones(n_features)])], [[0, 0]])
         self.batches = []
+
+    @property
+    def names(self):
+        return tuple(f"f{d}" for d in range(self.size))
+
+    @property
+    def spread(self):
+        return np.ones(self.size)
 
     def gains(self, weights):
         self.batches.append(len(weights))
         return np.array([-100.0 * self.error(w) for w in weights])
 
-    def gain(self, weights):
-        return float(self.gains(weights[None])[0])
+    def curves(self, start, directions):
+        raise NotImplementedError
+
+    def with_bounds(self, bounds):
+        return Surface(self.error, self.size, bounds)
+
+
+class Steps(Surface):
+    """A problem without lists whose curves are exact: each half-space ``a·w > c`` adds its worth to the gain."""
+
+    def __init__(self, normals, offsets, worths, bounds=None):
+        self.normals, self.offsets, self.worths = normals, offsets, worths
+        super().__init__(lambda w: -float(worths[normals @ w > offsets].sum()) / 100.0, normals.shape[1], bounds)
+
+    def curves(self, start, directions):
+        for direction in directions:
+            slopes = self.normals @ direction
+            moving = slopes != 0
+            times = np.unique((self.offsets - self.normals @ start)[moving] / slopes[moving])
+            ends = np.concatenate([times[:1] - 2, times, times[-1:] + 2]) if len(times) else np.array([-1.0, 1.0])
+            middles = (ends[:-1] + ends[1:]) / 2
+            yield LineCurve(times, self.gains(start + middles[:, None] * direction), np.ones(len(times)))
+
+    def with_bounds(self, bounds):
+        return Steps(self.normals, self.offsets, self.worths, bounds)
 
 
 def last(tuner, problem, start, seed=0):

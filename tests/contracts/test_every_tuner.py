@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
+from luthier.core.errors import LuthierError
 from luthier.core.params import ParameterError
 from luthier.core.plugins import available
 from luthier.invented.lists.synthetic import SyntheticLists
@@ -15,6 +16,7 @@ from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import PACKAGE, State, tuner
 from luthier.tuning.run import RunOptions, run
+from small_problems import Steps
 
 TUNERS = tuple(available(PACKAGE))
 # Those whose way depends neither on chance nor on the order in which sentences come.
@@ -109,6 +111,28 @@ def test_bounds_hold_in_every_state(name):
     method = able(tuner(name), problem)
     for state in method.steps(problem, START, np.random.default_rng(0)):
         assert bounds.allow(state.weights)
+
+
+def hills():
+    """Return a problem of forty half-spaces, and no list."""
+    rng = np.random.default_rng(5)
+    return Steps(rng.normal(size=(40, 4)), rng.normal(size=40), rng.integers(-10, 11, 40).astype(float))
+
+
+def test_it_works_without_lists_or_says_that_it_needs_them(name):
+    method, problem = tuner(name), hills()
+    if method.needs_lists:
+        assert "needs lists" in method.refuses(problem)
+        with pytest.raises(LuthierError, match="needs lists"):
+            method.steps(problem, START, np.random.default_rng(0))
+        return
+    result = run(method, problem, START, RunOptions(seed=1, restarts=2))
+    assert result.gain == problem.gain(result.weights)
+    assert result.gain > problem.gain(START)
+    bounds = Bounds(np.array([0.5, -1.0, -np.inf, -0.5]), np.array([0.5, 1.0, np.inf, 0.0]))
+    bounded = run(method, problem.with_bounds(bounds), START, RunOptions(seed=1))
+    assert bounds.allow(bounded.weights)
+    assert bounded.gain >= bounded.start_gain
 
 
 @pytest.mark.parametrize("bad", GARBAGE, ids=lambda bad: "object" if type(bad) is object else repr(bad))

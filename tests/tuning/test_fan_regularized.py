@@ -130,7 +130,7 @@ def test_a_line_cannot_see_the_cone_that_the_fan_holds():
     problem = problem_of([np.column_stack([np.cos(directions), np.sin(directions)])], [[0, 0, 10, 0, 10, 0]])
     start, axis = np.array([1.0, 1.0]), np.array([1.0, 0.0])
     here = State(start, problem.gain(start), objective=problem.gain(start))
-    curve = next(problem.lines.curves(start, axis[None]))
+    curve = next(problem.curves(start, axis[None]))
     line = penalized_search(problem, here, axis, curve, Penalty("l2", 0.01, start), tolerance=1e-7)
     fan = last(tuner("fan-regularized", epsilon=0.0, **WHOLE), problem, start)[-1]
     assert line.gain == fan.gain == 10.0

@@ -9,18 +9,13 @@ from hypothesis import strategies as st
 
 from luthier.kbest.features import Features
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.expected_gain import expected_gain
+from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.lines.places import Choice, best_places, smoothed
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import State
-from luthier.tuning.search.directions import conjugate, expected_gain, random_directions, uphill
-from luthier.tuning.search.line_search import (
-    Choice,
-    LineCurve,
-    best_places,
-    kept_promise,
-    search_all,
-    search_in_turn,
-    smoothed,
-)
+from luthier.tuning.search.directions import conjugate, random_directions, uphill
+from luthier.tuning.search.line_search import kept_promise, search_all, search_in_turn
 from small_problems import problem_of, random_problem
 
 FREE = (-np.inf, np.inf)
@@ -63,7 +58,7 @@ def test_every_interval_has_the_gain_of_a_plain_rerank(seed, k):
     start = np.random.default_rng(seed).integers(-4, 5, 3).astype(float)
     directions = np.array([[1.0, 0, 0], [0, -1, 0], [1, -2, 3]])
     for other in (problem, as_sparse(problem)):
-        for direction, curve in zip(directions, other.lines.curves(start, directions), strict=True):
+        for direction, curve in zip(directions, other.curves(start, directions), strict=True):
             assert_curve_is_what_reranking_gives(problem, start, direction, curve)
 
 
@@ -71,7 +66,7 @@ def test_long_lists_go_the_fast_way_to_the_same_curve():
     rng = np.random.default_rng(2)
     problem = problem_of([np.round(rng.normal(size=(90, 4)), 2) for _ in range(5)], rng.integers(0, 99, (5, 90)))
     start, directions = rng.normal(size=4), np.concatenate([np.eye(4), rng.normal(size=(2, 4))])
-    for direction, curve in zip(directions, problem.lines.curves(start, directions), strict=True):
+    for direction, curve in zip(directions, problem.curves(start, directions), strict=True):
         assert_curve_is_what_reranking_gives(problem, start, direction, curve)
 
 
@@ -162,10 +157,10 @@ def test_bounds_are_kept():
 def test_the_gradient_of_the_expected_gain():
     for problem in (random_problem(3), as_sparse(random_problem(3))):
         weights, step = np.array([0.3, -0.2, 0.5]), 1e-6
-        _, gradient = expected_gain(problem, weights, 0.7)
+        _, gradient = expected_gain(problem.pool, problem.sentence_gains, weights, 0.7)
         for d, unit in enumerate(np.eye(3)):
-            above, _ = expected_gain(problem, weights + step * unit, 0.7)
-            below, _ = expected_gain(problem, weights - step * unit, 0.7)
+            above, _ = expected_gain(problem.pool, problem.sentence_gains, weights + step * unit, 0.7)
+            below, _ = expected_gain(problem.pool, problem.sentence_gains, weights - step * unit, 0.7)
             assert gradient[d] == pytest.approx((above - below) / (2 * step), rel=1e-5, abs=1e-7)
 
 

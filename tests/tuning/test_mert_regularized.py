@@ -53,7 +53,7 @@ def test_a_place_on_a_line_by_hand():
     start = np.array([1.0, 0.0])
     here = State(start, 0.0, "start", objective=0.0)
     direction = np.array([0.0, 1.0])
-    curve = next(problem.lines.curves(start, direction[None]))
+    curve = next(problem.curves(start, direction[None]))
     assert (curve.breakpoints.tolist(), curve.gains.tolist()) == ([2.0], [0.0, 10.0])
     cheap = penalized_search(problem, here, direction, curve, Penalty("l2", 2.0, start), tolerance=1e-7)
     assert cheap.weights[1] == pytest.approx(2.0, abs=0.01)  # just inside, no further
@@ -69,7 +69,7 @@ def test_l0_takes_a_weight_back_exactly():
     penalty = Penalty("l0", 1.0, origin)
     here = State(weights, 5.0, objective=4.0)
     direction = np.array([0.0, 1.0])
-    curve = next(problem.lines.curves(weights, direction[None]))
+    curve = next(problem.curves(weights, direction[None]))
     better = penalized_search(problem, here, direction, curve, penalty, tolerance=1e-7)
     assert better.weights.tolist() == [1.0, 0.1]
     assert better.objective == 5.0

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
+from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.units import effect_units
 from luthier.tuning.restarts import draw_start
@@ -53,15 +54,15 @@ def test_units_are_mean_effects():
     # Spreads within lists 1, 2 and 0 (5 and 7 differ between lists only). Effects at (2, 1, 9): 2, 2, 0, mean
     # 4/3; units 4/3, 2/3, and none for the feature that never differs.
     pool = pool_of([[[0, 0, 5], [2, 4, 5]], [[3, 9, 7], [5, 5, 7]]], [[0, 0], [0, 0]])
-    assert effect_units(pool, np.array([2.0, 1.0, 9.0])) == pytest.approx([4 / 3, 2 / 3, 0.0])
-    assert effect_units(pool, np.zeros(3)) == pytest.approx([1.0, 0.5, 0.0])
+    assert effect_units(spread_in_lists(pool), np.array([2.0, 1.0, 9.0])) == pytest.approx([4 / 3, 2 / 3, 0.0])
+    assert effect_units(spread_in_lists(pool), np.zeros(3)) == pytest.approx([1.0, 0.5, 0.0])
 
 
 def test_a_constant_feature_with_rounding_has_no_unit():
     pool = pool_of([[[0, 0.1 + 0.2], [2, 0.3], [4, 0.3]]], [[0, 0, 0]])
-    assert effect_units(pool, np.ones(2))[1] == 0.0
+    assert effect_units(spread_in_lists(pool), np.ones(2))[1] == 0.0
 
 
 def test_where_nothing_differs_nothing_has_a_unit():
     pool = pool_of([[[1, 2]], [[3, 4]]], [[0], [0]])
-    assert effect_units(pool, np.ones(2)).tolist() == [0.0, 0.0]
+    assert effect_units(spread_in_lists(pool), np.ones(2)).tolist() == [0.0, 0.0]

@@ -20,7 +20,7 @@ from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.geometry.lp.feasible_subset import SelectionTests
 from luthier.kbest.pool import Pool
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.constraint_curves import ConstraintCurves, Cost, Share
 from luthier.landscape.selections.constraint_settings import CurveSettings
 from luthier.metrics.base import Metric
@@ -44,7 +44,7 @@ def parse_axes(text: str) -> tuple[str, ...]:
 
 
 def constraint_curves(
-    problem: Problem, features: Float64, oracle: Int64, axes: Sequence[str], settings: CurveSettings, *, seed: int
+    problem: ListProblem, features: Float64, oracle: Int64, axes: Sequence[str], settings: CurveSettings, *, seed: int
 ) -> ConstraintCurves:
     """Return how feasibility and lp-mert's time change with the numbers of features and sentences."""
     share_rng, cost_rng = make_rng(seed).spawn(2)
@@ -108,7 +108,7 @@ def _first_of_equals(offsets: Int64, features: Float64, oracle: Int64, order: In
 
 
 def _costs(
-    problem: Problem, sizes: Sequence[int], axes: Sequence[str], settings: CurveSettings, rng: np.random.Generator
+    problem: ListProblem, sizes: Sequence[int], axes: Sequence[str], settings: CurveSettings, rng: np.random.Generator
 ) -> Iterator[Cost]:
     """Time lp-mert along each axis; once no draw of a size ends in time, larger ones are not tried."""
     numbers = sentence_numbers(min(settings.timed_sentences, problem.pool.n_sentences))
@@ -140,7 +140,7 @@ def _part(pool: Pool, size: int, n_sentences: int, k: int, rng: np.random.Genera
 
 def _timed(pool: Pool, metric: Metric, limit: float) -> tuple[float, bool]:
     """Run lp-mert to its end or until time is up; return CPU seconds and whether it ended."""
-    problem, method = Problem.make(pool, metric), tuner(SOLVER, programmes=0)  # no end but the proof
+    problem, method = ListProblem.of(pool, metric), tuner(SOLVER, programmes=0)  # no end but the proof
     reason = method.refuses(problem)
     if reason:
         raise LuthierError(f"{SOLVER} cannot be timed by this metric: {reason}. hint: --timed-draws 0 leaves it out")

@@ -19,7 +19,6 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.reading.lists import ReadOptions, read_lists
 from luthier.kbest.rerank import rerank
 from luthier.kbest.reranking import write_selection
-from luthier.kbest.spread import spread_in_lists
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.landscape.planes.plane import Plane, read_window
@@ -146,7 +145,7 @@ def weight_curves(problem: Problem, start: Float64) -> tuple[Float64, Float64]:
 
     Each weight goes so far to both sides that its feature's effect is six times the mean effect of one.
     """
-    spread = spread_in_lists(problem.pool).clip(min=1e-12)
+    spread = problem.spread.clip(min=1e-12)
     reach = 6 * np.mean(np.abs(start) * spread) / spread  # (D,)
     positions = reach[:, None] * np.linspace(-1, 1, CURVE_POINTS)  # (D, P)
     vectors = np.repeat(start[None], len(start) * CURVE_POINTS, axis=0)

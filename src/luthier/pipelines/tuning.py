@@ -24,7 +24,7 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile
 from luthier.kbest.weights import Weights, write_weights
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import sentence_oracle
 from luthier.tuning.base import Tuner
@@ -72,15 +72,15 @@ class ReadyJob:
     """A job with its problems made."""
 
     job: TuningJob
-    problem: Problem
-    heldout: Problem | None
+    problem: ListProblem
+    heldout: ListProblem | None
     start: Float64
 
     @classmethod
     def of(cls, job: TuningJob) -> ReadyJob:
         """Return the job with the statistics of its pools."""
-        problem = Problem.make(job.pool, job.metric, bounds=job.bounds)
-        heldout = None if job.heldout is None else Problem.make(_aligned(job.heldout, job.pool), job.metric)
+        problem = ListProblem.of(job.pool, job.metric, bounds=job.bounds)
+        heldout = None if job.heldout is None else ListProblem.of(_aligned(job.heldout, job.pool), job.metric)
         return cls(job, problem, heldout, problem.default_start() if job.start is None else job.start)
 
 
@@ -115,7 +115,7 @@ class ProblemsRecipe:
 
     job: JobRecipe
 
-    def open(self) -> tuple[Problem, Problem | None]:
+    def open(self) -> tuple[ListProblem, ListProblem | None]:
         """Return the problem and the held-out one, in the units the tuner sees."""
         return _tuned_problems(opened(self.job))[:2]
 
@@ -169,7 +169,7 @@ def _checkpoint(job: TuningJob, replica: int) -> str:
     return numbered(path, replica + 1) if path and job.replicas > 1 else path
 
 
-def _tuned_problems(ready: ReadyJob) -> tuple[Problem, Problem | None, Float64]:
+def _tuned_problems(ready: ReadyJob) -> tuple[ListProblem, ListProblem | None, Float64]:
     """Return the problem and the held-out one in the units the tuner sees, and these units, (D,)."""
     if not ready.job.standardize:
         return ready.problem, ready.heldout, np.ones(ready.problem.n_features)
@@ -193,8 +193,10 @@ def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
     return Tuned(replica.seed, weights, result, scores, _interval(ready.problem, start, weights))
 
 
-def _scores(problem: Problem, heldout: Problem | None, start: Float64, weights: Float64) -> dict[str, float | None]:
-    def score(part: Problem | None, vector: Float64) -> float | None:
+def _scores(
+    problem: ListProblem, heldout: ListProblem | None, start: Float64, weights: Float64
+) -> dict[str, float | None]:
+    def score(part: ListProblem | None, vector: Float64) -> float | None:
         return None if part is None else float(part.metric.gain(np.array(part.gain(vector))))  # its own inverse
 
     return {
@@ -205,7 +207,7 @@ def _scores(problem: Problem, heldout: Problem | None, start: Float64, weights: 
     }
 
 
-def _interval(problem: Problem, start: Float64, weights: Float64) -> tuple[float, float]:
+def _interval(problem: ListProblem, start: Float64, weights: Float64) -> tuple[float, float]:
     """Return the paired-bootstrap interval of the gain on the tuning sentences."""
     rows = problem.select(np.array([start, weights]))
     systems = [problem.stats[chosen][None] for chosen in rows]  # (1, N, S) each

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from luthier.core.arrays import Float64, frozen
+from luthier.core.errors import LuthierError
 from luthier.core.params import validate
 from luthier.core.plugins import load
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 
 if TYPE_CHECKING:
@@ -61,10 +63,13 @@ class Tuner(abc.ABC):
         Whether the last state is never worse than the start on the tuning pool.
     sparse : bool
         Whether the method is meant for many (sparse) features.
+    needs_lists : bool
+        Whether it works on K-best lists only; if not, on every `Problem`.
     """
 
     monotone: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
+    needs_lists: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         validate(self)
@@ -76,8 +81,10 @@ class Tuner(abc.ABC):
         Pure in its arguments: it prints nothing, reads nothing, changes neither `start` nor itself.
         """
 
-    def refuses(self, problem: Problem) -> str:  # noqa: ARG002
+    def refuses(self, problem: Problem) -> str:
         """Return why this method cannot work on a problem, or '' if it can."""
+        if self.needs_lists and not isinstance(problem, ListProblem):
+            return "it needs lists of hypotheses, and this problem has none"
         return ""
 
     @property
@@ -96,6 +103,22 @@ class Tuner(abc.ABC):
         from luthier.tuning.run import RunOptions, run
 
         return run(self, problem, start, RunOptions(seed=seed))
+
+
+class ListTuner(Tuner):
+    """Base of the tuners that look into K-best lists: at features, statistics or selections of hypotheses."""
+
+    needs_lists: ClassVar[bool] = True
+
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        """Yield the state after each step, as every tuner does, or raise for a problem without lists."""
+        if not isinstance(problem, ListProblem):
+            raise LuthierError(f"{self.name} cannot be used here: {self.refuses(problem)}")
+        return self.steps_on_lists(problem, start, rng)
+
+    @abc.abstractmethod
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        """Yield the state after each step; what `Tuner.steps` asks for holds here."""
 
 
 def tuner(name: str, **parameters: Any) -> Tuner:

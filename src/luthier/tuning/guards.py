@@ -9,19 +9,18 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.kbest.inspection import linear_relations
 from luthier.kbest.rerank import rerank
-from luthier.kbest.spread import spread_in_lists
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 
 SCALE_RATIO = 1e3  # features whose spreads differ by more are called unscaled
 SMALL_EFFECT, LARGE_EFFECT = 1e-4, 1e4
 
 
-def warnings_before(problem: Problem) -> list[str]:
+def warnings_before(problem: ListProblem) -> list[str]:
     """Return what is odd about a problem before anything is tuned."""
     return [*_about_lists(problem), *_about_features(problem)]
 
 
-def _about_lists(problem: Problem) -> Iterator[str]:
+def _about_lists(problem: ListProblem) -> Iterator[str]:
     starts = problem.offsets[:-1]
     same = np.all(
         np.maximum.reduceat(problem.stats, starts, axis=0) == np.minimum.reduceat(problem.stats, starts, axis=0), axis=1
@@ -33,8 +32,8 @@ def _about_lists(problem: Problem) -> Iterator[str]:
         yield f"in {n} of {len(same)} lists all hypotheses have the same statistics: these cannot guide the tuning"
 
 
-def _about_features(problem: Problem) -> Iterator[str]:
-    spread = spread_in_lists(problem.pool)
+def _about_features(problem: ListProblem) -> Iterator[str]:
+    spread = problem.spread
     still = [name for name, s in zip(problem.names, spread, strict=True) if s == 0]
     if still:
         yield f"the same within each list, so that its weight cannot matter: {_listed(still)}"
@@ -47,7 +46,7 @@ def _about_features(problem: Problem) -> Iterator[str]:
         yield f"{_listed(list(relations))} can be computed from the other features: their weights are not unique"
 
 
-def warnings_after(problem: Problem, start: Float64, weights: Float64) -> list[str]:
+def warnings_after(problem: ListProblem, start: Float64, weights: Float64) -> list[str]:
     """Return what is odd about an answer."""
     return [*_about_movement(start, weights), *_about_effects(problem, start, weights), *_about_ties(problem, weights)]
 
@@ -57,8 +56,8 @@ def _about_movement(start: Float64, weights: Float64) -> Iterator[str]:
         yield "the answer is the start itself: nothing better was found from there; try --restarts or another start"
 
 
-def _about_effects(problem: Problem, start: Float64, weights: Float64) -> Iterator[str]:
-    spread = spread_in_lists(problem.pool)
+def _about_effects(problem: ListProblem, start: Float64, weights: Float64) -> Iterator[str]:
+    spread = problem.spread
     before, after = np.abs(start) * spread, np.abs(weights) * spread
     others = after.sum() - after
     names = np.array(problem.names, dtype=object)
@@ -73,7 +72,7 @@ def _about_effects(problem: Problem, start: Float64, weights: Float64) -> Iterat
         yield f"the weight of {_listed(list(names[ruling]))} grew until nothing else counts; a bound may help"
 
 
-def _about_ties(problem: Problem, weights: Float64) -> Iterator[str]:
+def _about_ties(problem: ListProblem, weights: Float64) -> Iterator[str]:
     """Tell when many winners are tied with hypotheses of other statistics: the first one is taken then."""
     winners = rerank(problem.pool, weights)
     scores = problem.pool.scores(weights)

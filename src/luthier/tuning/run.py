@@ -172,7 +172,7 @@ class _Runs:
     @classmethod
     def make(cls, tuner: Tuner, problems: tuple[Problem, Problem | None], start: Float64, options: RunOptions) -> _Runs:
         """Return them with the units in which other starts are drawn."""
-        units = effect_units(problems[0].pool, start) if options.restarts else np.ones(len(start))
+        units = effect_units(problems[0].spread, start) if options.restarts else np.ones(len(start))
         return cls(tuner, *problems, start, options.restart_size * units, options)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -241,9 +241,8 @@ class _Job:
         kept = ("seed", "restarts", "restart_kind", "restart_size", "heldout_patience")
         return {
             "tuner": runs.tuner.spec,
-            "metric": runs.problem.metric.signature,
-            "pool": runs.problem.pool.digest(),
-            "heldout": "" if runs.heldout is None else runs.heldout.pool.digest(),
+            **runs.problem.identity(),
+            "heldout": {} if runs.heldout is None else runs.heldout.identity(),
             "start": runs.start.tolist(),
             "bounds": [repr(runs.problem.bounds.low.tolist()), repr(runs.problem.bounds.high.tolist())],
             **{name: getattr(options, name) for name in kept},

@@ -8,25 +8,24 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.kbest.features import Features
-from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 
 
-def standardized(problem: Problem) -> tuple[Problem, Float64]:
+def standardized(problem: ListProblem) -> tuple[ListProblem, Float64]:
     """Return the problem with each feature divided by its spread within lists, and the spreads, (D,).
 
     Weights w' of the new problem are ``w = w' / spread`` of the old one: w'·(h/s) = (w'/s)·h. A feature
     that never differs keeps its scale.
     """
-    spread = spread_in_lists(problem.pool)
+    spread = problem.spread
     spread = np.where(spread > 0, spread, 1.0)
     bounds = Bounds(problem.bounds.low * spread, problem.bounds.high * spread)
     pool = problem.pool.with_features(_divided(problem.pool.features, spread))
     return dataclasses.replace(problem, pool=pool, bounds=bounds), spread
 
 
-def rescaled(problem: Problem, spread: Float64) -> Problem:
+def rescaled(problem: ListProblem, spread: Float64) -> ListProblem:
     """Return another problem (a held-out one) in the same units."""
     return dataclasses.replace(problem, pool=problem.pool.with_features(_divided(problem.pool.features, spread)))
 

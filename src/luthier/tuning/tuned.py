@@ -6,7 +6,7 @@ import dataclasses
 from typing import Any
 
 from luthier.core.arrays import Float64
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.run import Result
 
 
@@ -37,7 +37,7 @@ class TuningReport:
 
     tuner: str
     metric: str
-    problem: Problem
+    problem: ListProblem
     names: tuple[str, ...]
     start: Float64
     oracle: float

@@ -21,9 +21,10 @@ from luthier.core.tables import write_table
 from luthier.geometry.lines.envelope import Envelope
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank
-from luthier.landscape.problem import Problem
+from luthier.landscape.gains import slack
+from luthier.landscape.lines.curve import LineCurve, intervals_of, reach_of
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.subspaces import read_ends
-from luthier.tuning.search.line_search import ROUNDING, LineCurve, gain_at_weights, intervals_of, reach_of
 
 UNIT = 2.0**-53
 SHOWN = 8  # best intervals
@@ -98,7 +99,7 @@ class LineReport:
     """
 
     line: Subspace
-    problem: Problem
+    problem: ListProblem
     window: tuple[float, float]
     low: Float64
     high: Float64
@@ -141,7 +142,7 @@ def read_window(text: str, line: Subspace) -> tuple[float, float]:
 
 
 def follow_line(
-    problem: Problem,
+    problem: ListProblem,
     line: Subspace,
     window: tuple[float, float] = (-np.inf, np.inf),
     *,
@@ -159,7 +160,7 @@ def follow_line(
         raise LuthierError(f"expected --check of at least 0, found {check}")
     if not window[0] < window[1]:
         raise LuthierError(f"expected a window lo:hi with lo below hi, found {window[0]:g}:{window[1]:g}")
-    curve = next(problem.lines.curves(line.start, line.directions))
+    curve = next(problem.curves(line.start, line.directions))
     reach = reach_of(line.start, line.directions[0])
     low, high = intervals_of(curve, window)
     inside = np.flatnonzero(low < high)
@@ -176,7 +177,7 @@ def follow_line(
         high=high[inside],
         position=position,
         scores=problem.metric.gain(curve.gains[inside]),
-        start_score=_score(problem, gain_at_weights(problem, line.start)),
+        start_score=_score(problem, problem.gain(line.start)),
         best=(),
         check=outcome,
     )
@@ -189,7 +190,7 @@ def write_curve(report: LineReport, path: str) -> None:
     write_table(path, columns, report.as_dict())
 
 
-def _score(problem: Problem, gain: float) -> float:
+def _score(problem: ListProblem, gain: float) -> float:
     return float(problem.metric.gain(np.array(gain)))
 
 
@@ -208,17 +209,19 @@ def _best(report: LineReport) -> Iterator[Interval]:
     order = np.lexsort((np.abs(report.position), report.low - report.high, -gains))
     for i in order[:SHOWN].tolist():
         position, gain = float(report.position[i]), float(gains[i])
-        found = gain_at_weights(problem, report.line.weights([position]))
+        found = problem.gain(report.line.weights([position]))
         yield Interval(
             low=float(report.low[i]),
             high=float(report.high[i]),
             position=position,
             score=_score(problem, gain),
-            holds=abs(found - gain) <= ROUNDING * max(1.0, abs(gain)),
+            holds=abs(found - gain) <= slack(gain),
         )
 
 
-def _check(problem: Problem, line: Subspace, curve: LineCurve, tried: Int64, positions: Float64, threads: int) -> Check:
+def _check(
+    problem: ListProblem, line: Subspace, curve: LineCurve, tried: Int64, positions: Float64, threads: int
+) -> Check:
     """Re-rank at a place inside each of the intervals `tried`, ascending, and compare the selections."""
     (envelope,) = problem.lines.envelopes(line.start, line.directions)
     selections = _selections(problem, envelope, curve, tried)
@@ -238,7 +241,7 @@ def _check(problem: Problem, line: Subspace, curve: LineCurve, tried: Int64, pos
     return Check(len(tried), agreed, narrow, len(tried) - agreed - narrow)
 
 
-def _selections(problem: Problem, envelope: Envelope, curve: LineCurve, tried: Int64) -> Iterator[Int64]:
+def _selections(problem: ListProblem, envelope: Envelope, curve: LineCurve, tried: Int64) -> Iterator[Int64]:
     """Yield what the envelopes say is selected on each interval of `tried`: (N,), changed in place."""
     order = np.argsort(envelope.breakpoints, kind="stable")  # of one list's equal breakpoints the last counts
     after = envelope.after[order]
@@ -254,7 +257,7 @@ def _selections(problem: Problem, envelope: Envelope, curve: LineCurve, tried: I
         yield selection
 
 
-def _within_rounding(problem: Problem, line: Subspace, position: float, said: Int64, rows: Int64) -> bool:
+def _within_rounding(problem: ListProblem, line: Subspace, position: float, said: Int64, rows: Int64) -> bool:
     """Return whether rows that should have been selected score as high as those that were, up to rounding.
 
     A score at ``fl(w0 + t·d)`` is off by at most γ(D+2)·Σ (|w0_j| + |t d_j|) |h_j| ([higham2002] section 3.1), the

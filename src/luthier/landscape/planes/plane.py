@@ -18,8 +18,7 @@ from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
-from luthier.kbest.spread import spread_in_lists
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.subspaces import project, read_ends
 from luthier.landscape.units import NEGLIGIBLE
 
@@ -49,7 +48,7 @@ class Plane:
 
     Attributes
     ----------
-    problem : Problem
+    problem : ListProblem
     subspace : Subspace with two axes
     window : Window
         What is looked at.
@@ -57,13 +56,13 @@ class Plane:
         Heights of the rows: c + x·p + y·q.
     """
 
-    problem: Problem
+    problem: ListProblem
     subspace: Subspace
     window: Window
     points: Float64
 
     @classmethod
-    def make(cls, problem: Problem, subspace: Subspace, window: Window | None = None) -> Plane:
+    def make(cls, problem: ListProblem, subspace: Subspace, window: Window | None = None) -> Plane:
         """Return the plane of a problem; without a window, all of it."""
         if subspace.n_axes != 2:
             raise LuthierError(f"expected a plane, which has two axes, found {subspace.n_axes} axes")
@@ -97,7 +96,7 @@ class Plane:
         return Nearby(offsets, points, self.problem.stats[rows], Overlay(offsets, points, window))
 
 
-def rounding_of(problem: Problem, subspace: Subspace) -> Rounding:
+def rounding_of(problem: ListProblem, subspace: Subspace) -> Rounding:
     """Return how wrong the difference of two scores may be over a plane.
 
     A re-rank at ``fl(w0 + x·a1 + y·a2)`` scores a row with an error of at most γ(D+4)·Σ (|w0_j| + |x a1_j| + |y a2_j|)
@@ -135,13 +134,13 @@ def shown_window(plane: Plane, places: Float64) -> Window:
     return Window(float(low[0]), float(high[0]), float(low[1]), float(high[1]))
 
 
-def usual_reach(problem: Problem, subspace: Subspace) -> Float64:
+def usual_reach(problem: ListProblem, subspace: Subspace) -> Float64:
     """Return how far a window goes along each axis if nothing is said, (M,).
 
     So far that the score along the axis changes by `WINDOW_REACH` times what a feature changes it on average: with
     s the standard deviation within lists, mean(|w|·s) / s(axis).
     """
-    effect = float(np.mean(np.abs(subspace.start) * spread_in_lists(problem.pool))) or 1.0
+    effect = float(np.mean(np.abs(subspace.start) * problem.spread)) or 1.0
     along = project(problem.pool, subspace)[:, 1:]
     means = np.add.reduceat(along, problem.offsets[:-1], axis=0) / np.diff(problem.offsets)[:, None]
     spread = np.sqrt(np.mean((along - means[segment_of_rows(problem.offsets)]) ** 2, axis=0))
@@ -152,7 +151,7 @@ def usual_reach(problem: Problem, subspace: Subspace) -> Float64:
     return reach
 
 
-def read_window(problem: Problem, subspace: Subspace, texts: Sequence[str], *, whole: bool = False) -> Window:
+def read_window(problem: ListProblem, subspace: Subspace, texts: Sequence[str], *, whole: bool = False) -> Window:
     """Read ``axis=lo:hi``, at most one for each axis; an axis without has its usual window, or none if `whole`."""
     reach = usual_reach(problem, subspace)
     ends = {

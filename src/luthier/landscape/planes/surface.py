@@ -22,7 +22,6 @@ from luthier.geometry.plane.raster import raster
 from luthier.landscape.planes.check import Check, certain_cells, check_cells
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.survey import KEPT_AT_LEAST, Survey, SurveyOptions, survey
-from luthier.tuning.search.line_search import gain_at_weights
 
 MOST_CELLS = 4_000_000  # that are recorded: some 400 bytes of memory each
 BINS = 100  # about so many bins between the scores that a coarse raster shows
@@ -195,7 +194,7 @@ def look_at_plane(plane: Plane, options: SurfaceOptions) -> SurfaceReport:
     return SurfaceReport(
         plane=plane,
         survey=found,
-        start_score=float(problem.metric.gain(np.array(gain_at_weights(problem, plane.subspace.start)))),
+        start_score=float(problem.metric.gain(np.array(problem.gain(plane.subspace.start)))),
         best=_describe(plane, *_best_keys(plane, found, record, options.keep)),
         check=_check(plane, found, record, options),
         record=record,

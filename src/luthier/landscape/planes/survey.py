@@ -14,7 +14,7 @@ from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.core.threads import stopping_gently
 from luthier.geometry.plane.overlay import CellBlock, Overlay
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 
 # So many of the best are kept at least: of equally good cells the roomiest is wanted, and there may be many.
 KEPT_AT_LEAST = 256
@@ -183,7 +183,7 @@ class _Sample:
         return self.cells
 
 
-def survey(overlay: Overlay, problem: Problem, options: SurveyOptions) -> Survey:
+def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions) -> Survey:
     """Pass by every cell once; Ctrl-C ends it early, and it says how far it came.
 
     The same for any number of threads: blocks come in a fixed order.

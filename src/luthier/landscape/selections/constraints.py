@@ -17,7 +17,7 @@ from luthier.geometry.lp.feasible_subset import FeasibleSubset, SelectionTests
 from luthier.geometry.polytopes.counting import Bound, Counts, count_bounds
 from luthier.geometry.polytopes.polytope import distinct_rows, extreme_rows_of_lists
 from luthier.kbest.rerank import rerank
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.constraint_settings import GeometrySettings
 from luthier.landscape.selections.feasibility import Choice, Verdict, Wish, judge
 from luthier.metrics.oracle import Selection, corpus_oracle
@@ -51,7 +51,7 @@ class GeometryReport:
         Their numbers in a larger pool, of which the problem has left some out.
     """
 
-    problem: Problem
+    problem: ListProblem
     counts: Counts
     lengths: Int64
     distinct: Int64
@@ -138,7 +138,7 @@ def _bound_dict(bound: Bound) -> dict[str, Any]:
 
 
 def report_geometry(
-    problem: Problem, features: Float64, start: Float64, settings: GeometrySettings, *, seed: int, threads: int = 1
+    problem: ListProblem, features: Float64, start: Float64, settings: GeometrySettings, *, seed: int, threads: int = 1
 ) -> GeometryReport:
     """Return how constrained a model with these features, (M, D), is by a problem's lists.
 
@@ -205,7 +205,7 @@ def _largest_subset(
     return best
 
 
-def _holds(problem: Problem, features: Float64, rows: Int64, subset: FeasibleSubset) -> bool:
+def _holds(problem: ListProblem, features: Float64, rows: Int64, subset: FeasibleSubset) -> bool:
     selected = rerank(problem.pool, subset.weights)[subset.lists]
     return bool(np.all(features[selected] == features[rows[subset.lists]]))
 

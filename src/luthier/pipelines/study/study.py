@@ -25,6 +25,7 @@ from luthier.core.progress import notice, progress
 from luthier.core.rng import make_rng
 from luthier.core.sealed_lines import Record, SealedWriter
 from luthier.core.tasks import Engine, Given, run_units
+from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
@@ -233,7 +234,7 @@ class _Units:
     def _draw(self, count: int) -> list[Float64]:
         """Return the starts, the same for all tuners and metrics; the first n of more are those of n."""
         study, start = self.study, self.data.start
-        scale = study.size * effect_units(self.data.tune, start)
+        scale = study.size * effect_units(spread_in_lists(self.data.tune), start)
         free = Bounds.none(len(start))
         return [draw_start(study.kind, start, scale, free, rng) for rng in make_rng(study.seed).spawn(count)]
 

@@ -12,10 +12,10 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.io import atomic_write
+from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.tuning.run import RestartTrace
-from luthier.tuning.search.line_search import LineCurve
 from luthier.tuning.tuned import TuningReport
 
 COLUMNS = 5
@@ -63,12 +63,12 @@ def draw_tuning(report: TuningReport, path: Path) -> None:
 
 def weight_curves(problem: Problem, weights: Float64, sign: float) -> list[Curve]:
     """Return the exact curves of the weights that do most, the most effective first."""
-    units = effect_units(problem.pool, weights)
+    units = effect_units(problem.spread, weights)
     moving = np.flatnonzero(units > 0)  # the others never differ within a list: their curves are flat
     effects = np.abs(weights[moving]) / units[moving]
     features = moving[np.argsort(-effects, kind="stable")][:MOST_FEATURES]
     curves = []
-    for d, curve in zip(features, problem.lines.curves(weights, np.eye(problem.n_features)[features]), strict=True):
+    for d, curve in zip(features, problem.curves(weights, np.eye(problem.n_features)[features]), strict=True):
         steps, gains = _shown_part(curve, reach=CURVE_REACH * float(units[d]))
         curves.append(Curve(problem.names[d], float(weights[d]), steps + weights[d], sign * gains))
     return curves

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from luthier.core.arrays import Float64, frozen
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.edits import ErrorRate
 from luthier.metrics.expression import Expression
@@ -34,7 +34,7 @@ class Additive:
     exact: bool
 
     @classmethod
-    def of(cls, problem: Problem) -> Additive:
+    def of(cls, problem: ListProblem) -> Additive:
         """Return the gain of a problem as a sum.
 
         A rate Σa / Σb is one if b is the same for all hypotheses of a list: Σb does not depend on the
@@ -52,13 +52,13 @@ class Additive:
         constant = float(problem.gain_of_sums(nothing))
         return cls(frozen(problem.gain_of_sums(stats) - constant), constant, exact=True)
 
-    def problem(self, problem: Problem) -> Problem:
+    def problem(self, problem: ListProblem) -> ListProblem:
         """Return the problem whose gain is the sum over the selection, without the constant."""
         stats = np.column_stack([problem.pool.n_sentences * self.values, np.ones(len(self.values))])
-        return Problem(problem.pool, load_metric("column:value"), frozen(stats), problem.bounds)
+        return ListProblem(problem.pool, load_metric("column:value"), frozen(stats), problem.bounds)
 
 
-def _constant_totals(problem: Problem) -> tuple[list[int], Float64] | None:
+def _constant_totals(problem: ListProblem) -> tuple[list[int], Float64] | None:
     """Return the columns of denominators and their sums over the corpus; None where selections change them."""
     columns = _denominators(problem.metric)
     if columns is None:

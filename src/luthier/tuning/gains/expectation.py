@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from luthier.core.arrays import Float64, flat
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.methods.bleu import Method as Bleu
 from luthier.tuning.gains import _expected_kernels as kernels
@@ -63,14 +63,14 @@ class Expectation:
 
     Attributes
     ----------
-    problem : Problem
+    problem : ListProblem
     outcomes : Outcomes
     sharpness : γ
     temperature : what the mean entropy of a list, in nats, is worth, in gains on the scale 0–1
     brevity : κ of `smooth_gain`
     """
 
-    problem: Problem
+    problem: ListProblem
     outcomes: Outcomes
     sharpness: float = 1.0
     temperature: float = 0.0

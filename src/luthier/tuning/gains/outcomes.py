@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.segments import offsets_from_counts, segment_of_rows
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 
 # Odd, with bits all over: rows of small counts get hashes that differ.
 MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -34,7 +34,7 @@ class Outcomes:
     groups: Int64
 
     @classmethod
-    def of(cls, problem: Problem) -> Outcomes:
+    def of(cls, problem: ListProblem) -> Outcomes:
         """Return the outcomes of a problem, in O(M log M)."""
         segments = segment_of_rows(problem.offsets)
         order = np.lexsort((_hashes(problem.stats), segments))

@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.arrays import Float64, flat
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 
 GAIN_KINDS = ("corpus", "sentence")
 
 
-def hypothesis_gains(problem: Problem, weights: Float64, kind: str) -> Float64:
+def hypothesis_gains(problem: ListProblem, weights: Float64, kind: str) -> Float64:
     """Return a gain for every hypothesis, (M,): that of its sentence alone, or its part in the corpus's."""
     return problem.sentence_gains if kind == "sentence" else corpus_gains(problem, weights)
 
 
-def corpus_gains(problem: Problem, weights: Float64) -> Float64:
+def corpus_gains(problem: ListProblem, weights: Float64) -> Float64:
     """Return what each hypothesis would add to the corpus's gain beside the present selections, (M,).
 
     To first order, N · ∇gain(Σ) · x for statistics x and their sum Σ over what `weights` select: points, on

@@ -17,7 +17,7 @@ from luthier.kbest._score_kernels import winners_one
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.spread import spread_in_lists
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.gains.outcomes import Outcomes
 
 FULL_SCORE = 100.0
@@ -29,7 +29,7 @@ def list_lengths_in_words(pool: Pool) -> Float64:
     return np.maximum(means, 1.0)
 
 
-def outcome_gains(problem: Problem, outcomes: Outcomes, weights: Float64 | None) -> Float64:
+def outcome_gains(problem: ListProblem, outcomes: Outcomes, weights: Float64 | None) -> Float64:
     """Return the gain of each outcome in words, (U,): as a sentence of its own, or in a corpus.
 
     The first is the metric's (smoothed) sentence gain times the list's length. The second, where weights
@@ -64,14 +64,14 @@ class Background:
     lengths: Float64
 
     @classmethod
-    def of(cls, problem: Problem, start: Float64, decay: float) -> Background:
+    def of(cls, problem: ListProblem, start: Float64, decay: float) -> Background:
         """Return the background of the start's selections."""
         lengths = list_lengths_in_words(problem.pool)
         n = len(lengths) if decay == 1.0 else min(len(lengths), 1.0 / (1.0 - decay))
         means = problem.stats[problem.select(start)].mean(axis=0)
         return cls(n * np.append(means, lengths.mean()), decay, lengths)
 
-    def gains(self, problem: Problem, outcomes: Outcomes, sentences: Int64, rows: Int64) -> Float64:
+    def gains(self, problem: ListProblem, outcomes: Outcomes, sentences: Int64, rows: Int64) -> Float64:
         """Return the gain in words of the outcomes `rows`, which are those of `sentences` in their order."""
         counts = outcomes.offsets[sentences + 1] - outcomes.offsets[sentences]
         gains = problem.gain_of_sums(outcomes.stats[rows] + self.sums[:-1]) / FULL_SCORE
@@ -93,7 +93,7 @@ def oracle_rows(gains: Float64, scores: Float64, offsets: Int64) -> Int64:
     return best_rows(np.where(tied, scores, -np.inf), offsets)
 
 
-def step_scale(problem: Problem, *, standardize: bool) -> Float64:
+def step_scale(problem: ListProblem, *, standardize: bool) -> Float64:
     """Return what a step multiplies each feature's difference by, (D,); 0 where a weight is fixed.
 
     Standardised features h/s, s their spread within lists, have the weights w·s: a step along their
@@ -124,7 +124,7 @@ class Workspace:
     room: tuple[Int64, Float64]
 
     @classmethod
-    def of(cls, problem: Problem, *, standardize: bool) -> Workspace:
+    def of(cls, problem: ListProblem, *, standardize: bool) -> Workspace:
         """Return the parts of a problem as kernels take them: features, (scale, low, high), room."""
         f = problem.pool.features
         longest = int(np.diff(f.indptr).max(initial=0))

@@ -11,8 +11,8 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.kbest.features import Features
-from luthier.landscape.problem import Problem
-from luthier.tuning.base import State, Tuner
+from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
 from luthier.tuning.ranking import _pair_kernels as kernels
 from luthier.tuning.ranking.pairs import (
@@ -29,7 +29,7 @@ from luthier.tuning.ranking.rounds import KEEPS
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Tuner):
+class Method(ListTuner):
     r"""Stochastic steps on PRO's loss, mini-batch by mini-batch, after [green2013].
 
     A step takes the gradient g of a batch's logistic losses and goes to
@@ -60,7 +60,7 @@ class Method(Tuner):
     alpha: float = param(5.0, low=0.0, help="least difference of two gains, in points of 0-100")
     select: str = param("largest", choices=SELECTIONS, help="which pairs are kept: by difference, or as drawn")
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each epoch, and at last the best of them."""
         best = State(start, problem.gain(start), "start")
         yield best
@@ -81,7 +81,7 @@ class Method(Tuner):
 class _Learner:
     """Weights and sums of squared gradients, (D,) each, that go on from epoch to epoch."""
 
-    def __init__(self, method: Method, problem: Problem, start: Float64) -> None:
+    def __init__(self, method: Method, problem: ListProblem, start: Float64) -> None:
         self.method, self.bounds = method, problem.bounds
         self.weights = np.array(start)
         self.squares = np.zeros(len(start))

@@ -10,15 +10,15 @@ from scipy.optimize import minimize
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.landscape.problem import Problem
-from luthier.tuning.base import State, Tuner
+from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.expectation import Expectation
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.margin.hope_fear import step_scale
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Tuner):
+class Method(ListTuner):
     """Maximise gain(Σ p·stats) + T·H(p) − ℓ2/2·‖w·s‖², with p = softmax(γ w·h) in each list, T falling.
 
     The metric is that of the whole corpus, of expected statistics: smooth in w, with its exact gradient.
@@ -44,7 +44,7 @@ class Method(Tuner):
     iterations: int = param(30, low=1, high=100_000, help="steps of L-BFGS in a round, at most")
     standardize: bool = param(True, help="search and penalise in units of the spreads within lists")
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
         """Yield the weights after each round, then the best of them."""
         best = State(start, problem.gain(start), "start")
         yield best

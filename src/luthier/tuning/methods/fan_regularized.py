@@ -11,9 +11,10 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.geometry.joint.nearest_cone import Foot, JointCones
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
-from luthier.tuning.base import State, Tuner
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.search.climbing import climb_ends
 from luthier.tuning.search.cone_coordinates import ConeCoordinates
 from luthier.tuning.search.near_cells import NearCell, near_cells, plane_through
@@ -29,7 +30,7 @@ FIRST_WINDOW, GROWTH = 1.0, 2.0
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Tuner):
+class Method(ListTuner):
     """Stay as near to the start w⁰ as a gain within `epsilon` of the best allows.
 
     Within a cell every length of w selects the same, so a penalty on ‖w‖ means nothing; what does is the
@@ -50,11 +51,13 @@ class Method(Tuner):
     step: float = param(0.01, low=1e-9, high=1.0, help="how far inside the cone to go, as a share of the way")
 
     def refuses(self, problem: Problem) -> str:
-        """Return why a problem is too large, or ''."""
+        """Return why a problem is too large or has no lists, or ''."""
         free = int(np.count_nonzero(~problem.bounds.fixed))
-        return f"it can move at most {MOST_FEATURES} weights, here are {free}" if free > MOST_FEATURES else ""
+        if free > MOST_FEATURES:
+            return f"it can move at most {MOST_FEATURES} weights, here are {free}"
+        return super().refuses(problem)
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the best weights known, then nearer and nearer ones that are nearly as good."""
         here = State(start, problem.gain(start), "start", objective=0.0)
         yield here
@@ -84,7 +87,7 @@ class _Near:
 class _Search:
     """The best gain known, and the cells within reach of it that have been met."""
 
-    def __init__(self, method: Method, problem: Problem, here: State) -> None:
+    def __init__(self, method: Method, problem: ListProblem, here: State) -> None:
         self.method, self.problem, self.here = method, problem, here
         self.coordinates = ConeCoordinates.of(problem, here.weights, as_given=True)
         self.origin = self.coordinates.directions(here.weights)
@@ -155,7 +158,7 @@ class _Search:
 
     def units(self) -> Float64:
         """Return one unit of each coordinate, (n,), as long as the origin is now."""
-        units = effect_units(self.problem.pool, self.here.weights)[self.coordinates.columns]
+        units = effect_units(self.problem.spread, self.here.weights)[self.coordinates.columns]
         lengths = np.ones(int(self.coordinates.sized))  # of λ, where there is one
         largest = np.abs(np.append(self.here.weights[self.coordinates.columns], lengths)).max()
         return np.asarray(np.append(units, lengths) / largest, np.float64)

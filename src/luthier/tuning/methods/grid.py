@@ -11,7 +11,7 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.params import param
 from luthier.landscape.problem import Problem
-from luthier.landscape.units import effect_units
+from luthier.landscape.units import effect_units, movable
 from luthier.tuning.base import State, Tuner
 
 LARGEST_GRID = 1_000_000  # points of one full grid; the best of more is found by other means
@@ -44,7 +44,7 @@ class Method(Tuner):
         names = [name.strip() for name in self.features.split(",") if name.strip()]
         for name in names:
             try:
-                d = problem.pool.features.index(name)
+                d = problem.index(name)
             except LuthierError as error:
                 return str(error)
             if problem.bounds.fixed[d]:
@@ -62,9 +62,9 @@ class Method(Tuner):
         """Yield the best after each grid, or in coordinate mode after each pass over the features."""
         best = State(start, problem.gain(start), "start")
         yield best
-        effects = effect_units(problem.pool, start)
+        effects = effect_units(problem.spread, start)
         units = np.where(start != 0, np.abs(start), effects) if self.unit == "start" else effects
-        axes = self._axes(problem, effects)
+        axes = self._axes(problem)
         if not len(axes):
             yield dataclasses.replace(best, did="stopped: no weight can move")
             return
@@ -83,12 +83,12 @@ class Method(Tuner):
                         break
             reach *= 2.0 / (self.points - 1)
 
-    def _axes(self, problem: Problem, effects: Float64) -> Int64:
+    def _axes(self, problem: Problem) -> Int64:
         """Return the positions of the weights to move, in the order in which they were named."""
         names = [name.strip() for name in self.features.split(",") if name.strip()]
         if names:
-            return np.array([problem.pool.features.index(name) for name in dict.fromkeys(names)])
-        return np.flatnonzero(~problem.bounds.fixed & (effects > 0))
+            return np.array([problem.index(name) for name in dict.fromkeys(names)])
+        return movable(problem)
 
     def _best_of(self, problem: Problem, best: State, axes: Int64, reach: Float64) -> State:
         """Return the best point of the grid over `axes` about `best`, or `best` if none is better."""

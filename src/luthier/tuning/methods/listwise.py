@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking.ordered import OrderedLists, OrderLoss
 from luthier.tuning.ranking.penalties import Term
 from luthier.tuning.ranking.rounds import RankingTuner
@@ -25,6 +25,6 @@ class Method(RankingTuner):
     stages: int = param(10, low=1, high=1_000_000_000, help="places from the top whose order counts")
     fit_iterations: int = param(20, low=1, high=1_000_000, help="steps of L-BFGS in a round, at most")
 
-    def loss_of(self, problem: Problem, gains: Float64, rng: np.random.Generator) -> Term:  # noqa: ARG002
+    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> Term:  # noqa: ARG002
         """Return the loss of the order of all lists."""
         return OrderLoss(problem, OrderedLists.of(problem.offsets, gains), self.stages)

@@ -12,8 +12,9 @@ from luthier.core.params import param
 from luthier.geometry.joint.corners import Corners
 from luthier.geometry.joint.joint_halves import best_by_halves
 from luthier.geometry.joint.joint_search import Progress, best_selection
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
-from luthier.tuning.base import State, Tuner
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.additive import Additive
 from luthier.tuning.search.climbing import climb_ends
 from luthier.tuning.search.cone_coordinates import ConeCoordinates
@@ -24,7 +25,7 @@ ROUNDING = 1e-9
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Tuner):
+class Method(ListTuner):
     """Search all directions of w for the highest Σ over sentences of a gain, and prove that there is none higher.
 
     The sum is the metric itself where that is a rate with a constant denominator (a column's mean, error
@@ -42,11 +43,13 @@ class Method(Tuner):
     climbs: int = param(20, low=0, high=100_000, help="line searches from random weights for the first candidate")
 
     def refuses(self, problem: Problem) -> str:
-        """Return why a problem is too large, or ''."""
+        """Return why a problem is too large or has no lists, or ''."""
         free = int(np.count_nonzero(~problem.bounds.fixed))
-        return f"it can move at most {MOST_FEATURES} weights, here are {free}" if free > MOST_FEATURES else ""
+        if free > MOST_FEATURES:
+            return f"it can move at most {MOST_FEATURES} weights, here are {free}"
+        return super().refuses(problem)
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the first candidate, better ones as they are found, then the optimum."""
         sums = Additive.of(problem)
         simple = sums.problem(problem)
@@ -112,11 +115,11 @@ def _objective(state: State) -> float:
     return state.objective
 
 
-def _state(problem: Problem, simple: Problem, sums: Additive, weights: Float64, did: str) -> State:
+def _state(problem: ListProblem, simple: ListProblem, sums: Additive, weights: Float64, did: str) -> State:
     return State(weights, problem.gain(weights), did, objective=simple.gain(weights) + sums.constant)
 
 
-def _widest(simple: Problem, corners: Corners, coordinates: ConeCoordinates, direction: Float64) -> Float64:
+def _widest(simple: ListProblem, corners: Corners, coordinates: ConeCoordinates, direction: Float64) -> Float64:
     """Return the weights farthest from the sides of a direction's cell, if a re-rank confirms them."""
     found = coordinates.weights(direction)
     selection = corners.select(direction)

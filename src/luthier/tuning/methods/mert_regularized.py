@@ -41,7 +41,7 @@ class Method(Tuner):
         for _ in range(self.sweeps):
             before = here
             for line, name in self._lines(problem, here.weights, rng):
-                curve = next(problem.lines.curves(here.weights, line[None]))
+                curve = next(problem.curves(here.weights, line[None]))
                 better = penalized_search(problem, here, line, curve, penalty, tolerance=self.tolerance)
                 if better is not None:
                     here = dataclasses.replace(better, did=name)

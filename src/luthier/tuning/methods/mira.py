@@ -9,8 +9,8 @@ import numpy as np
 
 from luthier.core.arrays import Float64, flat
 from luthier.core.params import param
-from luthier.landscape.problem import Problem
-from luthier.tuning.base import State, Tuner
+from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.margin import _mira_qp_kernels as kernels
 from luthier.tuning.margin.averaging import AveragedWeights
@@ -18,7 +18,7 @@ from luthier.tuning.margin.hope_fear import Workspace, outcome_gains
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Tuner):
+class Method(ListTuner):
     """One quadratic program a sentence, over hypotheses j of its list and its oracle o.
 
         min ½‖w' − w‖² + C Σ_j ξ_j   subject to   w'·(h_j − h_o) + Δ_j ≤ ξ_j,  ξ_j ≥ 0,
@@ -52,7 +52,7 @@ class Method(Tuner):
     background: bool = param(True, help="gains are what a sentence adds to the corpus, else of the sentence alone")
     standardize: bool = param(True, help="measure moves in units of the features' spreads within lists")
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each epoch, then the best of them."""
         best = State(start, problem.gain(start), "start")
         yield best
@@ -81,7 +81,7 @@ class Method(Tuner):
 class _Program:
     """The quadratic programs of all lists, with room to solve one at a time."""
 
-    def __init__(self, method: Method, problem: Problem) -> None:
+    def __init__(self, method: Method, problem: ListProblem) -> None:
         self.method, self.problem, self.gains = method, problem, np.zeros(0)
         space = Workspace.of(problem, standardize=method.standardize)
         self.features, self.scale = space.features, space.limits[0]

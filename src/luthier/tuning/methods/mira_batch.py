@@ -10,8 +10,8 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.core.segments import rows_of_segments
-from luthier.landscape.problem import Problem
-from luthier.tuning.base import State, Tuner
+from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.margin import _mira_kernels as kernels
 from luthier.tuning.margin.averaging import AveragedWeights
@@ -19,7 +19,7 @@ from luthier.tuning.margin.hope_fear import Background, Workspace
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Tuner):
+class Method(ListTuner):
     """Epochs of one step a sentence, each the least that puts hope before fear by their difference in gain.
 
     With scores s = w·h and gains g of a list's hypotheses, hope is argmax s + g and fear argmax s − g, and
@@ -45,7 +45,7 @@ class Method(Tuner):
     average: str = param("epoch", choices=("epoch", "all", "none"), help="which weights are averaged")
     standardize: bool = param(True, help="work on features divided by their spread within lists (published: not)")
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each epoch, then the best of them."""
         best = State(start, problem.gain(start), "start")
         yield best
@@ -68,7 +68,7 @@ class Method(Tuner):
 
     def _epoch(
         self,
-        problem: Problem,
+        problem: ListProblem,
         outcomes: Outcomes,
         background: Background,
         space: Workspace,

@@ -10,10 +10,11 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.landscape.problem import Problem
-from luthier.tuning.base import State, Tuner
+from luthier.landscape.lines.places import Choice
+from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.search.directions import axes, random_directions
-from luthier.tuning.search.line_search import Choice, search_in_turn
+from luthier.tuning.search.line_search import search_in_turn
 from luthier.tuning.search.planes import Nearby, distinct_subsets, fitting_window, search_plane
 from luthier.tuning.search.spaces import search_space
 
@@ -22,7 +23,7 @@ SAMPLE = 5
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Tuner):
+class Method(ListTuner):
     """Go to the best cell of a plane, then of another, until no plane of a sweep has a better one.
 
     All cells of a plane that lie in a window round the weights are enumerated [waite2015]; the step is to the
@@ -46,7 +47,7 @@ class Method(Tuner):
     visits: int = param(2000, low=1, high=1_000_000_000, help="cells to visit in a space of three dimensions, at most")
     sweeps: int = param(100, low=1, high=1_000_000, help="sweeps over the planes, at most")
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each search that improved."""
         here = State(start, problem.gain(start), "start")
         yield here
@@ -60,7 +61,7 @@ class Method(Tuner):
             if here is before:
                 return
 
-    def _along_lines(self, problem: Problem, here: State) -> Iterator[State]:
+    def _along_lines(self, problem: ListProblem, here: State) -> Iterator[State]:
         """Search the axes in turn until none improves."""
         lines, names = axes(problem)
         improved = self.lines
@@ -71,7 +72,7 @@ class Method(Tuner):
                 yield here
 
     def _over_planes(
-        self, problem: Problem, here: State, *, moves: list[Float64], rng: np.random.Generator
+        self, problem: ListProblem, here: State, *, moves: list[Float64], rng: np.random.Generator
     ) -> Iterator[State]:
         """Search each plane of a sweep in turn; yield the weights after each that improved."""
         drawn = self._drawn(problem, rng)
@@ -91,15 +92,15 @@ class Method(Tuner):
                 if self.conjugate and len(moves) >= self.dims:
                     better = self._search(problem, near, np.array(moves[-self.dims :]), "last moves")
 
-    def _near(self, problem: Problem, here: State, size: float) -> Nearby:
+    def _near(self, problem: ListProblem, here: State, size: float) -> Nearby:
         return Nearby.of(problem, here, float(np.sqrt(self.dims)) * size)
 
-    def _search(self, problem: Problem, near: Nearby, vectors: Float64, name: str) -> State | None:
+    def _search(self, problem: ListProblem, near: Nearby, vectors: Float64, name: str) -> State | None:
         if self.dims == 2:
             return search_plane(problem, near, vectors, name, doublings=self.doublings)
         return search_space(problem, near, vectors, name, cells=self.visits)
 
-    def _drawn(self, problem: Problem, rng: np.random.Generator) -> list[tuple[Float64, str]]:
+    def _drawn(self, problem: ListProblem, rng: np.random.Generator) -> list[tuple[Float64, str]]:
         """Return the planes of a sweep in random order: vectors, (dims, D), and a name."""
         drawn: list[tuple[Float64, str]] = []
         lines, names = axes(problem)

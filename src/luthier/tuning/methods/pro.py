@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking.pairs import SELECTIONS, PairLoss, PairSampling, differences, sample_pairs
 from luthier.tuning.ranking.penalties import Term
 from luthier.tuning.ranking.rounds import RankingTuner
@@ -36,6 +36,6 @@ class Method(RankingTuner):
         """How pairs are drawn."""
         return PairSampling(self.draws, self.kept, self.alpha, self.select, self.length_gap)
 
-    def loss_of(self, problem: Problem, gains: Float64, rng: np.random.Generator) -> Term:
+    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> Term:
         """Return the loss of newly drawn pairs."""
         return PairLoss(differences(problem.pool.features, sample_pairs(problem, gains, self.sampling, rng)))

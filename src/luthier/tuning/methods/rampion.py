@@ -9,15 +9,15 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.landscape.problem import Problem
-from luthier.tuning.base import State, Tuner
+from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.margin import _mira_kernels as kernels
 from luthier.tuning.margin.hope_fear import Workspace, best_rows, outcome_gains
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Tuner):
+class Method(ListTuner):
     """Lower Σ_i [ max_j (s_j + α·cost_j) − max_j (s_j − α·cost_j) ] + C/2·‖w − w0‖², by the concave-convex procedure.
 
     s = w·h are scores, w0 is the start, costs are gains with the sign changed, in words: those of the
@@ -45,7 +45,7 @@ class Method(Tuner):
     background: bool = param(True, help="gains are what a sentence adds to the corpus, else of the sentence alone")
     standardize: bool = param(True, help="work on features divided by their spread within lists")
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each round, then the best of them."""
         best = State(start, problem.gain(start), "start")
         yield best

@@ -32,7 +32,7 @@ class Method(Tuner):
         """Yield the best vector after each round."""
         best = State(start, problem.gain(start), "start")
         yield best
-        unit = effect_units(problem.pool, start)
+        unit = effect_units(problem.spread, start)
         size = self.size
         for number in range(1, self.rounds + 1):
             noise = rng.standard_normal((self.batch, len(start))) * unit * size

@@ -9,15 +9,15 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.params import param
-from luthier.landscape.problem import Problem
-from luthier.tuning.base import State, Tuner
+from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.margin import _svm_kernels as kernels
 from luthier.tuning.margin.hope_fear import best_rows, oracle_rows, outcome_gains, step_scale, sum_of_rows
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Tuner):
+class Method(ListTuner):
     """Minimise ½‖w − w0‖² + C/N Σ_i max_j [Δ_j − w·(h_o − h_j)], exactly within a tolerance.
 
     o is the oracle of list i, Δ_j its gain less that of j, as sentences of their own (smoothed), in words:
@@ -47,7 +47,7 @@ class Method(Tuner):
     centre: str = param("zero", choices=("zero", "start"), help="w0, which weights are drawn to")
     standardize: bool = param(True, help="measure norms in units of the features' spreads within lists")
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
         """Yield the weights after each cutting plane, then the best by the objective."""
         yield State(start, problem.gain(start), "start")
         work = _CuttingPlanes(self, problem, start)
@@ -69,7 +69,7 @@ class Method(Tuner):
 class _CuttingPlanes:
     """The planes found so far, and the program over them."""
 
-    def __init__(self, method: Method, problem: Problem, start: Float64) -> None:
+    def __init__(self, method: Method, problem: ListProblem, start: Float64) -> None:
         self.method, self.problem = method, problem
         outcomes = Outcomes.of(problem)
         self.gains = outcome_gains(problem, outcomes, None)[outcomes.groups]  # (M,)

@@ -10,7 +10,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.segments import segment_of_rows
 from luthier.kbest.spread import spread_in_lists
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking import _order_kernels as kernels
 from luthier.tuning.ranking.pairs import sum_rows
 
@@ -79,7 +79,7 @@ def _shares(weights: Float64) -> Float64:
 class _ListLoss(abc.ABC):
     """A loss of the scores within lists: its value and its derivative by each score are a kernel's."""
 
-    def __init__(self, problem: Problem, lists: OrderedLists, factors: Float64) -> None:
+    def __init__(self, problem: ListProblem, lists: OrderedLists, factors: Float64) -> None:
         self.pool, self.lists, self.factors = problem.pool, lists, flat(factors)
 
     @abc.abstractmethod
@@ -110,7 +110,7 @@ class AllPairsLoss(_ListLoss):
     order statistics, as [dreyer2015] and [joachims2006]), and u = 1, or g_i − g_j if `by_gap`.
     """
 
-    def __init__(self, problem: Problem, lists: OrderedLists, *, loss: str, by_gap: bool) -> None:
+    def __init__(self, problem: ListProblem, lists: OrderedLists, *, loss: str, by_gap: bool) -> None:
         super().__init__(problem, lists, _shares(lists.pair_weights(by_gap=by_gap)))
         self.loss, self.by_gap = loss, by_gap
 
@@ -141,7 +141,7 @@ class OrderLoss(_ListLoss):
     [xia2008]; with them the order in which equal hypotheses stand does not matter. O(K) per list.
     """
 
-    def __init__(self, problem: Problem, lists: OrderedLists, stages: int) -> None:
+    def __init__(self, problem: ListProblem, lists: OrderedLists, stages: int) -> None:
         super().__init__(problem, lists, _shares(np.minimum(lists.levels() - 1, stages).astype(np.float64)))
         self.stages = stages
 

@@ -9,7 +9,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.segments import offsets_from_counts
 from luthier.kbest.features import Features
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking import _pair_kernels as kernels
 
 SELECTIONS = ("largest", "first")
@@ -63,7 +63,7 @@ class Pairs:
         return len(self.better)
 
 
-def sample_pairs(problem: Problem, gains: Float64, sampling: PairSampling, rng: np.random.Generator) -> Pairs:
+def sample_pairs(problem: ListProblem, gains: Float64, sampling: PairSampling, rng: np.random.Generator) -> Pairs:
     """Draw pairs of every sentence by the gains of its hypotheses, (M,), each by a seed of its own.
 
     A list of few different gains yields the same pair many times, as in [hopkins2011]: every sentence

@@ -11,8 +11,8 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.landscape.problem import Problem
-from luthier.tuning.base import State, Tuner
+from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
 from luthier.tuning.ranking.penalties import Ridge, Term
 from luthier.tuning.ranking.smooth_fit import minimise
@@ -21,7 +21,7 @@ KEEPS = ("best", "last")
 
 
 @dataclasses.dataclass(frozen=True)
-class RankingTuner(Tuner):
+class RankingTuner(ListTuner):
     """Rounds of: judge the hypotheses, make a loss of it, minimise, go a part of the way.
 
     A round minimises loss + c‖w‖² + c_prev‖w − w_prev‖² from the weights before, w_prev, and goes on from
@@ -45,7 +45,7 @@ class RankingTuner(Tuner):
     fit_iterations: int = param(100, low=1, high=1_000_000, help="steps of L-BFGS in a round, at most")
     keep: str = param("best", choices=KEEPS, help="which round's weights to return, by the gain on the tuning set")
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+    def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each round, and at last the best of them."""
         best = State(start, problem.gain(start), "start")
         yield best
@@ -63,7 +63,7 @@ class RankingTuner(Tuner):
             yield dataclasses.replace(best, did=f"the best: {best.did}")
 
     @abc.abstractmethod
-    def loss_of(self, problem: Problem, gains: Float64, rng: np.random.Generator) -> Term:
+    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> Term:
         """Return the loss of a round, for gains of all hypotheses, (M,)."""
 
     def penalties(self, previous: Float64) -> list[Term]:

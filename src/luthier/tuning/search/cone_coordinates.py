@@ -9,7 +9,7 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64, Int64, frozen
 from luthier.core.segments import segment_of_rows
 from luthier.geometry.balance import balanced
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 
 # A feature whose values within a list differ by less, beside its largest value, is constant but for rounding.
 NOTHING = 2.0**-50
@@ -41,7 +41,7 @@ class ConeCoordinates:
         The bounds: walls·z < 0.
     """
 
-    problem: Problem
+    problem: ListProblem
     start: Float64
     columns: Int64
     scales: Float64
@@ -50,7 +50,7 @@ class ConeCoordinates:
     walls: Float64
 
     @classmethod
-    def of(cls, problem: Problem, start: Float64, *, as_given: bool = False) -> ConeCoordinates:
+    def of(cls, problem: ListProblem, start: Float64, *, as_given: bool = False) -> ConeCoordinates:
         """Return coordinates for a problem; weights that cannot matter stay as they are in `start`.
 
         `as_given` leaves weights in their own units, so that angles are those between weights.
@@ -61,7 +61,7 @@ class ConeCoordinates:
         moving = _varies(table, offsets)
         columns, table = columns[moving], table[:, moving]
         low, high = bounds.low[columns], bounds.high[columns]
-        still = np.flatnonzero(bounds.fixed & (bounds.low != 0) & (problem.lines.spread > 0))
+        still = np.flatnonzero(bounds.fixed & (bounds.low != 0) & (problem.spread > 0))
         limits = np.concatenate([low, high])
         sized = bool(len(still)) or bool(np.any(np.isfinite(limits) & (limits != 0)))
         if sized:

@@ -1,4 +1,4 @@
-"""Directions to search along: axes, random ones, the gradient of the expected gain."""
+"""Directions to search along: axes, random ones, uphill, the whole of a move."""
 
 from __future__ import annotations
 
@@ -7,19 +7,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64
-from luthier.core.segments import segment_of_rows
+from luthier.core.arrays import Float64
 from luthier.landscape.problem import Problem
+from luthier.landscape.units import movable
 from luthier.tuning.base import State
-
-# A feature that spreads less than this, beside the one that spreads most, is constant but for rounding.
-NEGLIGIBLE = 1e-12
-
-
-def movable(problem: Problem) -> Int64:
-    """Return the features whose weight may move, and does something if it does."""
-    spread = problem.lines.spread
-    return np.flatnonzero(~problem.bounds.fixed & (spread > NEGLIGIBLE * spread.max(initial=0.0)))
 
 
 def axes(problem: Problem) -> tuple[Float64, list[str]]:
@@ -35,7 +26,7 @@ def random_directions(problem: Problem, count: int, rng: np.random.Generator) ->
     columns = movable(problem)
     count = count if len(columns) else 0
     directions = np.zeros((count, problem.n_features))
-    directions[:, columns] = rng.standard_normal((count, len(columns))) / problem.lines.spread[columns]
+    directions[:, columns] = rng.standard_normal((count, len(columns))) / problem.spread[columns]
     return directions, [f"random {i}" for i in range(count)]
 
 
@@ -52,31 +43,7 @@ def conjugate(lines: Float64, names: Sequence[str], path: Sequence[State]) -> tu
     return np.concatenate([np.delete(lines, best, axis=0), whole[None]]), [*kept, f"move {number}"], whole
 
 
-def expected_gain(problem: Problem, weights: Float64, sharpness: float) -> tuple[float, Float64]:
-    """Return the mean expected sentence gain under a softmax over each list, and its gradient, (D,).
-
-    With p_k ∝ exp(γ w·h_k) in a list, g_k the gain of hypothesis k as a corpus of its own and E = Σ p_k g_k:
-    the value is the mean of E over lists, its gradient the mean of γ Σ p_k (g_k − E) h_k [galley2013].
-    """
-    offsets, features = problem.offsets, problem.pool.features
-    segments, starts = segment_of_rows(offsets), offsets[:-1]
-    scores = sharpness * problem.pool.scores(weights)
-    chances = np.exp(scores - np.maximum.reduceat(scores, starts)[segments])
-    chances /= np.add.reduceat(chances, starts)[segments]
-    gains = problem.sentence_gains
-    expected = np.add.reduceat(chances * gains, starts)  # (N,)
-    slopes = sharpness / len(starts) * chances * (gains - expected[segments])  # (M,)
-    dense = np.einsum("m,md->d", slopes, features.dense)
-    if not len(features.indices):
-        return float(expected.mean()), dense
-    rows = np.repeat(np.arange(len(features)), np.diff(features.indptr))
-    n_sparse = features.n_features - features.n_dense
-    sparse = np.bincount(features.indices, weights=slopes[rows] * features.values, minlength=n_sparse)
-    return float(expected.mean()), np.concatenate([dense, sparse])
-
-
 def uphill(problem: Problem, weights: Float64, sharpness: float) -> tuple[Float64, list[str]]:
-    """Return the gradient of the expected gain as a direction, (1, D), fixed weights left out; or none."""
-    _, gradient = expected_gain(problem, weights, sharpness)
-    gradient[problem.bounds.fixed] = 0.0
+    """Return where the gain is likely to rise, (1, D), fixed weights left out; no direction if that is not known."""
+    gradient = np.where(problem.bounds.fixed, 0.0, problem.uphill(weights, sharpness))
     return gradient[None][: int(np.any(gradient))], ["uphill"]

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.geometry.plane.overlay import CellBlock, Overlay
 from luthier.geometry.plane.subdivision import Window
-from luthier.landscape.problem import Problem
+from luthier.landscape.gains import TRIES
+from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.search.cone_coordinates import ConeCoordinates
-from luthier.tuning.search.line_search import TRIES
 
 FAR = 1e150  # corners of cells without end
 # Directions that leave less than this of their length beside the others do not span a plane.
@@ -53,7 +53,7 @@ def plane_through(origin: Float64, vectors: Float64) -> Float64 | None:
 
 
 def near_cells(
-    problem: Problem, coordinates: ConeCoordinates, axes: Float64, *, above: float, reach: float, count: int
+    problem: ListProblem, coordinates: ConeCoordinates, axes: Float64, *, above: float, reach: float, count: int
 ) -> tuple[int, list[NearCell], list[NearCell]]:
     """Return how many cells a plane through the start has, the few best, and up to `count` good ones, nearest first.
 
@@ -129,7 +129,7 @@ def _heights(coordinates: ConeCoordinates, plane: Float64) -> Float64:
     return flat(np.concatenate([np.einsum("kn,mn->km", coordinates.points, plane), walls]))
 
 
-def _values(problem: Problem, n_walls: int) -> npt.NDArray[Any]:
+def _values(problem: ListProblem, n_walls: int) -> npt.NDArray[Any]:
     """Return the statistics, and one more sum: how many walls are passed."""
     n, n_stats = problem.stats.shape
     values = np.zeros((n + 2 * n_walls, n_stats + 1), problem.stats.dtype)

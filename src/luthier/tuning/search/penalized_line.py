@@ -7,9 +7,10 @@ import dataclasses
 import numpy as np
 
 from luthier.core.arrays import Float64
+from luthier.landscape.gains import TRIES
+from luthier.landscape.lines.curve import LineCurve, intervals_of, reach_of
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import State
-from luthier.tuning.search.line_search import TRIES, LineCurve, gain_at_weights, intervals_of, reach_of
 
 # How far inside an interval its nearest point is taken, as a share of the width and in units of `reach`.
 INSIDE, STEP_INSIDE = 0.01, 1e-3
@@ -91,7 +92,7 @@ def penalized_search(
     for i in np.lexsort((np.abs(positions), -objectives))[:TRIES]:
         if objectives[i] <= here.objective:
             return None
-        gain = gain_at_weights(problem, points[i])
+        gain = problem.gain(points[i])
         objective = gain - float(penalty.of(points[i]))
         if objective > here.objective:
             return State(points[i], gain, objective=objective)

@@ -25,10 +25,11 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import segment_blocks
-from luthier.landscape.problem import Problem
+from luthier.landscape.gains import ROUNDING, TRIES, slack
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.units import effect_units
 from luthier.tuning.base import State
-from luthier.tuning.search.line_search import ROUNDING, TRIES, kept_promise
+from luthier.tuning.search.line_search import kept_promise
 
 BLOCK_ROWS = 1 << 13
 # A corner this near to the window's border, in windows, lies on it.
@@ -70,9 +71,9 @@ class Nearby:
     stats: npt.NDArray[Any]
 
     @classmethod
-    def of(cls, problem: Problem, here: State, reach: float) -> Nearby:
+    def of(cls, problem: ListProblem, here: State, reach: float) -> Nearby:
         """Return the rows near the weights of a state."""
-        units = np.where(problem.bounds.fixed, 0.0, effect_units(problem.pool, here.weights))
+        units = np.where(problem.bounds.fixed, 0.0, effect_units(problem.spread, here.weights))
         rows = np.flatnonzero(_within_reach(problem, here.weights, units, reach))
         offsets = offsets_from_counts(counts_in_segments(problem.offsets, rows))
         return cls(here, units, reach, offsets, problem.pool.features.take(rows), problem.stats[rows])
@@ -95,7 +96,7 @@ class Nearby:
         return Subspace(self.here.weights, directions)
 
 
-def _within_reach(problem: Problem, weights: Float64, units: Float64, reach: float) -> Bool:
+def _within_reach(problem: ListProblem, weights: Float64, units: Float64, reach: float) -> Bool:
     """Return which rows may be the highest of their list somewhere within reach, (M,)."""
     features, offsets = problem.pool.features, problem.offsets
     scores = problem.pool.scores(weights)
@@ -145,7 +146,7 @@ class Piece:
     cut: bool
 
 
-def best_cells(problem: Problem, near: Nearby, plane: Subspace, size: float) -> list[Piece]:
+def best_cells(problem: ListProblem, near: Nearby, plane: Subspace, size: float) -> list[Piece]:
     """Return the best few cells of the window ``|x| ≤ size, |y| ≤ size`` that promise more than the present gain.
 
     Of equal gains the cell with the larger circle comes first. Bounds cut cells as boundaries do.
@@ -163,7 +164,7 @@ def best_cells(problem: Problem, near: Nearby, plane: Subspace, size: float) -> 
         values = np.zeros((len(points), n_stats + 1), near.stats.dtype)
         values[: len(near.stats), :n_stats] = near.stats
         values[len(near.stats) + 1 :: 2, n_stats] = 1
-    above = near.here.gain + ROUNDING * max(1.0, abs(near.here.gain))
+    above = near.here.gain + slack(near.here.gain)
 
     def gains_of(sums: npt.NDArray[Any]) -> Float64:
         gains = problem.gain_of_sums(sums[:, :n_stats])
@@ -213,7 +214,7 @@ def _best(gains: Float64, keys: Int64, count: int) -> Int64:
     return best
 
 
-def _limits(problem: Problem, plane: Subspace, size: float) -> tuple[float, float, float, float] | None:
+def _limits(problem: ListProblem, plane: Subspace, size: float) -> tuple[float, float, float, float] | None:
     """Return the window, cut by the bounds of weights that move along one axis only; None if nothing is left."""
     limits = []
     for own, other in (plane.directions, plane.directions[::-1]):
@@ -224,7 +225,7 @@ def _limits(problem: Problem, plane: Subspace, size: float) -> tuple[float, floa
     return (x_low, x_high, y_low, y_high) if x_low < x_high and y_low < y_high else None
 
 
-def _walls(problem: Problem, plane: Subspace, limits: tuple[float, float, float, float]) -> Float64:
+def _walls(problem: ListProblem, plane: Subspace, limits: tuple[float, float, float, float]) -> Float64:
     """Return bounds that cut the window askew, as lists of two rows of which the second is higher beyond: (2B, 3)."""
     x, y = np.meshgrid(limits[:2], limits[2:])
     corners = plane.weights(np.column_stack([x.ravel(), y.ravel()]))  # (4, D)
@@ -238,7 +239,7 @@ def _walls(problem: Problem, plane: Subspace, limits: tuple[float, float, float,
     return flat(walls)
 
 
-def search_plane(problem: Problem, near: Nearby, vectors: Float64, name: str, *, doublings: int) -> State | None:
+def search_plane(problem: ListProblem, near: Nearby, vectors: Float64, name: str, *, doublings: int) -> State | None:
     """Return the best place of the plane through the weights along two vectors, (2, D), if it is better.
 
     The window is as large as `near` reaches. While its border cuts the best cell it is doubled, `doublings`
@@ -261,7 +262,7 @@ def search_plane(problem: Problem, near: Nearby, vectors: Float64, name: str, *,
     return best
 
 
-def fitting_window(problem: Problem, here: State, planes: Sequence[Float64], cells: int) -> float:
+def fitting_window(problem: ListProblem, here: State, planes: Sequence[Float64], cells: int) -> float:
     """Return half a side of windows that have about `cells` cells, in units: the geometric mean of all planes, (2, D).
 
     The answer is the largest power of two with so many or fewer, up to where twice the window has no more.

@@ -6,9 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64
+from luthier.core.arrays import Float64
 from luthier.landscape.problem import Problem
-from luthier.landscape.units import effect_units
+from luthier.landscape.units import effect_units, movable
 from luthier.tuning.base import State
 
 
@@ -62,11 +62,6 @@ class Simplex:
         return State(self.vertices[0], float(self.gains[0]), did)
 
 
-def movable(problem: Problem, units: Float64) -> Int64:
-    """Return which weights a simplex moves: those that are not fixed and whose features differ in lists."""
-    return np.flatnonzero(~problem.bounds.fixed & (units > 0))
-
-
 def first_simplex(problem: Problem, start: Float64, size: float) -> tuple[Simplex, Float64]:
     """Return the start and, for each weight that can move, the start with that weight moved.
 
@@ -74,8 +69,8 @@ def first_simplex(problem: Problem, start: Float64, size: float) -> tuple[Simple
     to the side that has more room, as far as it goes. All vertices are evaluated in one re-rank. Also
     returns the units, (D,).
     """
-    bounds, units = problem.bounds, effect_units(problem.pool, start)
-    free = movable(problem, units)
+    bounds, units = problem.bounds, effect_units(problem.spread, start)
+    free = movable(problem)
     vertices = np.repeat(start[None], len(free) + 1, axis=0)
     for row, d in enumerate(free, start=1):
         step, up, down = size * units[d], bounds.high[d] - start[d], start[d] - bounds.low[d]

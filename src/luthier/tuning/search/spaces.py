@@ -17,17 +17,18 @@ from luthier.geometry.lp.lp import largest_margin
 from luthier.geometry.subspace import Subspace
 from luthier.geometry.sums.reverse_search import ReverseSearch
 from luthier.geometry.sums.summands import Summands
-from luthier.landscape.problem import Problem
+from luthier.landscape.gains import TRIES, slack
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.pools import score_selections
 from luthier.tuning.base import State
-from luthier.tuning.search.line_search import ROUNDING, TRIES, kept_promise
+from luthier.tuning.search.line_search import kept_promise
 from luthier.tuning.search.planes import Nearby
 
 # How far the search's start is moved into the window where the weights stand on a bound, in windows.
 OFF_BOUNDS = 1e-3
 
 
-def search_space(problem: Problem, near: Nearby, vectors: Float64, name: str, *, cells: int) -> State | None:
+def search_space(problem: ListProblem, near: Nearby, vectors: Float64, name: str, *, cells: int) -> State | None:
     """Return the best place found in the space through the weights along vectors, (M, D), if it is better.
 
     At most `cells` cells are visited, all within the reach of `near`. What is found is the best of those, not of
@@ -44,7 +45,7 @@ def search_space(problem: Problem, near: Nearby, vectors: Float64, name: str, *,
     def gains_of(rows: Int64) -> Float64:
         return problem.metric.gain(score_selections(near.stats, rows, problem.metric))
 
-    above = near.here.gain + ROUNDING * max(1.0, abs(near.here.gain))
+    above = near.here.gain + slack(near.here.gain)
     gains, points = np.zeros(0), np.zeros((0, 1 + len(vectors)))
     with speaking(_no_display, lambda _: None):  # a space is a moment's work: no bars for each
         summands = Summands.of(near.offsets, near.features.scores(space.matrix).T)
@@ -65,7 +66,7 @@ def _no_display(label: str, total: int | None) -> AbstractContextManager[Advance
     return nullcontext(lambda _: None)
 
 
-def _limits(problem: Problem, space: Subspace, size: float) -> Float64:
+def _limits(problem: ListProblem, space: Subspace, size: float) -> Float64:
     """Return the window |γ_i| ≤ size·γ_0, and bounds that cut it, as rows with ``rows·(γ_0, γ) ≤ 0``: (R, M+1)."""
     n = space.n_axes
     window = np.concatenate([np.eye(n), -np.eye(n)])

@@ -1,0 +1,117 @@
+"""The problem of K-best lists: candidates with features and statistics under a metric."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Float64, Int64, frozen
+from luthier.core.errors import LuthierError
+from luthier.kbest.pool import Pool
+from luthier.kbest.rerank import rerank
+from luthier.kbest.spread import spread_in_lists
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.expected_gain import expected_gain
+from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.lines.list_lines import ListLines
+from luthier.landscape.problem import Problem
+from luthier.metrics.base import Metric
+from luthier.metrics.pools import pool_statistics, score_selections
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ListProblem(Problem):
+    """Find weights whose selections of one hypothesis from each list have the highest gain.
+
+    Sentences without hypotheses are left out when it is made.
+
+    Attributes
+    ----------
+    pool : Pool of N sentences, M hypotheses, D features
+    metric : Metric
+    stats : (M, S)
+    bounds : Bounds
+    """
+
+    pool: Pool
+    metric: Metric
+    stats: npt.NDArray[Any]
+    bounds: Bounds
+
+    @classmethod
+    def of(cls, pool: Pool, metric: Metric, *, bounds: Bounds | None = None) -> ListProblem:
+        """Return the problem of a pool and a metric; statistics are computed if the pool has none."""
+        if metric.higher_is_better is None:
+            raise LuthierError(f"the metric {metric.name!r} has no direction: there is nothing to tune for")
+        if not pool.n_hypotheses:
+            raise LuthierError("expected a pool with hypotheses, found an empty one")
+        if np.any(pool.list_lengths == 0):
+            pool = pool.take_sentences(np.flatnonzero(pool.list_lengths > 0))
+        stats = frozen(np.ascontiguousarray(pool_statistics(pool, metric)))
+        return cls(pool, metric, stats, bounds or Bounds.none(pool.n_features))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the D features."""
+        return self.pool.features.names
+
+    @property
+    def offsets(self) -> Int64:
+        """Rows of each sentence, (N+1,); no sentence is empty."""
+        return self.pool.offsets
+
+    @functools.cached_property
+    def spread(self) -> Float64:
+        """Each feature's standard deviation about the mean of its list, (D,)."""
+        return frozen(spread_in_lists(self.pool))
+
+    def identity(self) -> dict[str, str]:
+        """Return the metric's signature and the pool's digest."""
+        return {"metric": self.metric.signature, "pool": self.pool.digest()}
+
+    def default_start(self) -> Float64:
+        """Return equal weights, negative for costs, inside the bounds: (D,)."""
+        return self.bounds.clip(self.pool.features.signs)
+
+    def select(self, weights: Float64) -> Int64:
+        """Return the selected row of each sentence: (D,) → (N,), or (W, D) → (W, N)."""
+        return rerank(self.pool, weights)
+
+    def gain_of_sums(self, sums: npt.NDArray[Any]) -> Float64:
+        """Return the gain of summed statistics, (..., S) → (...)."""
+        return self.metric.gain(self.metric.score(sums))
+
+    def gains(self, weights: Float64) -> Float64:
+        """Return the gain of each weight vector, (W, D) → (W,): all are re-ranked at once."""
+        return self.metric.gain(score_selections(self.stats, self.select(weights), self.metric))
+
+    def gain(self, weights: Float64) -> float:
+        """Return the gain of one weight vector, (D,); alone it is re-ranked faster than among eight."""
+        return float(self.gains(weights))
+
+    @functools.cached_property
+    def sentence_gains(self) -> Float64:
+        """The (smoothed) gain of every hypothesis as a corpus of its own, (M,)."""
+        return frozen(self.metric.gain(self.metric.sentence_score(self.stats)))
+
+    @functools.cached_property
+    def lines(self) -> ListLines:
+        """The lists made ready for line searches, once for all of them."""
+        return ListLines(self.pool, self.stats, self.metric)
+
+    def curves(self, start: Float64, directions: Float64) -> Iterator[LineCurve]:
+        """Yield the gain along ``start + t·direction`` for each direction, (D,) and (Q, D)."""
+        return self.lines.curves(start, directions)
+
+    def uphill(self, weights: Float64, sharpness: float) -> Float64:
+        """Return the gradient of the expected gain of sentences under a softmax, (D,)."""
+        return expected_gain(self.pool, self.sentence_gains, weights, sharpness)[1]
+
+    def with_bounds(self, bounds: Bounds) -> ListProblem:
+        """Return the same problem under other limits."""
+        return dataclasses.replace(self, bounds=bounds)
