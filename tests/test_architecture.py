@@ -31,8 +31,7 @@ MAY_IMPORT = {
         {"core", "corpus", "grammar", "lm", "kbest", "features", "geometry"}, {"numpy"}
     ),
     "landscape": (
-        # report goes as soon as the types of its pictures are down here
-        {"core", "corpus", "kbest", "metrics", "features", "geometry", "report"}, {"numpy", "scipy"}
+        {"core", "corpus", "kbest", "metrics", "features", "geometry"}, {"numpy", "scipy"}
     ),
     "tuning": (
         {"core", "corpus", "kbest", "metrics", "features", "geometry", "landscape"}, {"numpy", "scipy", "sklearn"}
