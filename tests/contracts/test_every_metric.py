@@ -13,7 +13,7 @@ from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric, metric_from_signature, metric_names
 
 WORDS = ("the", "The", "cat", "sat", "on", "mat", ".", "Ä", "ß!", "(x)")
-METRICS = [*metric_names(), "0.5*bleu_mean + 0.25*chrf++"]
+METRICS = [*metric_names(), "0.5*bleu_mean + 0.25*chrf++", "0.5*ter + 0.25*wer + 0.25*ter(no_punct=True) + 3"]
 
 
 @pytest.fixture(params=METRICS)
@@ -70,10 +70,48 @@ def test_statistics_of_a_part_are_part_of_the_statistics(metric):
         np.testing.assert_array_equal(metric.stats(part), stats[rows])
 
 
-def test_score_of_a_split_corpus_equals_the_whole(metric):
-    stats = metric.stats(make_batch())
-    a, b = stats[:11].sum(axis=0), stats[11:].sum(axis=0)
-    np.testing.assert_allclose(metric.score(a + b), metric.score(stats.sum(axis=0)), rtol=1e-12)
+def test_the_order_of_sentences_does_not_change_the_score(metric):
+    batch = make_batch()
+    back = np.arange(len(batch.offsets) - 1)[::-1]
+    rows = np.concatenate([np.arange(*batch.offsets[[i, i + 1]]) for i in back])
+    refs = np.concatenate([np.arange(*batch.ref_offsets[[i, i + 1]]) for i in back])
+    turned = Batch.of(
+        texts=batch.hyps.take(rows), offsets=np.concatenate([[0], np.cumsum(np.diff(batch.offsets)[back])]),
+        references=batch.refs.take(refs),
+        reference_offsets=np.concatenate([[0], np.cumsum(np.diff(batch.ref_offsets)[back])]),
+        columns={name: column[rows] for name, column in batch.columns.items()},
+    )  # fmt: skip
+    scores = [metric.score(metric.stats(part).sum(axis=0)) for part in (batch, turned)]
+    assert scores[0] == pytest.approx(scores[1], rel=1e-12)
+
+
+def some_sums(metric, count=20):
+    """Return sums over random parts of a corpus, (count, S)."""
+    stats = metric.stats(make_batch(sentences=30))
+    chosen = np.random.default_rng(1).random((count, len(stats))) < 0.5
+    return np.array([stats[rows].sum(axis=0) for rows in chosen], dtype=np.float64)
+
+
+def test_a_declared_rate_is_the_score_but_for_a_constant(metric):
+    if metric.rates is None:
+        return
+    names, sums = metric.stat_names, some_sums(metric)
+    shares = [r.factor * sums[:, names.index(r.numerator)] / sums[:, names.index(r.denominator)] for r in metric.rates]
+    rest = metric.score(sums) - np.sum(shares, axis=0)
+    np.testing.assert_allclose(rest, getattr(metric, "constant", 0.0), atol=1e-9)
+
+
+def test_slopes_are_those_of_central_differences(metric):
+    for sums in some_sums(metric, 5):
+        steps = 1e-5 * np.maximum(sums, 1.0)
+        above, below = sums + np.diag(steps), sums - np.diag(steps)
+        theirs = (metric.score(above) - metric.score(below)) / (2 * steps)
+        score, slopes = metric.smooth_score(sums, 0.0)
+        assert score == metric.score(sums)
+        moving = sums != 0  # a statistic that is 0 in every row needs no slope
+        np.testing.assert_allclose(slopes[moving], theirs[moving], rtol=1e-5, atol=1e-7)
+        if metric.slopes(sums) is not None:
+            np.testing.assert_array_equal(metric.slopes(sums), slopes)
 
 
 @pytest.mark.parametrize("method", ["score", "sentence_score"])

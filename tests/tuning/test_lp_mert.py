@@ -3,6 +3,9 @@
 import dataclasses
 import itertools
 import json
+import sys
+import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -194,6 +197,20 @@ def test_error_rates_against_one_reference_are_sums():
             rtol=1e-12,
         )
         check_answer(problem, last(tuner("lp-mert"), problem, np.ones(3)))
+
+
+def test_the_example_of_a_metric_in_contributing_is_a_sum():
+    text = (Path(__file__).parents[2] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    recipe = text.split("## Recipe: add a metric")[1].split("```python\n")[1].split("```")[0]
+    module = types.ModuleType("luthier.metrics.methods.exact")
+    sys.modules[module.__name__] = module  # dataclasses look the module up
+    try:
+        exec(compile(recipe, "CONTRIBUTING.md", "exec"), module.__dict__)
+        problem = Problem.make(pool_of_texts(), module.Method())
+        assert Additive.of(problem).exact
+        check_answer(problem, last(tuner("lp-mert"), problem, np.ones(3)))
+    finally:
+        del sys.modules[module.__name__]
 
 
 def test_rates_whose_denominator_moves_are_no_sums():

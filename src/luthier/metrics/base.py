@@ -14,6 +14,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.params import validate
 from luthier.metrics.batch import Batch
+from luthier.metrics.slopes import Rate, difference_slopes, rate_slopes
 
 Stats = npt.NDArray[Any]
 VERSION_MARK = "|luthier:"
@@ -50,6 +51,28 @@ class Metric(abc.ABC):
     @abc.abstractmethod
     def score(self, stats: Stats) -> Float64:
         """Return the score of (sums of) statistics, (..., S) → (...), on 0–100; `stats` is not changed."""
+
+    @property
+    def rate(self) -> Rate | None:
+        """Which two statistics the score is the quotient of; None if it is no rate."""
+        return None
+
+    @property
+    def rates(self) -> tuple[Rate, ...] | None:
+        """The rates whose sum, plus a constant, is the score: one, or several in an expression; None if it is none."""
+        return None if self.rate is None else (self.rate,)
+
+    def slopes(self, sums: Float64) -> Float64 | None:
+        """Return the derivative of the score by each statistic, (S,) → (S,); None where nobody worked it out."""
+        return None if self.rates is None else rate_slopes(self.rates, self.stat_names, sums)
+
+    def smooth_score(self, sums: Float64, sharpness: float) -> tuple[float, Float64]:  # noqa: ARG002
+        """Return the score of summed statistics, (S,), and its slopes, (S,), by differences where there are no others.
+
+        A metric with a corner rounds it off; `sharpness` says how little (0: not at all).
+        """
+        slopes = self.slopes(sums)
+        return float(self.score(sums)), difference_slopes(self.score, sums) if slopes is None else slopes
 
     def sentence_score(self, stats: Stats) -> Float64:
         """Return the score of single sentences, smoothed where the metric needs it, (..., S) → (...)."""

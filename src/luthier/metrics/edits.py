@@ -12,6 +12,7 @@ from luthier.corpus.texts import Tokens
 from luthier.metrics import _edit_kernels, _ter_kernels
 from luthier.metrics.base import Metric, Stats, ratio
 from luthier.metrics.batch import Batch
+from luthier.metrics.slopes import Rate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +26,11 @@ class ErrorRate(Metric):
     def stat_names(self) -> tuple[str, ...]:
         """Edits and reference length."""
         return ("edits", "ref_len")
+
+    @property
+    def rate(self) -> Rate:
+        """Edits per word of the references."""
+        return Rate("edits", "ref_len")
 
     @property
     def higher_is_better(self) -> bool:

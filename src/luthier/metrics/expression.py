@@ -11,6 +11,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.metrics.base import Metric, Stats
 from luthier.metrics.batch import Batch
+from luthier.metrics.slopes import Rate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,13 +50,8 @@ class Expression(Metric):
     @property
     def stat_names(self) -> tuple[str, ...]:
         """``part.statistic``; of several parts of one name the second is ``part2``, and so on."""
-        names: list[str] = []
-        met: dict[str, int] = {}
-        for part in self.parts:
-            met[part.name] = met.get(part.name, 0) + 1
-            label = part.name + (str(met[part.name]) if met[part.name] > 1 else "")
-            names += [f"{label}.{name}" for name in part.stat_names]
-        return tuple(names)
+        parts = zip(self._labels(), self.parts, strict=True)
+        return tuple(f"{label}.{name}" for label, part in parts for name in part.stat_names)
 
     @property
     def higher_is_better(self) -> bool:
@@ -69,6 +65,29 @@ class Expression(Metric):
     def score(self, stats: Stats) -> Float64:
         """Return the weighted sum of the parts' scores."""
         return self._sum([part.score(own) for part, own in self._own(stats)])
+
+    @property
+    def rates(self) -> tuple[Rate, ...] | None:
+        """The rates of all parts, if every part is a sum of rates."""
+        rates: list[Rate] = []
+        for label, part, c in zip(self._labels(), self.parts, self.coefficients, strict=True):
+            if part.rates is None:
+                return None
+            rates += [Rate(f"{label}.{r.numerator}", f"{label}.{r.denominator}", c * r.factor) for r in part.rates]
+        return tuple(rates)
+
+    def slopes(self, sums: Float64) -> Float64 | None:
+        """Return the slopes of the parts side by side, (S,), if every part has them."""
+        slopes = [part.slopes(own) for part, own in self._own(sums)]
+        if any(own is None for own in slopes):
+            return None
+        return np.concatenate([c * own for c, own in zip(self.coefficients, slopes, strict=True) if own is not None])
+
+    def smooth_score(self, sums: Float64, sharpness: float) -> tuple[float, Float64]:
+        """Return the weighted sum of the parts' smooth scores, and their slopes side by side, (S,)."""
+        found = [part.smooth_score(own, sharpness) for part, own in self._own(sums)]
+        slopes = np.concatenate([c * own for c, (_, own) in zip(self.coefficients, found, strict=True)])
+        return float(self._sum([np.asarray(score) for score, _ in found])), slopes
 
     def sentence_score(self, stats: Stats) -> Float64:
         """Return the weighted sum of the parts' sentence scores."""
@@ -90,6 +109,15 @@ class Expression(Metric):
         if self.maximize is None:
             return self.formula
         return f"{'maximize' if self.maximize else 'minimize'}({self.formula})"
+
+    def _labels(self) -> list[str]:
+        """Return a name for each part: of several parts of one name the second is ``part2``, and so on."""
+        met: dict[str, int] = {}
+        labels = []
+        for part in self.parts:
+            met[part.name] = met.get(part.name, 0) + 1
+            labels.append(part.name + (str(met[part.name]) if met[part.name] > 1 else ""))
+        return labels
 
     def _own(self, stats: Stats) -> Iterator[tuple[Metric, Stats]]:
         stats, left = self.check_stats(stats), 0

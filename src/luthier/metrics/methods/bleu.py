@@ -13,6 +13,7 @@ from luthier.corpus.tokenizers import TOKENIZERS
 from luthier.metrics.base import Metric, Stats, ratio
 from luthier.metrics.batch import Batch
 from luthier.metrics.ngrams import REFERENCE_LENGTHS, add_matches, reference_lengths, write_totals
+from luthier.metrics.slopes import difference_slopes
 
 SMOOTHINGS = ("none", "floor", "add-k", "exp", "plus-one")
 # What Chen and Cherry found to work; sacrebleu has the same.
@@ -82,6 +83,35 @@ class Method(Metric):
     def sentence_score(self, stats: Stats) -> Float64:
         """Return BLEU of single sentences, by `sentence_smoothing` and with effective order."""
         return self._bleu(stats, self.sentence_smoothing, effective_order=True)
+
+    def slopes(self, sums: Float64) -> Float64 | None:
+        """Return the slopes by lengths, matches and totals, (S,), where every order has matches."""
+        return self.smooth_score(sums, 0.0)[1] if self._is_plain(sums) else None
+
+    def smooth_score(self, sums: Float64, sharpness: float) -> tuple[float, Float64]:
+        """Return the score with a smooth brevity penalty, and its slopes, (S,).
+
+        With log b = −softplus(κ·(r/c − 1))/κ + Σ_k log(m_k/t_k)/n, ∂ log b is 1/(n·m_k) by the matches,
+        −1/(n·t_k) by the totals, and by the lengths what the first term gives. That term is min(0, 1 − r/c) for
+        κ → ∞, which is what a `sharpness` κ of 0 means; a search that ends where output is just long enough, as
+        good ones do, needs it smooth [rosti2011]. Smoothing for orders without match changes nothing where every
+        m_k > 0; other smoothings are differentiated by differences.
+        """
+        if not self._is_plain(sums):
+            return float(self.score(sums)), difference_slopes(self.score, sums)
+        value, n = float(self.score(sums)), self.order
+        c, r = sums[:2]
+        x = r / c - 1.0
+        slope = float(x > 0)
+        if sharpness:
+            value *= float(np.exp(max(0.0, x) - np.logaddexp(0.0, sharpness * x) / sharpness))
+            slope = float(np.exp(-np.logaddexp(0.0, -sharpness * x)))
+        logs = [slope * r / c**2, -slope / c], 1.0 / (n * sums[2 : 2 + n]), -1.0 / (n * sums[2 + n :])
+        return value, value * np.concatenate(logs)
+
+    def _is_plain(self, sums: Float64) -> bool:
+        """Return whether no smoothing of precisions has a part in the score of sums, (S,)."""
+        return self.smoothing in ("none", "floor", "exp") and bool(sums[2:].min() > 0.0)
 
     def _bleu(self, stats: Stats, smoothing: str, *, effective_order: bool) -> Float64:
         # Statistics first: each is then one stretch of memory, over which NumPy is fastest.

@@ -11,6 +11,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.params import param
 from luthier.metrics.base import Metric, Stats, ratio
 from luthier.metrics.batch import Batch
+from luthier.metrics.slopes import Rate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,6 +26,11 @@ class Method(Metric):
     column: str = param("score", help="name of the column")
     scale: float = param(1.0, help="factor of the mean")
     maximize: bool = param(True, help="higher values are better")
+
+    @property
+    def rate(self) -> Rate:
+        """The sum per hypothesis, times the scale."""
+        return Rate("sum", "count", self.scale)
 
     @property
     def higher_is_better(self) -> bool:

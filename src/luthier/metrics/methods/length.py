@@ -12,6 +12,7 @@ from luthier.corpus.tokenizers import TOKENIZERS
 from luthier.metrics.base import Metric, Stats, ratio
 from luthier.metrics.batch import Batch
 from luthier.metrics.ngrams import REFERENCE_LENGTHS, reference_lengths
+from luthier.metrics.slopes import Rate
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,6 +24,7 @@ class Method(Metric):
     """
 
     stat_names = ("hyp_len", "ref_len")
+    rate = Rate("hyp_len", "ref_len")
     higher_is_better = None
 
     reference_length: str = param(

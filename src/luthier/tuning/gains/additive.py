@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 import numpy as np
 
 from luthier.core.arrays import Float64, frozen
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.base import Metric
-from luthier.metrics.edits import ErrorRate
-from luthier.metrics.expression import Expression
 from luthier.metrics.loading import load_metric
-
-MEAN = ("sum", "count")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -71,19 +66,6 @@ def _constant_totals(problem: ListProblem) -> tuple[list[int], Float64] | None:
 
 
 def _denominators(metric: Metric) -> list[int] | None:
-    """Return which statistics a metric divides by, if it is a rate or a weighted sum of rates."""
-    columns, left = [], 0
-    for part in _parts(metric):
-        if not (isinstance(part, ErrorRate) or part.stat_names == MEAN):
-            return None
-        left += len(part.stat_names)
-        columns.append(left - 1)
-    return columns
-
-
-def _parts(metric: Metric) -> Iterator[Metric]:
-    if isinstance(metric, Expression):
-        for part in metric.parts:
-            yield from _parts(part)
-    else:
-        yield metric
+    """Return which statistics a metric divides by, if it is a sum of rates."""
+    rates = metric.rates
+    return None if rates is None else [metric.stat_names.index(rate.denominator) for rate in rates]
