@@ -19,8 +19,6 @@ from luthier.tuning.run import RunOptions, run
 from small_problems import Steps
 
 TUNERS = tuple(available(PACKAGE))
-# Those whose way depends neither on chance nor on the order in which sentences come.
-ORDER_FREE = {"mert", "mert-regularized", "simplex", "armijo", "grid"}
 START = np.array([0.5, 0.2, 0.3, -0.1])
 GARBAGE = (object(), "garbage", float("nan"), float("inf"), -1e300, None)
 
@@ -100,9 +98,11 @@ def test_states_and_answers_survive_a_trip_between_processes(name):
     np.testing.assert_array_equal(state.weights, states_of(name)[-1].weights)
 
 
-def test_weights_of_twice_the_length_select_the_same(name):
+def test_the_answer_does_not_rest_on_the_last_digits_of_its_weights(name):
+    """It is inside a cell, not on its edge: written with ten digits, or made longer, it selects the same."""
     weights, problem = states_of(name)[-1].weights, make_problem()
-    np.testing.assert_array_equal(problem.select(2.0 * weights), problem.select(weights))
+    for others in (3.0 * weights, np.array([float(f"{w:.10g}") for w in weights])):
+        np.testing.assert_array_equal(problem.select(others), problem.select(weights))
 
 
 def test_bounds_hold_in_every_state(name):
@@ -159,9 +159,10 @@ def test_unknown_parameters_are_errors(name):
         tuner(name, no_such_parameter=1)
 
 
-@pytest.mark.parametrize("order_free", sorted(ORDER_FREE & set(TUNERS)))
-def test_the_order_of_sentences_does_not_matter(order_free):
-    problem = make_problem()
+def test_the_order_of_sentences_does_not_matter(name):
+    method, problem = able(tuner(name), make_problem()), make_problem()
+    if not method.order_free:
+        return
     turned = Problem.make(problem.pool.take_sentences(np.arange(problem.pool.n_sentences)[::-1]), problem.metric)
-    one, other = (tuner(order_free).tune(p, START).weights for p in (problem, turned))
+    one, other = (method.tune(p, START).weights for p in (problem, turned))
     np.testing.assert_allclose(one, other, rtol=1e-9)

@@ -8,7 +8,7 @@ from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
 from luthier.tuning.gains.expectation import Expectation, smooth_gain
 from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.margin.hope_fear import step_scale
+from luthier.tuning.margin.steps import step_scale
 
 METRICS = ["bleu", "bleu(smoothing='add-k')", "ter", "wer", "chrf", "column:worth", "ter - 0.5*bleu"]
 

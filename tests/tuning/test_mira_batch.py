@@ -11,7 +11,8 @@ from margins import check_tuner, feature_rows, run_states, text_problem
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.margin.hope_fear import Background, best_rows, oracle_rows, outcome_gains, step_scale, sum_of_rows
+from luthier.tuning.gains.words import Background, outcome_gains
+from luthier.tuning.margin.steps import best_rows, oracle_rows, step_scale, sum_of_rows
 from small_problems import problem_of, random_problem
 
 

@@ -6,7 +6,8 @@ from margins import check_tuner, feature_rows, run_states, text_problem
 
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.margin.hope_fear import outcome_gains, step_scale
+from luthier.tuning.gains.words import outcome_gains
+from luthier.tuning.margin.steps import step_scale
 
 
 def plain_rampion(problem, start, seed, *, rounds, passes, rate, gain_weight, c, background, scale):

@@ -7,7 +7,8 @@ from scipy.optimize import minimize
 
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.margin.hope_fear import best_rows, oracle_rows, outcome_gains, step_scale
+from luthier.tuning.gains.words import outcome_gains
+from luthier.tuning.margin.steps import best_rows, oracle_rows, step_scale
 
 
 def parts(problem, start, oracle):

@@ -63,12 +63,15 @@ class Tuner(abc.ABC):
         Whether the last state is never worse than the start on the tuning pool.
     sparse : bool
         Whether the method is meant for many (sparse) features.
+    order_free : bool
+        Whether the order of sentences changes nothing but the rounding of the answer.
     needs_lists : bool
         Whether it works on K-best lists only; if not, on every `Problem`.
     """
 
     monotone: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
+    order_free: ClassVar[bool] = True
     needs_lists: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -14,6 +14,7 @@ from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
+from luthier.tuning.keeping import keep_best
 from luthier.tuning.ranking import _pair_kernels as kernels
 from luthier.tuning.ranking.pairs import (
     SELECTIONS,
@@ -46,6 +47,7 @@ class Method(ListTuner):
 
     monotone: ClassVar[bool] = False
     sparse: ClassVar[bool] = True
+    order_free: ClassVar[bool] = False
 
     epochs: int = param(20, low=1, high=100_000, help="passes over the sentences")
     batch: int = param(20, low=1, high=1_000_000, help="sentences in a step")
@@ -62,8 +64,11 @@ class Method(ListTuner):
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each epoch, and at last the best of them."""
-        best = State(start, problem.gain(start), "start")
-        yield best
+        epochs = self._epochs(problem, start, rng)
+        return keep_best(epochs) if self.keep == "best" else epochs
+
+    def _epochs(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        yield State(start, problem.gain(start), "start")
         sampling = PairSampling(self.draws, self.kept, self.alpha, self.select)
         learner, weights = _Learner(self, problem, start), start
         for number in range(1, self.epochs + 1):
@@ -71,11 +76,7 @@ class Method(ListTuner):
             pairs = sample_pairs(problem, gains, sampling, rng)
             loss, mean = learner.epoch(pairs, differences(problem.pool.features, pairs), rng)
             weights = problem.bounds.clip(mean) if self.averaged else learner.weights.copy()
-            state = State(weights, problem.gain(weights), f"epoch {number}", loss)
-            yield state
-            best = state if state.gain > best.gain else best
-        if self.keep == "best" and best is not state:
-            yield dataclasses.replace(best, did=f"the best: {best.did}")
+            yield State(weights, problem.gain(weights), f"epoch {number}", loss)
 
 
 class _Learner:

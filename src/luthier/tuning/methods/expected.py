@@ -14,7 +14,8 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.expectation import Expectation
 from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.margin.hope_fear import step_scale
+from luthier.tuning.keeping import keep_best
+from luthier.tuning.margin.steps import step_scale
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,20 +47,17 @@ class Method(ListTuner):
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
         """Yield the weights after each round, then the best of them."""
-        best = State(start, problem.gain(start), "start")
-        yield best
+        return keep_best(self._rounds(problem, start))
+
+    def _rounds(self, problem: ListProblem, start: Float64) -> Iterator[State]:
+        yield State(start, problem.gain(start), "start")
         expectation = Expectation(problem, Outcomes.of(problem), self.sharpness, brevity=self.brevity)
         scale = np.sqrt(step_scale(problem, standardize=self.standardize))
         weights = start
-        kept = "start"
         heats = [self.temperature * self.cooling**k for k in range(self.rounds)] if self.temperature else []
         for heat in [*heats, 0.0]:
             weights, value = self.fit(dataclasses.replace(expectation, temperature=heat), weights, scale)
-            state = State(weights, problem.gain(weights), f"temperature {heat:.4g}", value)
-            yield state
-            if state.gain > best.gain:
-                best, kept = state, state.did
-        yield dataclasses.replace(best, did=f"kept {kept}")
+            yield State(weights, problem.gain(weights), f"temperature {heat:.4g}", value)
 
     def objective(self, expectation: Expectation, weights: Float64, scale: Float64) -> tuple[float, Float64]:
         """Return the objective and its gradient by the weights; `scale` is 1/s, 0 for what cannot move."""

@@ -12,9 +12,11 @@ from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.gains.words import outcome_gains
+from luthier.tuning.keeping import keep_best
 from luthier.tuning.margin import _mira_qp_kernels as kernels
 from luthier.tuning.margin.averaging import AveragedWeights
-from luthier.tuning.margin.hope_fear import Workspace, outcome_gains
+from luthier.tuning.margin.steps import Workspace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +42,7 @@ class Method(ListTuner):
     """
 
     sparse = True
+    order_free = False
 
     epochs: int = param(10, low=1, high=100_000, help="passes over the lists")
     c: float = param(1e-3, low=1e-12, help="largest multiplier of one hypothesis")
@@ -54,12 +57,13 @@ class Method(ListTuner):
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each epoch, then the best of them."""
-        best = State(start, problem.gain(start), "start")
-        yield best
+        return keep_best(self._epochs(problem, start, rng))
+
+    def _epochs(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        yield State(start, problem.gain(start), "start")
         outcomes = Outcomes.of(problem)
         program = _Program(self, problem)
         averaged = AveragedWeights.of(start)
-        kept = 0
         for epoch in range(1, self.epochs + 1):
             if self.average == "epoch":
                 averaged.restart()
@@ -71,11 +75,7 @@ class Method(ListTuner):
                 weights = problem.bounds.clip(weights)
                 averaged.put(weights)
             weights = problem.bounds.clip(averaged.weights if self.average == "none" else averaged.mean())
-            state = State(weights, problem.gain(weights), f"epoch {epoch}")
-            yield state
-            if state.gain > best.gain:
-                best, kept = state, epoch
-        yield dataclasses.replace(best, did=f"kept epoch {kept}")
+            yield State(weights, problem.gain(weights), f"epoch {epoch}")
 
 
 class _Program:

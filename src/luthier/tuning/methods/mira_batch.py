@@ -13,9 +13,11 @@ from luthier.core.segments import rows_of_segments
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.gains.words import Background
+from luthier.tuning.keeping import keep_best
 from luthier.tuning.margin import _mira_kernels as kernels
 from luthier.tuning.margin.averaging import AveragedWeights
-from luthier.tuning.margin.hope_fear import Background, Workspace
+from luthier.tuning.margin.steps import Workspace
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Method(ListTuner):
     """
 
     sparse = True
+    order_free = False
 
     epochs: int = param(60, low=1, high=100_000, help="passes over the lists")
     c: float = param(0.01, low=1e-12, help="largest step along the difference of two feature vectors")
@@ -47,24 +50,21 @@ class Method(ListTuner):
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each epoch, then the best of them."""
-        best = State(start, problem.gain(start), "start")
-        yield best
+        return keep_best(self._epochs(problem, start, rng))
+
+    def _epochs(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        yield State(start, problem.gain(start), "start")
         outcomes = Outcomes.of(problem)
         background = Background.of(problem, start, self.decay)
         space = Workspace.of(problem, standardize=self.standardize)
         averaged = AveragedWeights.of(start)
-        kept = 0
         for epoch in range(1, self.epochs + 1):
             if self.average == "epoch":
                 averaged.restart()
             loss = self._epoch(problem, outcomes, background, space, averaged, rng=rng)
             weights = averaged.weights if self.average == "none" else averaged.mean()
             weights = problem.bounds.clip(weights)
-            state = State(weights, problem.gain(weights), f"epoch {epoch}", loss)
-            yield state
-            if state.gain > best.gain:
-                best, kept = state, epoch
-        yield dataclasses.replace(best, did=f"kept epoch {kept}")
+            yield State(weights, problem.gain(weights), f"epoch {epoch}", loss)
 
     def _epoch(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 import numpy as np
 
@@ -24,6 +25,8 @@ class Method(RankingTuner):
 
     over the differences d of better and worse. The paper's setting is ``gains=sentence``.
     """
+
+    order_free: ClassVar[bool] = False
 
     draws: int = param(5000, low=1, high=100_000_000, help="pairs drawn of each sentence")
     kept: int = param(50, low=1, high=1_000_000, help="pairs kept of each sentence, at most")

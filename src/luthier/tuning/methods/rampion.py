@@ -12,8 +12,10 @@ from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.gains.words import outcome_gains
+from luthier.tuning.keeping import keep_best
 from luthier.tuning.margin import _mira_kernels as kernels
-from luthier.tuning.margin.hope_fear import Workspace, best_rows, outcome_gains
+from luthier.tuning.margin.steps import Workspace, best_rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Method(ListTuner):
     """
 
     sparse = True
+    order_free = False
 
     rounds: int = param(10, low=1, high=100_000, help="times that hopes are found anew")
     passes: int = param(5, low=1, high=100_000, help="passes over the lists in a round")
@@ -47,11 +50,13 @@ class Method(ListTuner):
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each round, then the best of them."""
-        best = State(start, problem.gain(start), "start")
-        yield best
+        return keep_best(self._rounds(problem, start, rng))
+
+    def _rounds(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        yield State(start, problem.gain(start), "start")
         outcomes = Outcomes.of(problem)
         space = Workspace.of(problem, standardize=self.standardize)
-        weights, kept = np.array(start), 0
+        weights = np.array(start)
         n = problem.pool.n_sentences
         for number in range(1, self.rounds + 1):
             gains = self.gain_weight * outcome_gains(problem, outcomes, weights if self.background else None)
@@ -63,8 +68,4 @@ class Method(ListTuner):
                     order, hopes, problem.offsets, outcomes.groups, gains, *space.features, *space.limits,
                     self.rate, self.c / n, start, weights, *space.room,
                 )  # fmt: skip
-            state = State(weights, problem.gain(weights), f"round {number}", float(loss) / n)
-            yield state
-            if state.gain > best.gain:
-                best, kept = state, number
-        yield dataclasses.replace(best, did=f"kept round {kept}")
+            yield State(weights, problem.gain(weights), f"round {number}", float(loss) / n)

@@ -12,8 +12,9 @@ from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.outcomes import Outcomes
+from luthier.tuning.gains.words import outcome_gains
 from luthier.tuning.margin import _svm_kernels as kernels
-from luthier.tuning.margin.hope_fear import best_rows, oracle_rows, outcome_gains, step_scale, sum_of_rows
+from luthier.tuning.margin.steps import best_rows, oracle_rows, step_scale, sum_of_rows
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Method(ListTuner):
 
     monotone = False
     sparse = True
+    order_free = False  # the way to an optimum within a tolerance differs by rounding
 
     c: float = param(30.0, low=1e-12, help="weight of the mean loss beside half the squared norm")
     tolerance: float = param(1e-3, low=1e-12, help="how far the mean loss may be from the model's, in words")

@@ -14,6 +14,7 @@ from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
+from luthier.tuning.keeping import keep_best
 from luthier.tuning.ranking.penalties import Ridge, Term
 from luthier.tuning.ranking.smooth_fit import minimise
 
@@ -47,26 +48,25 @@ class RankingTuner(ListTuner):
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each round, and at last the best of them."""
-        best = State(start, problem.gain(start), "start")
-        yield best
+        rounds = self._rounds(problem, start, rng)
+        return keep_best(rounds) if self.keep == "best" else rounds
+
+    def _rounds(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
+        yield State(start, problem.gain(start), "start")
         weights = start
         for number in range(1, self.iterations + 1):
             loss = self.loss_of(problem, hypothesis_gains(problem, weights, self.gains), rng)
-            terms = [loss, *self.penalties(weights)]
+            terms = [loss, *self.penalties(problem, weights)]
             fit = minimise(terms, weights, problem.bounds, iterations=self.fit_iterations)
             weights = problem.bounds.clip(self.psi * fit.weights + (1.0 - self.psi) * weights)
             did = f"round {number}: {fit.iterations} steps"
-            state = State(weights, problem.gain(weights), did, fit.value)
-            yield state
-            best = state if state.gain > best.gain else best
-        if self.keep == "best" and best is not state:
-            yield dataclasses.replace(best, did=f"the best: {best.did}")
+            yield State(weights, problem.gain(weights), did, fit.value)
 
     @abc.abstractmethod
     def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> Term:
         """Return the loss of a round, for gains of all hypotheses, (M,)."""
 
-    def penalties(self, previous: Float64) -> list[Term]:
-        """Return the penalties of a round; structured ones join here."""
+    def penalties(self, problem: ListProblem, previous: Float64) -> list[Term]:  # noqa: ARG002
+        """Return the penalties of a round; those of neighbours in `Problem.groups` join here."""
         centres = ((self.c, np.zeros(len(previous))), (self.c_prev, previous))
         return [Ridge(strength, centre) for strength, centre in centres if strength]

@@ -1,0 +1,71 @@
+"""What the margin methods share: the best rows of lists, the size of steps, arrays as their kernels take them."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Float64, Int64, flat
+from luthier.kbest._score_kernels import winners_one
+from luthier.kbest.features import Features
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.units import NEGLIGIBLE
+
+
+def best_rows(values: Float64, offsets: Int64) -> Int64:
+    """Return the row of the greatest value of each list, ties to the lowest, (N,)."""
+    out = np.empty(len(offsets) - 1, dtype=np.int64)
+    winners_one(flat(values), flat(offsets), 0, out)
+    return out
+
+
+def oracle_rows(gains: Float64, scores: Float64, offsets: Int64) -> Int64:
+    """Return the row of the greatest gain of each list; of equals the one that scores highest, (N,)."""
+    most = gains[best_rows(gains, offsets)]
+    tied: Bool = gains == np.repeat(most, np.diff(offsets))
+    return best_rows(np.where(tied, scores, -np.inf), offsets)
+
+
+def step_scale(problem: ListProblem, *, standardize: bool) -> Float64:
+    """Return what a step multiplies each feature's difference by, (D,); 0 where a weight is fixed.
+
+    Standardised features h/s, s their spread within lists, have the weights w·s: a step along their
+    difference moves w by (h_i − h_j)/s². No copy of the features is made.
+    """
+    scale = np.ones(problem.n_features)
+    if standardize:
+        spread = problem.spread
+        moves = spread > NEGLIGIBLE * spread.max(initial=0.0)
+        scale = np.divide(1.0, spread**2, out=np.zeros(len(spread)), where=moves)
+    scale[problem.bounds.fixed] = 0.0
+    return scale
+
+
+def sum_of_rows(features: Features, rows: Int64) -> Float64:
+    """Return the sum of the feature vectors of `rows`, (D,)."""
+    taken = features.take(rows)
+    sparse = np.bincount(taken.indices, weights=taken.values, minlength=features.n_features - features.n_dense)
+    return np.concatenate([taken.dense.sum(axis=0), sparse])
+
+
+@dataclasses.dataclass
+class Workspace:
+    """What every kernel call of a margin method passes along, and room for the difference of two rows."""
+
+    features: tuple[Any, ...]
+    limits: tuple[Float64, Float64, Float64]
+    room: tuple[Int64, Float64]
+
+    @classmethod
+    def of(cls, problem: ListProblem, *, standardize: bool) -> Workspace:
+        """Return the parts of a problem as kernels take them: features, (scale, low, high), room."""
+        f = problem.pool.features
+        longest = int(np.diff(f.indptr).max(initial=0))
+        size = f.n_dense + 2 * longest
+        return cls(
+            (f.dense, f.indptr, f.indices, f.values),
+            (flat(step_scale(problem, standardize=standardize)), problem.bounds.low, problem.bounds.high),
+            (np.empty(size, dtype=np.int64), np.empty(size)),
+        )
