@@ -9,9 +9,10 @@ import pytest
 
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.nearby import Nearby
+from luthier.landscape.planes.best_cells import best_cells, cells_of_window, fitting_window
 from luthier.tuning.base import State, tuner
-from luthier.tuning.search.planes import Nearby, best_cells, count_cells, distinct_subsets, fitting_window, search_plane
-from luthier.tuning.search.spaces import search_space
+from luthier.tuning.search.planes import distinct_subsets, search_plane, search_space
 from small_problems import last, problem_of, random_problem
 
 SMALL = {"coordinates": 6, "random": 4, "window": 0.5}
@@ -75,11 +76,11 @@ def brute_force(problem, plane, size):
 
 
 def nearby(problem, plane, size):
-    """Return the rows near a plane's start, enough for its window, to be searched from far below."""
-    units = Nearby.of(problem, State(plane.start, 0.0), 0.0).units
+    """Return the rows near a plane's start, enough for its window."""
+    units = Nearby.of(problem, plane.start, 0.0).units
     free = units > 0
     reach = size * np.linalg.norm(plane.directions[:, free] / units[free], axis=1).sum()
-    return Nearby.of(problem, State(plane.start, -1e6), reach)
+    return Nearby.of(problem, plane.start, reach)
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -88,7 +89,7 @@ def test_the_best_cell_is_that_of_brute_force(seed):
     rng = np.random.default_rng(seed)
     plane = Subspace(rng.integers(-3, 4, 3).astype(float), [[1.0, 0.0, rng.integers(-1, 2)], [0.0, 1.0, 0.0]])
     for size in (0.5, 2.0):
-        pieces = best_cells(problem, nearby(problem, plane, size), plane, size)
+        pieces = best_cells(problem, nearby(problem, plane, size), plane, size, above=-1e6)
         assert pieces[0].gain == brute_force(problem, plane, size)
         assert all(a.gain >= b.gain for a, b in itertools.pairwise(pieces))
         for piece in pieces:
@@ -105,7 +106,7 @@ def test_bounds_cut_cells_exactly(seed):
     bounds = Bounds(np.where(rng.random(4) < 0.7, low, -np.inf), np.where(rng.random(4) < 0.7, high, np.inf))
     problem = random_problem(seed, sentences=2, k=4, features=4, bounds=bounds)
     plane = Subspace(start, [[1.0, 0.0, 1.0, -1.0], [0.0, 1.0, 1.0, 2.0]])
-    pieces = best_cells(problem, nearby(problem, plane, 2.0), plane, 2.0)
+    pieces = best_cells(problem, nearby(problem, plane, 2.0), plane, 2.0, above=-1e6)
     assert (pieces[0].gain if pieces else -np.inf) == brute_force(problem, plane, 2.0)
     for piece in pieces:
         assert bounds.allow(plane.weights(piece.position))
@@ -116,27 +117,26 @@ def test_cells_without_area_are_none():
     problem = random_problem(6, sentences=3, k=4, features=3)
     plane = Subspace(np.zeros(3), np.eye(3)[:2])
     near = nearby(problem, plane, 1.0)
-    near = dataclasses.replace(near, here=State(np.zeros(3), 68.0))
-    assert best_cells(problem, near, plane, 1.0) == []
+    assert best_cells(problem, near, plane, 1.0, above=68.0) == []
 
 
 def test_rows_beyond_reach_are_nowhere_selected():
     problem = random_problem(3, sentences=8, k=30, features=4)
-    here = State(np.array([1.0, -0.5, 0.25, 2.0]), 0.0)
+    here = np.array([1.0, -0.5, 0.25, 2.0])
     near, every = Nearby.of(problem, here, 0.4), Nearby.of(problem, here, 1e9)
     assert problem.n_features < len(near.stats) < len(every.stats) == problem.pool.n_hypotheses
     moves = np.random.default_rng(0).standard_normal((500, 4))
     moves *= 0.4 / np.linalg.norm(moves, axis=1, keepdims=True) * near.units
     for move in moves:
-        full = problem.stats[problem.select(here.weights + move)].sum(axis=0)
-        scores = near.features.scores(here.weights + move)
+        full = problem.stats[problem.select(here + move)].sum(axis=0)
+        scores = near.features.scores(here + move)
         rows = [low + int(np.argmax(scores[low:high])) for low, high in itertools.pairwise(near.offsets)]
         np.testing.assert_array_equal(near.stats[rows].sum(axis=0), full)
 
 
 def test_directions_are_at_right_angles_in_units():
     problem = random_problem(0, features=4)
-    near = Nearby.of(problem, State(np.ones(4), 0.0), 1.0)
+    near = Nearby.of(problem, np.ones(4), 1.0)
     space = near.subspace(np.array([[1.0, 2.0, 0.0, 1.0], [0.0, 1.0, 1.0, 0.0]]))
     np.testing.assert_allclose(
         (space.directions / near.units) @ (space.directions / near.units).T, np.eye(2), atol=1e-12
@@ -151,11 +151,11 @@ def test_a_window_grows_while_its_border_cuts_the_best_cell():
     bounds = Bounds(np.array([-np.inf, -np.inf, 1.0]), np.array([np.inf, np.inf, 1.0]))
     problem = problem_of([rows, [[0, 1, 0], [0, 2, 0]]], [[0, 1, 2, 3], [0, 0]], bounds)
     here = State(np.array([0.0, 1.0, 1.0]), problem.gain(np.array([0.0, 1.0, 1.0])))
-    near = Nearby.of(problem, here, 2.0**0.5)
-    near = dataclasses.replace(Nearby.of(problem, here, 2.0 * 2**0.5 / near.units[0]), units=near.units)
+    near = Nearby.of(problem, here.weights, 2.0**0.5)
+    near = dataclasses.replace(Nearby.of(problem, here.weights, 2.0 * 2**0.5 / near.units[0]), units=near.units)
     vectors = np.eye(3)[:2]
-    assert search_plane(problem, near, vectors, "", doublings=0).weights[0] < 2.0 + 1e-9
-    gains = [search_plane(problem, near, vectors, "", doublings=k).gain for k in range(6)]
+    assert search_plane(problem, here, near, vectors, "", doublings=0).weights[0] < 2.0 + 1e-9
+    gains = [search_plane(problem, here, near, vectors, "", doublings=k).gain for k in range(6)]
     assert gains == sorted(gains)
     assert gains[0] == problem.gain(np.array([1.5, 1.0, 1.0]))
     assert gains[-1] == problem.gain(np.array([100.0, 1.0, 1.0]))
@@ -166,9 +166,9 @@ def test_a_whole_space_is_not_below_any_of_its_points(seed):
     bounds = Bounds(np.array([-np.inf, 1.0, -np.inf, 0.0]), np.array([np.inf, np.inf, 1.2, np.inf]))
     problem = random_problem(seed, sentences=3, k=5, features=4, bounds=bounds)
     start = np.ones(4)
-    near = Nearby.of(problem, State(start, -1e6), 0.5 * 3**0.5)
+    near = Nearby.of(problem, start, 0.5 * 3**0.5)
     vectors = np.random.default_rng(seed).standard_normal((3, 4))
-    found = search_space(problem, near, vectors, "", cells=10_000)
+    found = search_space(problem, State(start, -1e6), near, vectors, "", visits=10_000)
     assert found.gain == problem.gain(found.weights)
     assert bounds.allow(found.weights)
     places = near.subspace(vectors).weights(np.random.default_rng(0).uniform(-0.5, 0.5, (3000, 3)))
@@ -221,11 +221,11 @@ def test_nothing_to_choose_is_the_end():
 
 def test_a_window_has_about_as_many_cells_as_asked_for():
     problem = random_problem(5, sentences=10, k=10, features=4)
-    here = State(np.ones(4), 0.0)
+    here = np.ones(4)
     planes = list(np.random.default_rng(0).standard_normal((3, 2, 4)))
 
     def counts(size):
-        return [count_cells(Nearby.of(problem, here, 2**0.5 * size), vectors, size) for vectors in planes]
+        return [cells_of_window(Nearby.of(problem, here, 2**0.5 * size), vectors, size) for vectors in planes]
 
     small, large = (fitting_window(problem, here, planes, cells) for cells in (10, 100))
     assert small < large

@@ -19,27 +19,12 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.planes.plane_lists import PlaneLists
 from luthier.landscape.subspaces import project, read_ends
 from luthier.landscape.units import NEGLIGIBLE
 
 UNIT = 2.0**-53
 WINDOW_REACH = 4.0  # how far the usual window goes, in units of the mean effect of a feature
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Nearby:
-    """The rows that matter in a window, and their overlay.
-
-    Attributes
-    ----------
-    offsets, points, values : (N+1,), (R, 3), (R, S)
-        As for the whole plane, of these rows alone.
-    """
-
-    offsets: Int64
-    points: Float64
-    values: npt.NDArray[Any]
-    overlay: Overlay
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -89,11 +74,11 @@ class Plane:
 
         return Certainty(self.overlay, rounding_of(self.problem, self.subspace), differ)
 
-    def within(self, window: Window) -> Nearby:
+    def within(self, window: Window) -> PlaneLists:
         """Return the part of the plane in a window that lies inside its own."""
         rows = self.overlay.rows
         offsets, points = np.searchsorted(rows, self.problem.offsets), self.points[rows]
-        return Nearby(offsets, points, self.problem.stats[rows], Overlay(offsets, points, window))
+        return PlaneLists(offsets, points, self.problem.stats[rows], window)
 
 
 def rounding_of(problem: ListProblem, subspace: Subspace) -> Rounding:

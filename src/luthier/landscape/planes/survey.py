@@ -15,43 +15,10 @@ from luthier.core.rng import make_rng
 from luthier.core.threads import stopping_gently
 from luthier.geometry.plane.overlay import CellBlock, Overlay
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.planes.scored_cells import ScoredCells
 
 # So many of the best are kept at least: of equally good cells the roomiest is wanted, and there may be many.
 KEPT_AT_LEAST = 256
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Cells:
-    """Some cells: their names, for `Overlay.cell`, and their gains, (n, 2) and (n,)."""
-
-    keys: Int64
-    gains: Float64
-
-    def __len__(self) -> int:
-        return len(self.gains)
-
-    def take(self, index: Any) -> Cells:
-        """Return some of them."""
-        return Cells(self.keys[index], self.gains[index])
-
-    def best(self, n: int) -> Cells:
-        """Return the n best, of equal gains those with the lowest names."""
-        if len(self) > n:
-            floor = np.partition(self.gains, len(self) - n)[len(self) - n]
-            few = self.take(self.gains >= floor)
-        else:
-            few = self
-        return few.take(np.lexsort((few.keys[:, 1], few.keys[:, 0], -few.gains))[:n])
-
-    @classmethod
-    def none(cls) -> Cells:
-        """Return no cells."""
-        return cls(np.zeros((0, 2), np.int64), np.zeros(0))
-
-    @classmethod
-    def join(cls, *parts: Cells) -> Cells:
-        """Return the cells of several."""
-        return cls(np.concatenate([p.keys for p in parts]), np.concatenate([p.gains for p in parts]))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -107,9 +74,9 @@ class Survey:
         Of the cells' scores.
     extremes : (2,) float64
         The lowest and the highest score.
-    best : Cells
+    best : ScoredCells
         The best, in order.
-    sample : Cells
+    sample : ScoredCells
         Drawn at random, every cell with the same chance.
     """
 
@@ -117,8 +84,8 @@ class Survey:
     share: float
     histogram: Histogram
     extremes: Float64
-    best: Cells
-    sample: Cells
+    best: ScoredCells
+    sample: ScoredCells
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -152,8 +119,8 @@ class _Passed:
     last_edge: int
     histogram: Histogram
     extremes: Float64
-    best: Cells
-    every: Cells | None
+    best: ScoredCells
+    every: ScoredCells | None
     n: int
 
 
@@ -162,19 +129,19 @@ class _Sample:
 
     def __init__(self, size: int, seed: int) -> None:
         self.size, self.rng = size, make_rng(seed)
-        self.cells, self.lots, self.limit = Cells.none(), np.zeros(0), 1.0
+        self.cells, self.lots, self.limit = ScoredCells.none(), np.zeros(0), 1.0
 
-    def offer(self, cells: Cells) -> None:
+    def offer(self, cells: ScoredCells) -> None:
         lots = self.rng.random(len(cells))
         chosen = np.flatnonzero(lots < self.limit)
         if not len(chosen):
             return
-        self.cells = Cells.join(self.cells, cells.take(chosen))
+        self.cells = ScoredCells.join(self.cells, cells.take(chosen))
         self.lots = np.concatenate([self.lots, lots[chosen]])
         if len(self.lots) > 2 * self.size + 1000:
             self.trim()
 
-    def trim(self) -> Cells:
+    def trim(self) -> ScoredCells:
         """Return the sample, in the order in which it passed by."""
         if len(self.lots) > self.size:
             lowest = np.sort(np.argsort(self.lots, kind="stable")[: self.size])
@@ -192,7 +159,7 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions) -> Su
 
     def visit(block: CellBlock) -> _Passed:
         scores = metric.score(block.sums)
-        cells = Cells(block.keys, metric.gain(scores))
+        cells = ScoredCells(block.keys, metric.gain(scores))
         return _Passed(
             last_edge=int(block.keys[-1, 0]),
             histogram=Histogram.of(scores, options.width),
@@ -205,7 +172,7 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions) -> Su
     stop, n_edges, edges, n_cells = threading.Event(), len(overlay.edges), 0, 0
     histogram, best, sample = (
         Histogram.of(np.zeros(0), options.width),
-        Cells.none(),
+        ScoredCells.none(),
         _Sample(options.sample, options.seed),
     )
     extremes = np.array([np.inf, -np.inf])
@@ -221,7 +188,7 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions) -> Su
             histogram = histogram.plus(part.histogram)
             extremes = np.array([min(extremes[0], part.extremes[0]), max(extremes[1], part.extremes[1])])
             if len(best) < n_best or part.best.gains[0] >= best.gains[-1]:
-                best = Cells.join(best, part.best).best(n_best)
+                best = ScoredCells.join(best, part.best).best(n_best)
             if part.every is not None:
                 sample.offer(part.every)
             if stop.is_set():

@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.geometry.plane.arrangement import Arrangement
-from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.landscape.planes.plane import Plane, shown_window
+from luthier.landscape.planes.scored_cells import count_cells
 from luthier.landscape.planes.surface import SurfaceReport
 
 NOTHING = 1e-12  # of the window: less cannot be seen, nor reached
@@ -113,9 +113,3 @@ def close_window(plane: Plane, window: Window, centre: Float64, cells: int, *, t
             break
         share *= float(np.clip(np.sqrt(CLOSE_CELLS / found), 0.1, 4.0))
     return chosen
-
-
-def count_cells(overlay: Overlay, *, threads: int = 1) -> int:
-    """Return how many cells an overlay has."""
-    nothing = np.zeros((len(overlay.points), 1), np.int64)
-    return sum(overlay.stream(nothing, len, threads=threads))

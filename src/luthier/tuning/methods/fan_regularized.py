@@ -11,17 +11,17 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.geometry.joint.nearest_cone import Foot, JointCones
+from luthier.landscape.cones.cone_coordinates import ConeCoordinates
+from luthier.landscape.gains import slack
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.planes.near_cells import near_cells, plane_through
+from luthier.landscape.planes.scored_cells import ScoredCell
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.search.climbing import climb_ends
-from luthier.tuning.search.cone_coordinates import ConeCoordinates
-from luthier.tuning.search.near_cells import NearCell, near_cells, plane_through
 
 MOST_FEATURES = 100
-# A gain this much below the threshold, relative, still meets it: sums are rounded.
-ROUNDING = 1e-9
 MOST_STEPS = 60
 # A cell at the answer's own angle shall be in sight.
 WIDER = 1.01
@@ -100,7 +100,7 @@ class _Search:
     @property
     def threshold(self) -> float:
         """The least gain that is good enough."""
-        return self.best - self.method.epsilon - ROUNDING * max(1.0, abs(self.best))
+        return self.best - self.method.epsilon - slack(self.best)
 
     def answer(self) -> State:
         """Return the nearest state that is good enough, of equally near ones the best."""
@@ -109,7 +109,8 @@ class _Search:
 
     def meet(self, state: State) -> None:
         """Take in the cell of some weights found by a line search, unless it lies behind the start."""
-        cell = NearCell(state.gain, self.problem.select(state.weights), self.coordinates.directions(state.weights))
+        place = self.coordinates.directions(state.weights)
+        cell = ScoredCell(state.gain, place, selection=self.problem.select(state.weights))
         foot = self.cones.nearest(cell.selection, self.origin)
         near = None if foot is None else self.step_inside(cell, foot)
         if near is not None:
@@ -117,7 +118,7 @@ class _Search:
             self.best = max(self.best, state.gain)
             self.met.append(near)
 
-    def take(self, cell: NearCell) -> None:
+    def take(self, cell: ScoredCell) -> None:
         """Project the start onto the cone of a cell; keep a step inside it if nothing as good is nearer."""
         key = cell.selection.tobytes()
         if key in self.seen or cell.gain < self.threshold:
@@ -129,9 +130,9 @@ class _Search:
         if near is not None:
             self.met.append(near)
 
-    def step_inside(self, cell: NearCell, foot: Foot) -> _Near | None:
+    def step_inside(self, cell: ScoredCell, foot: Foot) -> _Near | None:
         """Return weights a step inside a cone whose re-rank selects what the cell says; None if rounding forbids it."""
-        goal = cell.inside * (float(np.linalg.norm(foot.weights)) / float(np.linalg.norm(cell.inside)))
+        goal = cell.position * (float(np.linalg.norm(foot.weights)) / float(np.linalg.norm(cell.position)))
         share = self.method.step if foot.angle > 0 else 0.0
         for _ in range(MOST_STEPS):
             weights = self.coordinates.weights(foot.weights + min(share, 1.0) * (goal - foot.weights))
@@ -175,7 +176,7 @@ class _Search:
             before = self.best
             for cell in best:
                 if cell.gain > self.best:
-                    weights = self.coordinates.weights(cell.inside)
+                    weights = self.coordinates.weights(cell.position)
                     self.meet(State(weights, self.problem.gain(weights)))
             for cell in near:
                 self.take(cell)

@@ -12,12 +12,12 @@ from luthier.core.params import param
 from luthier.geometry.joint.corners import Corners
 from luthier.geometry.joint.joint_halves import best_by_halves
 from luthier.geometry.joint.joint_search import Progress, best_selection
+from luthier.landscape.cones.cone_coordinates import ConeCoordinates
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.additive import Additive
 from luthier.tuning.search.climbing import climb_ends
-from luthier.tuning.search.cone_coordinates import ConeCoordinates
 
 MOST_FEATURES = 100
 # Gains nearer than this, relative to the larger, are equal.

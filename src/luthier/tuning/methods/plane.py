@@ -12,11 +12,12 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.lines.places import Choice
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.nearby import Nearby
+from luthier.landscape.planes.best_cells import fitting_window
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.search.directions import axes, random_directions
 from luthier.tuning.search.line_search import search_in_turn
-from luthier.tuning.search.planes import Nearby, distinct_subsets, fitting_window, search_plane
-from luthier.tuning.search.spaces import search_space
+from luthier.tuning.search.planes import distinct_subsets, search_plane, search_space
 
 # Planes of a sweep by which the size of its windows is chosen.
 SAMPLE = 5
@@ -76,10 +77,12 @@ class Method(ListTuner):
     ) -> Iterator[State]:
         """Search each plane of a sweep in turn; yield the weights after each that improved."""
         drawn = self._drawn(problem, rng)
-        size = self.window or fitting_window(problem, here, [vectors[:2] for vectors, _ in drawn[:SAMPLE]], self.cells)
-        near = self._near(problem, here, size)
+        size = self.window or fitting_window(
+            problem, here.weights, [vectors[:2] for vectors, _ in drawn[:SAMPLE]], self.cells
+        )
+        near = Nearby.of(problem, here.weights, float(np.sqrt(self.dims)) * size)
         for vectors, name in drawn:
-            better = self._search(problem, near, vectors, name)
+            better = self._search(problem, here, near, vectors, name)
             while better is not None:
                 moves.append(better.weights - here.weights)
                 here = better
@@ -87,18 +90,15 @@ class Method(ListTuner):
                 for state in self._along_lines(problem, here):
                     here = state
                     yield here
-                near = self._near(problem, here, size)
+                near = Nearby.of(problem, here.weights, float(np.sqrt(self.dims)) * size)
                 better = None
                 if self.conjugate and len(moves) >= self.dims:
-                    better = self._search(problem, near, np.array(moves[-self.dims :]), "last moves")
+                    better = self._search(problem, here, near, np.array(moves[-self.dims :]), "last moves")
 
-    def _near(self, problem: ListProblem, here: State, size: float) -> Nearby:
-        return Nearby.of(problem, here, float(np.sqrt(self.dims)) * size)
-
-    def _search(self, problem: ListProblem, near: Nearby, vectors: Float64, name: str) -> State | None:
+    def _search(self, problem: ListProblem, here: State, near: Nearby, vectors: Float64, name: str) -> State | None:
         if self.dims == 2:
-            return search_plane(problem, near, vectors, name, doublings=self.doublings)
-        return search_space(problem, near, vectors, name, cells=self.visits)
+            return search_plane(problem, here, near, vectors, name, doublings=self.doublings)
+        return search_space(problem, here, near, vectors, name, visits=self.visits)
 
     def _drawn(self, problem: ListProblem, rng: np.random.Generator) -> list[tuple[Float64, str]]:
         """Return the planes of a sweep in random order: vectors, (dims, D), and a name."""

@@ -1,4 +1,4 @@
-"""Search of a space of three directions and more: cell by cell from the weights on, the best neighbours first.
+"""Cells of a space of three directions and more: visited one by one from the weights on, the best neighbours first.
 
 The cells of ``w + Σ γ_i a_i`` are too many to be enumerated. They are the cones, cut at γ_0 = 1, of the vertices of
 the Minkowski sum of the lists seen from within the space [waite2015]; a reverse search walks over them from
@@ -17,49 +17,39 @@ from luthier.geometry.lp.lp import largest_margin
 from luthier.geometry.subspace import Subspace
 from luthier.geometry.sums.reverse_search import ReverseSearch
 from luthier.geometry.sums.summands import Summands
-from luthier.landscape.gains import TRIES, slack
+from luthier.landscape.gains import TRIES
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.nearby import Nearby
+from luthier.landscape.planes.scored_cells import ScoredCell
 from luthier.metrics.pools import score_selections
-from luthier.tuning.base import State
-from luthier.tuning.search.line_search import kept_promise
-from luthier.tuning.search.planes import Nearby
 
 # How far the search's start is moved into the window where the weights stand on a bound, in windows.
 OFF_BOUNDS = 1e-3
 
 
-def search_space(problem: ListProblem, near: Nearby, vectors: Float64, name: str, *, cells: int) -> State | None:
-    """Return the best place found in the space through the weights along vectors, (M, D), if it is better.
-
-    At most `cells` cells are visited, all within the reach of `near`. What is found is the best of those, not of
-    the whole space, unless there are no more.
-    """
-    space = near.subspace(vectors)
-    if space is None:
-        return None
-    limits = _limits(problem, space, near.reach / np.sqrt(len(vectors)))
+def best_visited(problem: ListProblem, near: Nearby, space: Subspace, *, visits: int, above: float) -> list[ScoredCell]:
+    """Return the best few of at most `visits` cells within the reach of `near` whose gain is above a value."""
+    limits = _limits(problem, space, near.reach / np.sqrt(space.n_axes))
     start = _start(limits)
     if start is None:
-        return None
+        return []
 
     def gains_of(rows: Int64) -> Float64:
         return problem.metric.gain(score_selections(near.stats, rows, problem.metric))
 
-    above = near.here.gain + slack(near.here.gain)
-    gains, points = np.zeros(0), np.zeros((0, 1 + len(vectors)))
+    gains, points = np.zeros(0), np.zeros((0, 1 + space.n_axes))
     with speaking(_no_display, lambda _: None):  # a space is a moment's work: no bars for each
         summands = Summands.of(near.offsets, near.features.scores(space.matrix).T)
         search = ReverseSearch(summands, start, limits=limits, order="best", score=gains_of)
-        for block in search.run(cells):
+        for block in search.run(visits):
             found = gains_of(summands.rows(block.selections)) if block.gains is None else block.gains
             gains = np.concatenate([gains, found])
             points = np.concatenate([points, block.points])
             best = np.argsort(-gains, kind="stable")[:TRIES]
             gains, points = gains[best], points[best]
     able = (gains > above) & (points[:, 0] > 0.0)
-    weights = problem.bounds.clip(space.weights(points[able, 1:] / points[able, :1]))
-    promised = [State(*pair, name) for pair in zip(weights, gains[able].tolist(), strict=True)]
-    return kept_promise(problem, near.here, promised)
+    positions = points[able, 1:] / points[able, :1]
+    return [ScoredCell(*pair) for pair in zip(gains[able].tolist(), positions, strict=True)]
 
 
 def _no_display(label: str, total: int | None) -> AbstractContextManager[Advance]:  # noqa: ARG001
