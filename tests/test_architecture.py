@@ -22,7 +22,7 @@ MAY_IMPORT = {
     "invented": ({"core", "corpus", "kbest"}, {"numpy"}),
     "alignment": ({"core", "corpus"}, {"numpy"}),
     "lm": ({"core", "corpus"}, {"numpy"}),
-    "grammar": ({"core", "corpus", "alignment"}, {"numpy", "pydivsufsort"}),
+    "grammar": ({"core", "corpus", "alignment"}, {"numpy"}),
     "kbest": ({"core", "corpus"}, {"numpy", "scipy", "pyarrow"}),
     "metrics": ({"core", "corpus"}, {"numpy"}),
     "features": ({"core", "corpus", "grammar", "kbest"}, {"numpy", "scipy"}),
@@ -38,7 +38,7 @@ MAY_IMPORT = {
     ),
     "evaluation": ({"core", "kbest", "metrics"}, {"numpy", "scipy"}),
     "report": (
-        {"core", "lm", "kbest", "metrics", "features", "geometry", "landscape", "tuning", "evaluation"},
+        {"core", "lm", "grammar", "kbest", "metrics", "features", "geometry", "landscape", "tuning", "evaluation"},
         {"numpy", "matplotlib", "rich", "PIL"},  # matplotlib's own, for pictures with a palette: a third as large
     ),
     "pipelines": (

@@ -1,0 +1,1 @@
+"""Formats of grammars, a file each."""
