@@ -8,17 +8,17 @@ estimation on ten times the text, every tenth word exchanged for another of the 
 """
 
 import argparse
+import json
 import shutil
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
 
-from bench_common import cpu_seconds, machine, peak_megabytes, show
+from bench_common import cpu_seconds, in_fresh_process, machine, peak_megabytes, show
+from luthier.core.io import write_lines
 from luthier.core.jit import kernel
 from luthier.corpus.lines import read_lines
-from luthier.corpus.texts import Texts
 from luthier.lm._query_kernels import append_word, begin_sentence, clear_state, copy_state, join_state
 from luthier.lm.arpa import BEGIN, write_arpa
 from luthier.lm.arpa_reading import read_arpa
@@ -109,7 +109,7 @@ def texts_of(data, folder):
     from luthier.invented.pair.pair import PairGenerator
 
     PairGenerator().write(folder, train=29_000, tune=1_000, heldout=1, test=1, seed=0)
-    return "the generated pair's target side", folder / "train.trg", folder / "tune.trg"
+    return "the generated pair's target side", folder / "train.refs.0.txt", folder / "tune.refs.0.txt"
 
 
 def timings(text, other, folder):
@@ -194,36 +194,50 @@ def noisy_copies(texts, times):
         swap = iter(rng.integers(0, len(words), len(words)).tolist())
         keep = iter((rng.random(len(words)) < 0.9).tolist())
         out += [" ".join(word if next(keep) else words[next(swap)] for word in line) for line in lines]
-    return Texts.from_strings(out)
+    return out
 
 
 def bench_growth(text, folder):
+    """Show what ten times the text takes, each size in files of its own and a process of its own."""
     rows, before = [], None
     for times in (1, 10):
-        texts = noisy_copies(read_lines(text), times)
-        made = estimate_lm(texts).model
-        start = time.process_time()
-        made = estimate_lm(texts).model
-        estimating = time.process_time() - start
-        write_arpa(made, folder / "grown.arpa")
-        Path(f"{folder / 'grown.arpa'}{ENDING}").unlink(missing_ok=True)
-        start = time.process_time()
-        open_lm(folder / "grown.arpa")
-        opening = time.process_time() - start
-        ratio = "" if before is None else f"{estimating / before:.1f}"
-        rows.append(
-            (len(texts), sum(made.counts), f"{estimating:.2f}", ratio, f"{opening:.2f}", f"{peak_megabytes():,.0f}")
-        )
-        before = estimating
+        write_lines(folder / "grown.txt", noisy_copies(read_lines(text), times))
+        found = in_fresh_process(__file__, "--measure", folder / "grown.txt")
+        ratio = "" if before is None else f"{found['seconds'] / before:.1f}"
+        numbers = (f"{found['seconds']:.2f}", ratio, f"{found['opening']:.2f}", f"{found['peak']:,.0f}")
+        rows.append((found["sentences"], found["ngrams"], *numbers))
+        before = found["seconds"]
     columns = ("sentences", "n-grams", "estimated, s", "times", "ARPA to open model, s", "peak MiB")
     show("growth", columns, rows)
+
+
+def measure(path):
+    """Print as JSON what estimating from a file and opening the model take."""
+    arpa = path.with_suffix(".arpa")
+    seconds, texts = cpu_seconds(lambda: read_lines(path))
+    estimating, made = cpu_seconds(lambda: estimate_lm(texts).model)
+    write_arpa(made, arpa)
+    counts = made.counts
+    del made
+
+    def opened():
+        Path(f"{arpa}{ENDING}").unlink(missing_ok=True)
+        open_lm(arpa)
+
+    opening, _ = cpu_seconds(opened, repeats=1)
+    out = {"sentences": len(texts), "ngrams": sum(counts), "opening": opening, "peak": peak_megabytes()}
+    print(json.dumps({**out, "seconds": seconds + estimating}))
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, help="a folder with multi30k/ (docs/performance.md)")
     parser.add_argument("--grow", action="store_true", help="also ten times the text")
+    parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.measure is not None:
+        measure(arguments.measure)
+        return
     print(machine())
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

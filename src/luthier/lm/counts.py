@@ -8,8 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from luthier.core.arrays import Bool, Int32, Int64
+from luthier.core.errors import LuthierError
+from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Tokens
+from luthier.lm import _count_kernels as kernels
 from luthier.lm.arpa import BEGIN, END
+
+MOST_WORDS = 1 << 31  # places are int32
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -38,41 +43,41 @@ class NgramCounts:
 def count_ngrams(tokens: Tokens, order: int, n_words: int) -> Iterator[NgramCounts]:
     """Yield the n-grams of orders 1 … `order` of ``<s> words </s>``, of all sentences.
 
-    Unigram i is word i, whether it occurs or not. An n-gram is told by its beginning, a known n-gram, and
-    its last word: one number, so that counting is sorting.
+    Unigram i is word i, whether it occurs or not. The places of the text are kept grouped by the n-gram that ends
+    there; each order sorts what follows within the groups of the order below, most of which are tiny.
     """
-    stream, places = _stream(tokens)
+    stream = _stream(tokens)
+    raw = np.bincount(stream, minlength=n_words)
     unigrams = np.arange(n_words)
-    yield NgramCounts(
-        np.bincount(stream, minlength=n_words), np.zeros_like(unigrams), np.zeros_like(unigrams),
-        unigrams.astype(np.int32), unigrams == BEGIN,
-    )  # fmt: skip
-    here = stream.astype(np.int64)  # which n-gram of the order below ends at each place
     begins = unigrams == BEGIN
-    for n in range(2, order + 1):
-        ends = np.flatnonzero(places >= n - 1)
-        keys = here[ends - 1] * n_words + stream[ends]
-        sort = np.argsort(keys)
-        new = np.diff(keys[sort], prepend=-1) != 0
-        first = np.flatnonzero(new)
-        chosen = sort[first]  # a place in `ends` for each distinct n-gram
-        raw = np.diff(first, append=len(ends))
-        prefix, suffix = here[ends[chosen] - 1], here[ends[chosen]]
+    yield NgramCounts(raw, np.zeros_like(unigrams), np.zeros_like(unigrams), unigrams.astype(np.int32), begins)
+    starts = offsets_from_counts(raw)
+    places = np.empty_like(stream)
+    kernels.group_by_word(stream, starts[:-1].copy(), places)
+    here = stream
+    for _ in range(1, order):
+        room = len(places)
+        keys = np.empty(int(np.diff(starts).max(initial=0)), dtype=np.int64)
+        grown, numbers = np.empty_like(places), np.empty_like(stream)
+        columns = np.empty((3, room), dtype=np.int64)
+        last = np.empty(room, dtype=np.int32)
+        used, n_grams = kernels.lengthen(stream, END, places, starts, here, keys, grown, numbers, columns, last)
+        raw, prefix, suffix = (column[:n_grams].copy() for column in columns)
+        places, starts, here = grown[:used], offsets_from_counts(raw), numbers
         begins = begins[prefix]
-        yield NgramCounts(raw, prefix, suffix, stream[ends[chosen]], begins)
-        numbers = np.empty(len(ends), dtype=np.int64)
-        numbers[sort] = np.cumsum(new) - 1
-        here[ends] = numbers
+        yield NgramCounts(raw, prefix, suffix, last[:n_grams].copy(), begins)
 
 
-def _stream(tokens: Tokens) -> tuple[Int32, Int64]:
-    """Return all sentences with their marks as one array, and the place of each word in its sentence."""
+def _stream(tokens: Tokens) -> Int32:
+    """Return all sentences with their marks as one array."""
     lengths = tokens.lengths + 2
     stops = np.cumsum(lengths)
+    if stops[-1] >= MOST_WORDS:
+        raise LuthierError(f"expected less than 2^31 words, found {stops[-1]:,}. hint: lmplz makes such models on disk")
     starts = stops - lengths
     stream = np.empty(int(stops[-1]), dtype=np.int32)
     inside = np.ones(len(stream), dtype=bool)
     inside[starts] = inside[stops - 1] = False
     stream[starts], stream[stops - 1] = BEGIN, END
     stream[inside] = tokens.ids[tokens.offsets[0] : tokens.offsets[-1]]
-    return stream, np.arange(len(stream)) - np.repeat(starts, lengths)
+    return stream
