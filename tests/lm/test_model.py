@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -102,3 +105,15 @@ def test_words_have_their_numbers(tmp_path):
 def test_the_package_offers_models_by_name():
     made = luthier.estimate_lm(["a b", "b a"], luthier.EstimateOptions(order=2))
     assert isinstance(luthier.LanguageModel.from_arpa(made.model).score(["a b"]).totals[0], float)
+
+
+def test_the_page_runs_as_printed(tmp_path, monkeypatch, capsys):
+    page = (Path(__file__).parent.parent.parent / "docs" / "language-model.md").read_text(encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    snippets = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(snippets) == 2
+    for snippet in snippets:
+        exec(snippet, names)
+    assert capsys.readouterr().out.startswith("[-")
+    assert names["states"][0, 2] in (0, 1)
