@@ -85,9 +85,8 @@ def test_a_perplexity_beyond_any_number_is_none(tmp_path):
 
 def test_numbers_that_are_no_words_are_refused(tmp_path):
     model = model_of(random_model(np.random.default_rng(0), 2), tmp_path)
-    for ids in ([-1], [len(model.words)]):
-        with pytest.raises(IndexError, match="expected numbers of words from 0 to"):
-            model.score_tokens(Tokens(np.array([0, 1]), np.array(ids, np.int32)))
+    with pytest.raises(IndexError, match="expected numbers of words from 0 to"):
+        model.score_tokens(Tokens(np.array([0, 1]), np.array([len(model.words)], np.int32)))
 
 
 def test_words_have_their_numbers(tmp_path):
