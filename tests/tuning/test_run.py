@@ -9,6 +9,7 @@ from toys import Cut, Scripted, Wanderer, content, cut_after
 from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
+from luthier.tuning.heldout import End, choose_end
 from luthier.tuning.run import RunOptions, run
 from small_problems import problem_of, random_problem
 
@@ -64,11 +65,13 @@ WAY = "-2 -0.4 0.4 2 0.3 2 -2"
 FIXED = np.array([0.0, 1.0])
 
 
-def test_the_answer_is_the_last_state_or_the_best_on_the_held_out_set():
+def test_the_answer_is_the_last_state_or_on_request_the_best_on_the_held_out_set():
     problem, heldout = by_first_weight([1, 2, 3, 4]), by_first_weight([5, 6, 9, 7])
     plain = run(Scripted(way=WAY), problem, FIXED)
     assert (plain.weights[0], plain.gain, plain.heldout_gain) == (-2.0, 1.0, None)
     watched = run(Scripted(way=WAY), problem, FIXED, heldout=heldout)
+    assert (watched.weights[0], watched.gain, watched.heldout_gain) == (-2.0, 1.0, 5.0)
+    watched = run(Scripted(way=WAY), problem, FIXED, RunOptions(heldout_choice="states"), heldout=heldout)
     # 0.4 and 0.3 both have the highest gain, 9, on the held-out set: the earlier is chosen
     assert (watched.weights[0], watched.gain, watched.heldout_gain) == (0.4, 3.0, 9.0)
     assert watched.traces[0].heldout_gains == (5.0, 6.0, 9.0, 7.0, 9.0, 7.0, 5.0)
@@ -82,7 +85,7 @@ def test_patience_counts_steps_since_the_best_on_the_held_out_set():
         result = run(Scripted(way=WAY), problem, FIXED, options, heldout=heldout)
         assert len(result.traces[0].states) == states
         assert result.traces[0].finished
-        assert result.weights[0] == 0.4
+        assert result.weights[0] == (0.4 if patience else -2.0)  # patience goes back to the best
     # without a held-out set there is nothing to be impatient about
     assert len(run(Scripted(way=WAY), problem, FIXED, RunOptions(heldout_patience=1)).traces[0].states) == 7
 
@@ -90,7 +93,9 @@ def test_patience_counts_steps_since_the_best_on_the_held_out_set():
 def test_runs_are_compared_on_the_held_out_set():
     problem, heldout = random_problem(1), random_problem(2)
     result = run(Wanderer(), problem, START, RunOptions(restarts=6), heldout=heldout)
-    assert result.heldout_gain == max(max(trace.heldout_gains) for trace in result.traces)
+    ends = [End(t.states[-1].weights, t.states[-1].gain, t.heldout_gains[-1]) for t in result.traces]
+    start = End(START, problem.gain(START), heldout.gain(START))
+    assert result.best_restart == choose_end(ends, start, heldout)[0]
     assert result.heldout_gain == heldout.gain(result.weights)
     assert result.gain == problem.gain(result.weights)
 

@@ -20,6 +20,7 @@ from luthier.landscape.expected_gain import expected_gain
 from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.lines.list_lines import ListLines
 from luthier.landscape.problem import Problem
+from luthier.landscape.resampled import errors_of_differences
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics, score_selections
 
@@ -111,6 +112,10 @@ class ListProblem(Problem):
     def uphill(self, weights: Float64, sharpness: float) -> Float64:
         """Return the gradient of the expected gain of sentences under a softmax, (D,)."""
         return expected_gain(self.pool, self.sentence_gains, weights, sharpness)[1]
+
+    def errors_of_differences(self, weights: Float64, to: int) -> Float64:
+        """Return standard errors of differences in gain, by resampling the sentences: (W, D) → (W,)."""
+        return errors_of_differences(self.metric, (self.stats[rows] for rows in self.select(weights)), to)
 
     def with_bounds(self, bounds: Bounds) -> ListProblem:
         """Return the same problem under other limits."""

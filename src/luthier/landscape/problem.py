@@ -95,6 +95,13 @@ class Problem(abc.ABC):
         """Return the gain of one weight vector, (D,)."""
         return float(self.gains(weights[None])[0])
 
+    def errors_of_differences(self, weights: Float64, to: int) -> Float64:  # noqa: ARG002
+        """Return how much of each vector's gain less that of vector `to` is chance, a standard error: (W, D) → (W,).
+
+        Zeros where the problem knows nothing of chance.
+        """
+        return np.zeros(len(weights))
+
     def default_start(self) -> Float64:
         """Return equal weights inside the bounds: (D,)."""
         return self.bounds.clip(np.ones(self.n_features))

@@ -128,6 +128,9 @@ def tune_pool(job: TuningJob) -> TuningReport:
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
     replicas = _all_replicas(ready)
     average = np.mean([_unit(tuned.weights) for tuned in replicas], axis=0) if job.average else None
+    for tuned in replicas:
+        if tuned.result.heldout_note:
+            warnings.warn(f"seed {tuned.seed}: {tuned.result.heldout_note}", LuthierWarning, stacklevel=2)
     for sentence in warnings_after(problem, start, replicas[0].weights):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
     oracle = sentence_oracle(job.metric, problem.stats, problem.offsets)

@@ -20,26 +20,34 @@ from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
+from luthier.tuning.heldout import End, choose_end
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run_options import RunOptions as RunOptions
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RestartTrace:
-    """All states of one run, the gain of each on the held-out set, and which of them is its answer."""
+    """All states of one run, the gain of each on the held-out set, and which of them is its answer.
+
+    Attributes
+    ----------
+    early : bool
+        Whether the held-out set chooses among the states, instead of taking the last.
+    """
 
     restart: int
     states: tuple[State, ...]
     heldout_gains: tuple[float, ...]
     finished: bool
+    early: bool = False
 
     @property
     def chosen(self) -> int:
-        """Number of the answer: the best on the held-out set (the earliest of equals), else the last.
+        """Number of the answer: the last state, or the best on the held-out set (the earliest of equals).
 
         A run that was interrupted had no time to come back to its best state: that one is taken.
         """
-        if self.heldout_gains:
+        if self.heldout_gains and self.early:
             return int(np.argmax(self.heldout_gains))
         if not self.finished:
             return int(np.argmax([state.gain for state in self.states]))
@@ -65,6 +73,7 @@ class Result:
     best_restart, agreed
         Which run it was, and how many runs ended at the same gain.
     note : what the answer's state says of itself
+    heldout_note : where the held-out sentences disagree with it by more than chance; '' if they do not
     traces : one for each run, in order
     interrupted : bool
     seconds : CPU and wall-clock seconds of this process while it ran
@@ -81,6 +90,7 @@ class Result:
     traces: tuple[RestartTrace, ...]
     interrupted: bool
     seconds: tuple[float, float]
+    heldout_note: str = ""
 
 
 def run(
@@ -95,7 +105,8 @@ def run(
 ) -> Result:
     """Run a tuner from a start, and from as many others as asked for; return the best end.
 
-    With a held-out problem every state is judged by it too, and the answer is chosen by it. The result
+    With a held-out problem every state is judged by it too, and it has a say in which run is the answer
+    (`luthier.tuning.heldout`). The result
     depends on the seed and not on who runs it. Ctrl-C ends all runs after their present step and returns the
     best so far, marked `interrupted`.
 
@@ -118,21 +129,35 @@ def run(
             traces, interrupted = job.run_all(keeper)
     finally:
         keeper.close()
-    best = max(traces, key=lambda trace: (trace.key, -trace.restart))
+    start_gains = problem.gain(start), None if heldout is None else heldout.gain(start)
+    best, said = _best(traces, heldout, start, start_gains)
     answer = best.states[best.chosen]
     return Result(
         weights=answer.weights,
         gain=answer.gain,
         heldout_gain=best.heldout_gains[best.chosen] if best.heldout_gains else None,
-        start_gain=problem.gain(start),
-        start_heldout_gain=None if heldout is None else heldout.gain(start),
+        start_gain=start_gains[0],
+        start_heldout_gain=start_gains[1],
         best_restart=best.restart,
         agreed=sum(abs(trace.key - best.key) <= 1e-9 for trace in traces),
         note=answer.note,
         traces=tuple(traces),
         interrupted=interrupted,
         seconds=(time.process_time() - clocks[0], time.perf_counter() - clocks[1]),
+        heldout_note=said,
     )
+
+
+def _best(
+    traces: list[RestartTrace], heldout: Problem | None, start: Float64, start_gains: tuple[float, float | None]
+) -> tuple[RestartTrace, str]:
+    """Return the run that is the answer, and what the held-out set says against it."""
+    if heldout is None or start_gains[1] is None:
+        return max(traces, key=lambda trace: (trace.key, -trace.restart)), ""
+    answers = [(trace, trace.states[trace.chosen]) for trace in traces]
+    ends = [End(state.weights, state.gain, trace.heldout_gains[trace.chosen]) for trace, state in answers]
+    number, said = choose_end(ends, End(start, start_gains[0], start_gains[1]), heldout)
+    return traces[number], said
 
 
 def _checked_start(tuner: Tuner, problem: Problem, start: Float64 | None) -> Float64:
@@ -216,7 +241,8 @@ def run_one(runs: _Runs, unit: RunUnit) -> RestartTrace:
     except BaseException:
         runs.stop.set()  # the others end after their present step
         raise
-    return RestartTrace(unit.number, tuple(states), tuple(heldout_gains), finished=not runs.stop.is_set())
+    finished = not runs.stop.is_set()
+    return RestartTrace(unit.number, tuple(states), tuple(heldout_gains), finished=finished, early=options.early)
 
 
 def _out_of_patience(heldout_gains: list[float], patience: int) -> bool:
@@ -293,4 +319,4 @@ class _Job:
                     expected="the gains that the weights have", found="others",
                     path=self.runs.options.checkpoint, hint=f"run {number} was changed; remove its line",
                 )  # fmt: skip
-        return RestartTrace(number, states, heldout_gains, finished=True)
+        return RestartTrace(number, states, heldout_gains, finished=True, early=self.runs.options.early)

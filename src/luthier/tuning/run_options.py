@@ -7,6 +7,7 @@ import dataclasses
 from luthier.core.params import param, validate
 
 RESTART_KINDS = ("random", "perturbed", "few", "walk")
+HELDOUT_CHOICES = ("ends", "states")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -17,6 +18,9 @@ class RunOptions:
     restarts: int = param(0, low=0, high=1_000_000, help="further runs from other starts")
     restart_kind: str = param("random", choices=RESTART_KINDS, help="how other starts are drawn")
     restart_size: float = param(1.0, low=0.0, help="size of random moves, in units of a feature's mean effect")
+    heldout_choice: str = param(
+        "ends", choices=HELDOUT_CHOICES, help="what the held-out set chooses among: ends of runs, or all their states"
+    )
     heldout_patience: int = param(
         0, low=0, help="stop a run after so many steps without gain on the held-out set (0: never)"
     )
@@ -26,3 +30,8 @@ class RunOptions:
 
     def __post_init__(self) -> None:
         validate(self)
+
+    @property
+    def early(self) -> bool:
+        """Whether a run ends, in hindsight, where the held-out set is best; patience asks for that too."""
+        return self.heldout_choice == "states" or self.heldout_patience > 0
