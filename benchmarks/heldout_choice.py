@@ -12,8 +12,8 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from bench_common import show
 
+from bench_common import show
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
@@ -54,7 +54,9 @@ def one_split(metric, method, split):
     result = run(tuner(method), tune, None, RunOptions(seed=split, restarts=5), heldout=heldout)
     start = tune.default_start()
     ends = [End(t.states[-1].weights, t.states[-1].gain, t.heldout_gains[-1]) for t in result.traces]
-    states = [(gain, state.weights) for t in result.traces for gain, state in zip(t.heldout_gains, t.states, strict=True)]
+    states = [
+        (gain, state.weights) for t in result.traces for gain, state in zip(t.heldout_gains, t.states, strict=True)
+    ]
     chosen = [
         max(ends, key=lambda end: end.gain).weights,
         max(states, key=lambda pair: pair[0])[1],

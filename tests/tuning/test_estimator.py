@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GroupKFold, cross_val_score
@@ -81,3 +82,68 @@ def test_it_survives_pickling_and_the_seed_decides(data):
 def test_bad_arrays_are_refused(data, change, message):
     with pytest.raises(LuthierError, match=message):
         LinearTuner("random").fit(*change(*data))
+
+
+def test_columns_are_known_by_their_names(data):
+    x, y, groups = data
+    frame = pd.DataFrame(x, columns=list("abcd"))
+    fitted = LinearTuner("random").fit(frame, y, groups)
+    assert fitted.feature_names_in_.tolist() == list("abcd")
+    assert fitted.n_features_in_ == 4
+    turned = frame[list("dcba")]
+    for question in (fitted.predict, lambda table: fitted.select(table, groups)):
+        with pytest.raises(ValueError, match="feature names should match those that were passed during fit"):
+            question(turned)
+    with pytest.raises(ValueError, match="expecting 4 features"):
+        LinearTuner("random").fit(x, y, groups).predict(x[:, :3])
+    beside = LinearTuner("random", group_column="g").fit(frame.assign(g=groups), y)
+    assert beside.coef_.tobytes() == fitted.coef_.tobytes()
+
+
+def test_a_pipeline_with_a_scaler_tunes_the_scaled_columns(data):
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    x, y, groups = data
+    scale = np.array([1.0, 1e3, 1e-3, 1.0])
+    pipeline = make_pipeline(StandardScaler(), LinearTuner("random", options={"rounds": 5}))
+    pipeline.fit(x * scale, y, lineartuner__groups=groups)
+    plain = LinearTuner("random", options={"rounds": 5}).fit(StandardScaler().fit_transform(x), y, groups)
+    assert pipeline[-1].coef_ == pytest.approx(plain.coef_, rel=1e-6)
+
+
+def test_groups_of_weight_0_do_not_count(data):
+    x, y, groups = data
+    kept = groups < 20
+    weighed = LinearTuner("random").fit(x, y, groups, sample_weight=kept.astype(float))
+    worth = (y - y.min()) / np.ptp(y)
+    best = weighed.select(x, groups)
+    assert weighed.result_.gain == pytest.approx(100 * worth[best][kept[best]].mean())
+    assert weighed.score(x, y, groups, sample_weight=kept) == pytest.approx(y[best][kept[best]].mean())
+    with pytest.raises(LuthierError, match="one sample weight for all rows of a group"):
+        LinearTuner("random").fit(x, y, groups, sample_weight=np.arange(480.0))
+    with pytest.raises(LuthierError, match="weights of 0 or more, not all 0"):
+        LinearTuner("random").fit(x, y, groups, sample_weight=np.zeros(480))
+
+
+def test_weights_stay_within_bounds(data):
+    x, y, groups = data
+    fitted = LinearTuner("random", bounds={"x0": (0.1, 0.2), 1: (0.0, np.inf)}).fit(x, y, groups)
+    assert 0.1 <= fitted.coef_[0] <= 0.2
+    assert fitted.coef_[1] >= 0.0
+    with pytest.raises(LuthierError, match="no feature is called 'q'"):
+        LinearTuner("random", bounds={"q": (0, 1)}).fit(x, y, groups)
+
+
+def test_a_metric_of_sums_is_tuned_for_by_its_statistics(data):
+    x, _, groups = data
+    edits = np.round(np.abs(x @ np.array([2.0, -1.0, 0.5, 0.0])))
+    stats = np.column_stack([edits, 5.0 + groups % 7])  # the error rate of a corpus is no mean of error rates
+    fitted = LinearTuner("random", metric="wer").fit(x, stats, groups)
+    chosen = stats[fitted.select(x, groups)].sum(axis=0)
+    assert fitted.score(x, stats, groups) == pytest.approx(-100 * chosen[0] / chosen[1])
+    assert fitted.result_.gain == pytest.approx(fitted.score(x, stats, groups))
+    with pytest.raises(LuthierError, match="rows of finite statistics"):
+        LinearTuner("random", metric="wer").fit(x, stats[:, 0], groups)
+    with pytest.raises(LuthierError, match="2 statistics of wer"):
+        LinearTuner("random", metric="wer").fit(x, np.ones((480, 3)), groups)
