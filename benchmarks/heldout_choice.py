@@ -2,9 +2,9 @@
 
   python benchmarks/heldout_choice.py [--splits 10]
 
-For several metrics and splits of generated lists: tune on 400 sentences with 5 restarts, let 100 held-out sentences choose
-by each rule, and score the answer on 1,000 other sentences. Printed are the mean test scores (as gains) and how often and
-how much a rule is behind the best rule of its split. Everything is generated, so nothing is chosen on anybody's test set.
+For several metrics and splits of generated lists: tune on 400 sentences with 5 restarts, let 100 held-out sentences
+choose by each rule, and score the answer on 1,000 other sentences. Printed are the mean gains there, and by how much a
+rule is behind the best rule of a split at most. Everything is generated: nothing is chosen on anybody's test set.
 """
 
 from __future__ import annotations
