@@ -206,3 +206,10 @@ def test_missing_backoffs_are_nothing(reading):
     for _ in range(20):
         words = random_words(rng, 7, 6)
         assert opened.score([" ".join(words)]).probs == pytest.approx(sentence_score(model, words), abs=1e-6)
+
+
+def test_a_packed_file_cut_off_is_told(tmp_path):
+    path = tmp_path / "lm.arpa.gz"
+    path.write_bytes(gzip.compress(PLAIN.encode())[:-20])
+    with pytest.raises(InputError, match=r"lm.arpa.gz:\d+: expected a whole compressed file, found damaged"):
+        read_arpa(path)
