@@ -28,11 +28,13 @@ _HOMES = {
     "open_lm": "luthier.lm.storage",
     "read_arpa": "luthier.lm.arpa_reading",
     "write_arpa": "luthier.lm.arpa",
+    "align": "luthier.alignment.aligner",
     "LuthierError": "luthier.core.errors",
     "InputError": "luthier.core.errors",
 }
 
 if TYPE_CHECKING:
+    from luthier.alignment.aligner import align
     from luthier.core.errors import InputError, LuthierError
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
@@ -67,6 +69,7 @@ __all__ = [
     "open_lm",
     "read_arpa",
     "write_arpa",
+    "align",
     "LuthierError",
     "InputError",
 ]

@@ -1,1 +1,5 @@
-"""Parallel text → word links. Read first: links, then bitext, base, methods/, symmetrize, agreement."""
+"""Word alignment: parallel text → links between words.
+
+Read `links` (what an alignment is), `bitext` and `cells` (the text as numbers), `base` with `methods/` (how an
+aligner learns), then `aligner` (both directions at once), `symmetrize`, `agreement` and `model` (kept in a file).
+"""

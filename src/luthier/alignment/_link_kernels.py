@@ -6,7 +6,7 @@ import numpy as np
 from luthier.core.jit import inner_kernel, kernel
 
 SPACE, TAB, LINE_FEED, ZERO, NINE, HYPHEN = 32, 9, 10, 48, 57, 45
-MOST_DIGITS = 9  # more would not fit into 32 bits
+MOST_DIGITS = 6  # a sentence of a million words is none
 
 
 @inner_kernel

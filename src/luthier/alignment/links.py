@@ -45,6 +45,10 @@ class Links:
             raise LuthierError(
                 f"expected {self.offsets[-1]} links, found {len(self.source)} sources and {len(self.target)} targets"
             )
+        if self.offsets[0] != 0 or (np.diff(self.offsets) < 0).any():
+            raise LuthierError("expected offsets of links that begin at 0 and never descend")
+        if min(self.source.min(initial=0), self.target.min(initial=0)) < 0:
+            raise LuthierError("expected places of words from 0 on, found a negative one")
 
     @classmethod
     def from_unordered(cls, offsets: Int64, source: npt.ArrayLike, target: npt.ArrayLike) -> Links:
@@ -148,7 +152,7 @@ def _parse_block(block: LineBlock, name: str) -> tuple[Int64, Int32, Int32]:
         if rest == bytes([CARRIAGE_RETURN]) or rest.split()[0] + b"\r" == rest:
             raise windows_line_error(name, block.first_line + line)
         raise InputError(
-            expected="links such as 0-0 1-2: two numbers, from 0, with a hyphen between",
+            expected="links such as 0-0 1-2: two numbers from 0 to 999999, a hyphen between",
             found=excerpt(rest.split()[0], LONGEST_QUOTE), path=name, line=block.first_line + line, kind="link",
         )  # fmt: skip
     return counts, source[:used], target[:used]

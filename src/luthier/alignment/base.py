@@ -1,0 +1,127 @@
+"""What an aligner is: passes of expectation and maximisation over one direction of a parallel text.
+
+A file ``alignment/methods/<name>.py`` holds one aligner as a frozen dataclass `Method(Aligner)`; its
+docstring's first line is the help line, its fields, declared by `luthier.core.params.param`, are the options.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from luthier.alignment.cells import Direction
+from luthier.alignment.table import Parameters, reestimate, uniform
+from luthier.core.arrays import Float64, Int32
+from luthier.core.params import param, validate
+from luthier.core.plugins import load
+
+PACKAGE = "luthier.alignment.methods"
+DEFAULT = "hmm"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Expectation:
+    """What a pass over the text found, with K types and W predicted words.
+
+    Attributes
+    ----------
+    counts : (K,) float64
+        Expected number of uses of each type.
+    null_counts : (W,) float64
+        Expected number of times each predicted word has no link.
+    own : float64 array
+        What the method counts besides.
+    log_likelihood : float
+        Of the text, under the parameters the pass began with.
+    """
+
+    counts: Float64
+    null_counts: Float64
+    own: Float64
+    log_likelihood: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Step:
+    """A pass that trained: what it found, and the parameters that follow."""
+
+    expectation: Expectation
+    parameters: Parameters
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OneWay:
+    """Links of one direction.
+
+    Attributes
+    ----------
+    links : (T,) int32
+        The given place of each predicted word of the text, −1 for none.
+    scores : (P,) float64
+        Natural logarithm of the probability of each predicted sentence.
+    """
+
+    links: Int32
+    scores: Float64
+
+
+@dataclasses.dataclass(frozen=True)
+class Aligner(abc.ABC):
+    """Base of all aligners."""
+
+    passes: int = param(5, low=1, high=1000, help="passes over the text; the last only aligns")
+    alpha: float = param(0.01, low=0.0, high=1000.0, help="Dirichlet prior of a translation; 0 is plain EM")
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+    @property
+    def training_passes(self) -> int:
+        """Number of passes that change the parameters."""
+        return self.passes - 1
+
+    def start(self) -> Float64:
+        """Return the method's own parameters at the start."""
+        return np.zeros(0)
+
+    @abc.abstractmethod
+    def expect(self, direction: Direction, parameters: Parameters, number: int) -> Expectation:
+        """Return what pass `number`, from 0, finds."""
+
+    def maximize(self, direction: Direction, parameters: Parameters, found: Expectation, number: int) -> Float64:  # noqa: ARG002
+        """Return the method's own parameters after a pass; the table is everybody's business."""
+        return parameters.own
+
+    @abc.abstractmethod
+    def link(self, direction: Direction, parameters: Parameters) -> OneWay:
+        """Return the links of one direction."""
+
+    def train(self, direction: Direction) -> Iterator[Step]:
+        """Yield the parameters after each pass, the last being the answer."""
+        parameters = uniform(direction, self.start())
+        for number in range(self.training_passes):
+            found = self.expect(direction, parameters, number)
+            own = self.maximize(direction, parameters, found, number)
+            parameters = reestimate(direction, found.counts, found.null_counts, self.alpha, own)
+            yield Step(found, parameters)
+
+    @property
+    def name(self) -> str:
+        """The aligner's public name: that of its file."""
+        return type(self).__module__.rsplit(".", 1)[-1].replace("_", "-")
+
+    @property
+    def spec(self) -> str:
+        """The aligner with all its parameters."""
+        values = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))
+        return f"{self.name}({', '.join(values)})"
+
+
+def aligner(name: str = DEFAULT, **parameters: Any) -> Aligner:
+    """Return an aligner by its name: ``aligner("diagonal", tension=5.0)``."""
+    method: type[Aligner] = load(PACKAGE, name)
+    return method(**parameters)

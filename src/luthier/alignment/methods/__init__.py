@@ -1,0 +1,1 @@
+"""Aligners, one file each."""
