@@ -26,7 +26,7 @@ test-jit: $(VENV)/.test
 
 # Kernels once more as plain Python: what the compiler hides (overflow, bad indices) shows here.
 test-plain: $(VENV)/.test
-	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(SHARED) -m "not slow and not compiled" tests/core tests/corpus tests/alignment tests/lm tests/kbest \
+	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(SHARED) -m "not slow and not compiled" tests/core tests/corpus tests/alignment tests/lm tests/grammar tests/kbest \
 		tests/metrics tests/evaluation tests/geometry tests/tuning
 
 lint: $(VENV)/.lint

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.core.threads import available_threads, executor
+from luthier.core.threads import available_threads, executor, map_in_order
 
 HELD = """
 import json, sys
@@ -45,3 +45,24 @@ def test_work_is_done_by_so_many_workers_and_errors_come_back():
 
 def test_there_is_a_core_to_use():
     assert available_threads() >= 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_a_map_keeps_the_order(threads):
+    assert list(map_in_order(lambda x: x * x, range(20), threads)) == [x * x for x in range(20)]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_map_hands_on_what_goes_wrong(threads):
+    done = []
+
+    def work(item):
+        if item == 3:
+            raise LuthierError("three")
+        done.append(item)
+        return item
+
+    results = map_in_order(work, range(1000), threads)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(LuthierError, match="three"):
+        next(results)

@@ -203,6 +203,7 @@ def test_links_far_from_a_phrase_do_not_change_its_counts():
     assert counts[0]
 
 
+@pytest.mark.compiled  # NumPy's silence about overflow ends at the thread
 def test_threads_and_repetition_give_the_same_arrays():
     pairs = diagonal_pairs(3, 60)
     model = model_of(*pairs)

@@ -11,10 +11,11 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
+from typing import TypeVar
 
 from luthier.core.errors import LuthierError
 
@@ -90,3 +91,19 @@ def executor(threads: int) -> Iterator[Executor]:
         raise LuthierError(f"the number of threads must be at least 1, got {threads}")
     with ThreadPoolExecutor(max_workers=threads) as pool:
         yield pool
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def map_in_order(work: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """Yield ``work(item)`` for each item, in their order; with one thread in the caller's own.
+
+    When the caller stops early, or is interrupted, what has not begun is not begun.
+    """
+    if threads == 1:
+        yield from map(work, items)
+        return
+    with executor(threads) as pool:
+        yield from pool.map(work, items)

@@ -177,7 +177,7 @@ def add_texts(text, offsets, first, lows, highs, limits, trie, size, room, found
     for number in range(first, len(offsets) - 1):
         begin, end = offsets[number], offsets[number + 1] - 1  # a 0 stands behind every sentence
         most = (end - begin) * room
-        if size + 2 * most > len(trie.parent) or 2 * (size + 2 * most) > len(trie.keys) or used + most > len(found):
+        if size + 2 * most > len(trie.parent) or used + most > len(found):
             return number, size
         size, more = add_patterns(text, begin, end, number, lows, highs, limits, trie, size, found[used:])
         used += more

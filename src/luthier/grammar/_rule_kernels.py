@@ -1,6 +1,8 @@
 # mypy: ignore-errors
 """Kernels that cut lines of rules, ``field ||| field ||| …``, into symbols, features and links."""
 
+import numpy as np
+
 from luthier.core.jit import inner_kernel, kernel
 
 BAR, SPACE, TAB, EQUALS, COMMA, HYPHEN, OPEN, CLOSE, ZERO, NINE, X = 124, 32, 9, 61, 44, 45, 91, 93, 48, 57, 88
@@ -132,7 +134,7 @@ def lex_links(data, starts, stops, offsets, links, status):
                     links[n, 0] = value
                     value, digits, side = 0, 0, 1
                 elif ZERO <= data[i] <= NINE and value <= LARGEST_PLACE:
-                    value = 10 * value + (data[i] - ZERO)
+                    value = 10 * value + (np.int64(data[i]) - ZERO)
                     digits += 1
                 else:
                     status[row] = NOT_LINKS

@@ -13,7 +13,7 @@ import numpy as np
 from luthier.core.arrays import Int32, Int64
 from luthier.core.progress import progress
 from luthier.core.segments import segment_of_rows
-from luthier.core.threads import executor
+from luthier.core.threads import map_in_order
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.grammar.assembly import Block, join_parts, make_part
@@ -58,8 +58,8 @@ def extract(
         return rules_of_block(model, patterns, plan, block, limits, (NOTHING, model.lexicon))
 
     blocks = []
-    with executor(threads) as pool, progress("extracting rules", len(plan.blocks)) as advance:
-        for block in pool.map(work, plan.blocks):
+    with progress("extracting rules", len(plan.blocks)) as advance:
+        for block in map_in_order(work, plan.blocks, threads):
             blocks.append(block)
             advance(1)
     return join_parts([make_part(patterns, blocks, names)], model, names)

@@ -13,7 +13,7 @@ import numpy as np
 from luthier.core.arrays import Int32, Int64
 from luthier.core.progress import progress
 from luthier.core.segments import rows_of_segments
-from luthier.core.threads import executor
+from luthier.core.threads import map_in_order
 from luthier.corpus.texts import Texts
 from luthier.grammar.assembly import Part, join_parts, make_part
 from luthier.grammar.extract import number_words, rules_of_block
@@ -55,8 +55,8 @@ def extract_held_out(
         return make_part(patterns, blocks, names), len(without) > 0
 
     parts, found = [], 0
-    with executor(threads) as pool, progress("extracting rules", len(sentences)) as advance:
-        for part, known in pool.map(work, range(len(sentences))):
+    with progress("extracting rules", len(sentences)) as advance:
+        for part, known in map_in_order(work, range(len(sentences)), threads):
             parts.append(part)
             found += known
             advance(1)

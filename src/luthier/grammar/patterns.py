@@ -100,8 +100,11 @@ def collect_patterns(model: Model, text: Int32, offsets: Int64, limits: Limits) 
         )
         if done == len(offsets) - 1:
             return Patterns(trie, size, found_offsets, found[: found_offsets[-1]].copy())
-        trie = _grown(trie, size, longest)
-        found = _enlarged(found, 2 * len(found))
+        most = int(offsets[done + 1] - offsets[done]) * room  # of the sentence that did not fit
+        if size + 2 * most > len(trie.parent):
+            trie = _grown(trie, size, longest)
+        if found_offsets[done] + most > len(found):
+            found = _enlarged(found, 2 * len(found))
 
 
 def _empty_trie(nodes: int) -> PatternTrie:

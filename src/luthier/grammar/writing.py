@@ -15,7 +15,7 @@ from luthier.core.arrays import Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.io import open_output
 from luthier.core.segments import rows_of_segments
-from luthier.core.threads import executor
+from luthier.core.threads import map_in_order
 from luthier.corpus.texts import Texts
 from luthier.grammar import _print_kernels as kernels
 from luthier.grammar.grammar import Grammar
@@ -86,9 +86,8 @@ def write_folder(grammar: Grammar, folder: str | os.PathLike[str], *, threads: i
         why = (error.strerror or str(error)).lower()
         raise LuthierError(f"{target}: cannot write here: {why}. hint: name another place") from None
     try:
-        with executor(threads) as pool:
-            for _ in pool.map(write, range(grammar.n_sentences)):
-                pass
+        for _ in map_in_order(write, range(grammar.n_sentences), threads):
+            pass
         temporary.chmod(0o755)
         if target.exists():
             target.rmdir()
