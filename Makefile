@@ -11,13 +11,20 @@ DATA ?=
 # processes that share the tests
 WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal
+# mutants of `make fuzz`, and where they begin
+N ?= 20000
+SEED ?= 0
+BOUNDS := tests/corpus/test_vocab.py tests/corpus/test_texts.py tests/kbest/test_duplicates.py \
+	tests/kbest/test_derivations.py tests/kbest/test_rerank.py tests/kbest/readers/test_jsonl.py \
+	tests/kbest/readers/test_pipes.py tests/metrics/test_bleu.py tests/metrics/test_ter.py tests/geometry/test_envelope.py \
+	tests/geometry/test_overlay.py tests/geometry/test_lp.py tests/geometry/test_cone.py tests/tuning/test_line_search.py
 
-.PHONY: demo test test-jit test-plain lint bench dist clean
+.PHONY: demo test test-jit test-plain test-bounds fuzz lint bench dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/luthier demo -o demo-out
 
-test: test-jit test-plain
+test: test-jit test-plain test-bounds
 
 # The whole suite, kernels compiled.
 test-jit: $(VENV)/.test
@@ -28,6 +35,15 @@ test-jit: $(VENV)/.test
 test-plain: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(SHARED) -m "not slow and not compiled" tests/core tests/corpus tests/alignment tests/lm tests/grammar tests/kbest \
 		tests/metrics tests/evaluation tests/geometry tests/tuning
+
+# The tests that reach the kernels that index most, compiled with a check of every index. The cache is its own: Numba
+# keeps no compiled kernels with and without the check apart.
+test-bounds: $(VENV)/.test
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(VENV)/bounds-cache $(BIN)/python -m pytest -q $(SHARED) -m "not slow" $(BOUNDS)
+
+# Damaged files of every kind (docs/security.md): `make fuzz N=100000 SEED=7`.
+fuzz: $(VENV)/.test
+	$(BIN)/python tests/fuzz/fuzz.py $(N) --seed $(SEED) --geometry 2000
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check src tests benchmarks

@@ -34,6 +34,10 @@ class Interner:
     def __len__(self) -> int:
         return self._size
 
+    def __getitem__(self, number: int) -> str:
+        number = range(self._size)[number]
+        return self._known[self._offsets[number] : self._offsets[number + 1]].tobytes().decode("utf-8")
+
     def intern_spans(self, data: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the number of each text ``data[starts[i]:stops[i]]``, adding the new ones."""
         check_spans(starts, stops, len(data))

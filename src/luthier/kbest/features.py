@@ -22,6 +22,7 @@ from luthier.kbest import _score_kernels as kernels
 from luthier.kbest.groups import FeatureGroup, Groups, check_groups, join_groups, restrict_groups
 
 Kind = Literal["score", "cost"]
+MOST_COMPARED, LONGEST_COMPARED = 2000, 100
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -287,7 +288,9 @@ def unknown_names(names: Sequence[str], known: Sequence[str]) -> str:
     """Return the sentence about names no feature has, with the likeliest intended one."""
     import difflib
 
-    close = difflib.get_close_matches(names[0], known, n=1)
+    # likeness is quadratic in the length of names, and a file may have as many and as long ones as it likes
+    likely = [name for name in known[:MOST_COMPARED] if len(name) <= LONGEST_COMPARED]
+    close = difflib.get_close_matches(names[0][:LONGEST_COMPARED], likely, n=1)
     hint = f" hint: did you mean {close[0]!r}?" if close else f" known: {', '.join(known[:12])}"
     return f"no feature is called {', '.join(repr(name) for name in names[:5])}.{hint}"
 

@@ -122,18 +122,30 @@ def _column_extremes(f: Features) -> tuple[Float64, Float64, Float64, Int64]:
     if not m:
         zero = np.zeros(f.n_features)
         return zero, zero, zero, zero.astype(np.int64)
+    units = _units(f)  # the sum of values near the largest number there is has no number
     present = np.bincount(f.indices, minlength=n_sparse)
     low, high = np.where(present < m, 0.0, np.inf), np.where(present < m, 0.0, -np.inf)
     np.minimum.at(low, f.indices, f.values)
     np.maximum.at(high, f.indices, f.values)
-    total = np.bincount(f.indices, weights=f.values, minlength=n_sparse)
+    values = f.values / units[f.n_dense :][f.indices]
+    total = np.bincount(f.indices, weights=values, minlength=n_sparse)
     dense = f.dense
+    mean = np.concatenate([(dense / units[: f.n_dense]).mean(axis=0), total / m]) * units
     return (
         np.concatenate([dense.min(axis=0), low]),
         np.concatenate([dense.max(axis=0), high]),
-        np.concatenate([dense.mean(axis=0), total / m]),
+        mean,
         np.concatenate([np.count_nonzero(dense, axis=0), present]),
     )
+
+
+def _units(f: Features) -> Float64:
+    """Return for each feature a power of two at its largest value, (D,): dividing by it rounds nothing."""
+    largest = np.zeros(f.n_features)
+    largest[: f.n_dense] = np.maximum(f.dense.max(axis=0, initial=0.0), -f.dense.min(axis=0, initial=0.0))
+    np.maximum.at(largest[f.n_dense :], f.indices, np.abs(f.values))
+    exponents = np.frexp(largest)[1].clip(-900, 1023)
+    return np.where(largest > 0, np.ldexp(1.0, exponents), 1.0)
 
 
 def _fixed_in_lists(pool: Pool) -> Bool:
@@ -142,9 +154,9 @@ def _fixed_in_lists(pool: Pool) -> Bool:
     starts = pool.offsets[:-1][pool.list_lengths > 0]
     if not len(starts):
         return np.ones(f.n_features, dtype=np.bool_)
-    spans = np.maximum.reduceat(f.dense, starts, axis=0) - np.minimum.reduceat(f.dense, starts, axis=0)
+    varies = np.maximum.reduceat(f.dense, starts, axis=0) != np.minimum.reduceat(f.dense, starts, axis=0)
     fixed = np.ones(f.n_features, dtype=np.bool_)
-    fixed[: f.n_dense] = ~spans.any(axis=0)
+    fixed[: f.n_dense] = ~varies.any(axis=0)
     if len(f.indices):
         fixed[f.n_dense :] = _fixed_sparse(pool)
     return fixed
@@ -178,7 +190,8 @@ def linear_relations(pool: Pool) -> dict[str, str]:
     f = pool.features
     if not len(f):
         return {}
-    gram = _centred_gram(pool)
+    units = _units(f)
+    gram = _centred_gram(pool, units)
     scale = np.sqrt(np.diag(gram))
     fixed = _fixed_in_lists(pool)  # what rounding leaves of them is no direction
     basis: list[int] = []
@@ -191,15 +204,15 @@ def linear_relations(pool: Pool) -> dict[str, str]:
             target = correlations[:, d][basis]
             coefficients = np.linalg.lstsq(correlations[np.ix_(basis, basis)], target, rcond=None)[0]
             if 1.0 - coefficients @ target < RELATION_TOLERANCE:
-                terms = coefficients * scale[d] / scale[basis]
-                found[f.names[d]] = _formula(terms, [f.names[b] for b in basis])
+                terms = coefficients * (scale[d] / scale[basis]) * (units[d] / units[basis])
+                found[f.names[d]] = _formula(terms, coefficients, [f.names[b] for b in basis])
                 continue
         basis.append(d)
     return found
 
 
-def _centred_gram(pool: Pool) -> Float64:
-    """Return Σ (h − mean of its list)(h − mean)ᵀ, (d, d), of the first d ≤ RELATION_LIMIT features."""
+def _centred_gram(pool: Pool, units: Float64) -> Float64:
+    """Return Σ (h − mean of its list)(h − mean)ᵀ, (d, d), of the first d ≤ RELATION_LIMIT features in their units."""
     f = pool.features
     if f.n_features > RELATION_LIMIT:
         f = f.select(f.names[:RELATION_LIMIT])
@@ -212,12 +225,14 @@ def _centred_gram(pool: Pool) -> Float64:
         entries = slice(f.indptr[start], f.indptr[stop])
         rows = np.repeat(np.arange(stop - start), np.diff(f.indptr[start : stop + 1]))
         block[rows, f.n_dense + f.indices[entries]] = f.values[entries]
+        block /= units[: f.n_features]
         block -= block.mean(axis=0)
         gram += block.T @ block
     return gram
 
 
-def _formula(terms: Float64, names: list[str]) -> str:
-    size = np.abs(terms).max(initial=0.0)
-    parts = [f"{term:+.4g}·{name}" for term, name in zip(terms, names, strict=True) if abs(term) > 1e-6 * size]
+def _formula(terms: Float64, shares: Float64, names: list[str]) -> str:
+    """Return the sum of the terms that matter: `shares` are the same in units in which all features vary alike."""
+    matter = np.abs(shares) > 1e-6 * np.abs(shares).max(initial=0.0)
+    parts = [f"{terms[i]:+.4g}·{names[i]}" for i in np.flatnonzero(matter)]
     return " ".join(parts[:4]) + (" …" if len(parts) > 4 else "")

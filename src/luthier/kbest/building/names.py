@@ -13,6 +13,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Bytes, Int32, Int64
 from luthier.core.errors import InputError
+from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
 
@@ -24,7 +25,9 @@ class NameTable:
 
     def __init__(self) -> None:
         self._labels = Interner()
-        self._numbers = np.full((0, 1), -1, dtype=np.int32)  # [label, position + 1] → number
+        # the number of position p of a label stands at _starts[label] + p + 1; as many places as it has positions
+        self._starts = np.zeros(1, dtype=np.int64)
+        self._numbers = np.zeros(0, dtype=np.int32)
         self._pairs: list[tuple[int, int]] = []
 
     def __len__(self) -> int:
@@ -45,26 +48,36 @@ class NameTable:
     def _number(self, labels: Int32, positions: Int32) -> Int32:
         if not len(labels):
             return np.zeros(0, dtype=np.int32)
-        shape = (len(self._labels), max(self._numbers.shape[1], int(positions.max()) + 2))
-        if shape != self._numbers.shape:
-            larger = np.full(shape, -1, dtype=np.int32)
-            larger[: self._numbers.shape[0], : self._numbers.shape[1]] = self._numbers
-            self._numbers = larger
-        numbers = self._numbers[labels, positions + 1]
+        self._make_room(labels, positions)
+        places = self._starts[labels] + positions + 1
+        numbers = self._numbers[places]
         new = np.flatnonzero(numbers < 0)
         if len(new):
-            keys = labels[new].astype(np.int64) * shape[1] + positions[new]
-            for i in np.sort(new[np.unique(keys, return_index=True)[1]]):  # in order of appearance
-                label, position = int(labels[i]), int(positions[i])
-                self._numbers[label, position + 1] = len(self._pairs)
-                self._pairs.append((label, position))
-            numbers = self._numbers[labels, positions + 1]
+            for i in np.sort(new[np.unique(places[new], return_index=True)[1]]):  # in order of appearance
+                self._numbers[places[i]] = len(self._pairs)
+                self._pairs.append((int(labels[i]), int(positions[i])))
+            numbers = self._numbers[places]
         return numbers
+
+    def _make_room(self, labels: Int32, positions: Int32) -> None:
+        """Lay the table out anew where a label is new, or has more positions than before."""
+        known, n = len(self._starts) - 1, len(self._labels)
+        widths = np.ones(n, dtype=np.int64)
+        widths[:known] = np.diff(self._starts)
+        wider = np.flatnonzero(positions + 2 > widths[labels])
+        if n == known and not len(wider):
+            return
+        np.maximum.at(widths, labels[wider], positions[wider] + 2)
+        starts = offsets_from_counts(widths)
+        numbers = np.full(int(starts[-1]), -1, dtype=np.int32)
+        inner = np.arange(len(self._numbers)) - np.repeat(self._starts[:-1], np.diff(self._starts))
+        numbers[np.repeat(starts[:known], np.diff(self._starts)) + inner] = self._numbers
+        self._starts, self._numbers = starts, numbers
 
     def label_of(self, number: int) -> tuple[str, int]:
         """Return the label and position (−1 for a plain name) of a number."""
         label, position = self._pairs[number]
-        return self._labels.texts()[label], position
+        return self._labels[label], position
 
     def resolve(self, path: str, used: Bool | None = None) -> tuple[list[str], Int32]:
         """Return the final names of the numbers in use, and for each number the index of its name, or −1.

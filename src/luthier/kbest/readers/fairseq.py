@@ -245,7 +245,17 @@ def _token_scores(bad: BadLines, source: Source, lines: Int64, spans: Spans) -> 
     values, fine = number_columns(bad, source.name, lines[rows], [tokens], HINT)
     sums = np.bincount(rows, weights=values[0], minlength=len(spans))
     all_fine: Bool = np.bincount(rows[~fine], minlength=len(spans)) == 0
-    return np.stack([sums, np.diff(offsets)]), all_fine
+    at = np.flatnonzero(all_fine & ~np.isfinite(sums))
+
+    def describe(i: int) -> InputError:
+        return InputError(
+            expected="token scores with a finite sum", found=f"a sum of {sums[at[i]]}", path=source.name,
+            line=int(lines[at[i]]), kind="not-finite",
+            hint="a scorer failed there; mend the log, or leave such lines out with --skip-bad",
+        )  # fmt: skip
+
+    bad.add("not-finite", lines[at], describe)
+    return np.stack([sums, np.diff(offsets)]), all_fine & np.isfinite(sums)
 
 
 def _sentences(records: _Records, rest: Spans) -> SentenceData | None:

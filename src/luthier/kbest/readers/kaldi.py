@@ -31,7 +31,7 @@ from luthier.kbest.reading.columns import (
 )
 from luthier.kbest.reading.reader import Block, Lines, Reader, Source
 
-NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+NUMBER = re.compile(rb"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?")
 HEAD_LINES = 20
 
 

@@ -17,6 +17,7 @@ infinities. Complaints name rows as they name lines, from 1. Rows are read in ba
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import os
 from collections.abc import Callable, Iterator
@@ -149,12 +150,12 @@ def _layout(schema: pa.Schema, path: str) -> _Layout:
         if name is None:
             raise InputError(
                 expected=f"a column {' or '.join(map(repr, names))}",
-                found="only " + ", ".join(map(repr, schema.names)) if schema.names else "no columns",
+                found="only " + ", ".join(map(repr, schema.names[:12])) if schema.names else "no columns",
                 path=path, kind="fields", hint="rename the column, for example with pyarrow or pandas",
             )  # fmt: skip
         return name
 
-    repeated = sorted(name for name in schema.names if schema.names.count(name) > 1)
+    repeated = sorted(name for name, count in collections.Counter(schema.names).items() if count > 1)
     if repeated:
         raise InputError(expected="column names that differ", found=f"{repeated[0]!r} twice", path=path, kind="fields")
     id_name = required(("id",), lambda kind: is_text(kind) or bool(pa.types.is_integer(kind)), "texts or integers")

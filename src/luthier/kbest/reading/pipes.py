@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import ClassVar
@@ -191,8 +192,10 @@ def _report_lexing(bad: BadLines, source: Source, lines: Lines, rows: Int64, sta
 
 
 def _stray_value(raw: bytes) -> str:
-    match = re.search(rb"\S+=\S+\s+([^\s=|]+)(?=\s|$)", raw)
-    return f"the loose value {excerpt(match.group(1))}" if match else "a loose value"
+    for before, word in itertools.pairwise(raw.split()):
+        if b"=" in before[1:-1] and b"=" not in word and b"|" not in word:
+            return f"the loose value {excerpt(word)}"
+    return "a loose value"
 
 
 def _check_positions(
@@ -253,4 +256,6 @@ def first_fields(head: bytes, limit: int = 20) -> list[list[str]]:
     """Return the ``|||`` fields of the first whole lines of a file's head, for recognising formats."""
     text = head.decode("utf-8", "replace").lstrip("\ufeff")
     whole = text.split("\n")[:-1] if "\n" in text else [text]
-    return [re.split(r"\s*\|\|\|(?:\s+|$)", line.strip()) for line in whole[:limit] if line.strip()]
+    # blanks before a separator are taken off afterwards: a pattern that begins with blanks is quadratic in them
+    split = (re.split(r"\|\|\|(?:\s+|$)", line.strip()) for line in whole[:limit] if line.strip())
+    return [[field.rstrip() for field in fields] for fields in split]

@@ -1,0 +1,146 @@
+"""What is fuzzed: each case makes a damaged file and says which commands must bear it.
+
+A case returns the commands to run in order. The next runs only if the one before ended with 0. Where the
+sound file's answer is known, `answer` names the file that holds it: after a run that ended well, another
+answer than the sound one is a silent difference, unless the last command (`--verify`) refuses the file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import gzip
+import shutil
+from pathlib import Path
+
+import samples
+from lying_pools import read_raw, write_raw
+from mutations import damage_bytes, damage_text, lie
+
+
+@dataclasses.dataclass
+class Run:
+    """Commands over damaged files; `answer` is compared with `expected`, and `verify` asked if they differ."""
+
+    commands: list
+    answer: Path | None = None
+    expected: bytes | None = None
+    verify: list | None = None
+
+
+class Cases:
+    """Sound files, made once in a folder, and damaged copies of them."""
+
+    def __init__(self, folder, rng, run):
+        self.folder = Path(folder)
+        self.lists = samples.lists(rng)
+        self.tables = {name: path.read_bytes() for name, path in samples.tables(rng, self.folder).items()}
+        pool, self.pool = samples.pool(self.folder)
+        self.raw_pool = self.pool.read_bytes()
+        self.weights = samples.weights(pool.features.names)
+        (self.folder / "w.txt").write_bytes(self.weights["txt"])
+        (self.folder / "refs.txt").write_text("".join(f"ref {i}\n" for i in range(samples.SENTENCES)))
+        self.reranked = self._answer(run, self._rerank(self.pool), "out.txt")
+        self.names = [n for n in dir(self) if n.startswith("case_")]
+        self._make_states(run)
+
+    def _answer(self, run, command, name):
+        assert run(command) == 0, command
+        return (self.folder / name).read_bytes()
+
+    def _make_states(self, run):
+        """Run what leaves states behind: a tuning run, a reverse search, a study."""
+        f = self.folder
+        self.tune = ["tune", self.pool, "--method", "random", "--metric", "bleu", "--rounds", "1", "--batch", "5",
+                     "--restarts", "3", "--checkpoint", f / "tune.ckpt", "-o", f / "tuned.txt"]  # fmt: skip
+        self.tuned = self._answer(run, self.tune, "tuned.txt")
+        self.checkpoint = (f / "tune.ckpt").read_bytes()
+        self.search = ["minkowski", self.pool, "--axis", "lm", "--axis", "tm", "--metric", "none", "-o", f / "cones"]
+        self._answer(run, [*self.search, "--limit", "3"], "cones")
+        self.search_files = {path.name: path.read_bytes() for path in f.glob("cones*")}
+        (f / "study.toml").write_text(samples.STUDY)
+        self.study = ["study", f / "study.toml", "-o", f / "results"]
+        self.units = self._answer(run, self.study, "results/units.jsonl")
+
+    def make(self, rng, i):
+        """Return the i-th run."""
+        return getattr(self, self.names[i % len(self.names)])(rng)
+
+    def _rerank(self, pool):
+        return ["rerank", pool, "--weights", self.folder / "w.txt", "-o", self.folder / "out.txt"]
+
+    def _damaged_pool(self, rng, path):
+        """Return a run over a damaged pool: some command that reads all of it, then re-ranking."""
+        f = self.folder
+        some = [
+            ["inspect", path], ["convert", path, f / "c.jsonl"], ["convert", path, f / "c.parquet"],
+            ["split", path, "--into", f"{f}/a.arrow=1", "--into", f"{f}/b.arrow=1"],
+            ["oracle", path, "--metric", "bleu"],
+            ["tune", path, "--method", "mert", "--sweeps", "1", "-o", f / "t.txt"],
+            ["pool", path, self.pool, "-o", f / "merged.arrow"],
+        ]  # fmt: skip
+        return Run(
+            [self._rerank(path), some[rng.integers(len(some))]],
+            f / "out.txt", self.reranked, ["inspect", path, "--verify"],
+        )  # fmt: skip
+
+    def _list(self, rng, raw, name, *more):
+        path = self.folder / name
+        path.write_bytes(gzip.compress(raw, 1) if rng.random() < 0.1 else raw)
+        made = self.folder / "made.arrow"
+        refs = ["--refs", self.folder / "refs.txt"] if rng.random() < 0.3 else []
+        skip = ["--skip-bad"] if rng.random() < 0.5 else []
+        read = ["pool", path, *refs, *skip, *more, "-o", made]
+        return Run([read, ["inspect", made, "--verify"], ["convert", made, self.folder / "again.jsonl"]])
+
+    def case_text_list(self, rng):
+        name = list(self.lists)[rng.integers(len(self.lists))]
+        return self._list(rng, damage_text(rng, self.lists[name]), f"list.{name}")
+
+    case_text_list_2 = case_text_list_3 = case_text_list
+
+    def case_table(self, rng):
+        name = list(self.tables)[rng.integers(len(self.tables))]
+        return self._list(rng, damage_bytes(rng, self.tables[name]), f"list.{name}")
+
+    def case_pool_bytes(self, rng):
+        path = self.folder / "damaged.arrow"
+        path.write_bytes(damage_bytes(rng, self.raw_pool))
+        return self._damaged_pool(rng, path)
+
+    case_pool_bytes_2 = case_pool_bytes
+
+    def case_pool_lies(self, rng):
+        path = self.folder / "lying.arrow"
+        arrays, meta = read_raw(self.pool)
+        lie(rng, arrays, meta)
+        write_raw(path, arrays, meta)
+        return self._damaged_pool(rng, path)
+
+    case_pool_lies_2 = case_pool_lies
+
+    def case_weights(self, rng):
+        ending = list(self.weights)[rng.integers(len(self.weights))]
+        path = self.folder / f"damaged.{ending}"
+        path.write_bytes(damage_text(rng, self.weights[ending]))
+        return Run([["rerank", self.pool, "--weights", path, "-o", self.folder / "out2.txt"]])
+
+    def case_checkpoint(self, rng):
+        raw = damage_text(rng, self.checkpoint) if rng.random() < 0.5 else damage_bytes(rng, self.checkpoint)
+        (self.folder / "tune.ckpt").write_bytes(raw)
+        return Run([[*self.tune, "--resume"]], self.folder / "tuned.txt", self.tuned)
+
+    def case_search(self, rng):
+        for path in self.folder.glob("cones*"):
+            path.unlink()
+        for name, raw in self.search_files.items():
+            (self.folder / name).write_bytes(raw)
+        name = sorted(self.search_files)[rng.integers(len(self.search_files))]
+        (self.folder / name).write_bytes(damage_bytes(rng, self.search_files[name]))
+        return Run([[*self.search, "--limit", "6", "--resume"]])
+
+    def case_units(self, rng):
+        shutil.rmtree(self.folder / "results", ignore_errors=True)
+        (self.folder / "results").mkdir()
+        raw = damage_text(rng, self.units) if rng.random() < 0.5 else damage_bytes(rng, self.units)
+        (self.folder / "results" / "units.jsonl").write_bytes(raw)
+        return Run([self.study])

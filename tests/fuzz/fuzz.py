@@ -1,0 +1,133 @@
+"""Files from strangers, damaged at random by a seed: no signal, no hang, no traceback, no silent difference.
+
+    python tests/fuzz/fuzz.py 20000 --seed 1
+
+Mutants run in a child process, which is started again behind one that killed it. Prints what happened to
+how many, and each failure with the number by which it is made again: ``fuzz.py 1 --seed 1 --first N``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import importlib.util
+import json
+import queue
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+HERE = Path(__file__).parent
+LIMIT = 60.0  # seconds of wall clock for one mutant; they take a hundredth of it
+SLOW = 10.0  # seconds of processor time
+STARTING = 600.0  # compiling included
+
+
+def fuzz(count, seed, first=0, *, say=None):
+    """Run `count` mutants; return how many ended in which way, and the failures."""
+    ended, failures = collections.Counter(), []
+    at, stop = first, first + count
+    while at < stop:
+        at, failure = _one_child(seed, at, stop, ended, failures, say)
+        if failure:
+            ended["failed"] += 1
+            failures.append(failure)
+            at += 1
+    return ended, failures
+
+
+def _one_child(seed, at, stop, ended, failures, say):
+    """Run mutants until the end or a death; return the next mutant and what killed the child, if anything."""
+    child = subprocess.Popen(
+        [sys.executable, str(HERE / "child.py"), str(seed), str(at), str(stop)],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    lines = queue.Queue()
+    threading.Thread(target=_pump, args=(child.stdout, lines), daemon=True).start()
+    said = []
+    threading.Thread(target=lambda: said.extend(child.stderr), daemon=True).start()
+    ready = False
+    while True:
+        try:
+            line = lines.get(timeout=LIMIT if ready else STARTING)
+        except queue.Empty:
+            child.kill()
+            child.wait()
+            return at, {"mutant": at, "wrong": f"hang: nothing for {LIMIT} s"}
+        if line is None:
+            code = child.wait()
+            if code == 0 and at >= stop:
+                return at, None
+            if not ready:
+                raise SystemExit(f"the child does not start (exit code {code}): {''.join(said)[-2000:]}")
+            return at, {"mutant": at, "wrong": f"the process died, exit code {code}: {''.join(said)[-500:]}"}
+        record = json.loads(line)
+        ready = ready or "ready" in record
+        if "mutant" in record:
+            at = record["mutant"] + 1
+            _count(record, ended, failures)
+            if say and at % 500 == 0:
+                say(at, ended)
+
+
+def _count(record, ended, failures):
+    if record["cpu"] > SLOW and not record["wrong"]:
+        record["wrong"] = f"slow: {record['cpu']:.1f} s of processor time"
+        record["ended"] = "failed"
+    ended[record["ended"]] += 1
+    ended[f"  {record['case'].rstrip('_23')}: {record['ended']}"] += 1
+    if record["wrong"]:
+        failures.append(record)
+
+
+def _pump(stream, lines):
+    for line in stream:
+        lines.put(line)
+    lines.put(None)
+
+
+def geometry(instances, seed):
+    """Run the fuzzers of geometry on whole numbers, where they are; return their failures."""
+    failures = []
+    for name in ("fuzz_integers", "fuzz_cones"):
+        path = HERE.parent / "geometry" / f"{name}.py"
+        if not path.exists():
+            continue
+        sys.path[:0] = [str(path.parent), str(HERE.parent)]
+        spec = importlib.util.spec_from_file_location(name, path)
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        spec.loader.exec_module(module)
+        found = module.run(instances, seed)
+        print(f"{name}: {instances} instances, {found or 'no'} disagreements")
+        failures += [found] if found else []
+    return failures
+
+
+def main():
+    """Read the arguments, run, print; exit with 1 where anything failed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("count", type=int, nargs="?", default=20_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--geometry", type=int, default=0, metavar="N", help="instances of geometry, too")
+    options = parser.parse_args()
+    started = time.time()
+
+    def say(at, ended):
+        print(f"{at} mutants, {ended['failed']} failed, {time.time() - started:.0f} s", file=sys.stderr)
+
+    ended, failures = fuzz(options.count, options.seed, options.first, say=say)
+    for way in sorted(ended):
+        print(f"{ended[way]:8d} {way}")
+    for failure in failures[:20]:
+        print(f"mutant {failure['mutant']}: {failure['wrong']}\n")
+    if options.geometry:
+        failures += geometry(options.geometry, options.seed)
+    sys.exit(1 if failures else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+"""Small files of every format that a stranger may send, all sound."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from lying_pools import WORDS, whole_pool
+
+from luthier.kbest.storage import save_pool
+
+SENTENCES, ROWS = 4, 5
+STUDY = """
+name = "small"
+seed = 5
+starts = { count = 2, kind = "few", size = 0.5 }
+[[tuner]]
+name = "search"
+method = "random"
+parameters = { rounds = 1, batch = 5 }
+[[metric]]
+name = "TER"
+spec = "ter"
+[test]
+by = "TER"
+metrics = { "TER" = "ter" }
+[[data]]
+name = "made"
+source = "generated"
+tune = { seed = 1, sentences = 4, k = 5, vocabulary = 100 }
+test = { seed = 2, sentences = 4, k = 5, vocabulary = 100 }
+"""
+
+
+def _hypotheses(rng):
+    for i in range(SENTENCES):
+        for k in range(ROWS):
+            yield i, k, " ".join(rng.choice(WORDS, 5)), rng.normal(size=3).round(4)
+
+
+def lists(rng):
+    """Return a list of each text format: name → bytes."""
+    rows = list(_hypotheses(rng))
+
+    def of(line):
+        return "".join(line(i, k, text, *h) for i, k, text, h in rows).encode()
+
+    return {
+        "moses": of(lambda i, k, t, a, b, c: f"{i} ||| {t} ||| lm= {a} tm= {b} {c} s{k}=1 ||| {a + b}\n"),
+        "cdec": of(lambda i, k, t, a, b, c: f"{i} ||| {t} ||| lm={a} Glue={b} s{k}={c} ||| {a}\n"),
+        "joshua": of(lambda i, _, t, a, b, c: f"{i} ||| {t} ||| tm_pt_0={a} tm_pt_1={b} lm_0={c} ||| {a}\n"),
+        "bare": of(lambda i, _, t, a, b, c: f"{i} ||| {t} ||| {a} {b} {c} ||| {a}\n"),
+        "travatar": of(lambda i, _, t, a, b, c: f"{i} ||| {t} ||| {a} ||| lm={b} tm={c}\n"),
+        "marian": of(lambda i, _, t, a, b, c: f"{i} ||| {t} ||| F0= {a} F1= {b} ||| {c}\n"),
+        "kaldi": of(lambda i, k, t, a, b, c: f"utt{i}-{k + 1} {a} {b} {c} {t}\n"),
+        "tsv": b"id\thyp\tlm\ttm\n" + of(lambda i, _, t, a, b, c: f"{i}\t{t}\t{a}\t{b + c}\n"),
+        "fairseq": "".join(
+            f"S-{i}\tquelle\nT-{i}\tref {i}\n"
+            + "".join(f"H-{i}\t{h[0]}\t{t}\nD-{i}\t{h[0]}\t{t}\nP-{i}\t-0.5 {h[1]}\n" for j, _, t, h in rows if j == i)
+            for i in range(SENTENCES)
+        ).encode(),
+        "sockeye": "".join(
+            json.dumps({"sentence_id": i, "translations": [t for j, _, t, _ in rows if j == i],
+                        "scores": [[h[0], h[1]] for j, _, _, h in rows if j == i]}) + "\n"
+            for i in range(SENTENCES)
+        ).encode(),
+        "jsonl": of(lambda i, k, t, a, b, c: json.dumps(
+            {"id": i, "hyp": t, "features": {"lm": a, f"s{k}": b}, "comet": c, "refs": [f"ref {i}"],
+             "derivation": ["r", {"rule": f"X → {k}", "features": {"p": a}}]}) + "\n"),
+    }  # fmt: skip
+
+
+def tables(rng, folder):
+    """Write the lists that are binary; return their paths by format."""
+    rows = list(_hypotheses(rng))
+    table = pa.table(
+        {
+            "id": [i for i, *_ in rows],
+            "hyp": [text for _, _, text, _ in rows],
+            "features": [{"lm": h[0], "tm": h[1]} for *_, h in rows],
+            "refs": [[f"ref {i}"] for i, *_ in rows],
+            "derivation": [[{"rule": f"X → {k}", "features": {"p": h[0]}}] for _, k, _, h in rows],
+            "comet": [h[2] for *_, h in rows],
+        }
+    )
+    pq.write_table(table, folder / "list.parquet")
+    with pa.OSFile(str(folder / "list.feather"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    return {"parquet": folder / "list.parquet", "feather": folder / "list.feather"}
+
+
+def weights(names):
+    """Return files of weights, in each of the forms: ending → bytes."""
+    values = np.linspace(-1, 1, len(names)).round(3)
+    pairs = list(zip(names, values.tolist(), strict=True))
+    return {
+        "txt": "".join(f"{name} {value}\n" for name, value in pairs).encode(),
+        "json": json.dumps(dict(pairs)).encode(),
+        "ini": ("[weight]\n" + "".join(f"{name}= {value}\n" for name, value in pairs)).encode(),
+    }
+
+
+def pool(folder):
+    """Write a pool with every part, and return it and its path."""
+    made = whole_pool(sentences=SENTENCES, rows=ROWS)
+    save_pool(made, folder / "pool.arrow")
+    return made, folder / "pool.arrow"
