@@ -32,7 +32,7 @@ def command(arguments):
             code = main([str(argument) for argument in [*arguments, "--threads", "1", "--quiet"]])
     except SystemExit as stop:
         code = stop.code
-    except BaseException:  # noqa: BLE001 - that is what is looked for
+    except BaseException:
         return None, "traceback: " + traceback.format_exc()[-1500:]
     said = err.getvalue()
     LAST[:] = [said]

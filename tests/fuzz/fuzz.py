@@ -40,36 +40,48 @@ def fuzz(count, seed, first=0, *, say=None):
 
 def _one_child(seed, at, stop, ended, failures, say):
     """Run mutants until the end or a death; return the next mutant and what killed the child, if anything."""
-    child = subprocess.Popen(
+    lines, said = queue.Queue(), []
+    with subprocess.Popen(
         [sys.executable, str(HERE / "child.py"), str(seed), str(at), str(stop)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    lines = queue.Queue()
-    threading.Thread(target=_pump, args=(child.stdout, lines), daemon=True).start()
-    said = []
-    threading.Thread(target=lambda: said.extend(child.stderr), daemon=True).start()
-    ready = False
-    while True:
-        try:
-            line = lines.get(timeout=LIMIT if ready else STARTING)
-        except queue.Empty:
-            child.kill()
-            child.wait()
-            return at, {"mutant": at, "wrong": f"hang: nothing for {LIMIT} s"}
-        if line is None:
-            code = child.wait()
-            if code == 0 and at >= stop:
-                return at, None
-            if not ready:
-                raise SystemExit(f"the child does not start (exit code {code}): {''.join(said)[-2000:]}")
-            return at, {"mutant": at, "wrong": f"the process died, exit code {code}: {''.join(said)[-500:]}"}
-        record = json.loads(line)
-        ready = ready or "ready" in record
-        if "mutant" in record:
-            at = record["mutant"] + 1
-            _count(record, ended, failures)
-            if say and at % 500 == 0:
-                say(at, ended)
+    ) as child:  # fmt: skip
+        pumps = [
+            threading.Thread(target=_pump, args=(child.stdout, lines), daemon=True),
+            threading.Thread(target=lambda: said.extend(child.stderr), daemon=True),
+        ]
+        for pump in pumps:
+            pump.start()
+        ready = False
+        while True:
+            try:
+                line = lines.get(timeout=LIMIT if ready else STARTING)
+            except queue.Empty:
+                child.kill()
+                wrong = f"hang: nothing for {LIMIT} s"
+                break
+            if line is None:
+                wrong = _last_words(child.wait(), at < stop, ready, said)
+                break
+            record = json.loads(line)
+            ready = ready or "ready" in record
+            if "mutant" in record:
+                at = record["mutant"] + 1
+                _count(record, ended, failures)
+                if say and at % 500 == 0:
+                    say(at, ended)
+        for pump in pumps:
+            pump.join()
+    return at, {"mutant": at, "wrong": wrong} if wrong else None
+
+
+def _last_words(code, early, ready, said):
+    """Return what is wrong with the end of a child, if anything."""
+    if code == 0 and not early:
+        return ""
+    told = "".join(said)
+    if not ready:
+        raise SystemExit(f"the child does not start (exit code {code}): {told[-2000:]}")
+    return f"the process died, exit code {code}: {told[-500:]}"
 
 
 def _count(record, ended, failures):
@@ -100,9 +112,9 @@ def geometry(instances, seed):
         module = importlib.util.module_from_spec(spec)
         sys.modules[name] = module
         spec.loader.exec_module(module)
-        found = module.run(instances, seed)
-        print(f"{name}: {instances} instances, {found or 'no'} disagreements")
-        failures += [found] if found else []
+        found = list(module.run(instances, seed))
+        print(f"{name}: {instances} instances, {len(found)} disagreements", *found[:20], sep="\n")
+        failures += found
     return failures
 
 

@@ -32,7 +32,9 @@ def test_recognising_a_format_takes_no_time(line):
     assert time.process_time() - started < SECONDS
 
 
-@pytest.mark.parametrize("raw", [b"a=b" * N, b"=" * N, b"a=" + b" " * N, b"a=1 " * N], ids=["a=b", "=", "blanks", "a=1"])
+@pytest.mark.parametrize(
+    "raw", [b"a=b" * N, b"=" * N, b"a=" + b" " * N, b"a=1 " * N], ids=["a=b", "=", "blanks", "a=1"]
+)
 def test_finding_a_loose_value_takes_no_time(raw):
     started = time.process_time()
     assert _stray_value(raw + b" |") == "a loose value"

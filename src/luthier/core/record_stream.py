@@ -135,5 +135,5 @@ def whole_rows(path: str | os.PathLike[str], length: int) -> int:
     with pa.memory_map(os.fsdecode(path), "r") as source:
         try:
             return sum(batch.num_rows for batch in pa.ipc.open_stream(source.read_buffer(length)))
-        except (pa.ArrowInvalid, OSError):
+        except (pa.ArrowException, OSError, UnicodeDecodeError):
             return 0

@@ -73,7 +73,7 @@ def is_pool(path: str | os.PathLike[str]) -> bool:
                 return False
         with pa.memory_map(os.fsencode(path), "r") as source:
             return VERSION_KEY.encode() in (pa.ipc.open_file(source).schema.metadata or {})
-    except (OSError, MemoryError, pa.ArrowException):
+    except (OSError, MemoryError, pa.ArrowException, UnicodeDecodeError):
         return False
 
 
@@ -129,7 +129,7 @@ def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
         yield
     except InputError:
         raise
-    except (LuthierError, pa.ArrowException, MemoryError) as error:
+    except (LuthierError, pa.ArrowException, MemoryError, UnicodeDecodeError) as error:  # the last: of column names
         raise _damaged(path, (str(error) or "sizes beyond memory").splitlines()[0]) from None
 
 

@@ -50,7 +50,7 @@ class NameTable:
             return np.zeros(0, dtype=np.int32)
         self._make_room(labels, positions)
         places = self._starts[labels] + positions + 1
-        numbers = self._numbers[places]
+        numbers: Int32 = self._numbers[places]
         new = np.flatnonzero(numbers < 0)
         if len(new):
             for i in np.sort(new[np.unique(places[new], return_index=True)[1]]):  # in order of appearance

@@ -70,7 +70,7 @@ class Method(Reader):
                     yield _block(source, layout, batch, first)
                     first += batch.num_rows
                     advance(batch.nbytes)
-            except (pa.ArrowException, OSError) as error:
+            except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise InputError(
                     expected="a whole Parquet or Arrow file", found=f"damage ({str(error).splitlines()[0]})",
                     path=source.name, line=first, kind="truncated", hint="fetch or write the file again",
