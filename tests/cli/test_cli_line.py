@@ -113,15 +113,15 @@ def test_threads_change_nothing(run_cli, folder):
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        ((), "expected --axis once, found 0"),
-        (("--axis", "lm", "--axis", "tm"), "expected --axis once, found 2"),
+        ((), "expected one axis, found 0"),
+        (("--axis", "lm", "--axis", "tm"), "expected one axis, found 2"),
         (("--axis", "nothing"), "neither a feature nor a file"),
         (("--axis", "AXIS", "--window", "3:1"), "from low to high such as -0.5:2, found '3:1'"),
         (("--axis", "AXIS", "--window", "3:3"), "from low to high"),
         (("--axis", "AXIS", "--window", "3"), "from low to high"),
         (("--axis", "AXIS", "--window", "nan:1"), "from low to high"),
         (("--axis", "zeros.txt"), "the axis 'zeros.txt' moves no weight"),
-        (("--axis", "AXIS", "--check", "-3"), "expected --check of at least 0, found -3"),
+        (("--axis", "AXIS", "--check", "-3"), "expected to check 0 intervals or more, found -3"),
         (("--axis", "AXIS", "--plot", "curve.pdf"), "ends in .png, found 'curve.pdf'"),
         (("--axis", "AXIS", "--window", "other=1:3"), "is of 'other', the line along"),
         (("--axis", "AXIS", "-o", "curve.csv"), "ends in .tsv, .json"),

@@ -193,7 +193,7 @@ def test_sparse_features_are_searched_like_dense_ones(run_cli, folder, tmp_path)
         (["--metric", "bleu,ter"], "expected one metric"),
         (["--resume"], "no search to go on with"),
         (["--axis", "nosuch"], "neither a feature nor a file"),
-        (["--axis", "channel", "--plot", "p.png"], "expected --axis 2 times"),
+        (["--axis", "channel", "--plot", "p.png"], "expected 2 axes"),
         (["--plot", "p.pdf"], "ends in .png"),
     ],
 )

@@ -241,8 +241,8 @@ def test_a_window_inside_one_cell_is_drawn(run_cli, folder):
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        ((), "expected --axis 2 times, found 0"),
-        (("--axis", "lm"), "expected --axis 2 times, found 1"),
+        ((), "expected 2 axes, found 0"),
+        (("--axis", "lm"), "expected 2 axes, found 1"),
         (("--axis", "lm", "--axis", "lm"), "axes that are independent"),
         (("--axis", "lm", "--axis", "nothing"), "neither a feature nor a file"),
         ((*AXES, "--window", "lm=3:1"), "from low to high such as -0.5:2, found '3:1' in 'lm=3:1'"),

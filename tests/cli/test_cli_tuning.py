@@ -125,7 +125,7 @@ def test_guards_speak(run_cli, folder, tmp_path):
     )  # fmt: skip
     assert code == 0
     assert "the same within each list, so that its weight cannot matter: 'still'" in err
-    assert "--standardize-features" in err
+    assert "standardizing them evens that out" in err
     assert "'twin' can be computed from the other features" in err
 
 

@@ -12,8 +12,9 @@ from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.landscape.planes.plane import Plane, read_window, shown_window
+from luthier.landscape.planes.scored_cells import ScoredCells
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
-from luthier.landscape.planes.survey import KEPT_AT_LEAST, Cells, SurveyOptions, survey
+from luthier.landscape.planes.survey import KEPT_AT_LEAST, SurveyOptions, survey
 from luthier.landscape.planes.view import Scene
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
@@ -147,12 +148,12 @@ def test_the_sample_is_fair_and_seeded():
 
 def test_the_best_of_parts_are_the_best_of_all():
     rng = np.random.default_rng(0)
-    cells = Cells(rng.permutation(600).reshape(-1, 2), rng.integers(0, 5, size=300).astype(float))
+    cells = ScoredCells(rng.permutation(600).reshape(-1, 2), rng.integers(0, 5, size=300).astype(float))
     order = sorted(range(300), key=lambda i: (-cells.gains[i], *cells.keys[i]))
     expected = cells.keys[order[:20]]
-    merged = Cells.none()
+    merged = ScoredCells.none()
     for part in np.array_split(np.arange(300), 7):
-        merged = Cells.join(merged, cells.take(part).best(20)).best(20)
+        merged = ScoredCells.join(merged, cells.take(part).best(20)).best(20)
     np.testing.assert_array_equal(cells.best(20).keys, expected)
     np.testing.assert_array_equal(merged.keys, expected)
     assert KEPT_AT_LEAST >= 20

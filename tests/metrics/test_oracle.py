@@ -127,7 +127,7 @@ def test_all_selections_are_ordered():
 
 
 def test_a_metric_without_direction_has_no_oracle():
-    with pytest.raises(LuthierError, match=r"neither when higher nor when lower.*--minimize or --maximize"):
+    with pytest.raises(LuthierError, match=r"neither when higher nor when lower.*minimize or to maximize"):
         sentence_oracle(Length(), np.ones((2, 2)), np.array([0, 2]))
     longest = load_metric("length", maximize=True)
     stats = np.array([[1, 2], [3, 2]])

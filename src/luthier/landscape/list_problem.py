@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.errors import LuthierError
+from luthier.kbest.groups import Groups
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 from luthier.kbest.spread import spread_in_lists
@@ -60,6 +61,11 @@ class ListProblem(Problem):
     def names(self) -> tuple[str, ...]:
         """Names of the D features."""
         return self.pool.features.names
+
+    @property
+    def groups(self) -> Groups:
+        """Which features are the ordered bins of one, as the pool says."""
+        return self.pool.features.groups
 
     @property
     def offsets(self) -> Int64:

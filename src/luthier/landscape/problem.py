@@ -15,6 +15,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.kbest.features import unknown_names
+from luthier.kbest.groups import Groups
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.lines.curve import LineCurve
 
@@ -80,9 +81,9 @@ class Problem(abc.ABC):
         return len(self.names)
 
     @property
-    def groups(self) -> dict[str, tuple[int, ...]]:
-        """Columns that are the ordered bins of one feature, by its name; none unless the problem says so."""
-        return {}
+    def groups(self) -> Groups:
+        """Which features are the ordered bins of one; none unless the problem says so."""
+        return ()
 
     def index(self, name: str) -> int:
         """Return the position of a feature."""

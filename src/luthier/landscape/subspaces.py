@@ -1,4 +1,4 @@
-"""From names and files on a command line to lines, planes and larger subspaces of a pool's weights."""
+"""From names and files to lines, planes and larger subspaces of a pool's weights."""
 
 from __future__ import annotations
 
@@ -45,10 +45,9 @@ def read_axis(pool: Pool, axis: str) -> Float64:
 def read_subspace(pool: Pool, weights: str | None, axes: Sequence[str], *, expected: int | None = None) -> Subspace:
     """Return the subspace through `weights` along `axes`; `expected` is how many axes there must be."""
     if expected is not None and len(axes) != expected:
-        times = "once" if expected == 1 else f"{expected} times"
-        raise LuthierError(f"expected --axis {times}, found {len(axes)}")
+        raise LuthierError(f"expected {'one axis' if expected == 1 else f'{expected} axes'}, found {len(axes)}")
     if not axes:
-        raise LuthierError("expected --axis at least once, found none")
+        raise LuthierError("expected at least one axis, found none")
     return Subspace(read_start(pool, weights), read_axes(pool, axes), tuple(axes))
 
 
@@ -64,7 +63,7 @@ def read_axes(pool: Pool, axes: Sequence[str]) -> Float64:
 
 
 def read_ends(window: str, ends: str) -> tuple[float, float]:
-    """Read ``lo:hi``, the `ends` of a `window` on the command line; an end that is left out is infinite.
+    """Read ``lo:hi``, the `ends` of a `window`; an end that is left out is infinite.
 
     >>> read_ends("lm=-1:", "-1:")
     (-1.0, inf)

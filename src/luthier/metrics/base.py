@@ -82,7 +82,8 @@ class Metric(abc.ABC):
         """Return scores as gains, of which more is better: the one place that knows the direction."""
         if self.higher_is_better is None:
             raise LuthierError(
-                f"{self.name} is better neither when higher nor when lower. hint: say --minimize or --maximize"
+                f"{self.name} is better neither when higher nor when lower. "
+                "hint: say whether to minimize or to maximize it"
             )
         return scores if self.higher_is_better else -scores
 

@@ -187,7 +187,7 @@ class Batch:
         if len(without):
             raise LuthierError(
                 f"expected at least one reference for each sentence, found none for sentence {without[0]} "
-                f"({len(without)} such, counted from 0). hint: give references with --refs"
+                f"({len(without)} such, counted from 0). hint: give references"
             )
 
 

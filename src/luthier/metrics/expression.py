@@ -44,7 +44,7 @@ class Expression(Metric):
         if self.maximize is None and self._common_direction() is None:
             raise LuthierError(
                 f"the parts of {self.formula!r} pull in different directions ({self._directions()}), so it "
-                "is not clear what is better. hint: say --minimize or --maximize"
+                "is not clear what is better. hint: say whether to minimize or to maximize it"
             )
 
     @property

@@ -40,7 +40,7 @@ def _about_features(problem: ListProblem) -> Iterator[str]:
     moving = spread[spread > 0]
     if len(moving) and moving.max() > SCALE_RATIO * moving.min():
         ratio = moving.max() / moving.min()
-        yield f"features differ in scale by a factor of {ratio:,.0f}; --standardize-features evens that out"
+        yield f"features differ in scale by a factor of {ratio:,.0f}; standardizing them evens that out"
     relations = {} if problem.pool.features.n_dense < problem.n_features else linear_relations(problem.pool)
     if relations:
         yield f"{_listed(list(relations))} can be computed from the other features: their weights are not unique"
@@ -53,7 +53,7 @@ def warnings_after(problem: ListProblem, start: Float64, weights: Float64) -> li
 
 def _about_movement(start: Float64, weights: Float64) -> Iterator[str]:
     if np.array_equal(start, weights):
-        yield "the answer is the start itself: nothing better was found from there; try --restarts or another start"
+        yield "the answer is the start itself: nothing better was found from there; try restarts or another start"
 
 
 def _about_effects(problem: ListProblem, start: Float64, weights: Float64) -> Iterator[str]:

@@ -94,7 +94,7 @@ class LineReport:
         The intervals, from left to right.
     start_score : float
         At t = 0, by re-ranking.
-    best : the best few intervals, the best first; of equal scores the widest
+    best : the best few intervals, the best first; if scores are equal, the widest
     check : Check
     """
 
@@ -157,7 +157,7 @@ def follow_line(
     if line.n_axes != 1:
         raise LuthierError(f"expected a line, which has one axis, found {line.n_axes} axes")
     if check is not None and check < 0:
-        raise LuthierError(f"expected --check of at least 0, found {check}")
+        raise LuthierError(f"expected to check 0 intervals or more, found {check}")
     if not window[0] < window[1]:
         raise LuthierError(f"expected a window lo:hi with lo below hi, found {window[0]:g}:{window[1]:g}")
     curve = next(problem.curves(line.start, line.directions))
@@ -204,7 +204,7 @@ def _interiors(low: Float64, high: Float64, reach: float) -> Float64:
 
 
 def _best(report: LineReport) -> Iterator[Interval]:
-    """Yield the best few intervals, each tried by re-ranking; of equal gains the widest, then the nearest."""
+    """Yield the best few intervals, each tried by re-ranking; if gains are equal, the widest, then the nearest."""
     problem, gains = report.problem, report.problem.metric.gain(report.scores)
     order = np.lexsort((np.abs(report.position), report.low - report.high, -gains))
     for i in order[:SHOWN].tolist():

@@ -60,8 +60,8 @@ def smoothed(gains: Float64, smoothing: str, window: int) -> Float64:
 def best_places(curve: LineCurve, choice: Choice, *, limits: tuple[float, float], reach: float, above: float) -> Places:
     """Return the places of a line whose gain is above a value: one in each interval, the best few.
 
-    The highest smoothed gain is the best, of equal ones the highest gain, then the widest interval, then
-    the nearest to 0.
+    The highest smoothed gain is the best; if these are equal, the highest gain, then the widest interval, then
+    the place nearest to 0.
     In an interval open to one side the place is `reach` beyond its end; intervals narrower than the
     tolerance, in units of `reach` (or of their distance, if that is more), are left out.
     """

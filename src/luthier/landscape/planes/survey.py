@@ -17,7 +17,7 @@ from luthier.geometry.plane.overlay import CellBlock, Overlay
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.scored_cells import ScoredCells
 
-# So many of the best are kept at least: of equally good cells the roomiest is wanted, and there may be many.
+# So many of the best are kept at least: among equally good cells the roomiest is wanted, and there may be many.
 KEPT_AT_LEAST = 256
 
 
@@ -183,7 +183,7 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions) -> Su
             if options.most is not None and n_cells > options.most:
                 raise LuthierError(
                     f"there are more than {options.most:,} cells, too many to keep every one. "
-                    "hint: --stream keeps the best and a picture; or take a smaller --window; or raise --most"
+                    "hint: stream them, which keeps the best and a picture; or take a smaller window; or allow more"
                 )
             histogram = histogram.plus(part.histogram)
             extremes = np.array([min(extremes[0], part.extremes[0]), max(extremes[1], part.extremes[1])])

@@ -1,1 +1,1 @@
-"""What the margin methods share: hope and fear, averages of weights, their quadratic programs."""
+"""What the margin methods share: the size of steps, averages of weights, their quadratic programs."""

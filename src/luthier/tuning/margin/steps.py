@@ -22,7 +22,7 @@ def best_rows(values: Float64, offsets: Int64) -> Int64:
 
 
 def oracle_rows(gains: Float64, scores: Float64, offsets: Int64) -> Int64:
-    """Return the row of the greatest gain of each list; of equals the one that scores highest, (N,)."""
+    """Return the row of the greatest gain of each list; if several have it, the one that scores highest, (N,)."""
     most = gains[best_rows(gains, offsets)]
     tied: Bool = gains == np.repeat(most, np.diff(offsets))
     return best_rows(np.where(tied, scores, -np.inf), offsets)

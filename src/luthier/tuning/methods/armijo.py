@@ -34,7 +34,7 @@ class Method(Tuner):
     4. d = θ' − θ_{M+1}, and θ_{M+1} moves to θ_{M+1} + β^k d, k in 0 … 40 by one of three rules.
        ``printed``: the smallest k with S(θ_{M+1} + β^k d) − S(θ_{M+1}) ≤ −η ‖d‖² β^k, which hardly any step
        fulfils where ‖d‖ is near 1. ``sufficient``: the smallest k that lowers the error by at least
-       η β^k (S(θ_{M+1}) − S(θ_1)). ``lowest``: of all k the lowest error, of equal ones the smallest k.
+       η β^k (S(θ_{M+1}) − S(θ_1)). ``lowest``: the lowest error; if several k have it, the smallest.
     5. No rule accepts a point that is not lower than the worst vertex. Where it accepts none, the worst
        vertex moves half-way to the best one, whatever its error is there; the best vertex stays.
 

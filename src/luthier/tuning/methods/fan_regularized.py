@@ -103,7 +103,7 @@ class _Search:
         return self.best - self.method.epsilon - slack(self.best)
 
     def answer(self) -> State:
-        """Return the nearest state that is good enough, of equally near ones the best."""
+        """Return the nearest state that is good enough; if several are equally near, the best."""
         good = [near for near in self.met if near.state.gain >= self.threshold]
         return min(good, key=lambda near: (near.angle, -near.state.gain)).state
 

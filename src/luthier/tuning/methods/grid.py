@@ -24,7 +24,7 @@ class Method(Tuner):
 
     ``full`` tries all combinations, ``coordinate`` one feature after the other, over and over until a
     pass brings nothing. Each of `rounds` further rounds has its centre at the best so far and reaches as
-    far as one spacing of the grid before. The best wins; of equals the nearest to the centre (in units),
+    far as one spacing of the grid before. The best wins; if gains are equal, the nearest to the centre (in units),
     then the first in the order of the grid; the weights stay where nothing is better.
 
     A unit is the start weight itself (``start``; where that is 0, as next) or the mean effect of a feature

@@ -1,1 +1,1 @@
-"""What the tuners that search the gain itself share: directions, line searches, planes, simplices."""
+"""What the tuners that search the gain itself share: directions, steps along lines and over planes, simplices."""

@@ -14,7 +14,7 @@ from luthier.tuning.base import State
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Simplex:
-    """V vertices of D weights, best first; of equal gains, the one that was there before comes first.
+    """V vertices of D weights, best first; if gains are equal, the one that was there before comes first.
 
     Attributes
     ----------
