@@ -160,7 +160,7 @@ def test_the_best_of_parts_are_the_best_of_all():
 
 
 def test_too_many_cells_are_not_recorded():
-    with pytest.raises(LuthierError, match=r"more than 50 cells.*--stream"):
+    with pytest.raises(LuthierError, match=r"more than 50 cells.*stream them"):
         recorded(plane_of(0), most=50)
 
 
