@@ -22,7 +22,6 @@ def binned(**more):
 
 def test_what_is_done_to_features_is_done_to_their_groups():
     features = binned()
-    assert features.group_columns == {"lm": (3, 1, 2)}
     assert features.take([0, 0]).groups == (BINS,)
     assert features.scale({"x": 2}).groups == (BINS,)
     assert features.call_costs(["x"]).groups == (BINS,)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
+from luthier.kbest.groups import FeatureGroup
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
@@ -78,3 +79,11 @@ def test_ties_go_to_the_first():
     problem = problem_of([[[1.0], [1.0], [0.0]]], [[3, 5, 9]])
     assert problem.gain(np.ones(1)) == 3.0
     assert problem.gain(np.zeros(1)) == 3.0
+
+
+def test_groups_are_those_of_the_features():
+    problem = random_problem(0)
+    assert problem.groups == ()
+    bins = FeatureGroup("bins", (problem.names[2], problem.names[0]))
+    pool = problem.pool.with_features(problem.pool.features.group([bins]))
+    assert Problem.make(pool, problem.metric).groups == (bins,)

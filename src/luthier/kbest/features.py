@@ -121,12 +121,6 @@ class Features:
         """+1 for a score, −1 for a cost, (D,)."""
         return np.array([-1.0 if name in self.costs else 1.0 for name in self.names])
 
-    @property
-    def group_columns(self) -> dict[str, tuple[int, ...]]:
-        """Positions of the bins of each group, lowest bin first, by the group's name."""
-        position = {name: d for d, name in enumerate(self.names)} if self.groups else {}
-        return {group.name: tuple(position[column] for column in group.columns) for group in self.groups}
-
     def scores(self, weights: Float64) -> Float64:
         """Return w·h of every row: (D,) → (M,), or (W, D) → (W, M).
 
