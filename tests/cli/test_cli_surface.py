@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights
@@ -263,3 +264,68 @@ def test_what_makes_no_sense_is_refused(run_cli, folder, arguments, complaint, m
     assert code == 2
     assert complaint in err
     assert not (folder / "x.arrow").exists()
+
+
+def with_features(folder, name, dense):
+    """Save the pool with other features, a, b, …; return its path."""
+    pool = open_pool(folder / "pool.arrow")
+    save_pool(pool.with_features(Features.from_dense(tuple("abc"[: dense.shape[1]]), dense)), folder / name)
+    return folder / name
+
+
+def whole_numbers(folder):
+    n = len(open_pool(folder / "pool.arrow").features)
+    return np.random.default_rng(0).integers(-3, 4, size=(n, 3)).astype(float)
+
+
+def test_on_whole_numbers_cells_with_an_area_are_counted_and_200_are_re_ranked(run_cli, folder):
+    pool = with_features(folder, "whole-numbers.arrow", whole_numbers(folder))
+    axes = ("--axis", "a", "--axis", "b", "--whole")
+    code, out, _ = run_cli("surface", pool, *axes, "-o", folder / "cells.arrow", "--json")
+    about = json.loads(out)
+    cells = pa.ipc.open_file(folder / "cells.arrow").read_all()
+    areas = np.array(cells["area"].to_pylist())
+    assert code == 0
+    assert about["cells"] == np.sum(areas > 1e-9)
+    assert about["without_area"] == np.sum(areas < 1e-9) > about["cells"] / 2
+    assert sum(about["histogram"]["counts"]) == about["cells"]
+    assert about["check"]["tried"] == min(200, about["cells"])
+    assert about["check"]["wrong"] == 0
+    assert "more that have no area" in run_cli("surface", pool, *axes)[1]
+
+
+def test_what_is_certain_from_an_oblique_plane_through_the_origin_is_so(run_cli, folder):
+    dense = whole_numbers(folder)[:, :2]
+    pool = with_features(folder, "oblique.arrow", dense)
+    (folder / "one.txt").write_text("a 0.61\nb 0.31\n")
+    (folder / "two.txt").write_text("a -0.29\nb 0.83\n")
+    axes = ("--axis", folder / "one.txt", "--axis", folder / "two.txt", "--whole")
+    code, out, _ = run_cli("surface", pool, *axes, "--check", 10_000, "--json")
+    about = json.loads(out)
+    assert code == 0
+    # through the weights 0 pass all boundaries, so a cell is what lies between two of them
+    normals = [b - a for rows in np.split(dense, 10) for a in rows for b in rows if np.any(a != b)]
+    assert about["cells"] <= len({round(float(np.arctan2(q, p)), 9) for p, q in normals})
+    assert about["check"]["wrong"] == 0
+    assert about["check"]["representable"] == about["check"]["tried"] == about["cells"]
+
+
+@pytest.mark.parametrize("scale", [1e-150, 1e150])
+def test_features_of_any_size_are_divided(run_cli, folder, scale):
+    dense = whole_numbers(folder)[:, :2]
+    counts = []
+    for name, factor in (("plain", 1.0), ("scaled", scale)):
+        pool = with_features(folder, f"{name}.arrow", factor * dense)
+        counts.append(json.loads(run_cli("surface", pool, "--axis", "a", "--axis", "b", "--json")[1])["cells"])
+    assert counts[0] == counts[1]
+
+
+def test_axes_out_of_all_proportion_are_told(run_cli, folder):
+    pool = with_features(folder, "mixed.arrow", whole_numbers(folder)[:, :2] * [1e150, 1e-150])
+    code, _, err = run_cli("surface", pool, "--axis", "a", "--axis", "b")
+    assert code == 2
+    assert "expected axes that change scores by comparable amounts" in err
+    pool = with_features(folder, "plain.arrow", whole_numbers(folder)[:, :2])
+    code, _, err = run_cli("surface", pool, "--axis", "a", "--axis", "b", "--window", "a=1e60:2e60")
+    assert code == 2
+    assert "out of all proportion" in err

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
+from luthier.geometry.plane import arrangement
 from luthier.geometry.plane import overlay as overlay_file
 from luthier.geometry.plane.arrangement import Arrangement
-from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.overlay import Overlay, room_for_walks
 from luthier.geometry.plane.subdivision import Window
 
 
@@ -23,7 +24,7 @@ def oblique(seed, *, lists=20, rows=30, largest=8):
 def test_corners_of_nearly_coincident_boundaries_are_finite_and_cells_hold_their_positions(seed):
     offsets, points = oblique(seed)
     overlay = Overlay(offsets, points)
-    assert np.isfinite(overlay.edges.ends).all()
+    assert np.isfinite(overlay.edges.arrays.ends).all()
     record = Arrangement.make(overlay, np.zeros((len(points), 1), np.int64))
     assert np.isfinite(record.position).all()
     assert np.isfinite(record.low).all()
@@ -32,12 +33,12 @@ def test_corners_of_nearly_coincident_boundaries_are_finite_and_cells_hold_their
 
 
 def test_a_walk_that_meets_more_boundaries_than_there_are_is_an_error(monkeypatch):
-    def cramped(self, *arguments):
-        make_room(self, *arguments)
-        self.hops = self.hops[:3]
+    def cramped(overlay):
+        scratch = room_for_walks(overlay)
+        return scratch._replace(hops=scratch.hops[:3])
 
-    make_room = overlay_file.Room.__init__
-    monkeypatch.setattr(overlay_file.Room, "__init__", cramped)
+    for module in (overlay_file, arrangement):
+        monkeypatch.setattr(module, "room_for_walks", cramped)
     offsets, points = oblique(1)
     overlay = Overlay(offsets, points, Window(-4.0, 4.0, -4.0, 4.0))
     with pytest.raises(LuthierError, match="fault of luthier"):

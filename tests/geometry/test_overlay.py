@@ -9,7 +9,7 @@ from planar_oracles import cells_with_area, line_between
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.plane import _plane_kernels as kernels
+from luthier.geometry.plane import _line_kernels as kernels
 from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.subdivision import FAR, Window
 

@@ -60,7 +60,8 @@ def test_a_re_rank_inside_every_representable_cell_selects_what_it_says(kind, wi
         selections = np.array([record.selection(i) for i in range(len(record))])
         found = rerank(plane.problem.pool, plane.subspace.weights(record.position))
         assert np.array_equal(found[record.representable], selections[record.representable])
-        assert len(np.unique(selections, axis=0)) == len(record) == report.survey.cells
+        assert len(np.unique(selections, axis=0)) == len(record) == report.survey.cells + report.survey.without_area
+        assert record.sized.sum() == report.survey.cells
         sums = plane.problem.stats[selections].sum(axis=1)
         np.testing.assert_allclose(report.scores, plane.score(sums), atol=1e-9)
         if kind == "real":

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--most", type=int, metavar="N", help="record no more cells than these (default: 4,000,000)")
     parser.add_argument("--keep", type=int, default=20, metavar="N", help="how many of the best cells (default: 20)")
     parser.add_argument(
-        "--check", type=int, default=0, metavar="N", help="re-rank N cells, drawn at random (default: 0)"
+        "--check", type=int, default=200, metavar="N", help="re-rank N cells, drawn at random (default: 200)"
     )
     parser.add_argument("--png", metavar="F", help="draw the surface: a PNG file")
     parser.add_argument("-w", "--weights-out", metavar="F", help="write the best weights")

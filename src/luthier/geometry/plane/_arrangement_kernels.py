@@ -7,10 +7,42 @@ between them n_e + 1 *pieces*; piece m leads from node m to node m + 1. ``ptr[e]
 (to the right). Cells are walked round counter-clockwise: the cell is on the left.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
-from luthier.geometry.plane._plane_kernels import difference_of_products
+from luthier.geometry.plane._line_kernels import difference_of_products
+
+
+class Steps(NamedTuple):
+    """What is needed to go round cells.
+
+    ``others[k]``, ``lefts[k]``, ``twins[k]``: the other edge of a crossing, whether its upward part leaves to the
+    left, and which of its crossings this is; ``vectors`` are the edges' lines, ``ends`` where they begin and end.
+    """
+
+    ptr: np.ndarray
+    others: np.ndarray
+    lefts: np.ndarray
+    twins: np.ndarray
+    ends: np.ndarray
+    vectors: np.ndarray
+    at_border: np.ndarray
+    onward: np.ndarray
+    n_inner: int
+
+
+class Measures(NamedTuple):
+    """Where `measure` writes: a point inside each cell, area, radius, margin, number of corners; cells of pieces."""
+
+    centres: np.ndarray
+    areas: np.ndarray
+    radii: np.ndarray
+    margins: np.ndarray
+    sizes: np.ndarray
+    left_cells: np.ndarray
+    right_cells: np.ndarray
 
 
 @kernel
@@ -68,18 +100,19 @@ def follow_faces(face_ptr, of_side, lines, onward):
 
 
 @kernel
-def go_on(ptr, others, lefts, twins, at_border, onward, n_inner, e, way, node):
+def go_on(steps, e, way, node):
     """Return edge, direction and node with which a round goes on, having come to `node` along e."""
+    ptr, n_inner, at_border, onward = steps.ptr, steps.n_inner, steps.at_border, steps.onward
     last = ptr[e + 1] - ptr[e] + 1
     if 0 < node < last:
         k = ptr[e] + node - 1
-        f = others[k]
+        f = steps.others[k]
         if e >= n_inner:  # from the border into the window
             if at_border[f, 0] == k:
                 return f, 1, 0
             return f, -1, ptr[f + 1] - ptr[f] + 1
-        up = lefts[k] if way > 0 else not lefts[k]
-        return f, 1 if up else -1, twins[k] - ptr[f] + 1
+        up = steps.lefts[k] if way > 0 else not steps.lefts[k]
+        return f, 1 if up else -1, steps.twins[k] - ptr[f] + 1
     if e >= n_inner:  # a corner of the window
         if e == n_inner:
             return n_inner + 1, 1, 0
@@ -100,15 +133,16 @@ def go_on(ptr, others, lefts, twins, at_border, onward, n_inner, e, way, node):
 
 
 @inner_kernel
-def place(ptr, others, ends, vectors, e, node, out):
+def place(steps, e, node, out):
     """Write the coordinates of a node; both edges of a crossing give the same."""
+    ptr, ends, vectors = steps.ptr, steps.ends, steps.vectors
     last = ptr[e + 1] - ptr[e] + 1
     if node == 0:
         out[0], out[1] = ends[e, 0], ends[e, 1]
     elif node == last:
         out[0], out[1] = ends[e, 3], ends[e, 4]
     else:
-        other = others[ptr[e] + node - 1]
+        other = steps.others[ptr[e] + node - 1]
         f, g = vectors[min(e, other)], vectors[max(e, other)]
         minor = difference_of_products(f[1], g[2], f[2], g[1])
         out[0] = difference_of_products(f[2], g[0], f[0], g[2]) / minor
@@ -116,14 +150,15 @@ def place(ptr, others, ends, vectors, e, node, out):
 
 
 @kernel
-def first_steps(ptr, others, lefts, twins, lines, face_list, n_inner, kinds, starts, across):
+def first_steps(steps, lines, kinds, owner, starts, across):
     """Write where the round of each cell begins, in the order of the stream; return how many cells there are.
 
     ``starts[c]`` is edge and node, to be left upward; ``across[c]`` the edge beyond which a lower cell lies, the
     node its piece begins with, and 1 if this cell is on its left, −1 if on its right.
     """
+    ptr, others, lefts, twins = steps.ptr, steps.others, steps.lefts, steps.twins
     count = 0
-    for e in range(n_inner + 3):
+    for e in range(steps.n_inner + 3):
         if (kinds[e] == 0 and lines[e, 6] > 0) or kinds[e] == 1:
             starts[count, 0], starts[count, 1] = e, 0
             across[count, 0], across[count, 1], across[count, 2] = (e, 0, 1) if kinds[e] == 0 else (-1, 0, 0)
@@ -131,7 +166,7 @@ def first_steps(ptr, others, lefts, twins, lines, face_list, n_inner, kinds, sta
         for k in range(ptr[e], ptr[e + 1]):
             f, node = others[k], k - ptr[e] + 1
             if kinds[e] == 0:
-                if face_list[lines[f, 0]] < face_list[lines[e, 0]]:
+                if owner[lines[f, 0]] < owner[lines[e, 0]]:
                     continue
                 if not lefts[k]:
                     starts[count, 0], starts[count, 1] = f, twins[k] - ptr[f] + 1
@@ -153,9 +188,7 @@ def first_steps(ptr, others, lefts, twins, lines, face_list, n_inner, kinds, sta
 
 
 @kernel
-def go_round(
-    ptr, others, lefts, twins, ends, vectors, at_border, onward, n_inner, e, node, corners, pieces
-):  # fmt: skip
+def go_round(steps, e, node, corners, pieces):
     """Write the corners of one cell and the pieces along its sides, counter-clockwise; return how many.
 
     A piece is its number, negative (−1 − number) where it is gone down; returns −1 if the room is too small.
@@ -164,57 +197,73 @@ def go_round(
     while True:
         if n == len(corners):
             return -1
-        place(ptr, others, ends, vectors, e, node, corners[n])
-        piece = ptr[e] + e + (node if way > 0 else node - 1)
+        place(steps, e, node, corners[n])
+        piece = steps.ptr[e] + e + (node if way > 0 else node - 1)
         pieces[n, 0], pieces[n, 1] = e, piece if way > 0 else -1 - piece
         n += 1
         node += way
-        e, way, node = go_on(ptr, others, lefts, twins, at_border, onward, n_inner, e, way, node)
+        e, way, node = go_on(steps, e, way, node)
         if e == first_edge and node == first_node and way > 0:
             return n
 
 
 @kernel
-def measure(
-    ptr, others, lefts, twins, ends, vectors, at_border, onward, n_inner, starts, low, high, corners, pieces,
-    left_cells, right_cells, lines, points, units, far, centres, areas, radii, margins, sizes,
-):  # fmt: skip
+def measure(steps, starts, low, high, corners, pieces, lines, points, units, far, out):
     """Go round cells low … high − 1; write what each measures, and which cells lie along every piece.
 
     ``points`` (F, 3) are the scores of the faces' rows; returns the cell for which the room was too small, or high.
     """
     inside = np.empty(2)
     for cell in range(low, high):
-        n = go_round(
-            ptr, others, lefts, twins, ends, vectors, at_border, onward, n_inner, starts[cell, 0], starts[cell, 1],
-            corners, pieces,
-        )  # fmt: skip
+        n = go_round(steps, starts[cell, 0], starts[cell, 1], corners, pieces)
         if n < 0:
             return cell
-        sizes[cell] = n
+        out.sizes[cell] = n
         endless = False
         for m in range(n):
             if pieces[m, 1] >= 0:
-                left_cells[pieces[m, 1]] = cell
+                out.left_cells[pieces[m, 1]] = cell
             else:
-                right_cells[-1 - pieces[m, 1]] = cell
+                out.right_cells[-1 - pieces[m, 1]] = cell
             corners[m, 0] *= units[0]
             corners[m, 1] *= units[1]
             endless |= abs(corners[m, 0]) > far[0] or abs(corners[m, 1]) > far[1]
-        areas[cell] = centre_of(corners, n, inside)
-        if endless:
-            areas[cell] = np.inf
-        centres[cell, 0], centres[cell, 1] = inside[0], inside[1]
-        radii[cell] = nearest_side(corners, n, inside) if areas[cell] > 0.0 else 0.0
-        margin = np.inf
-        for m in range(n):
-            e = pieces[m, 0]
-            if e < n_inner:
-                gap = points[lines[e, 0]] - points[lines[e, 1]]
-                gap_here = gap[0] + inside[0] * gap[1] + inside[1] * gap[2]
-                margin = min(margin, gap_here if pieces[m, 1] >= 0 else -gap_here)
-        margins[cell] = margin
+        area = centre_of(corners, n, inside)
+        out.areas[cell] = np.inf if endless else area
+        out.centres[cell, 0], out.centres[cell, 1] = inside[0], inside[1]
+        out.margins[cell], radius = nearest_side(steps, pieces, n, lines, points, units, inside)
+        out.radii[cell] = radius if area > 0.0 else 0.0
     return high
+
+
+@kernel
+def nearest_side(steps, pieces, n, lines, points, units, inside):
+    """Return by how much a cell leads beyond its sides at a point, at least, and how far the nearest side is.
+
+    The sides are taken from their lines: that through two corners which nearly coincide has any direction.
+    """
+    margin, radius = np.inf, np.inf
+    for m in range(n):
+        e = pieces[m, 0]
+        if e < steps.n_inner:
+            i, j = (lines[e, 0], lines[e, 1]) if pieces[m, 1] >= 0 else (lines[e, 1], lines[e, 0])
+            p, q = points[i, 1] - points[j, 1], points[i, 2] - points[j, 2]
+            gap = points[i, 0] - points[j, 0] + inside[0] * p + inside[1] * q
+            margin = min(margin, gap)
+        else:
+            p, q = steps.vectors[e, 1] / units[0], steps.vectors[e, 2] / units[1]
+            gap = abs(steps.vectors[e, 0] + inside[0] * p + inside[1] * q)
+        length = (p * p + q * q) ** 0.5
+        if length > 0.0:
+            radius = min(radius, gap / length)
+    return margin, max(radius, 0.0)
+
+
+@kernel
+def collect_corners(steps, starts, cells, offsets, pieces, corners):
+    """Write the corners of cells one after another; ``offsets`` are where each begins."""
+    for c in range(len(cells)):
+        go_round(steps, starts[cells[c], 0], starts[cells[c], 1], corners[offsets[c] : offsets[c + 1]], pieces)
 
 
 @kernel
@@ -237,16 +286,3 @@ def centre_of(corners, n, out):
         return total / 2.0
     out[0], out[1] = mean_x / n, mean_y / n
     return 0.0
-
-
-@kernel
-def nearest_side(corners, n, point):
-    """Return how far a point is from the sides of a convex polygon that it lies in."""
-    nearest = np.inf
-    for m in range(n):
-        x, y = corners[m, 0], corners[m, 1]
-        dx, dy = corners[(m + 1) % n, 0] - x, corners[(m + 1) % n, 1] - y
-        length = (dx * dx + dy * dy) ** 0.5
-        if length > 0.0:
-            nearest = min(nearest, (dx * (point[1] - y) - dy * (point[0] - x)) / length)
-    return max(nearest, 0.0)

@@ -9,10 +9,11 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64, flat, frozen
+from luthier.core.segments import offsets_from_counts
 from luthier.geometry.plane import _arrangement_kernels as kernels
-from luthier.geometry.plane import _plane_kernels as plane_kernels
+from luthier.geometry.plane import _stream_kernels as stream_kernels
 from luthier.geometry.plane.certainty import Certainty
-from luthier.geometry.plane.overlay import Overlay, Room
+from luthier.geometry.plane.overlay import CellBlock, Overlay, room_for_walks
 from luthier.geometry.plane.subdivision import FAR, without_fault
 
 CELLS_AT_ONCE = 1 << 16
@@ -40,18 +41,14 @@ class Crossings:
     @classmethod
     def find(cls, overlay: Overlay) -> Crossings:
         """Walk every edge once."""
-        faces, edges, room = overlay.faces, overlay.edges, Room(overlay)
+        edges, scratch = overlay.edges, room_for_walks(overlay)
         counts = np.zeros(len(edges), np.int64)
-        size = max(1 << 18, len(faces.rows) + 1)
+        size = max(1 << 18, len(overlay.faces.rows) + 1)
         chunk = np.empty(size, np.int32), np.empty(size, np.bool_)
         grown = GrowingArray(np.int32), GrowingArray(np.bool_)
         e = 0
         while e < len(edges):
-            e, n = plane_kernels.cross(
-                faces.heights, faces.border, faces.face_ptr, faces.sides, overlay.busy, overlay.lists,
-                edges.of_side, edges.lines, edges.ends, edges.turns, edges.kinds, edges.bends, e, len(edges),
-                room.state, room.hops, room.times, room.order, room.buckets, counts, *chunk,
-            )  # fmt: skip
+            e, n = stream_kernels.cross(overlay.faces.arrays, edges.arrays, overlay.blur, e, scratch, counts, *chunk)
             for whole, part in zip(grown, chunk, strict=True):
                 whole.append(part[: without_fault(n)])
         ptr = flat(np.concatenate([[0], np.cumsum(counts)]))
@@ -79,6 +76,8 @@ class Arrangement:
     representable : (n,) bool
         Whether a re-rank at the position is certain to select this cell's rows (`luthier.geometry.plane.certainty`);
         without a judge, whether the cell has any size.
+    sized : (n,) bool
+        Whether the cell has an area: more than ties, or noise in the heights, can make.
     sums : (n, S)
         Sum over lists of the selected rows' values.
     keys : (n, 2) int64
@@ -94,6 +93,7 @@ class Arrangement:
     radius: Float64
     margin: Float64
     representable: Bool
+    sized: Bool
     sums: npt.NDArray[Any]
     keys: Int64
     neighbour: Int64
@@ -112,8 +112,9 @@ class Arrangement:
         n_values = values.shape[1]
         if judge is not None:
             values = np.concatenate([values, judge.columns], axis=1)
-        sums, low, keys = _streamed(overlay, values, threads)
-        walker = _Walker(overlay, Crossings.find(overlay), len(keys))
+        cells = _streamed(overlay, values, threads)
+        sums, keys = cells.sums, cells.keys
+        walker = _Walker(overlay, Crossings.find(overlay), len(cells))
         position, area, radius, margin = walker.measure()
         for cell in np.flatnonzero(np.isinf(area)):  # few: the cells round the outside of a plane without borders
             found = overlay.cell(keys[cell])
@@ -123,11 +124,12 @@ class Arrangement:
             representable = judge.judge(position, radius, sums[:, n_values:].astype(np.int64))
         return cls(
             position=frozen(position),
-            low=frozen(low),
+            low=frozen(cells.low),
             area=frozen(area),
             radius=frozen(radius),
             margin=frozen(margin),
-            representable=frozen(representable),
+            representable=frozen(representable & cells.sized),
+            sized=frozen(cells.sized),
             sums=frozen(sums[:, :n_values]),
             keys=frozen(keys),
             **walker.neighbours(),
@@ -136,95 +138,86 @@ class Arrangement:
 
     def polygons(self, cells: Int64) -> tuple[Int64, Float64]:
         """Return the corners of cells, counter-clockwise: offsets (c+1,) and corners (…, 2)."""
-        found = [self._walker.polygon(int(cell)) for cell in cells]
-        offsets = np.concatenate([[0], np.cumsum([len(corners) for corners in found])]).astype(np.int64)
-        return offsets, np.concatenate(found) if found else np.zeros((0, 2))
+        return self._walker.polygons(flat(np.asarray(cells, np.int64)))
 
     def selection(self, cell: int) -> Int64:
         """Return the selected row of each list on a cell, (N,), from the first cell's by its changes."""
         return self._walker.selection(self, cell)
 
 
-def _streamed(overlay: Overlay, values: npt.NDArray[Any], threads: int) -> tuple[npt.NDArray[Any], Float64, Int64]:
-    """Return sums, lowest corners and keys of all cells."""
+def _streamed(overlay: Overlay, values: npt.NDArray[Any], threads: int) -> CellBlock:
+    """Return all cells as one block."""
     blocks = list(overlay.stream(values, lambda block: block, threads=threads))
-    return (
-        np.concatenate([block.sums for block in blocks]),
-        np.concatenate([block.low for block in blocks]),
-        np.concatenate([block.keys for block in blocks]),
-    )
+    fields = [f.name for f in dataclasses.fields(CellBlock)]
+    return CellBlock(*(np.concatenate([getattr(block, name) for block in blocks]) for name in fields))
 
 
 class _Walker:
     """Goes round cells."""
 
     def __init__(self, overlay: Overlay, crossings: Crossings, n_cells: int) -> None:
-        faces, edges = overlay.faces, overlay.edges
-        self.overlay, self.crossings = overlay, crossings
-        at_border, onward = np.empty((len(edges), 2), np.int64), np.empty((len(edges), 4), np.int64)
-        kernels.meet_border(crossings.ptr, crossings.others, edges.lines, edges.n_inner, at_border)
-        kernels.follow_faces(faces.face_ptr, edges.of_side, edges.lines, onward)
-        self.at_border, self.onward = flat(at_border), flat(onward)
-        left, right = edges.lines[: edges.n_inner, :2].T
-        sides = -1 - edges.lines[edges.n_inner :, 0]
-        self.vectors = flat(np.concatenate([faces.heights[left] - faces.heights[right], faces.border[sides]]))
-        starts, across = np.empty((n_cells, 2), np.int32), np.empty((n_cells, 3), np.int32)
-        found = kernels.first_steps(
-            crossings.ptr, crossings.others, crossings.lefts, crossings.twins, edges.lines, overlay.lists,
-            edges.n_inner, edges.kinds, starts, across,
+        faces, edges, n_inner = overlay.faces.arrays, overlay.edges.arrays, overlay.edges.n_inner
+        self.overlay, self.n_pieces = overlay, len(crossings.others) + len(overlay.edges)
+        at_border, onward = np.empty((len(edges.lines), 2), np.int64), np.empty((len(edges.lines), 4), np.int64)
+        kernels.meet_border(crossings.ptr, crossings.others, edges.lines, n_inner, at_border)
+        kernels.follow_faces(faces.ptr, edges.of_side, edges.lines, onward)
+        left, right = edges.lines[:n_inner, :2].T
+        sides = -1 - edges.lines[n_inner:, 0]
+        self.steps = kernels.Steps(
+            crossings.ptr, crossings.others, crossings.lefts, crossings.twins, edges.ends,
+            flat(np.concatenate([faces.z[left] - faces.z[right], faces.border[sides]])), at_border, onward, n_inner,
         )  # fmt: skip
+        starts, across = np.empty((n_cells, 2), np.int32), np.empty((n_cells, 3), np.int32)
+        found = kernels.first_steps(self.steps, edges.lines, edges.kinds, faces.owner, starts, across)
         assert found == n_cells, "cells are counted the same way twice"
         self.starts, self.across = flat(starts), flat(across)
-        pieces = len(crossings.others) + len(edges)
-        self.left_cells, self.right_cells = np.full(pieces, -1, np.int32), np.full(pieces, -1, np.int32)
-
-    def _steps(self) -> tuple[Any, ...]:
-        crossings, edges = self.crossings, self.overlay.edges
-        return (
-            crossings.ptr, crossings.others, crossings.lefts, crossings.twins, edges.ends, self.vectors,
-            self.at_border, self.onward, edges.n_inner,
-        )  # fmt: skip
+        self.found = kernels.Measures(
+            centres=np.empty((n_cells, 2)),
+            areas=np.empty(n_cells),
+            radii=np.empty(n_cells),
+            margins=np.empty(n_cells),
+            sizes=np.empty(n_cells, np.int64),
+            left_cells=np.full(self.n_pieces, -1, np.int32),
+            right_cells=np.full(self.n_pieces, -1, np.int32),
+        )
 
     def measure(self) -> tuple[Float64, Float64, Float64, Float64]:
         """Return position, area, radius and margin of every cell."""
         n, grid = len(self.starts), self.overlay.faces.grid
-        centres, areas, radii, margins = np.empty((n, 2)), np.empty(n), np.empty(n), np.empty(n)
-        points, sizes = flat(self.overlay.points[self.overlay.rows]), np.empty(n, np.int64)
-        room, cell = CORNERS, 0
+        points, room, cell = flat(self.overlay.points[self.overlay.rows]), CORNERS, 0
         while cell < n:
             high = min(n, cell + CELLS_AT_ONCE)
             reached = kernels.measure(
-                *self._steps(), self.starts, cell, high, np.empty((room, 2)), np.empty((room, 2), np.int64),
-                self.left_cells, self.right_cells, self.overlay.edges.lines, points, grid.units, grid.units * (FAR / 4),
-                centres, areas, radii, margins, sizes,
+                self.steps, self.starts, cell, high, np.empty((room, 2)), np.empty((room, 2), np.int64),
+                self.overlay.edges.arrays.lines, points, grid.units, grid.units * (FAR / 4), self.found,
             )  # fmt: skip
-            room = 2 * room if reached < high else room
+            if reached < high:
+                without_fault(-1 if room > 2 * self.n_pieces else 0)  # no round is longer
+                room *= 2
             cell = reached
-        return centres, areas, radii, margins
+        return self.found.centres, self.found.areas, self.found.radii, self.found.margins
 
-    def polygon(self, cell: int) -> Float64:
-        """Return the corners of a cell, (v, 2)."""
-        room, n = CORNERS, -1
-        while n < 0:
-            corners, pieces = np.empty((room, 2)), np.empty((room, 2), np.int64)
-            n = kernels.go_round(*self._steps(), self.starts[cell, 0], self.starts[cell, 1], corners, pieces)
-            room *= 2
-        found = corners[:n]
-        endless = np.abs(found) > FAR / 4
-        return np.where(endless, np.copysign(np.inf, found), found * self.overlay.faces.grid.units)
+    def polygons(self, cells: Int64) -> tuple[Int64, Float64]:
+        """Return the corners of cells, once they are measured: where each begins, (c+1,), and all, (…, 2)."""
+        sizes = self.found.sizes[cells]
+        offsets = offsets_from_counts(sizes)
+        corners, pieces = np.empty((int(offsets[-1]), 2)), np.empty((int(sizes.max(initial=1)), 2), np.int64)
+        kernels.collect_corners(self.steps, self.starts, cells, flat(offsets), pieces, corners)
+        endless = np.abs(corners) > FAR / 4
+        return offsets, np.where(endless, np.copysign(np.inf, corners), corners * self.overlay.faces.grid.units)
 
     def neighbours(self) -> dict[str, Int64]:
         """Return for each cell the one below it, and what changes on the way."""
         edge, node, side = self.across.T.astype(np.int64)
         known = edge >= 0
-        piece = self.crossings.ptr[edge] + edge + node
-        below = np.where(side > 0, self.right_cells[piece], self.left_cells[piece])
-        lines = self.overlay.edges.lines
+        piece = self.steps.ptr[edge] + edge + node
+        below = np.where(side > 0, self.found.right_cells[piece], self.found.left_cells[piece])
+        lines, owner = self.overlay.edges.arrays.lines, self.overlay.faces.arrays.owner
         face = np.where(side > 0, lines[edge, 0], lines[edge, 1])
         face[~known] = 0
         return {
             "neighbour": frozen(np.where(known, below, -1).astype(np.int64)),
-            "change_list": frozen(np.where(known, self.overlay.lists[face], -1)),
+            "change_list": frozen(np.where(known, owner[face], -1)),
             "change_row": frozen(np.where(known, self.overlay.rows[face], -1)),
         }
 

@@ -9,7 +9,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.geometry.plane import _arrangement_kernels as shapes
-from luthier.geometry.plane import _plane_kernels as kernels
+from luthier.geometry.plane import _face_kernels as kernels
 from luthier.geometry.plane.subdivision import FAR, Subdivisions, Window, border_lines, without_fault
 
 
@@ -24,6 +24,8 @@ class Cell:
     position : (2,) float64
         A point inside: the centroid, of a finite part where the cell has no end.
     area : float
+    sides : (l, 3) float64
+        Lines of its sides, ``c + x·p + y·q ≥ 0`` inside, p² + q² = 1; the window's where they are finite.
     radius : float
         How far the position is from the nearest side.
     margin : float
@@ -35,6 +37,7 @@ class Cell:
     polygon: Float64
     position: Float64
     area: float
+    sides: Float64
     radius: float
     margin: float
     selection: Int64
@@ -43,36 +46,43 @@ class Cell:
 def cell_of_faces(divided: Subdivisions, points: Float64, faces: Int64) -> Cell:
     """Return the cell on which each list selects the given face, (N,); `points` (M, 3) are the lists' scores."""
     faces = flat(faces)
-    corners, lines = _clip(divided, divided.border, faces)
+    corners, lines = _clip(divided, divided.arrays.border, faces)
     if not len(corners):
         raise LuthierError("these rows are nowhere selected together")
     units = divided.grid.units
     near = corners
     if not np.all(np.abs(corners) < FAR / 4):
         near = _finite_part(divided, faces)
-    gaps = points[divided.rows[lines[:, 0]]] - points[divided.rows[lines[:, 1]]]
+    inner = lines[lines[:, 0] >= 0]
+    gaps = points[divided.rows[inner[:, 0]]] - points[divided.rows[inner[:, 1]]]
+    sides = np.concatenate([gaps / np.hypot(gaps[:, 1], gaps[:, 2])[:, None], _borders(divided.window, lines)])
     area, centroid = area_and_centroid(near * units)
     polygon = np.where(np.abs(corners) < FAR / 4, corners * units, np.copysign(np.inf, corners))
     return Cell(
         polygon=polygon,
         position=centroid,
         area=area if near is corners else np.inf,
-        radius=distance_to_sides(near * units, centroid) if area > 0.0 else 0.0,
+        sides=sides,
+        radius=max(0.0, float(np.min(sides[:, 0] + sides[:, 1:] @ centroid, initial=np.inf))) if area > 0.0 else 0.0,
         margin=float(np.min(gaps[:, 0] + gaps[:, 1:] @ centroid, initial=np.inf)),
         selection=divided.rows[faces],
     )
 
 
 def _clip(divided: Subdivisions, border: Float64, faces: Int64) -> tuple[Float64, Int64]:
-    """Return the corners of a cell within a border, on the grid, (v, 2), and the lines between faces, (l, 2)."""
-    size = int(np.sum(divided.face_ptr[faces + 1] - divided.face_ptr[faces])) + 8
-    names, signs = np.empty((size, 2), np.int64), np.empty(size, np.int64)
-    vectors, points = np.empty((size, 3)), np.empty((size, 6))
-    n = kernels.clip_cell(
-        divided.heights, border, divided.face_ptr, divided.sides, faces, names, vectors, points, signs
-    )  # fmt: skip
-    without_fault(n)
-    return points[:n, 1:3] / points[:n, :1], names[:n][names[:n, 0] >= 0]
+    """Return the corners of a cell within a border, on the grid, (v, 2), and its lines, (v, 2)."""
+    found = divided.room_for_cell()
+    n = without_fault(kernels.clip_cell(divided.arrays, border, faces, found))
+    return found.points[:n, 1:3] / found.points[:n, :1], found.names[:n]
+
+
+def _borders(window: Window, lines: Int64) -> Float64:
+    """Return those of the window's finite lines that are among lines by their names, (l, 3)."""
+    x_low, x_high, y_low, y_high = window.limits
+    borders = np.array([[-y_low, 0.0, 1.0], [x_high, -1.0, 0.0], [y_high, 0.0, -1.0], [-x_low, 1.0, 0.0]])
+    here = borders[-1 - lines[lines[:, 0] < 0, 0]]
+    finite: Float64 = here[np.isfinite(here[:, 0])]
+    return finite
 
 
 def _finite_part(divided: Subdivisions, faces: Int64) -> Float64:
@@ -100,8 +110,3 @@ def area_and_centroid(polygon: Float64) -> tuple[float, Float64]:
     """
     centroid = np.empty(2)
     return float(shapes.centre_of(flat(polygon), len(polygon), centroid)), centroid
-
-
-def distance_to_sides(polygon: Float64, point: Float64) -> float:
-    """Return the distance of a point inside a convex polygon, (v, 2), from its nearest side."""
-    return float(shapes.nearest_side(flat(polygon), len(polygon), flat(point)))

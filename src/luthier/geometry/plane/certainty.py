@@ -18,6 +18,7 @@ from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.geometry.plane import _certainty_kernels as kernels
 from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.overlay import Overlay
+from luthier.geometry.plane.subdivision import ROUNDED
 
 # Faces whose gentlest slope is below this share of the median are looked at row by row wherever they are selected.
 GENTLE = 1e-3
@@ -60,7 +61,7 @@ class Certainty:
         while n >= len(twins):
             twins = np.empty((2 * n, 2), np.int64)
             n = kernels.gentlest_slopes(
-                overlay.points, overlay.offsets, overlay.rows, overlay.lists, reach, largest, slopes, twins
+                overlay.points, overlay.offsets, overlay.rows, overlay.faces.arrays.owner, reach, largest, slopes, twins
             )
         faces, others = twins[:n].T
         self._open = np.zeros(len(slopes), np.bool_)
@@ -72,13 +73,13 @@ class Certainty:
         self.columns[:, 0] = np.random.default_rng(0).integers(0, 1 << NAME_BITS, len(overlay.points))
         self.columns[overlay.rows[gentle], 1] = 1
         self._open_rows = overlay.rows[self._open]
+        self._laid = Rounding(*(ROUNDED * overlay.faces.grid.steps.max(axis=0)).tolist())
 
     def judge(self, positions: Float64, radii: Float64, sums: Int64) -> Bool:
         """Return which cells are representable; `sums` (n, 2) are those of `columns` over their rows."""
         bounds = self.rounding.at(positions)
-        # A position is itself rounded: it may lie nearer to a side by a few units of its last place.
-        sure = radii - 1e-14 * np.abs(positions).max(axis=1, initial=0.0)
-        certain: Bool = (sure * self._slope > bounds) & (sums[:, 1] == 0)
+        # The circle lies in a cell of the heights as they were laid on the grid.
+        certain: Bool = (radii * self._slope > bounds + self._laid.at(positions)) & (sums[:, 1] == 0)
         doubtful = np.flatnonzero(~certain)
         names = flat(np.where(np.isin(np.arange(len(self.columns)), self._open_rows), -1, self.columns[:, 0]))
         overlay = self.overlay

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import collections
 import dataclasses
-import functools
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
@@ -21,12 +20,14 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, Int64, flat
+from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.threads import executor
-from luthier.geometry.plane import _plane_kernels as kernels
+from luthier.geometry.plane import _face_kernels as face_kernels
+from luthier.geometry.plane import _stream_kernels as kernels
+from luthier.geometry.plane import _walk_kernels as walk_kernels
 from luthier.geometry.plane.cells import Cell, cell_of_faces
-from luthier.geometry.plane.subdivision import FAR, Subdivisions, Window, border_lines, without_fault
+from luthier.geometry.plane.subdivision import Subdivisions, Window, border_lines, without_fault
 
 EDGES_AT_ONCE = 32
 CELLS_AT_ONCE = 1 << 15
@@ -35,7 +36,8 @@ BOTTOM, RIGHT, TOP, LEFT, LEFT_REVERSED, TOP_REVERSED = -1, -2, -3, -4, -8, -7
 BORDER_WALKS = (
     (BOTTOM, LEFT, RIGHT, 1), (RIGHT, BOTTOM, TOP, 2), (LEFT_REVERSED, BOTTOM, TOP, 4), (TOP_REVERSED, LEFT, RIGHT, 8),
 )  # fmt: skip
-NEVER_BENT = 1e300
+# A cell in doubt leads its neighbours by less than noise at its centroid, so by less than three times that anywhere.
+BLUR = 2.0
 
 Result = TypeVar("Result")
 
@@ -53,27 +55,39 @@ class CellBlock:
     keys : (n, 2) int64
         Names of the cells, for `Overlay.cell`: an edge, and the face it enters at the lowest point (−1: it starts
         there).
+    sized : (n,) bool
+        Whether the cell has an area: more than ties, or noise in the heights, can make.
     """
 
     sums: npt.NDArray[Any]
     low: Float64
     keys: Int64
+    sized: Bool
 
     def __len__(self) -> int:
         return len(self.sums)
+
+    @property
+    def with_area(self) -> CellBlock:
+        """The cells of the block that have an area."""
+        if self.sized.all():
+            return self
+        return CellBlock(self.sums[self.sized], self.low[self.sized], self.keys[self.sized], self.sized[self.sized])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Edges:
     """Edges between two faces of a list, and last the sides of the window: bottom, right, left, top.
 
-    Attributes
-    ----------
+    ``arrays`` has, for kernels,
+
     lines : (E, 7) int64
         Face on the left and on the right; the lines that end the edge below and above; whether the left face
         has its lowest corner at the lower end. A line is two faces, or (−1 − b, 0).
     ends : (E, 6) float64
         On the grid: x, y and a bound on errors of heights, of the lower and the upper end.
+    courses : (E, 7) float64
+        A point of the edge, its direction, a bound on errors of heights there; and how places are shared out.
     turns : (E, 2) int64
         Signs of the minors with the ending lines.
     kinds : (E,) int64
@@ -82,48 +96,38 @@ class Edges:
         The edge of each side of a face; −1 − b on the window's border.
     """
 
-    lines: Int64
-    ends: Float64
-    turns: Int64
-    kinds: Int64
-    of_side: Int64
+    arrays: walk_kernels.EdgeTable
 
     @classmethod
     def make(cls, faces: Subdivisions) -> Edges:
         """Collect the edges of subdivisions."""
-        lines = np.zeros((len(faces.sides) // 2 + len(BORDER_WALKS), 7), np.int64)
-        of_side = np.empty(len(faces.sides), np.int64)
-        inner = lines[: len(lines) - len(BORDER_WALKS)]
-        n = without_fault(kernels.collect_edges(faces.heights, faces.face_ptr, faces.sides, inner, of_side))
+        n_sides = len(faces.arrays.sides)
+        lines = np.zeros((n_sides // 2 + len(BORDER_WALKS), 7), np.int64)
+        of_side = np.empty(n_sides, np.int64)
+        n = without_fault(walk_kernels.collect_edges(faces.arrays, lines[: n_sides // 2], of_side))
         kinds = np.zeros(n + len(BORDER_WALKS), np.int64)
         for line, below, above, kind in BORDER_WALKS:
             lines[n, [0, 2, 4]] = line, below, above
             kinds[n] = kind
             n += 1
-        lines = flat(lines[:n])
-        ends, turns = np.empty((n, 6)), np.empty((n, 2), np.int64)
-        kernels.place_ends(faces.heights, faces.border, lines, ends, turns)
-        return cls(lines, flat(ends), flat(turns), flat(kinds), flat(of_side))
+        arrays = walk_kernels.EdgeTable(
+            flat(lines[:n]), np.empty((n, 6)), np.empty((n, 7)), np.empty((n, 2), np.int64), flat(kinds), flat(of_side)
+        )
+        walk_kernels.place_ends(faces.arrays, arrays)
+        return cls(arrays)
 
     def __len__(self) -> int:
-        return len(self.lines)
+        return len(self.arrays.lines)
 
     @property
     def n_inner(self) -> int:
         """How many edges lie between two faces."""
-        return len(self.lines) - len(BORDER_WALKS)
+        return len(self) - len(BORDER_WALKS)
 
     @property
     def n_owners(self) -> int:
         """How many edges, from the first on, may own cells."""
-        return len(self.lines) - 1
-
-    @functools.cached_property
-    def bends(self) -> Float64:
-        """How far along each edge half of its crossings may lie: of edges that go very far, (E,)."""
-        length = np.abs(self.ends[:, 3] - self.ends[:, 0]) + np.abs(self.ends[:, 4] - self.ends[:, 1])
-        far = length > FAR / 4
-        return flat(np.divide(4.0, length, out=np.full(len(length), NEVER_BENT), where=far))
+        return len(self) - 1
 
 
 class Overlay:
@@ -137,17 +141,20 @@ class Overlay:
         c, p, q: row k has the height ``c + x·p + y·q``.
     window : Window
         What of the plane is looked at; by default all.
+    noise : (N, 3) float64, optional
+        How wrong c, p and q of the difference of two rows of each list may be: cells smaller than that makes them
+        count as without area. By default they are exact.
     """
 
-    def __init__(self, offsets: Int64, points: Float64, window: Window | None = None) -> None:
+    def __init__(
+        self, offsets: Int64, points: Float64, window: Window | None = None, *, noise: Float64 | None = None
+    ) -> None:
         self.offsets, self.points = flat(np.asarray(offsets, np.int64)), flat(np.asarray(points, np.float64))
         self.window = window or Window()
-        self.faces = Subdivisions.make(self.offsets, self.points, self.window)
+        self.faces = Subdivisions.make(self.offsets, self.points, self.window, noise)
         self.edges = Edges.make(self.faces)
-        counts = self.faces.counts
-        self.busy = flat(np.flatnonzero(counts > 1))  # lists with edges
-        self._single = flat(self.faces.offsets[:-1][counts == 1])
-        self.lists = flat(self.faces.lists)
+        self._single = flat(self.faces.offsets[:-1][self.faces.counts == 1])
+        self.blur = BLUR * float(self.faces.arrays.noise.max())
 
     @property
     def n_lists(self) -> int:
@@ -166,22 +173,18 @@ class Overlay:
             raise LuthierError(f"expected a point inside the window {self.window.limits}, found {(x, y)}")
         corner = flat(border_lines(Window(x, np.inf, y, np.inf), self.faces.grid))
         faces = np.empty(self.n_lists, np.int64)
-        kernels.faces_at_corner(self.faces.heights, corner, self.faces.offsets, faces)
+        face_kernels.faces_at_corner(self.faces.arrays.z, corner, self.faces.offsets, faces)
         return cell_of_faces(self.faces, self.points, faces)
 
     def cell(self, key: Int64) -> Cell:
         """Return the cell of a key, (2,), that `stream` gave."""
-        e, target = int(key[0]), int(key[1])
-        edges, room = self.edges, Room(self)
-        here = int(self.lists[edges.lines[e, 0]]) if edges.kinds[e] == 0 else -1
+        scratch = room_for_walks(self)
         found = kernels.faces_of_cell(
-            self.faces.heights, self.faces.border, self.faces.face_ptr, self.faces.sides, self.busy, self.lists,
-            edges.lines[e], edges.ends[e], edges.turns[e], edges.kinds[e], here, target,
-            room.state, room.hops, room.times, room.order, room.buckets, edges.bends[e],
+            self.faces.arrays, self.edges.arrays, int(key[0]), int(key[1]), self.blur, scratch
         )  # fmt: skip
         if not found:
             raise LuthierError(f"there is no cell {tuple(key)}")
-        return cell_of_faces(self.faces, self.points, room.state)
+        return cell_of_faces(self.faces, self.points, scratch.state)
 
     def stream(
         self, values: npt.NDArray[Any], visit: Callable[[CellBlock], Result], *, threads: int = 1
@@ -217,6 +220,11 @@ class Overlay:
                 for future in waiting:
                     future.cancel()
 
+    def count(self, *, threads: int = 1) -> int:
+        """Return how many cells have an area."""
+        nothing = np.zeros((len(self.points), 0), np.int64)
+        return sum(self.stream(nothing, lambda block: int(block.sized.sum()), threads=threads))
+
     def _values(self, values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
         """Return the values of the faces, and the sum over lists with one face."""
         if values.ndim != 2 or len(values) != len(self.points):
@@ -231,24 +239,31 @@ class Overlay:
         e = edges.start
         while e < edges.stop:
             e, n = kernels.stream(
-                self.faces.heights, self.faces.border, self.faces.face_ptr, self.faces.sides, self.busy, self.lists,
-                own, constant, self.edges.lines, self.edges.ends, self.edges.turns, self.edges.kinds, self.edges.bends,
-                e, edges.stop, room.state, room.hops, room.times, room.order, room.buckets,
-                room.sums, room.low, room.keys,
+                self.faces.arrays, self.edges.arrays, self.blur, own, constant, e, edges.stop,
+                room.scratch, room.polygon, room.rows,
             )  # fmt: skip
             if without_fault(n):
-                yield CellBlock(room.sums[:n].copy(), room.low[:n] * self.faces.grid.units, room.keys[:n].copy())
+                sums, low, keys, sized = (part[:n].copy() for part in room.rows)
+                yield CellBlock(sums, low * self.faces.grid.units, keys, sized)
+
+
+def room_for_walks(overlay: Overlay) -> walk_kernels.Scratch:
+    """Return where one worker writes what it meets on an edge."""
+    n = len(overlay.faces.rows)
+    state = overlay.faces.offsets[:-1].copy()
+    return walk_kernels.Scratch(
+        state, state.copy(), np.empty((n, 3), np.int64), np.empty((n, 2)), np.empty(n, np.bool_), np.empty(2),
+        np.empty(n, np.int64), np.empty(n + 1, np.int64),
+    )  # fmt: skip
 
 
 class Room:
-    """Where one worker writes."""
+    """Where one worker writes cells."""
 
-    def __init__(self, overlay: Overlay, values: npt.NDArray[Any] | None = None) -> None:
-        n_faces = len(overlay.faces.rows)
-        self.state = overlay.faces.offsets[:-1].copy()
-        self.hops, self.times = np.empty((n_faces, 3), np.int64), np.empty((n_faces, 2))
-        self.order, self.buckets = np.empty(n_faces, np.int64), np.empty(n_faces + 1, np.int64)
-        if values is not None:
-            size = max(CELLS_AT_ONCE, n_faces + 1)
-            self.sums = np.empty((size, values.shape[1]), values.dtype)
-            self.low, self.keys = np.empty((size, 2)), np.empty((size, 2), np.int64)
+    def __init__(self, overlay: Overlay, values: npt.NDArray[Any]) -> None:
+        self.scratch, self.polygon = room_for_walks(overlay), overlay.faces.room_for_cell()
+        size = max(CELLS_AT_ONCE, len(overlay.faces.rows) + 1)
+        self.rows = kernels.CellRows(
+            np.empty((size, values.shape[1]), values.dtype), np.empty((size, 2)), np.empty((size, 2), np.int64),
+            np.empty(size, np.bool_),
+        )  # fmt: skip

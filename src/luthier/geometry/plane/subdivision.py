@@ -13,12 +13,16 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.geometry.plane import _plane_kernels as kernels
+from luthier.core.segments import segment_of_rows
+from luthier.geometry.plane import _face_kernels as kernels
 
 GRID_BITS = 49
 # On the grid two lines that are not parallel meet nearer than 2¹⁰⁴: a border beyond is as good as none.
 FAR = 2.0**110
+# Two rows are rounded to the grid, each by half a unit; taking the first row from both has lost less than the rest.
+ROUNDED = 1.25
 LISTS_AT_ONCE = 64
+MOST_BITS = 900  # between scores and their changes along x or y: what lies farther apart, floats cannot hold
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,10 +59,13 @@ class Grid:
         Integers below 2⁵⁰; of each list relative to its first row, in the list's own unit.
     exponents : 2 ints
         x on the grid is x·2^exponents[0] in the plane, y likewise.
+    steps : (N, 3) float64
+        How much of c, p and q one unit of each list's grid is.
     """
 
     heights: Float64
     exponents: tuple[int, int]
+    steps: Float64
 
     @property
     def units(self) -> Float64:
@@ -71,12 +78,27 @@ class Grid:
         lengths = np.diff(offsets)
         relative = points - np.repeat(points[offsets[:-1]], lengths, axis=0)
         spread = np.maximum.reduceat(np.abs(relative), offsets[:-1], axis=0)  # (N, 3)
-        columns = _exponents(spread.max(axis=0))
-        columns[spread.max(axis=0) == 0] = columns.max()
+        # Of each list alone: how large one list is beside another changes no boundary.
+        largest = np.ldexp(spread, -_exponents(spread.max(axis=1))[:, None]).max(axis=0)
+        columns = _exponents(largest)
+        columns[largest == 0] = columns.max()
+        if np.ptp(columns) > MOST_BITS:
+            raise LuthierError(
+                f"expected axes that change scores by comparable amounts, found that scores, x and y differ by "
+                f"a factor of 2^{np.ptp(columns)}. hint: scale the features, or the directions of the axes"
+            )
         relative = np.ldexp(relative, -columns)
         own = GRID_BITS - _exponents(np.ldexp(spread, -columns).max(axis=1))
         heights = np.rint(np.ldexp(relative, np.repeat(own, lengths)[:, None]))
-        return cls(flat(heights), (int(columns[0] - columns[1]), int(columns[0] - columns[2])))
+        steps = np.ldexp(1.0, columns - own[:, None])
+        return cls(flat(heights), (int(columns[0] - columns[1]), int(columns[0] - columns[2])), steps)
+
+    def noise(self, noise: Float64 | None) -> Float64:
+        """Return how wrong c, p and q of a difference of two rows of a list may be, in units of its grid, (N, 3).
+
+        `noise` (N, 3) is how wrong they were before; laying them on the grid has rounded both rows.
+        """
+        return flat(ROUNDED + (np.zeros(self.steps.shape) if noise is None else noise / self.steps))
 
 
 def _exponents(values: Float64) -> Int64:
@@ -94,28 +116,26 @@ class Subdivisions:
         Row of each face, ascending; lists one after another.
     offsets : (N+1,) int64
         Faces of each list.
-    heights : (F, 3) float64
-        Rows on the grid.
-    border : (8, 3) float64
-        Lines of the window on the grid: bottom, right, top, left, positive inside; then the same reversed.
-    face_ptr, sides : (F+1,), (T,) int64
-        Sides of each face, counter-clockwise: faces on the other side, or −1 − b for a border b.
+    arrays : Faces
+        For kernels. ``z`` (F, 3): the rows on the grid; ``border`` (8, 3): lines of the window on it, bottom, right,
+        top, left, positive inside, then the same reversed; ``ptr``, ``sides``: sides of each face, counter-clockwise:
+        faces on the other side, or −1 − b for a border b; ``tied`` (N,): lists with faces of no area but by noise.
     grid : Grid
     window : Window
     """
 
     rows: Int64
     offsets: Int64
-    heights: Float64
-    border: Float64
-    face_ptr: Int64
-    sides: Int64
+    arrays: kernels.Faces
     grid: Grid
     window: Window
 
     @classmethod
-    def make(cls, offsets: Int64, points: Float64, window: Window) -> Subdivisions:
-        """Divide the window by each list of rows ``(c, p, q)``, (M, 3); O(K · faces) for a list of K rows."""
+    def make(cls, offsets: Int64, points: Float64, window: Window, noise: Float64 | None = None) -> Subdivisions:
+        """Divide the window by each list of rows ``(c, p, q)``, (M, 3); O(K · faces) for a list of K rows.
+
+        `noise` (N, 3) is how wrong c, p and q of a difference of two rows may be.
+        """
         offsets, points = flat(np.asarray(offsets, np.int64)), flat(np.asarray(points, np.float64))
         if points.ndim != 2 or points.shape[1] != 3 or len(points) != offsets[-1] or np.any(np.diff(offsets) < 1):
             raise LuthierError(f"expected lists of one row or more with 3 numbers each, found shape {points.shape}")
@@ -123,43 +143,52 @@ class Subdivisions:
             raise LuthierError("expected finite scores, found others")
         grid = Grid.lay(offsets, points)
         border = flat(border_lines(window, grid))
-        rows, ptrs, sides, counts = [], [np.zeros(1, np.int64)], [], []
+        units, owner = grid.noise(noise), flat(segment_of_rows(offsets))
+        rows, ptrs, sides, counts, tied = [], [np.zeros(1, np.int64)], [], [], []
         for low in range(0, len(offsets) - 1, LISTS_AT_ONCE):
             high = min(low + LISTS_AT_ONCE, len(offsets) - 1)
             size = int(offsets[high] - offsets[low])
-            face_rows, face_ptr = np.empty(size, np.int64), np.zeros(size + 1, np.int64)
-            found, count = np.empty(8 * size + 16 * (high - low), np.int64), np.empty(high - low, np.int64)
-            n = kernels.subdivide(grid.heights, offsets, low, high, border, face_rows, face_ptr, found, count)
-            n = without_fault(n)
-            rows.append(face_rows[:n].copy())
-            ptrs.append(face_ptr[1 : n + 1] + ptrs[-1][-1])
-            sides.append(found[: face_ptr[n]].copy())
-            counts.append(count)
+            found = kernels.Found(
+                np.empty(size, np.int64), np.zeros(size + 1, np.int64),
+                np.empty(8 * size + 16 * (high - low), np.int64), np.empty(high - low, np.int64),
+                np.empty(high - low, np.bool_),
+            )  # fmt: skip
+            n = without_fault(kernels.subdivide(grid.heights, offsets, low, high, border, units, owner, found))
+            rows.append(found.rows[:n].copy())
+            ptrs.append(found.ptr[1 : n + 1] + ptrs[-1][-1])
+            sides.append(found.sides[: found.ptr[n]].copy())
+            counts.append(found.counts)
+            tied.append(found.tied)
         all_rows, all_sides = np.concatenate(rows), np.concatenate(sides)
         face_of_row = np.full(len(points), -1, np.int64)
         face_of_row[all_rows] = np.arange(len(all_rows))
         inner = all_sides >= 0
         all_sides[inner] = face_of_row[all_sides[inner]]
-        return cls(
-            rows=flat(all_rows),
-            offsets=flat(np.concatenate([[0], np.cumsum(np.concatenate(counts))])),
-            heights=flat(grid.heights[all_rows]),
+        each = np.concatenate(counts)
+        arrays = kernels.Faces(
+            z=flat(grid.heights[all_rows]),
             border=border,
-            face_ptr=flat(np.concatenate(ptrs)),
+            ptr=flat(np.concatenate(ptrs)),
             sides=flat(all_sides),
-            grid=grid,
-            window=window,
+            owner=flat(np.repeat(np.arange(len(each)), each)),
+            busy=flat(np.flatnonzero(each > 1)),
+            tied=flat(np.concatenate(tied)),
+            noise=units,
         )
+        return cls(flat(all_rows), flat(np.concatenate([[0], np.cumsum(each)])), arrays, grid, window)
 
     @property
     def counts(self) -> Int64:
         """How many faces each list has, (N,)."""
         return np.diff(self.offsets)
 
-    @property
-    def lists(self) -> Int64:
-        """The list of each face, (F,)."""
-        return np.repeat(np.arange(len(self.offsets) - 1), self.counts)
+    def room_for_cell(self) -> kernels.Polygon:
+        """Return where the polygon of any cell may be written: of each list, its face with the most sides may count."""
+        most = np.maximum.reduceat(np.diff(self.arrays.ptr), self.offsets[:-1])
+        size = int(most.sum()) + 8
+        return kernels.Polygon(
+            np.empty((size, 2), np.int64), np.empty((size, 3)), np.empty((size, 6)), np.empty(size, np.int64)
+        )
 
 
 def without_fault(n: int) -> int:
@@ -174,8 +203,12 @@ def without_fault(n: int) -> int:
 def border_lines(window: Window, grid: Grid) -> Float64:
     """Return the window's lines on the grid, (8, 3)."""
     limits = np.array(window.limits) / np.repeat(grid.units, 2)
-    if np.any(np.abs(limits[np.isfinite(limits)]) > 2.0**60):
-        raise LuthierError(f"expected a window that floats can divide, found {window.limits}. hint: leave sides open")
     x_low, x_high, y_low, y_high = np.clip(limits, -FAR, FAR)
+    if not (x_low < x_high and y_low < y_high) or np.any((limits != 0.0) & (np.abs(limits) < 1.0 / FAR)):
+        x, y = grid.units
+        raise LuthierError(
+            f"the window {window.limits} is out of all proportion: the lists change their selections where x is about "
+            f"{x:.1e} and y about {y:.1e}. hint: take another --window, or none"
+        )
     inside = np.array([[-y_low, 0.0, 1.0], [x_high, -1.0, 0.0], [y_high, 0.0, -1.0], [-x_low, 1.0, 0.0]])
     return np.concatenate([inside, -inside])

@@ -14,8 +14,9 @@ from luthier.geometry.subspace import Subspace
 from luthier.landscape.gains import TRIES
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.nearby import Nearby
+from luthier.landscape.planes.noise import height_noise
 from luthier.landscape.planes.plane_lists import PlaneLists
-from luthier.landscape.planes.scored_cells import ScoredCell, ScoredCells, count_cells
+from luthier.landscape.planes.scored_cells import ScoredCell, ScoredCells
 
 # A corner this near to the window's border, in windows, lies on it.
 ON_BORDER = 1e-9
@@ -41,18 +42,20 @@ def best_cells(problem: ListProblem, near: Nearby, plane: Subspace, size: float,
     while True:
 
         def best_of_block(block: CellBlock, count: int = count) -> ScoredCells:
-            cells = ScoredCells(block.keys, lists.gains(problem, block.sums))
+            sized = block.with_area
+            cells = ScoredCells(sized.keys, lists.gains(problem, sized.sums))
             return cells.take(np.flatnonzero(cells.gains > above)).best(count)
 
         found = ScoredCells.join(*lists.overlay.stream(lists.values, best_of_block)).best(count)
         cells: list[ScoredCell] = []
         for key, gain in zip(found.keys, found.gains.tolist(), strict=True):
-            polygon = lists.overlay.cell(key).polygon
-            centre, radius = largest_circle(polygon)
+            cell = lists.overlay.cell(key)
+            polygon = cell.polygon
+            centre, radius = largest_circle(polygon, cell.sides)
             if radius > VOID * size and len(cells) < TRIES:
                 cut = bool(np.any(np.abs(polygon) > size * (1.0 - ON_BORDER)))
                 cells.append(ScoredCell(gain, centre, radius, cut))
-        # Where rows tie in a whole line or point, cells of no area lie in it: were these the best, look at more.
+        # Were the best so small that no weights in floating point lie in them, look at more.
         if cells or len(found) < count:
             return sorted(cells, key=lambda cell: (-cell.gain, -cell.radius))
         count *= MORE
@@ -79,13 +82,14 @@ def fitting_window(problem: ListProblem, weights: Float64, planes: Sequence[Floa
 
 
 def cells_of_window(near: Nearby, vectors: Float64, size: float) -> int:
-    """Return how many cells the plane along two vectors, (2, D), has in the window |x| ≤ size, |y| ≤ size."""
+    """Return how many cells with an area the plane along two vectors, (2, D), has in |x| ≤ size, |y| ≤ size."""
     plane = near.subspace(vectors)
-    return 1 if plane is None else count_cells(_lists(near, plane, Window(-size, size, -size, size)).overlay)
+    return 1 if plane is None else _lists(near, plane, Window(-size, size, -size, size)).overlay.count()
 
 
 def _lists(near: Nearby, plane: Subspace, window: Window) -> PlaneLists:
-    return PlaneLists(near.offsets, near.features.scores(plane.matrix).T, near.stats, window)
+    noise = height_noise(near.features, near.offsets, plane.matrix)
+    return PlaneLists(near.offsets, near.features.scores(plane.matrix).T, near.stats, window, noise=noise)
 
 
 def _window(problem: ListProblem, plane: Subspace, size: float) -> Window | None:

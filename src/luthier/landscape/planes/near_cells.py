@@ -13,6 +13,7 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.landscape.cones.cone_coordinates import ConeCoordinates
 from luthier.landscape.gains import TRIES
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.planes.noise import gamma
 from luthier.landscape.planes.plane_lists import PlaneLists
 from luthier.landscape.planes.scored_cells import ScoredCell, ScoredCells
 
@@ -64,14 +65,18 @@ def near_cells(
     origin = coordinates.directions(coordinates.start)
     plane = np.concatenate([origin[None], axes])
     points = flat(np.einsum("kn,mn->km", coordinates.points, plane))
-    lists = PlaneLists(problem.offsets, points, problem.stats, Window(-reach, reach, -reach, reach))
+    sizes = np.einsum("kn,mn->km", np.abs(coordinates.points), np.abs(plane))
+    noise = 2 * gamma(len(origin) + 2) * np.maximum.reduceat(sizes, problem.offsets[:-1], axis=0)
+    window = Window(-reach, reach, -reach, reach)
+    lists = PlaneLists(problem.offsets, points, problem.stats, window, noise=noise)
     lists = lists.with_walls(np.einsum("bn,mn->bm", coordinates.walls, plane))
 
     def visit(block: CellBlock) -> tuple[int, _Away, _Away]:
-        gains = lists.gains(problem, block.sums)
-        cells = _Away(ScoredCells(block.keys, gains), np.hypot(*np.clip(block.low, -FAR, FAR).T))
+        sized = block.with_area
+        gains = lists.gains(problem, sized.sums)
+        cells = _Away(ScoredCells(sized.keys, gains), np.hypot(*np.clip(sized.low, -FAR, FAR).T))
         good = cells.take(np.flatnonzero(gains >= above))
-        return len(block), good.highest(TRIES), good.nearest(count)
+        return len(sized), good.highest(TRIES), good.nearest(count)
 
     counts, best, near = zip(*lists.overlay.stream(lists.values, visit), strict=True)
 

@@ -13,17 +13,17 @@ import numpy.typing as npt
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.segments import segment_of_rows
-from luthier.geometry.plane.certainty import Certainty, Rounding
+from luthier.geometry.plane.certainty import Certainty
 from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.planes.noise import height_noise, rounding_of
 from luthier.landscape.planes.plane_lists import PlaneLists
 from luthier.landscape.subspaces import project, read_ends
 from luthier.landscape.units import NEGLIGIBLE
 
-UNIT = 2.0**-53
 WINDOW_REACH = 4.0  # how far the usual window goes, in units of the mean effect of a feature
 
 
@@ -60,7 +60,12 @@ class Plane:
     @functools.cached_property
     def overlay(self) -> Overlay:
         """Every cell of the window."""
-        return Overlay(self.problem.offsets, self.points, self.window)
+        return Overlay(self.problem.offsets, self.points, self.window, noise=self.noise)
+
+    @functools.cached_property
+    def noise(self) -> Float64:
+        """How wrong c, p and q of differences of each list's rows may be, (N, 3)."""
+        return height_noise(self.problem.pool.features, self.problem.offsets, self.subspace.matrix)
 
     @functools.cached_property
     def judge(self) -> Certainty:
@@ -72,29 +77,13 @@ class Plane:
                 [not same_features(features, i, j) for i, j in zip(a.tolist(), b.tolist(), strict=True)], bool
             )
 
-        return Certainty(self.overlay, rounding_of(self.problem, self.subspace), differ)
+        return Certainty(self.overlay, rounding_of(features, self.subspace), differ)
 
     def within(self, window: Window) -> PlaneLists:
         """Return the part of the plane in a window that lies inside its own."""
         rows = self.overlay.rows
         offsets, points = np.searchsorted(rows, self.problem.offsets), self.points[rows]
-        return PlaneLists(offsets, points, self.problem.stats[rows], window)
-
-
-def rounding_of(problem: ListProblem, subspace: Subspace) -> Rounding:
-    """Return how wrong the difference of two scores may be over a plane.
-
-    A re-rank at ``fl(w0 + x·a1 + y·a2)`` scores a row with an error of at most γ(D+4)·Σ (|w0_j| + |x a1_j| + |y a2_j|)
-    |h_j| ([higham2002] section 3.1), and the row's height over the plane, computed otherwise, with as much again;
-    two rows have twice that. γ is taken of D + 8, |h_j| as the largest of all rows.
-    """
-    features = problem.pool.features
-    largest = np.zeros(features.n_features)
-    largest[: features.n_dense] = np.abs(features.dense).max(axis=0, initial=0.0)
-    np.maximum.at(largest, features.n_dense + features.indices, np.abs(features.values))
-    n = features.n_features + 8
-    still, per_x, per_y = (4 * n * UNIT / (1 - n * UNIT) * np.abs(subspace.matrix) @ largest).tolist()
-    return Rounding(still, per_x, per_y)
+        return PlaneLists(offsets, points, self.problem.stats[rows], window, noise=self.noise)
 
 
 def same_features(features: Features, a: int, b: int) -> bool:

@@ -14,6 +14,8 @@ from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.subdivision import Window
 from luthier.landscape.list_problem import ListProblem
 
+WALL_NOISE = 2.0**-49  # of what walls are made of: sums of few products
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class PlaneLists:
@@ -31,6 +33,8 @@ class PlaneLists:
         Statistics, and the walls passed.
     window : Window
     n_walls : int
+    noise : (N, 3) float64, optional
+        How wrong c, p and q of a difference of two rows of each list may be.
     """
 
     offsets: Int64
@@ -38,11 +42,12 @@ class PlaneLists:
     values: npt.NDArray[Any]
     window: Window
     n_walls: int = 0
+    noise: Float64 | None = None
 
     @functools.cached_property
     def overlay(self) -> Overlay:
         """Every cell of the window."""
-        return Overlay(self.offsets, self.points, self.window)
+        return Overlay(self.offsets, self.points, self.window, noise=self.noise)
 
     def with_walls(self, walls: Float64) -> PlaneLists:
         """Return the lists with walls ``c + x·p + y·q > 0``, (B, 3)."""
@@ -55,7 +60,9 @@ class PlaneLists:
         values[:n, :n_stats] = self.values
         values[n + 1 :: 2, n_stats] = 1
         offsets = np.concatenate([self.offsets, self.offsets[-1] + 2 * np.arange(1, len(walls) + 1)])
-        return PlaneLists(offsets, flat(np.concatenate([self.points, rows])), values, self.window, len(walls))
+        points = flat(np.concatenate([self.points, rows]))
+        noise = None if self.noise is None else np.concatenate([self.noise, WALL_NOISE * np.abs(walls)])
+        return PlaneLists(offsets, points, values, self.window, len(walls), noise)
 
     def gains(self, problem: ListProblem, sums: npt.NDArray[Any]) -> Float64:
         """Return the gains of cells by their sums, (n, S) or (n, S+1) → (n,); −inf beyond a wall."""

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.geometry.plane.overlay import Overlay
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,9 +64,3 @@ class ScoredCell:
     radius: float = 0.0
     cut: bool = False
     selection: Int64 = dataclasses.field(default_factory=lambda: np.zeros(0, np.int64))
-
-
-def count_cells(overlay: Overlay, *, threads: int = 1) -> int:
-    """Return how many cells an overlay has."""
-    nothing = np.zeros((len(overlay.points), 1), np.int64)
-    return sum(overlay.stream(nothing, len, threads=threads))

@@ -47,7 +47,7 @@ class SurfaceOptions:
 
     stream: bool = True
     keep: int = 20
-    check: int = 0
+    check: int = 200
     most: int = MOST_CELLS
     seed: int = 0
     threads: int = 1
@@ -135,12 +135,12 @@ class SurfaceReport:
     @property
     def distinct_scores(self) -> int | None:
         """How many different scores there are, where the cells are recorded."""
-        return None if self.record is None else len(np.unique(self.scores))
+        return None if self.record is None else len(np.unique(self.scores[self.record.sized]))
 
     @property
     def unrepresentable(self) -> int | None:
-        """How many cells floating-point weights do not reach for certain, where the cells are recorded."""
-        return None if self.record is None else int(np.sum(~self.record.representable))
+        """How many cells with an area floating-point weights do not reach for certain, where the cells are recorded."""
+        return None if self.record is None else int(np.sum(self.record.sized & ~self.record.representable))
 
     def as_dict(self, keep: int = 20) -> dict[str, Any]:
         """Return the report for JSON, without the cells themselves; of the best ones the first `keep`."""
@@ -153,6 +153,7 @@ class SurfaceReport:
             "window": {subspace.names[0]: [x_low, x_high], subspace.names[1]: [y_low, y_high]},
             "start_weights": dict(zip(problem.names, subspace.start.tolist(), strict=True)),
             "cells": self.survey.cells,
+            "without_area": self.survey.without_area,
             "complete": self.survey.share == 1.0,
             "walked": self.survey.share,
             "faces": {"least": int(counts.min()), "most": int(counts.max()), "mean": float(counts.mean())},
@@ -206,8 +207,9 @@ def _check(plane: Plane, found: Survey, record: Arrangement | None, options: Sur
     """Re-rank cells drawn at random: of all that are recorded, or of all that passed by."""
     if record is None:
         return check_cells(plane, found.sample.keys, threads=options.threads)
-    drawn = make_rng(options.seed).choice(len(record), size=min(options.check, len(record)), replace=False)
-    tried = np.sort(drawn)
+    sized = np.flatnonzero(record.sized)
+    drawn = make_rng(options.seed).choice(len(sized), size=min(options.check, len(sized)), replace=False)
+    tried = sized[np.sort(drawn)]
     recorded = record.position[tried], record.representable[tried]
     return check_cells(plane, record.keys[tried], recorded, threads=options.threads)
 
@@ -230,7 +232,8 @@ def _best_keys(plane: Plane, found: Survey, record: Arrangement | None, keep: in
     if record is None:
         return found.best.keys, found.best.gains
     gains = plane.problem.metric.gain(plane.score(record.sums))
-    order = np.lexsort((-record.radius, ~record.representable, -gains))[: max(keep, KEPT_AT_LEAST)]
+    order = np.lexsort((-record.radius, ~record.representable, -gains, ~record.sized))
+    order = order[: min(max(keep, KEPT_AT_LEAST), int(record.sized.sum()))]
     return record.keys[order], gains[order]
 
 

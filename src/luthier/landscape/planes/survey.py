@@ -68,6 +68,9 @@ class Survey:
     Attributes
     ----------
     cells : int
+        With an area.
+    without_area : int
+        Those that only ties make, or rounding.
     share : float
         Of the edges that were walked; 1 unless the survey was stopped.
     histogram : Histogram
@@ -81,6 +84,7 @@ class Survey:
     """
 
     cells: int
+    without_area: int
     share: float
     histogram: Histogram
     extremes: Float64
@@ -117,6 +121,7 @@ class _Passed:
     """What a worker found in a block."""
 
     last_edge: int
+    without_area: int
     histogram: Histogram
     extremes: Float64
     best: ScoredCells
@@ -158,18 +163,20 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions) -> Su
     metric, n_best = problem.metric, max(options.keep, KEPT_AT_LEAST)
 
     def visit(block: CellBlock) -> _Passed:
-        scores = metric.score(block.sums)
-        cells = ScoredCells(block.keys, metric.gain(scores))
+        sized = block.with_area
+        scores = metric.score(sized.sums)
+        cells = ScoredCells(sized.keys, metric.gain(scores))
         return _Passed(
             last_edge=int(block.keys[-1, 0]),
+            without_area=len(block) - len(sized),
             histogram=Histogram.of(scores, options.width),
-            extremes=np.array([scores.min(), scores.max()]),
+            extremes=np.array([scores.min(initial=np.inf), scores.max(initial=-np.inf)]),
             best=cells.best(n_best),
             every=cells if options.sample else None,
             n=len(cells),
         )
 
-    stop, n_edges, edges, n_cells = threading.Event(), len(overlay.edges), 0, 0
+    stop, n_edges, edges, n_cells, n_without = threading.Event(), len(overlay.edges), 0, 0, 0
     histogram, best, sample = (
         Histogram.of(np.zeros(0), options.width),
         ScoredCells.none(),
@@ -180,18 +187,19 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions) -> Su
         for part in overlay.stream(problem.stats, visit, threads=options.threads):
             advance(part.last_edge + 1 - edges)
             edges, n_cells = part.last_edge + 1, n_cells + part.n
-            if options.most is not None and n_cells > options.most:
+            n_without += part.without_area
+            if options.most is not None and n_cells + n_without > options.most:
                 raise LuthierError(
                     f"there are more than {options.most:,} cells, too many to keep every one. "
                     "hint: stream them, which keeps the best and a picture; or take a smaller window; or allow more"
                 )
             histogram = histogram.plus(part.histogram)
             extremes = np.array([min(extremes[0], part.extremes[0]), max(extremes[1], part.extremes[1])])
-            if len(best) < n_best or part.best.gains[0] >= best.gains[-1]:
+            if len(part.best) and (len(best) < n_best or part.best.gains[0] >= best.gains[-1]):
                 best = ScoredCells.join(best, part.best).best(n_best)
             if part.every is not None:
                 sample.offer(part.every)
             if stop.is_set():
                 break
     share = edges / n_edges if stop.is_set() and n_edges else 1.0
-    return Survey(n_cells, share, histogram, extremes, best, sample.trim())
+    return Survey(n_cells, n_without, share, histogram, extremes, best, sample.trim())

@@ -13,7 +13,6 @@ from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.landscape.planes.plane import Plane, shown_window
-from luthier.landscape.planes.scored_cells import count_cells
 from luthier.landscape.planes.surface import SurfaceReport
 
 NOTHING = 1e-12  # of the window: less cannot be seen, nor reached
@@ -108,7 +107,7 @@ def close_window(plane: Plane, window: Window, centre: Float64, cells: int, *, t
         if not np.all(low < high):
             break
         chosen = Window(float(low[0]), float(high[0]), float(low[1]), float(high[1]))
-        found = count_cells(plane.within(chosen).overlay, threads=threads)
+        found = plane.within(chosen).overlay.count(threads=threads)
         if CLOSE_CELLS / 2 <= found <= 1.5 * CLOSE_CELLS:
             break
         share *= float(np.clip(np.sqrt(CLOSE_CELLS / found), 0.1, 4.0))

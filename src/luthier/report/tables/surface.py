@@ -19,6 +19,7 @@ def surface_tables(report: SurfaceReport, written: Sequence[str]) -> Any:
     walked = "" if complete else f" ({report.survey.share:.1%} of the edges walked)"
     rows: list[tuple[str, str]] = [
         ("cells", cell(report.survey.cells) + walked),
+        ("  more that have no area (ties, rounding)", cell(report.survey.without_area)),
         ("faces of a list", f"{faces.min():,} to {faces.max():,}, {faces.mean():.1f} on average"),
     ]
     if report.record is not None:

@@ -1,0 +1,302 @@
+# mypy: ignore-errors
+"""Kernels that cut faces and cells out of a window, line by line, and tell which have an area.
+
+Letters and lines are those of `_line_kernels`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from luthier.core.jit import inner_kernel, kernel
+from luthier.geometry.plane._line_kernels import DOUBT, exact_side, meet, side
+
+ENDLESS = 2.0**105  # no two lines meet so far out
+
+
+class Polygon(NamedTuple):
+    """A convex polygon: ``names[m]`` names a line, ``vectors[m]`` is it, ``points[m]`` where it meets the next."""
+
+    names: np.ndarray
+    vectors: np.ndarray
+    points: np.ndarray
+    signs: np.ndarray
+
+
+class Faces(NamedTuple):
+    """The faces of all lists; ``sides[ptr[f]:ptr[f + 1]]`` are those of face f, counter-clockwise: faces, or −1 − b.
+
+    `owner` is the list of each face, `busy` are the lists with more than one; `tied` tells of each list whether one of
+    its faces has no area but by noise, `noise` (N, 3) how wrong c, p, q of a difference of its rows may be.
+    """
+
+    z: np.ndarray
+    border: np.ndarray
+    ptr: np.ndarray
+    sides: np.ndarray
+    owner: np.ndarray
+    busy: np.ndarray
+    tied: np.ndarray
+    noise: np.ndarray
+
+
+class Found(NamedTuple):
+    """Where `subdivide` writes: rows of faces, their sides, how many each list has, and which lists are tied."""
+
+    rows: np.ndarray
+    ptr: np.ndarray
+    sides: np.ndarray
+    counts: np.ndarray
+    tied: np.ndarray
+
+
+@inner_kernel
+def look_at_corners(z, border, i, j, c, p, q, polygon, n):
+    """Write on which side of the line (i, j) the corners of a polygon are; return how many lie below."""
+    names, points, signs = polygon.names, polygon.points, polygon.signs
+    below = 0
+    for m in range(n):
+        det = c * points[m, 0] + p * points[m, 1] + q * points[m, 2]
+        doubt = DOUBT * (abs(c) * points[m, 3] + abs(p) * points[m, 4] + abs(q) * points[m, 5])
+        if det > doubt:
+            signs[m] = 1
+        elif det < -doubt:
+            signs[m] = -1
+            below += 1
+        else:
+            after = (m + 1) % n
+            signs[m] = exact_side(
+                z, border, i, j, names[m, 0], names[m, 1], names[after, 0], names[after, 1]
+            )  # fmt: skip
+            below += signs[m] < 0
+    return below
+
+
+@kernel
+def cut(polygon, n, i, j, c, p, q):
+    """Replace the corners with a negative sign by the line (i, j); return how many lines there are, −1 for a fault."""
+    names, vectors, points, signs = polygon.names, polygon.vectors, polygon.points, polygon.signs
+    end = 0
+    while not (signs[end] < 0 and signs[(end + 1) % n] > 0):
+        end += 1
+        if end == n:
+            return -1
+    # Line end + 1 is the first to stay; go round until a corner is cut off, and lay the new line there.
+    size = 0
+    old_names, old_vectors, old_points = names[:n].copy(), vectors[:n].copy(), points[:n].copy()
+    m = (end + 1) % n
+    while True:
+        names[size], vectors[size], points[size] = old_names[m], old_vectors[m], old_points[m]
+        size += 1
+        if signs[m] < 0:
+            break
+        m = (m + 1) % n
+    names[size, 0], names[size, 1] = i, j
+    vectors[size, 0], vectors[size, 1], vectors[size, 2] = c, p, q
+    size += 1
+    meet(vectors[size - 2], vectors[size - 1], points[size - 2])
+    meet(vectors[size - 1], vectors[0], points[size - 1])
+    return size
+
+
+@kernel
+def lay_window(border, polygon):
+    """Write the window as a polygon: its lines counter-clockwise, and where each meets the next."""
+    for b in range(4):
+        polygon.names[b, 0], polygon.names[b, 1] = -1 - b, 0
+        polygon.vectors[b] = border[b]
+    for b in range(4):
+        meet(polygon.vectors[b], polygon.vectors[(b + 1) % 4], polygon.points[b])
+
+
+@kernel
+def clip_face(z, first, last, k, border, polygon):
+    """Write which lines bound the face of row k, counter-clockwise; return how many.
+
+    The face is the window cut by the lines (k, j) of all other rows.
+    """
+    n = 4
+    lay_window(border, polygon)
+    k0, k1, k2 = z[k, 0], z[k, 1], z[k, 2]
+    for j in range(first, last):
+        if j == k:
+            continue
+        c, p, q = k0 - z[j, 0], k1 - z[j, 1], k2 - z[j, 2]
+        below = look_at_corners(z, border, k, j, c, p, q, polygon, n)
+        if below == n:
+            return 0
+        if below > 0:  # the same lines as below: laid into all by a kernel they cost half as much again
+            n = cut(polygon, n, k, j, c, p, q)
+    return n
+
+
+@kernel
+def clip_cell(faces, border, chosen, polygon):
+    """Write which lines bound the cell on which every list selects its face; return how many (0: no such cell)."""
+    z, ptr, sides = faces.z, faces.ptr, faces.sides
+    n = 4
+    lay_window(border, polygon)
+    for k in chosen:
+        for m in range(ptr[k], ptr[k + 1]):
+            j = sides[m]
+            if j < 0:
+                continue
+            c, p, q = z[k, 0] - z[j, 0], z[k, 1] - z[j, 1], z[k, 2] - z[j, 2]
+            below = look_at_corners(z, border, k, j, c, p, q, polygon, n)
+            if below == n:
+                return 0
+            if below > 0:
+                n = cut(polygon, n, k, j, c, p, q)
+    return n
+
+
+@kernel
+def clip_box(z, box, lines, polygon):
+    """Write which lines bound what some lines, (n, 2), leave of a box; return how many (0: nothing)."""
+    n = 4
+    lay_window(box, polygon)
+    for m in range(len(lines)):
+        i, j = lines[m, 0], lines[m, 1]
+        if i < 0:
+            continue
+        c, p, q = z[i, 0] - z[j, 0], z[i, 1] - z[j, 1], z[i, 2] - z[j, 2]
+        below = look_at_corners(z, box, i, j, c, p, q, polygon, n)
+        if below == n:
+            return 0
+        if below > 0:
+            n = cut(polygon, n, i, j, c, p, q)
+    return n
+
+
+@kernel
+def leads_inside(polygon, n, noise, owner):
+    """Tell whether at its centroid a polygon is inside of all its lines by more than noise."""
+    names, vectors, points = polygon.names, polygon.vectors, polygon.points
+    x, y, total, mean_x, mean_y = 0.0, 0.0, 0.0, 0.0, 0.0
+    x0, y0 = points[0, 1] / points[0, 0], points[0, 2] / points[0, 0]
+    ax, ay = 0.0, 0.0
+    for m in range(n):
+        bx, by = points[m, 1] / points[m, 0] - x0, points[m, 2] / points[m, 0] - y0
+        mean_x, mean_y = mean_x + bx / n, mean_y + by / n
+        doubled = ax * by - ay * bx
+        x, y, total = x + doubled * (ax + bx), y + doubled * (ay + by), total + doubled
+        ax, ay = bx, by
+    x, y = (x / (3.0 * total), y / (3.0 * total)) if total > 0.0 else (mean_x, mean_y)
+    x, y = x + x0, y + y0
+    for m in range(n):
+        c, p, q = vectors[m, 0], vectors[m, 1], vectors[m, 2]
+        if names[m, 0] < 0:
+            limit = DOUBT * (abs(c) + abs(x) + abs(y))
+        else:
+            s = owner[names[m, 0]]
+            limit = noise[s, 0] + abs(x) * noise[s, 1] + abs(y) * noise[s, 2]
+        if not c + p * x + q * y > limit:
+            return False
+    return True
+
+
+@kernel
+def has_room(z, border, polygon, n, noise, owner):
+    """Tell whether a polygon has an area beyond what noise in the heights can make.
+
+    A long one may have room near the origin only, where noise is least: if its centroid is in doubt, the part in a
+    box about the origin is looked at, four times as large as its lines and its nearest corner are far. The polygon is
+    overwritten then.
+    """
+    if leads_inside(polygon, n, noise, owner):
+        return True
+    farthest, nearest = 0.0, np.inf
+    for m in range(n):
+        point = polygon.points[m]
+        nearest = min(nearest, max(abs(point[1]), abs(point[2])) / abs(point[0]))
+        if polygon.names[m, 0] >= 0:
+            slope = max(abs(polygon.vectors[m, 1]), abs(polygon.vectors[m, 2]))
+            farthest = max(farthest, abs(polygon.vectors[m, 0]) / slope)
+    reach = 4.0 * (max(farthest, nearest if nearest < ENDLESS else 0.0) + 1.0)
+    box = border.copy()
+    for b in range(4):
+        box[b, 0] = min(box[b, 0], reach)
+        box[b + 4, 0] = -box[b, 0]
+    if not (box[0, 0] + box[2, 0] > 0.0 and box[1, 0] + box[3, 0] > 0.0):
+        return False
+    n = clip_box(z, box, polygon.names[:n].copy(), polygon)
+    return n > 0 and leads_inside(polygon, n, noise, owner)
+
+
+@kernel
+def highest_at_corner(z, border, first, last):
+    """Return the row that is the highest at the lower left corner of the window."""
+    best = first
+    for k in range(first + 1, last):
+        if side(z, border, k, best, -4, 0, -1, 0) > 0:
+            best = k
+    return best
+
+
+@kernel
+def faces_at_corner(z, border, offsets, faces):
+    """Write the face of each list at the lower left corner of a window."""
+    for s in range(len(faces)):
+        faces[s] = highest_at_corner(z, border, offsets[s], offsets[s + 1])
+
+
+@kernel
+def subdivide(z, offsets, low, high, border, noise, owner, out):
+    """Write the faces of lists low … high − 1: their rows ascending, and the names of their sides.
+
+    ``out.counts[s]`` is how many faces list s has, ``out.tied[s]`` whether one of them has no area but by noise;
+    returns how many there are in all, −1 for a fault.
+    """
+    longest = 1
+    for s in range(low, high):
+        longest = max(longest, offsets[s + 1] - offsets[s])
+    polygon = Polygon(
+        np.empty((longest + 8, 2), np.int64), np.empty((longest + 8, 3)), np.empty((longest + 8, 6)),
+        np.empty(longest + 8, np.int64),
+    )  # fmt: skip
+    queue, place = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    starts, found = np.empty(longest + 1, np.int64), np.empty(8 * longest + 16, np.int64)
+    n_faces = 0
+    for s in range(low, high):
+        first, last = offsets[s], offsets[s + 1]
+        place[: last - first] = -1
+        best = highest_at_corner(z, border, first, last)
+        queue[0], place[best - first], starts[0] = best, 0, 0
+        head, tail = 0, 1
+        out.tied[s - low] = False
+        while head < tail:
+            n = clip_face(z, first, last, queue[head], border, polygon)
+            if n < 0 or starts[head] + n > len(found):
+                return -1
+            for m in range(n):
+                j = polygon.names[m, 1] if polygon.names[m, 0] >= 0 else polygon.names[m, 0]
+                found[starts[head] + m] = j
+                if j >= 0 and place[j - first] < 0:
+                    place[j - first] = tail
+                    queue[tail] = j
+                    tail += 1
+            starts[head + 1] = starts[head] + n
+            head += 1
+            if n > 0 and not out.tied[s - low]:
+                out.tied[s - low] = not has_room(z, border, polygon, n, noise, owner)
+        out.counts[s - low] = tail
+        n_faces = keep_faces(first, last - first, place, starts, found, n_faces, out)
+        if n_faces < 0:
+            return -1
+    return n_faces
+
+
+@kernel
+def keep_faces(first, n_rows, place, starts, found, n_faces, out):
+    """Append a list's faces in the order of its rows; return how many there are now, −1 for a fault."""
+    for k in range(n_rows):
+        if place[k] >= 0:
+            f = place[k]
+            n = starts[f + 1] - starts[f]
+            if out.ptr[n_faces] + n > len(out.sides):
+                return -1
+            out.rows[n_faces] = first + k
+            out.sides[out.ptr[n_faces] : out.ptr[n_faces] + n] = found[starts[f] : starts[f + 1]]
+            out.ptr[n_faces + 1] = out.ptr[n_faces] + n
+            n_faces += 1
+    return n_faces

@@ -1,0 +1,173 @@
+# mypy: ignore-errors
+"""Kernels that pass by all cells: each edge walked once, the cells whose lowest point it owns written down.
+
+Letters and lines are those of `_line_kernels`.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from luthier.core.jit import kernel
+from luthier.geometry.plane._face_kernels import clip_cell, has_room
+from luthier.geometry.plane._line_kernels import difference_of_products, line_of, upward
+from luthier.geometry.plane._walk_kernels import mark_crowded, order_hops, walk
+
+
+class CellRows(NamedTuple):
+    """Where cells are written: sums of values, lowest points, names, whether they have an area."""
+
+    sums: np.ndarray
+    low: np.ndarray
+    keys: np.ndarray
+    sized: np.ndarray
+
+
+@kernel
+def list_of_edge(faces, table, e):
+    """Return the list of an edge, −1 for a side of the window."""
+    return faces.owner[table.lines[e, 0]] if table.kinds[e] == 0 else -1
+
+
+@kernel
+def walk_in_order(faces, table, e, here, blur, scratch):
+    """Write the crossings of edge e and their order; return how many, −1 for a fault."""
+    n = walk(faces, here, table.lines[e], table.ends[e], table.courses[e], table.turns[e], blur, scratch)
+    order_hops(faces, table.lines[e], table.courses[e], scratch, n)
+    return n
+
+
+@kernel
+def cell_has_room(faces, chosen, polygon):
+    """Tell whether the cell of chosen faces has an area beyond what noise can make."""
+    n = clip_cell(faces, faces.border, chosen, polygon)
+    return n > 0 and has_room(faces.z, faces.border, polygon, n, faces.noise, faces.owner)
+
+
+@kernel
+def sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, count):
+    """Write the cells whose lowest point edge e owns, from row `count` on; return how many rows there are then.
+
+    The crossing with an edge of another list is the lowest point of one cell: the one between the parts of both
+    that go up. Inner edges (kind 0) count the crossings with later lists, the border's bottom (1) all, its right
+    (2) and left (4) side those that come in from there. ``totals`` holds the sum over the other lists. Where
+    another boundary may pass by the lowest point, the cell itself is looked at: does it have an area?
+    """
+    z, owner, edge, kind, now = faces.z, faces.owner, table.lines[e], table.kinds[e], scratch.now
+    hops, order, crowded = scratch.hops, scratch.order, scratch.crowded
+    c, p, q = line_of(z, faces.border, edge[0], edge[1])
+    tied = kind == 0 and faces.tied[here]
+    now[:] = scratch.state
+    if (kind == 0 and edge[6] > 0) or kind == 1:
+        if kind == 0:
+            now[here] = edge[0]
+        for v in range(len(totals)):
+            rows.sums[count, v] = totals[v] + (values[edge[0], v] if kind == 0 else 0)
+        rows.low[count, 0], rows.low[count, 1] = table.ends[e, 0], table.ends[e, 1]
+        rows.keys[count, 0], rows.keys[count, 1] = e, -1
+        rows.sized[count] = True
+        if tied or scratch.reach[0] > -np.inf:
+            rows.sized[count] = cell_has_room(faces, now, polygon)
+        count += 1
+    for m in range(n):
+        k = order[m]
+        old, new = hops[k, 0], hops[k, 1]
+        now[owner[old]] = new
+        for v in range(len(totals)):
+            totals[v] += values[new, v] - values[old, v]
+        # The line between them, with `old` on its left, leaves to the left of this edge; it may go down there.
+        c2, p2, q2 = z[old, 0] - z[new, 0], z[old, 1] - z[new, 1], z[old, 2] - z[new, 2]
+        up_left = upward(p2, q2)
+        if kind == 0:
+            if owner[old] < here:
+                continue
+            now[here] = edge[0] if up_left else edge[1]
+            for v in range(len(totals)):
+                rows.sums[count, v] = totals[v] + values[now[here], v]
+        else:
+            if (kind == 2 and not up_left) or (kind == 4 and up_left):
+                continue
+            for v in range(len(totals)):
+                rows.sums[count, v] = totals[v]
+        minor = difference_of_products(p, q2, q, p2)
+        rows.low[count, 0] = difference_of_products(q, c2, c, q2) / minor
+        rows.low[count, 1] = difference_of_products(c, p2, p, c2) / minor
+        rows.keys[count, 0], rows.keys[count, 1] = e, new
+        rows.sized[count] = not (tied or crowded[k]) or cell_has_room(faces, now, polygon)
+        count += 1
+    return count
+
+
+@kernel
+def stream(faces, table, blur, values, constant, start, stop, scratch, polygon, rows):
+    """Write the cells that edges start … own, until room runs short; return the next edge and how many cells.
+
+    ``constant`` is the sum of values over the lists that have one face only. Less than 0 cells are a fault.
+    """
+    totals = np.empty(values.shape[1], rows.sums.dtype)
+    count = 0
+    e = start
+    while e < stop:
+        here = list_of_edge(faces, table, e)
+        n = walk_in_order(faces, table, e, here, blur, scratch)
+        if n < 0:
+            return e, -1
+        if count + n + 1 > len(rows.sums):
+            break
+        mark_crowded(scratch, n, blur)
+        totals[:] = constant
+        for a in range(len(faces.busy)):
+            if faces.busy[a] != here:
+                for v in range(len(totals)):
+                    totals[v] += values[scratch.state[faces.busy[a]], v]
+        count = sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, count)
+        e += 1
+    return e, count
+
+
+@kernel
+def faces_of_cell(faces, table, e, target, blur, scratch):
+    """Write into `state` the faces of the cell that edge e owns where it enters `target`; return if it does."""
+    here, kind, edge, state = list_of_edge(faces, table, e), table.kinds[e], table.lines[e], scratch.state
+    n = walk_in_order(faces, table, e, here, blur, scratch)
+    if n < 0:
+        return False
+    if target < 0:
+        if kind == 0:
+            state[here] = edge[0]
+        return True
+    for m in range(n):
+        old, new = scratch.hops[scratch.order[m], 0], scratch.hops[scratch.order[m], 1]
+        state[faces.owner[old]] = new
+        if new == target:
+            if kind == 0:
+                goes_up = upward(faces.z[old, 1] - faces.z[new, 1], faces.z[old, 2] - faces.z[new, 2])
+                state[here] = edge[0] if goes_up else edge[1]
+            return True
+    return False
+
+
+@kernel
+def cross(faces, table, blur, start, scratch, counts, others, others_left):
+    """Write the crossings of edges start …, in their order, until room runs short; return next edge and how many.
+
+    ``counts[e]`` is how many edge e has; of each: the other edge, and whether its upward part leaves to the
+    left. Less than 0 are a fault.
+    """
+    count, z, hops = 0, faces.z, scratch.hops
+    e = start
+    while e < len(table.lines):
+        n = walk_in_order(faces, table, e, list_of_edge(faces, table, e), blur, scratch)
+        if n < 0:
+            return e, -1
+        if count + n > len(others):
+            break
+        for m in range(n):
+            k = scratch.order[m]
+            old, new = hops[k, 0], hops[k, 1]
+            others[count] = table.of_side[hops[k, 2]]
+            others_left[count] = upward(z[old, 1] - z[new, 1], z[old, 2] - z[new, 2])
+            count += 1
+        counts[e] = n
+        e += 1
+    return e, count

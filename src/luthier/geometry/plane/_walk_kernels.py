@@ -1,0 +1,283 @@
+# mypy: ignore-errors
+"""Kernels that walk along edges: which boundaries of other lists an edge crosses, and in which order.
+
+Letters and lines are those of `_line_kernels`. A place on an edge is a number s: the edge is where
+``anchor + s·direction`` goes, upward. Floats decide where they can, with error bounds (*doubt*). Beside that, what
+comes nearer than `blur` doubts is marked: only there may a cell be without area.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from luthier.core.jit import inner_kernel, kernel
+from luthier.geometry.plane._line_kernels import LARGEST, UNIT, line_of, meet, minor_sign, side, upward
+
+STEEP_DOUBT = 8.0 * UNIT * LARGEST  # how wrong the slope of a difference of rows along an edge may be
+
+
+class EdgeTable(NamedTuple):
+    """All edges; see `overlay.Edges`."""
+
+    lines: np.ndarray
+    ends: np.ndarray
+    courses: np.ndarray
+    turns: np.ndarray
+    kinds: np.ndarray
+    of_side: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """Where a walk writes.
+
+    ``state[t]`` is a face of list t from which the search for the lower end begins, then the face found there.
+    ``hops[m]`` is: face before, face after, number of the side between them; ``places[m]`` where on the edge, and by
+    how much that may be wrong; ``crowded[m]`` whether another boundary may pass by there. ``reach`` is how far
+    from the lower and the upper end boundaries lie that pass by it. ``order`` are the crossings from below.
+    """
+
+    state: np.ndarray
+    now: np.ndarray
+    hops: np.ndarray
+    places: np.ndarray
+    crowded: np.ndarray
+    reach: np.ndarray
+    order: np.ndarray
+    buckets: np.ndarray
+
+
+@kernel
+def collect_edges(faces, edges, edge_of_side):
+    """Write every edge between two faces once, as its upward direction sees it; return how many, −1 for a fault.
+
+    ``edges[e]`` is: face on the left, on the right, the lines (2 names each) that end it below and above, and
+    1 if the left face has its lowest point at the lower end. ``edge_of_side`` names the edge of each side.
+    """
+    z, face_ptr, sides = faces.z, faces.ptr, faces.sides
+    n = 0
+    for k in range(len(face_ptr) - 1):
+        low, high = face_ptr[k], face_ptr[k + 1]
+        for m in range(low, high):
+            j = sides[m]
+            if j < 0:
+                edge_of_side[m] = j
+                continue
+            if not upward(z[k, 1] - z[j, 1], z[k, 2] - z[j, 2]):
+                continue
+            if n == len(edges):
+                return -1
+            before = sides[m - 1 if m > low else high - 1]
+            after = sides[m + 1 if m + 1 < high else low]
+            edges[n, 0], edges[n, 1] = k, j
+            edges[n, 2], edges[n, 3] = (k, before) if before >= 0 else (before, 0)
+            edges[n, 4], edges[n, 5] = (k, after) if after >= 0 else (after, 0)
+            edges[n, 6] = before >= 0 and not upward(z[k, 1] - z[before, 1], z[k, 2] - z[before, 2])
+            edge_of_side[m] = n
+            for twin in range(face_ptr[j], face_ptr[j + 1]):
+                if sides[twin] == k:
+                    edge_of_side[twin] = n
+            n += 1
+    return n
+
+
+@kernel
+def place_ends(faces, table):
+    """Write where edges begin and end, x, y and how wrong heights may be there; their courses; and signs of minors.
+
+    ``turns[e]`` has the signs of minor(e, line below) and minor(e, line above).
+    """
+    z, border, edges, ends = faces.z, faces.border, table.lines, table.ends
+    point, e, g = np.empty(6), np.empty(3), np.empty(3)
+    for n in range(len(edges)):
+        e[0], e[1], e[2] = line_of(z, border, edges[n, 0], edges[n, 1])
+        for end in range(2):
+            g[0], g[1], g[2] = line_of(z, border, edges[n, 2 + 2 * end], edges[n, 3 + 2 * end])
+            meet(e, g, point)
+            table.turns[n, end] = minor_sign(e, g)
+            x, y = point[1] / point[0], point[2] / point[0]
+            ends[n, 3 * end], ends[n, 3 * end + 1] = x, y
+            # Only where a border ends the edge are the products no integers, and more than the last bit is lost.
+            lost = 8.0 * UNIT * UNIT * (point[4] + point[5]) / abs(point[0])
+            ends[n, 3 * end + 2] = LARGEST * (lost + 10.0 * UNIT * (1.0 + abs(x) + abs(y)))
+        plot_course(e, ends[n], table.courses[n])
+
+
+@kernel
+def plot_course(e, end, course):
+    """Write an edge's anchor, direction and the doubt of heights there, and what `bucket` needs.
+
+    The anchor is the point of the edge that is nearest to the origin, about which most crossings lie.
+    """
+    c, p, q = e[0], e[1], e[2]
+    steep = max(abs(p), abs(q))
+    dx, dy = q / steep, -p / steep
+    square = dx * dx + dy * dy
+    foot_x, foot_y = (c / steep) * dy / square, -(c / steep) * dx / square
+    low = ((end[0] - foot_x) * dx + (end[1] - foot_y) * dy) / square
+    high = ((end[3] - foot_x) * dx + (end[4] - foot_y) * dy) / square
+    if low >= 0.0:
+        course[0], course[1], course[4] = end[0], end[1], end[2]
+        low, high = 0.0, high - low
+    elif high <= 0.0:
+        course[0], course[1], course[4] = end[3], end[4], end[5]
+        low, high = low - high, 0.0
+    else:
+        course[0], course[1] = foot_x, foot_y
+        course[4] = LARGEST * 16.0 * UNIT * (1.0 + abs(foot_x) + abs(foot_y))
+    course[2], course[3] = dx, dy
+    course[5] = low / (4.0 + abs(low))
+    width = high / (4.0 + abs(high)) - course[5]
+    course[6] = 1.0 / width if width > 0.0 else 0.0
+
+
+@kernel
+def comes_first(z, border, i, j, a0, a1, b0, b1):
+    """Tell whether the edge (i, j), going up, leaves a0 for a1 before it leaves b0 for b1."""
+    return side(z, border, b0, b1, i, j, a0, a1) > 0
+
+
+@inner_kernel
+def place_on(course, c, p, q):
+    """Return where on an edge a difference of two rows is 0, and how wrong that may be."""
+    slope = p * course[2] + q * course[3]
+    if not abs(slope) > 4.0 * STEEP_DOUBT:
+        return 0.0, np.inf
+    place = -(c + course[0] * p + course[1] * q) / slope
+    return place, 2.0 * (course[4] + abs(place) * STEEP_DOUBT) / abs(slope)
+
+
+@inner_kernel
+def look_round(z, border, ptr, sides, cur, placed, edge, end, course, turn, blur):
+    """Return through which side of face `cur` an edge leaves it, −1 if it does not, and where; and what is near.
+
+    Until it is `placed`, the face may not be the one at the lower end: −2 − f says that f is higher there. The rest:
+    place and doubt of the crossing, whether other sides come near to it, and how far from the lower and the upper
+    end sides lie that pass by there.
+    """
+    best, best_place, best_doubt, close, near_low, near_high = -1, 0.0, 0.0, False, -np.inf, np.inf
+    blur0, blur1 = blur * end[2], blur * end[5]
+    c, p, q = z[cur, 0], z[cur, 1], z[cur, 2]
+    for m in range(ptr[cur], ptr[cur + 1]):
+        to = sides[m]
+        if to < 0:
+            continue
+        dc, dp, dq = c - z[to, 0], p - z[to, 1], q - z[to, 2]
+        alpha, omega = dc + end[0] * dp + end[1] * dq, dc + end[3] * dp + end[4] * dq
+        if alpha > blur0 and omega > blur1:
+            continue
+        if not placed and not alpha > end[2]:
+            if alpha < -end[2] or turn[0] * side(z, border, cur, to, edge[0], edge[1], edge[2], edge[3]) < 0:
+                best = -2 - to
+                break
+        leaves = omega < -end[5]
+        if not leaves and not omega > end[5]:
+            leaves = turn[1] * side(z, border, cur, to, edge[0], edge[1], edge[4], edge[5]) < 0
+        if not leaves and alpha < -blur0 and omega > blur1:
+            continue
+        place, doubt = place_on(course, dc, dp, dq)
+        if abs(alpha) <= blur0:
+            near_low = max(near_low, place + blur * doubt)
+        if abs(omega) <= blur1:
+            near_high = min(near_high, place - blur * doubt)
+        if not leaves:
+            continue
+        sooner = best < 0 or place + doubt < best_place - best_doubt
+        if best >= 0:
+            close |= abs(place - best_place) <= blur * (doubt + best_doubt)
+            if not sooner and not place - doubt > best_place + best_doubt:
+                sooner = comes_first(z, border, edge[0], edge[1], cur, to, cur, sides[best])
+        if sooner:
+            best, best_place, best_doubt = m, place, doubt
+    return best, best_place, best_doubt, close, near_low, near_high
+
+
+@kernel
+def walk(faces, here, edge, end, course, turn, blur, scratch):
+    """Write the crossings of an edge with the subdivisions of other lists; return how many, −1 for a fault.
+
+    Lists are looked at one after another; `here` is left out.
+    """
+    z, border, ptr, sides, busy = faces.z, faces.border, faces.ptr, faces.sides, faces.busy
+    hops, places, crowded = scratch.hops, scratch.places, scratch.crowded
+    near_low, near_high = -np.inf, np.inf
+    n = 0
+    for a in range(len(busy)):
+        if busy[a] == here:
+            continue
+        cur, placed, moves = scratch.state[busy[a]], False, 0
+        while True:
+            best, place, doubt, close, low, high = look_round(
+                z, border, ptr, sides, cur, placed, edge, end, course, turn, blur
+            )
+            near_low, near_high = max(near_low, low), min(near_high, high)
+            if best < -1:
+                cur, moves = -2 - best, moves + 1
+                if moves == len(ptr):
+                    return -1
+                continue
+            if not placed:
+                scratch.state[busy[a]] = cur
+                placed = True
+            if best < 0:
+                break
+            if n == len(hops):
+                return -1
+            hops[n, 0], hops[n, 1], hops[n, 2] = cur, sides[best], best
+            places[n, 0], places[n, 1], crowded[n] = place, doubt, close
+            n += 1
+            cur = sides[best]
+    scratch.reach[0], scratch.reach[1] = near_low, near_high
+    return n
+
+
+@kernel
+def order_hops(faces, edge, course, scratch, n):
+    """Write in which order an edge, going up, meets its crossings: into buckets first, then by comparing."""
+    hops, places, order, buckets = scratch.hops, scratch.places, scratch.order, scratch.buckets
+    buckets[: n + 1] = 0
+    for m in range(n):
+        buckets[bucket(places[m, 0], course, n) + 1] += 1
+    for m in range(n):
+        buckets[m + 1] += buckets[m]
+    for m in range(n):
+        b = bucket(places[m, 0], course, n)
+        order[buckets[b]] = m
+        buckets[b] += 1
+    for m in range(1, n):
+        new = order[m]
+        place, doubt = places[new, 0], places[new, 1]
+        k = m - 1
+        while k >= 0:
+            old = order[k]
+            if places[old, 0] + places[old, 1] < place - doubt:
+                break
+            if not places[old, 0] - places[old, 1] > place + doubt and not comes_first(
+                faces.z, faces.border, edge[0], edge[1], hops[new, 0], hops[new, 1], hops[old, 0], hops[old, 1]
+            ):
+                break
+            order[k + 1] = old
+            k -= 1
+        order[k + 1] = new
+
+
+@inner_kernel
+def bucket(place, course, n):
+    """Return the bucket of a place: of an edge that goes far, most are for what is near its anchor."""
+    share = (place / (4.0 + abs(place)) - course[5]) * course[6]
+    return min(n - 1, max(0, np.int64(share * n)))
+
+
+@kernel
+def mark_crowded(scratch, n, blur):
+    """Mark the crossings that come near to another one, or to what passes by an end of the edge."""
+    places, crowded, order = scratch.places, scratch.crowded, scratch.order
+    reach = scratch.reach[0]
+    for m in range(n):
+        k = order[m]
+        crowded[k] |= places[k, 0] - blur * places[k, 1] <= reach
+        reach = max(reach, places[k, 0] + blur * places[k, 1])
+    reach = scratch.reach[1]
+    for m in range(n - 1, -1, -1):
+        k = order[m]
+        crowded[k] |= places[k, 0] + blur * places[k, 1] >= reach
+        reach = min(reach, places[k, 0] - blur * places[k, 1])
