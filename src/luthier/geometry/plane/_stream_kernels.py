@@ -13,6 +13,8 @@ from luthier.geometry.plane._face_kernels import clip_cell, has_room
 from luthier.geometry.plane._line_kernels import difference_of_products, line_of, upward
 from luthier.geometry.plane._walk_kernels import mark_crowded, order_hops, walk
 
+PARALLEL = 2.0**-10
+
 
 class CellRows(NamedTuple):
     """Where cells are written: sums of values, lowest points, names, whether they have an area."""
@@ -45,8 +47,18 @@ def cell_has_room(faces, chosen, polygon):
 
 
 @kernel
-def sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, count):
-    """Write the cells whose lowest point edge e owns, from row `count` on; return how many rows there are then.
+def crossing(c, p, q, c2, p2, q2):
+    """Return where two lines cross; without loss if they are nearly parallel."""
+    left, right = p * q2, q * p2
+    if abs(left - right) > PARALLEL * (abs(left) + abs(right)):
+        return (q * c2 - c * q2) / (left - right), (c * p2 - p * c2) / (left - right)
+    minor = difference_of_products(p, q2, q, p2)
+    return difference_of_products(q, c2, c, q2) / minor, difference_of_products(c, p2, p, c2) / minor
+
+
+@kernel
+def sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, first):
+    """Write the cells whose lowest point edge e owns, from row `first` on; return how many.
 
     The crossing with an edge of another list is the lowest point of one cell: the one between the parts of both
     that go up. Inner edges (kind 0) count the crossings with later lists, the border's bottom (1) all, its right
@@ -55,6 +67,8 @@ def sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, coun
     """
     z, owner, edge, kind, now = faces.z, faces.owner, table.lines[e], table.kinds[e], scratch.now
     hops, order, crowded = scratch.hops, scratch.order, scratch.crowded
+    sums, low, keys, sized = rows.sums[first:], rows.low[first:], rows.keys[first:], rows.sized[first:]
+    count = 0
     c, p, q = line_of(z, faces.border, edge[0], edge[1])
     tied = kind == 0 and faces.tied[here]
     now[:] = scratch.state
@@ -62,12 +76,12 @@ def sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, coun
         if kind == 0:
             now[here] = edge[0]
         for v in range(len(totals)):
-            rows.sums[count, v] = totals[v] + (values[edge[0], v] if kind == 0 else 0)
-        rows.low[count, 0], rows.low[count, 1] = table.ends[e, 0], table.ends[e, 1]
-        rows.keys[count, 0], rows.keys[count, 1] = e, -1
-        rows.sized[count] = True
+            sums[count, v] = totals[v] + (values[edge[0], v] if kind == 0 else 0)
+        low[count, 0], low[count, 1] = table.ends[e, 0], table.ends[e, 1]
+        keys[count, 0], keys[count, 1] = e, -1
+        sized[count] = True
         if tied or scratch.reach[0] > -np.inf:
-            rows.sized[count] = cell_has_room(faces, now, polygon)
+            sized[count] = cell_has_room(faces, now, polygon)
         count += 1
     for m in range(n):
         k = order[m]
@@ -83,17 +97,15 @@ def sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, coun
                 continue
             now[here] = edge[0] if up_left else edge[1]
             for v in range(len(totals)):
-                rows.sums[count, v] = totals[v] + values[now[here], v]
+                sums[count, v] = totals[v] + values[now[here], v]
         else:
             if (kind == 2 and not up_left) or (kind == 4 and up_left):
                 continue
             for v in range(len(totals)):
-                rows.sums[count, v] = totals[v]
-        minor = difference_of_products(p, q2, q, p2)
-        rows.low[count, 0] = difference_of_products(q, c2, c, q2) / minor
-        rows.low[count, 1] = difference_of_products(c, p2, p, c2) / minor
-        rows.keys[count, 0], rows.keys[count, 1] = e, new
-        rows.sized[count] = not (tied or crowded[k]) or cell_has_room(faces, now, polygon)
+                sums[count, v] = totals[v]
+        low[count, 0], low[count, 1] = crossing(c, p, q, c2, p2, q2)
+        keys[count, 0], keys[count, 1] = e, new
+        sized[count] = not (tied or crowded[k]) or cell_has_room(faces, now, polygon)
         count += 1
     return count
 
@@ -105,6 +117,7 @@ def stream(faces, table, blur, values, constant, start, stop, scratch, polygon, 
     ``constant`` is the sum of values over the lists that have one face only. Less than 0 cells are a fault.
     """
     totals = np.empty(values.shape[1], rows.sums.dtype)
+    busy, state = faces.busy, scratch.state
     count = 0
     e = start
     while e < stop:
@@ -116,11 +129,11 @@ def stream(faces, table, blur, values, constant, start, stop, scratch, polygon, 
             break
         mark_crowded(scratch, n, blur)
         totals[:] = constant
-        for a in range(len(faces.busy)):
-            if faces.busy[a] != here:
+        for a in range(len(busy)):
+            if busy[a] != here:
                 for v in range(len(totals)):
-                    totals[v] += values[scratch.state[faces.busy[a]], v]
-        count = sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, count)
+                    totals[v] += values[state[busy[a]], v]
+        count += sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, count)
         e += 1
     return e, count
 

@@ -136,96 +136,76 @@ def comes_first(z, border, i, j, a0, a1, b0, b1):
     return side(z, border, b0, b1, i, j, a0, a1) > 0
 
 
-@inner_kernel
-def place_on(course, c, p, q):
-    """Return where on an edge a difference of two rows is 0, and how wrong that may be."""
-    slope = p * course[2] + q * course[3]
+@kernel
+def place_on(height, slope, doubt):
+    """Return where on an edge a difference of two rows is 0, and how wrong that may be; `height` is at the anchor."""
     if not abs(slope) > 4.0 * STEEP_DOUBT:
         return 0.0, np.inf
-    place = -(c + course[0] * p + course[1] * q) / slope
-    return place, 2.0 * (course[4] + abs(place) * STEEP_DOUBT) / abs(slope)
-
-
-@inner_kernel
-def look_round(z, border, ptr, sides, cur, placed, edge, end, course, turn, blur):
-    """Return through which side of face `cur` an edge leaves it, −1 if it does not, and where; and what is near.
-
-    Until it is `placed`, the face may not be the one at the lower end: −2 − f says that f is higher there. The rest:
-    place and doubt of the crossing, whether other sides come near to it, and how far from the lower and the upper
-    end sides lie that pass by there.
-    """
-    best, best_place, best_doubt, close, near_low, near_high = -1, 0.0, 0.0, False, -np.inf, np.inf
-    blur0, blur1 = blur * end[2], blur * end[5]
-    c, p, q = z[cur, 0], z[cur, 1], z[cur, 2]
-    for m in range(ptr[cur], ptr[cur + 1]):
-        to = sides[m]
-        if to < 0:
-            continue
-        dc, dp, dq = c - z[to, 0], p - z[to, 1], q - z[to, 2]
-        alpha, omega = dc + end[0] * dp + end[1] * dq, dc + end[3] * dp + end[4] * dq
-        if alpha > blur0 and omega > blur1:
-            continue
-        if not placed and not alpha > end[2]:
-            if alpha < -end[2] or turn[0] * side(z, border, cur, to, edge[0], edge[1], edge[2], edge[3]) < 0:
-                best = -2 - to
-                break
-        leaves = omega < -end[5]
-        if not leaves and not omega > end[5]:
-            leaves = turn[1] * side(z, border, cur, to, edge[0], edge[1], edge[4], edge[5]) < 0
-        if not leaves and alpha < -blur0 and omega > blur1:
-            continue
-        place, doubt = place_on(course, dc, dp, dq)
-        if abs(alpha) <= blur0:
-            near_low = max(near_low, place + blur * doubt)
-        if abs(omega) <= blur1:
-            near_high = min(near_high, place - blur * doubt)
-        if not leaves:
-            continue
-        sooner = best < 0 or place + doubt < best_place - best_doubt
-        if best >= 0:
-            close |= abs(place - best_place) <= blur * (doubt + best_doubt)
-            if not sooner and not place - doubt > best_place + best_doubt:
-                sooner = comes_first(z, border, edge[0], edge[1], cur, to, cur, sides[best])
-        if sooner:
-            best, best_place, best_doubt = m, place, doubt
-    return best, best_place, best_doubt, close, near_low, near_high
+    place = -height / slope
+    return place, 2.0 * (doubt + abs(place) * STEEP_DOUBT) / abs(slope)
 
 
 @kernel
 def walk(faces, here, edge, end, course, turn, blur, scratch):
     """Write the crossings of an edge with the subdivisions of other lists; return how many, −1 for a fault.
 
-    Lists are looked at one after another; `here` is left out.
+    Lists are looked at one after another; `here` is left out. Of each, first the face at the lower end is found, from
+    side to side, then the side through which the edge leaves a face, as long as it leaves one before its upper
+    end. All of it is one loop: a kernel called in it with arrays costs half as much again.
     """
     z, border, ptr, sides, busy = faces.z, faces.border, faces.ptr, faces.sides, faces.busy
-    hops, places, crowded = scratch.hops, scratch.places, scratch.crowded
-    near_low, near_high = -np.inf, np.inf
-    n = 0
+    state, hops, places, crowded = scratch.state, scratch.hops, scratch.places, scratch.crowded
+    i, j, turn0, turn1 = edge[0], edge[1], turn[0], turn[1]
+    x0, y0, doubt0, x1, y1, doubt1 = end[0], end[1], end[2], end[3], end[4], end[5]
+    anchor_x, anchor_y, along_x, along_y, doubt_there = course[0], course[1], course[2], course[3], course[4]
+    blur0, blur1, near_low, near_high, n = blur * doubt0, blur * doubt1, -np.inf, np.inf, 0
     for a in range(len(busy)):
         if busy[a] == here:
             continue
-        cur, placed, moves = scratch.state[busy[a]], False, 0
+        cur, placed, moves = state[busy[a]], False, 0
         while True:
-            best, place, doubt, close, low, high = look_round(
-                z, border, ptr, sides, cur, placed, edge, end, course, turn, blur
-            )
-            near_low, near_high = max(near_low, low), min(near_high, high)
-            if best < -1:
-                cur, moves = -2 - best, moves + 1
-                if moves == len(ptr):
-                    return -1
+            best, best_place, best_doubt, close, higher = -1, 0.0, 0.0, False, -1
+            c, p, q = z[cur, 0], z[cur, 1], z[cur, 2]
+            for m in range(ptr[cur], ptr[cur + 1]):
+                to = sides[m]
+                if to < 0:
+                    continue
+                dc, dp, dq = c - z[to, 0], p - z[to, 1], q - z[to, 2]
+                alpha, omega = dc + x0 * dp + y0 * dq, dc + x1 * dp + y1 * dq
+                if omega > blur1 and (alpha > blur0 or (placed and alpha < -blur0)):
+                    continue
+                if not placed and not alpha > doubt0:
+                    if alpha < -doubt0 or turn0 * side(z, border, cur, to, i, j, edge[2], edge[3]) < 0:
+                        higher = to
+                        break
+                leaves = omega < -doubt1
+                if not leaves and not omega > doubt1:
+                    leaves = turn1 * side(z, border, cur, to, i, j, edge[4], edge[5]) < 0
+                height, slope = dc + anchor_x * dp + anchor_y * dq, along_x * dp + along_y * dq
+                place, doubt = place_on(height, slope, doubt_there)
+                if abs(alpha) <= blur0:
+                    near_low = max(near_low, place + blur * doubt)
+                if abs(omega) <= blur1:
+                    near_high = min(near_high, place - blur * doubt)
+                sooner = leaves and (best < 0 or place + doubt < best_place - best_doubt)
+                if leaves and best >= 0:
+                    close |= abs(place - best_place) <= blur * (doubt + best_doubt)
+                    if not sooner and not place - doubt > best_place + best_doubt:
+                        sooner = comes_first(z, border, i, j, cur, to, cur, sides[best])
+                if sooner:
+                    best, best_place, best_doubt = m, place, doubt
+            if higher >= 0 and moves < len(ptr):
+                cur, moves = higher, moves + 1
                 continue
+            if moves == len(ptr) or n == len(hops):
+                return -1
             if not placed:
-                scratch.state[busy[a]] = cur
-                placed = True
+                state[busy[a]], placed = cur, True
             if best < 0:
                 break
-            if n == len(hops):
-                return -1
             hops[n, 0], hops[n, 1], hops[n, 2] = cur, sides[best], best
-            places[n, 0], places[n, 1], crowded[n] = place, doubt, close
-            n += 1
-            cur = sides[best]
+            places[n, 0], places[n, 1], crowded[n] = best_place, best_doubt, close
+            cur, n = sides[best], n + 1
     scratch.reach[0], scratch.reach[1] = near_low, near_high
     return n
 
