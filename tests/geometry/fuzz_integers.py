@@ -103,7 +103,7 @@ def problem_of(rng, n_features):
     pool = LISTS.generate(int(rng.integers(1 << 30)))
     parts = [whole_numbers(rng, (n, n_features)) * rng.choice(SCALES) for n in pool.list_lengths]
     names = tuple("abcde"[:n_features])
-    return ListProblem.make(pool.with_features(Features.from_dense(names, np.concatenate(parts))), load_metric("bleu"))
+    return ListProblem.of(pool.with_features(Features.from_dense(names, np.concatenate(parts))), load_metric("bleu"))
 
 
 def plane_of(rng, n_features):
