@@ -119,6 +119,7 @@ class Arrangement:
         for cell in np.flatnonzero(np.isinf(area)):  # few: the cells round the outside of a plane without borders
             found = overlay.cell(keys[cell])
             position[cell], radius[cell], margin[cell] = found.position, found.radius, found.margin
+        area[np.isinf(area) & ~cells.sized] = 0.0  # endless, but without width
         representable = radius > 0.0
         if judge is not None:
             representable = judge.judge(position, radius, sums[:, n_values:].astype(np.int64))
