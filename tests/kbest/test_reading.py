@@ -294,7 +294,8 @@ def test_blocks_do_not_show_where_names_become_too_many_for_dense_rows(write, bl
 
 
 def test_features_that_no_line_has(write):
-    pool = read_pool(write("list", "0 ||| a ||| ||| 1\n0 ||| b ||| ||| 2\n"))
+    with pytest.warns(LuthierWarning, match="the lists have no features"):
+        pool = read_pool(write("list", "0 ||| a ||| ||| 1\n0 ||| b ||| ||| 2\n"))
     assert pool.n_features == 0
     assert pool.columns["score"].tolist() == [1, 2]
 
@@ -312,3 +313,16 @@ def test_sentences_without_hypotheses_are_kept_with_a_warning(write):
         reading = read_lists([write("list", LIST)], [write("refs", "r\ns\nt\nu\n")], None, ReadOptions())
     assert reading.empty_sentences == 2
     assert reading.pool.list_lengths.tolist() == [2, 1, 0, 0]
+
+
+def test_twice_as_many_references_as_sentences_is_an_error(tmp_path):
+    (tmp_path / "list.moses").write_text("".join(f"{i} ||| a{i} ||| lm= {i} ||| 0\n" for i in range(12)))
+    (tmp_path / "refs").write_text("r\n" * 24)
+    paths = [str(tmp_path / "list.moses")], [str(tmp_path / "refs")], None
+    with pytest.raises(InputError, match=r"found 12 sentences with hypotheses for 24 references.*--allow-empty"):
+        read_lists(*paths, ReadOptions())
+    with pytest.warns(LuthierWarning, match="12 of 24 sentences have no hypotheses"):
+        assert read_lists(*paths, ReadOptions(allow_empty=True)).pool.n_sentences == 24
+    (tmp_path / "refs").write_text("r\n" * 23)
+    with pytest.warns(LuthierWarning, match="11 of 23 sentences have no hypotheses"):
+        read_lists(*paths, ReadOptions())

@@ -29,6 +29,7 @@ class Output:
         self._progress: Progress | None = None
         self._inside = ExitStack()
         self._show_before = warnings.showwarning
+        self._warned: set[str] = set()
 
     def __enter__(self) -> Output:
         self._inside.enter_context(warnings.catch_warnings())
@@ -60,7 +61,9 @@ class Output:
 
     def _show_warning(self, message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
         if issubclass(category, LuthierWarning):
-            print(printable(f"luthier: warning: {message}"), file=sys.stderr)  # noqa: T201
+            if str(message) not in self._warned:  # several pools or metrics may say the same
+                print(printable(f"luthier: warning: {message}"), file=sys.stderr)  # noqa: T201
+            self._warned.add(str(message))
         else:
             self._show_before(message, category, *rest, **more)
 

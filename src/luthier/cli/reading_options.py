@@ -23,10 +23,22 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     group.add_argument("--scores", metavar="TSV", help="the list is plain text, its scores are here (format tsv)")
     group.add_argument("--per-sentence", metavar="N", help="lines per sentence of such a list")
+    group.add_argument(
+        "--column", action="append", default=[], metavar="NAME",
+        help="this number is a score of the hypothesis (COMET, reward), to tune for as column:NAME, and no feature",
+    )  # fmt: skip
+    group.add_argument("--ignore", action="append", default=[], metavar="NAME", help="pass over this column of a table")
+    group.add_argument(
+        "--missing", choices=("error", "zero", "worst", "mean"), default="error",
+        help="what a feature counts in rows of a table that lack it, while most rows have it (error)",
+    )  # fmt: skip
     group.add_argument("--first-id", type=int, default=0, metavar="N", help="id of the first reference (0)")
     group.add_argument("--keyed", action="store_true", help="reference lines begin with their sentence id")
     group.add_argument("--any-order", action="store_true", help="sort by sentence instead of complaining")
     group.add_argument("--skip-bad", action="store_true", help="leave faulty lines out, count them, go on")
+    group.add_argument(
+        "--allow-empty", action="store_true", help="let half of the sentences, or more, have no hypotheses"
+    )
     group.add_argument("--keep-duplicates", action="store_true", help="keep repeated hypotheses")
 
 
@@ -72,6 +84,11 @@ def read_options(options: argparse.Namespace) -> Any:
         any_order=options.any_order,
         skip_bad=options.skip_bad,
         keep_duplicates=options.keep_duplicates,
+        columns=options.column,
+        ignore=options.ignore,
+        missing=options.missing,
+        allow_empty=options.allow_empty,
+        costs=getattr(options, "cost", ()),
     )
 
 

@@ -52,6 +52,11 @@ class ListProblem(Problem):
             raise LuthierError(f"the metric {metric.name!r} has no direction: there is nothing to tune for")
         if not pool.n_hypotheses:
             raise LuthierError("expected a pool with hypotheses, found an empty one")
+        if not pool.n_features:
+            raise LuthierError(
+                "expected a pool with features, found none: there are no weights to choose. hint: 'luthier pool' says "
+                "which numbers of a list are features"
+            )
         if np.any(pool.list_lengths == 0):
             pool = pool.take_sentences(np.flatnonzero(pool.list_lengths > 0))
         stats = frozen(np.ascontiguousarray(pool_statistics(pool, metric)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
@@ -10,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int32, Int64, frozen
-from luthier.core.errors import LuthierError
+from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.segments import offsets_from_counts
+from luthier.corpus.punctuation import tokenization_warning
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.tokenizers import line_tokenizer
 from luthier.corpus.vocab import Interner, tokenize
@@ -141,6 +143,8 @@ class Batch:
 
     def tokens(self, tokenizer: str = "none", *, lowercase: bool = False) -> tuple[Tokens, Tokens]:
         """Return the tokens of hypotheses and references, in one vocabulary; see `numbered`."""
+        if tokenizer == "none":
+            self._warn_of_raw_text()
         numbered = self.numbered(tokenizer, lowercase=lowercase)
         return numbered.hyps, numbered.refs
 
@@ -166,6 +170,13 @@ class Batch:
         hyps, refs = interner.intern_texts(self.hyps), interner.intern_texts(self.refs)
         distinct = Texts.from_strings(function(text) for text in interner.texts())
         return dataclasses.replace(self, hyps=distinct.take(hyps), refs=distinct.take(refs), given=None)
+
+    def _warn_of_raw_text(self) -> None:
+        """Say once if words are compared of texts that were not split into words, or not alike."""
+        if "looked at" not in self._known:
+            self._known["looked at"] = tokenization_warning(self.hyps, self.refs)
+            if self._known["looked at"]:
+                warnings.warn(self._known["looked at"], LuthierWarning, stacklevel=4)
 
     def _number(self, tokenizer: str, *, lowercase: bool) -> Numbered:
         if tokenizer != "none":

@@ -178,7 +178,7 @@ def test_each_fault_is_named_and_the_good_rows_stay(read, wrong, kind, words):
 
 
 FILES = [
-    ({"hyp": ["a"]}, "a column 'id', found only 'hyp'"),
+    ({"hyp": ["a"]}, "a column 'id' or 'sentence_id' or 'segment_id', found only 'hyp'"),
     ({"id": [0], "lm": [1.0]}, "a column 'hyp' or 'hypothesis' or 'text'"),
     ({"id": [0.5], "hyp": ["a"]}, "texts or integers in the column 'id', found double"),
     ({"id": [0], "hyp": [["a"]]}, "texts in the column 'hyp', found list"),

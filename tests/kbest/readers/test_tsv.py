@@ -188,13 +188,13 @@ TWO_FILE_COMPLAINTS = [
         "a\nb\n",
         "x\n1\none\n",
         "scores.tsv:3: expected a number, found 'one'. hint: columns other than id, hyp, ref and "
-        "source hold a number in every row",
+        "source hold numbers; --ignore NAME passes over one that does not",
         "number",
     ),
     (
         "a\nb\n",
         "x\ty\n1\t2\n\tz\n",
-        "scores.tsv:3: expected a number, found ''.",
+        "scores.tsv:3: expected a number, found 'z'.",
         "number",
     ),
     (

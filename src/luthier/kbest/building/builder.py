@@ -14,6 +14,7 @@ from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.building.compaction import compact_features, compact_texts, compact_tokens
 from luthier.kbest.building.feature_rows import FeatureRows
+from luthier.kbest.building.holes import Filling
 from luthier.kbest.building.names import NameTable
 from luthier.kbest.building.references import SentenceTable
 from luthier.kbest.building.rule_uses import RuleTable
@@ -23,6 +24,7 @@ from luthier.kbest.duplicates import first_rows
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.faults import BadLines
 from luthier.kbest.reading.reader import Block, Reader, Source
+from luthier.kbest.reading.roles import Roles
 
 
 class _Rows:
@@ -48,14 +50,23 @@ class _Rows:
         self.text_data.append(block.texts.data)
         self.token_counts.append(tokens.lengths)
         self.token_ids.append(tokens.ids)
-        self.features.append(block.row_starts, block.names, block.values)
+        self.features.append(block.row_starts, block.names, block.values, gaps=block.gaps)
         self.rules.append(block.rule_uses, len(block))
 
 
 class PoolBuilder:
     """Takes sources one after another and makes a pool of them."""
 
-    def __init__(self, known: SentenceTable | None, names: NameTable, *, any_order: bool = False) -> None:
+    def __init__(
+        self,
+        known: SentenceTable | None,
+        names: NameTable,
+        *,
+        any_order: bool = False,
+        roles: Roles | None = None,
+        filling: Filling | None = None,
+    ) -> None:
+        self._roles, self._filling = roles or Roles(), filling or Filling()
         self._known = known
         self._numbers = SentenceNumbers(known)
         self._any_order = any_order
@@ -67,7 +78,8 @@ class PoolBuilder:
         """Read a source to its end; return how many hypotheses it gave."""
         order = OrderCheck() if reader.ordered and not self._any_order else None
         rows = 0
-        for block in reader.blocks(source):
+        for raw in reader.blocks(source):
+            block = self._roles.apply(raw, source.names)
             bad = block.bad
             sentences, good = self._numbers.of_block(bad, block, source.name)
             if order is not None:
@@ -81,6 +93,11 @@ class PoolBuilder:
             self._rows.append(kept, sentences[good], tokenize(kept.texts, self._vocab))
         return rows
 
+    @property
+    def filled(self) -> dict[str, int]:
+        """How many missing values of each feature were filled in; known once the pool is built."""
+        return self._rows.features.filled
+
     def build(self, source: Source, *, keep_duplicates: bool) -> Pool:
         """Assemble the pool; each growing column is let go as soon as it is used.
 
@@ -91,7 +108,7 @@ class PoolBuilder:
         sentences = rank[self._rows.sentences.finish()]
         order = _sorting(sentences)
         offsets = offsets_from_counts(np.bincount(sentences, minlength=len(ids)))
-        features = self._rows.features.finish(order, source.name)
+        features = self._rows.features.finish(order, source.name, self._filling)
         texts = Texts(offsets_from_counts(self._rows.text_lengths.finish()), self._rows.text_data.finish())
         tokens = Tokens(offsets_from_counts(self._rows.token_counts.finish()), self._rows.token_ids.finish())
         derivations = self._rows.rules.finish(source.local_names, source.name)

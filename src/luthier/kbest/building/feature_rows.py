@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64
 from luthier.core.segments import offsets_from_counts
 from luthier.kbest import _row_kernels as kernels
+from luthier.kbest.building.holes import DENSE_SHARE, ERROR, Filling, holes_error
 from luthier.kbest.building.names import NameTable, collision
 from luthier.kbest.features import Features
 
 # With at most so many names all are dense; beyond, only those that a tenth of the rows have.
 DENSE_LIMIT = 64
-DENSE_SHARE = 0.1
+STORED_DENSE_SHARE = 0.1
 
 
 class FeatureRows:
@@ -30,17 +33,21 @@ class FeatureRows:
         self._dense = GrowingArray(np.float64)
         self._counts, self._names = GrowingArray(np.int64), GrowingArray(np.int32)
         self._values = GrowingArray(np.float64)
+        self._gaps = GrowingArray(np.bool_)  # of rows in which an absent dense feature is missing
+        self.filled: dict[str, int] = {}
 
-    def append(self, row_starts: Int64, names: Int32, values: Float64) -> None:
-        """Take rows; row r has the entries ``row_starts[r]:row_starts[r+1]``."""
+    def append(self, row_starts: Int64, names: Int32, values: Float64, *, gaps: bool = False) -> None:
+        """Take rows; row r has the entries ``row_starts[r]:row_starts[r+1]``; `gaps` as in `Block`."""
         n_rows = len(row_starts) - 1
+        self._gaps.append(np.full(n_rows, gaps))
         self._note_used(names)
         if self._width is not None and len(self._table) > self._width:
             self._widen()
         if self._width is None:
             self._append_entries(row_starts, names, values)
         else:
-            dense, n_sparse = np.zeros((n_rows, self._width)), np.empty(n_rows, np.int64)
+            dense = np.full((n_rows, self._width), np.nan if gaps else 0.0)
+            n_sparse = np.empty(n_rows, np.int64)
             places = np.arange(max(n_rows, self._width))
             kernels.scatter(row_starts, names, values, places[:n_rows], places[: self._width], dense, n_sparse)
             self._dense.append(dense.reshape(-1))
@@ -62,33 +69,52 @@ class FeatureRows:
         before = self._dense.finish().reshape(self._n_rows, self._width)
         if len(self._table) <= DENSE_LIMIT:
             wider = np.zeros((self._n_rows, len(self._table)))
+            wider[self._gaps.peek()[: self._n_rows]] = np.nan
             wider[:, : self._width] = before
             self._dense.append(wider.reshape(-1))
             self._width = len(self._table)
             return
-        rows, columns = np.nonzero(before)
+        # a written 0 is no hole
+        given = np.where(self._gaps.peek()[: self._n_rows, None], ~np.isnan(before), before != 0)
+        rows, columns = np.nonzero(given)
         counts = np.bincount(rows, minlength=self._n_rows)
         self._append_entries(offsets_from_counts(counts), columns.astype(np.int32), before[rows, columns])
         self._width = None
 
-    def finish(self, order: Int64 | None, path: str) -> Features:
-        """Return the features of all rows, in the given order of rows (None: as they came)."""
+    def finish(self, order: Int64 | None, path: str, filling: Filling | None = None) -> Features:
+        """Return the features of all rows, in the given order of rows (None: as they came).
+
+        Holes are filled, or complained of, as `filling` says; `filled` then counts them by name.
+        """
         self._note_used(np.zeros(0, dtype=np.int32))
         names, mapping = self._table.resolve(path, self._used)
+        filling = filling or Filling()
         if self._width is None:
-            return self._from_entries(names, mapping, order, path)
+            return self._from_entries(names, mapping, order, path, filling)
         dense = self._dense.finish().reshape(self._n_rows, self._width)
         if not np.array_equal(mapping, np.arange(len(names))):
-            joined = np.zeros((len(dense), len(names)))
-            for number in np.flatnonzero(mapping >= 0):
-                column = mapping[number]
-                if np.any((joined[:, column] != 0) & (dense[:, number] != 0)):
-                    raise collision(names[column], path)
-                joined[:, column] += dense[:, number]
-            dense = joined
+            dense = _joined(names, mapping, dense, path)
+        self._fill(names, dense, np.isnan(dense), path, filling)
         return Features.from_dense(names, dense if order is None else dense[order])
 
-    def _from_entries(self, final: list[str], mapping: Int32, order: Int64 | None, path: str) -> Features:
+    def _fill(self, names: Sequence[str], dense: Float64, holes: Bool, path: str, filling: Filling) -> None:
+        """Fill the holes of dense features, (M, D), in place; rarer ones count 0."""
+        gaps = self._gaps.peek()
+        n_gaps = int(np.count_nonzero(gaps))
+        counts = np.count_nonzero(holes, axis=0)
+        dense_with_holes = [d for d in np.flatnonzero(counts).tolist() if counts[d] < DENSE_SHARE * n_gaps]
+        if filling.policy == ERROR and dense_with_holes:
+            first = int(np.argmax(holes[:, dense_with_holes[0]]))
+            raise holes_error([(names[d], int(counts[d])) for d in dense_with_holes], n_gaps, first, path)
+        for d in dense_with_holes:
+            filling.fill(names[d], dense[:, d], holes[:, d])
+            self.filled[names[d]] = int(counts[d])
+        if counts.any():
+            dense[np.isnan(dense)] = 0.0
+
+    def _from_entries(
+        self, final: list[str], mapping: Int32, order: Int64 | None, path: str, filling: Filling
+    ) -> Features:
         row_starts = offsets_from_counts(self._counts.finish())
         names, values = mapping[self._names.finish()], self._values.finish()
         repeated = np.empty(self._n_rows, dtype=np.int64)
@@ -97,19 +123,39 @@ class FeatureRows:
             raise collision(final[names[repeated.max()]], path)
         # a written 0 counts as absent, as it does where rows were dense at first
         present = np.bincount(names[values != 0], minlength=len(final))
-        is_dense = present >= DENSE_SHARE * self._n_rows
+        is_dense = present >= STORED_DENSE_SHARE * self._n_rows
+        gaps = self._gaps.peek()
+        n_gaps = int(np.count_nonzero(gaps))
+        given = np.bincount(names[np.repeat(gaps, np.diff(row_starts))], minlength=len(final)) if n_gaps else present
+        with_holes = (given < n_gaps) & (given > DENSE_SHARE * n_gaps)
+        is_dense |= with_holes
         place = _places(is_dense)
         rows = np.arange(self._n_rows)
         if order is not None:
             rows[order] = np.arange(self._n_rows)
         dense = np.zeros((self._n_rows, int(is_dense.sum())))
+        for d in np.flatnonzero(with_holes):
+            dense[rows[gaps], place[d]] = np.nan
         n_sparse = np.zeros(self._n_rows, dtype=np.int64)
         kernels.scatter(row_starts, names, values, rows, place, dense, n_sparse)
+        self._fill([final[d] for d in np.flatnonzero(is_dense)], dense, np.isnan(dense), path, filling)
         indptr = offsets_from_counts(n_sparse)
         indices, sparse = np.empty(int(indptr[-1]), dtype=np.int32), np.empty(int(indptr[-1]))
         kernels.gather_sparse(row_starts, names, values, rows, place, indptr, indices, sparse)
         ordered = [final[d] for d in [*np.flatnonzero(is_dense), *np.flatnonzero(~is_dense)]]
         return Features(tuple(ordered), dense, indptr, indices, sparse)
+
+
+def _joined(names: Sequence[str], mapping: Int32, dense: Float64, path: str) -> Float64:
+    """Return rows in which the numbers of one name stand in one column."""
+    joined = np.full((len(dense), len(names)), np.nan)
+    for number in np.flatnonzero(mapping >= 0):
+        own, column = dense[:, number], joined[:, mapping[number]]
+        has, had = ~np.isnan(own), ~np.isnan(column)
+        if np.any((np.nan_to_num(column) != 0) & (np.nan_to_num(own) != 0)):
+            raise collision(names[mapping[number]], path)
+        joined[:, mapping[number]] = np.where(has & had, column + own, np.where(has, own, column))
+    return joined
 
 
 def _places(is_dense: Bool) -> Int64:

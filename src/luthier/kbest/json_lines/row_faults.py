@@ -15,12 +15,13 @@ from luthier.kbest.building.sentence_data import contradiction
 from luthier.kbest.json_lines.faults import described, json_error, not_object_error, parse_json, surrogate_error
 from luthier.kbest.reading.faults import BadLines
 from luthier.kbest.reading.reader import Lines
+from luthier.kbest.reading.roles import MEANINGS
 
 (
     GOOD, NOT_JSON, HALF_PAIR, NOT_OBJECT, KEY_TWICE, NO_ID, NO_HYPOTHESIS, ID_TYPE, HYPOTHESIS_TYPE,
     FEATURES_TYPE, SOURCE_TYPE, REFERENCES_TYPE, DERIVATION_TYPE, RULE_TYPE, NOT_NUMBER, NOT_FINITE,
-    OTHER_SOURCE, OTHER_REFERENCES,
-) = range(18)  # fmt: skip
+    OTHER_SOURCE, OTHER_REFERENCES, FEATURES_LATE,
+) = range(19)  # fmt: skip
 
 KINDS = {
     NOT_JSON: "json", HALF_PAIR: "utf-8", NOT_OBJECT: "json",
@@ -28,23 +29,23 @@ KINDS = {
     ID_TYPE: "type", HYPOTHESIS_TYPE: "type", FEATURES_TYPE: "type", SOURCE_TYPE: "type",
     REFERENCES_TYPE: "type", DERIVATION_TYPE: "type", RULE_TYPE: "type",
     NOT_NUMBER: "number", NOT_FINITE: "not-finite",
-    OTHER_SOURCE: "sentence-data", OTHER_REFERENCES: "sentence-data",
+    OTHER_SOURCE: "sentence-data", OTHER_REFERENCES: "sentence-data", FEATURES_LATE: "fields",
 }  # fmt: skip
 
 RULES = 'rules are texts, or objects {"rule": "text", "features": {"name": number}}'
 
 # What is expected, the keys that may be at fault, and a hint.
 WORDS: dict[int, tuple[str, tuple[str, ...], str]] = {
-    NO_ID: ('the key "id"', ("id",), "each line needs the id of its sentence, a string or an integer"),
+    NO_ID: ('the key "id"', MEANINGS["id"], "each line needs the id of its sentence, a string or an integer"),
     NO_HYPOTHESIS: (
-        'the key "hyp" (or "hypothesis", or "text")', ("hyp", "hypothesis", "text"),
+        'the key "hyp" (or "hypothesis", or "text")', MEANINGS["text"],
         "Sockeye's output, with the key \"translations\", needs --format sockeye",
     ),
-    ID_TYPE: ('a string or an integer as "id"', ("id",), ""),
-    HYPOTHESIS_TYPE: ('a string as "hyp"', ("hyp", "hypothesis", "text"), "join tokens with spaces"),
+    ID_TYPE: ('a string or an integer as "id"', MEANINGS["id"], ""),
+    HYPOTHESIS_TYPE: ('a string as "hyp"', MEANINGS["text"], "join tokens with spaces"),
     FEATURES_TYPE: ('an object as "features"', ("features",), 'for example "features": {"lm": -2.5}'),
-    SOURCE_TYPE: ('a string as "source"', ("source", "src"), ""),
-    REFERENCES_TYPE: ('a string or an array of strings as "refs"', ("refs", "ref"), ""),
+    SOURCE_TYPE: ('a string as "source"', MEANINGS["source"], ""),
+    REFERENCES_TYPE: ('a string or an array of strings as "refs"', MEANINGS["references"], ""),
     DERIVATION_TYPE: ('an array of rules as "derivation"', ("derivation",), RULES),
 }  # fmt: skip
 
@@ -82,6 +83,12 @@ def complaint(fault: int, raw: bytes, path: str, line: int) -> InputError:
 def _words(fault: int, raw: bytes, row: dict[str, Any]) -> tuple[str, str, str]:
     if fault == KEY_TWICE:
         return "each key once", f"{_repeated_key(raw)!r} again", "keep the one that is meant"
+    if fault == FEATURES_LATE:
+        return (
+            "numbers beside the other keys, as on the first lines",
+            'the key "features"',
+            "write all lines in one form",
+        )
     if fault == RULE_TYPE:
         return "a text for each rule of a derivation, and an object for its features", "something else", RULES
     if fault == NOT_NUMBER:

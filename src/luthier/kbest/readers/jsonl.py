@@ -5,15 +5,17 @@ Each line is an object::
     {"id": 7, "hyp": "a text", "features": {"lm": -2.5, "tm": 0.1}, "source": "…", "refs": ["…", "…"],
      "derivation": ["X -> a ||| b", {"rule": "S -> X", "features": {"glue": 1}}], "comet": 0.81}
 
-``id``          string or integer
-``hyp``         the hypothesis; ``hypothesis`` and ``text`` mean the same, in this order of preference
-``features``    an object of numbers, under any names; what a line does not name counts 0
+``id``          string or integer; also ``sentence_id``, ``segment_id``
+``hyp``         the hypothesis; also ``hypothesis``, ``text``, ``translation``, in this order of preference
+``features``    an object of numbers, under any names
 ``source``      the source sentence; also ``src``
-``refs``        an array of references, or a string if there is only one; also ``ref``
+``refs``        an array of references, or a string if there is only one; also ``ref``, ``references``, ``reference``
 ``derivation``  the rules used: texts, or objects with ``rule`` and the rule's own ``features``
+``absent``      "zero": a feature that a line does not name counts 0; otherwise, if most lines name it, it is missing
 
-Any other key with a number is a column of the pool (a sentence-level score, say) and not a feature;
-other keys with anything else are passed over. null is the same as no key, except as a feature's value.
+Where the first lines have ``features``, any other key with a number is a column of the pool (a sentence-level score,
+say). Where they have none, as in what data frames write, every other number is a feature. Other keys with anything
+else are passed over. null is the same as no key, except in ``features``.
 Sources and references may stand on every line of a sentence, or only on one of them.
 
 NaN and Infinity, which Python's json module writes though they are not JSON, are refused by name.
@@ -52,19 +54,13 @@ from luthier.kbest.json_lines.tape import (
 )  # fmt: skip
 from luthier.kbest.reading.faults import BadLines
 from luthier.kbest.reading.reader import Block, Lines, Reader, RuleUses, Source
+from luthier.kbest.reading.roles import MEANINGS
 
-KEYS = ("id", "hyp", "hypothesis", "text", "features", "source", "src", "refs", "ref", "derivation")
-MEANINGS = (
-    ("id",),
-    ("hyp", "hypothesis", "text"),
-    ("features",),
-    ("source", "src"),
-    ("refs", "ref"),
-    ("derivation",),
-)
-ID, HYP, FEATURES, SOURCE, REFERENCES, DERIVATION = range(6)
+PARTS = (*MEANINGS.values(), ("absent",))
+KEYS = tuple(name for names in PARTS for name in names)
+ID, HYP, FEATURES, SOURCE, REFERENCES, DERIVATION, ABSENT_IS = range(7)
 
-_HYPOTHESIS_KEY = re.compile(rb'"(hyp|hypothesis|text)"\s*:')
+_HYPOTHESIS_KEY = re.compile(rb'"(%s)"\s*:' % b"|".join(name.encode() for name in MEANINGS["text"]))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,8 +75,18 @@ class Method(Reader):
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """Yield the hypotheses of a source in the order of the file."""
+        form: _Form | None = None
         for lines in source.lines():
-            yield _block(source, lines)
+            block, form = _block(source, lines, form)
+            yield block
+
+
+@dataclasses.dataclass(frozen=True)
+class _Form:
+    """How a file says its features, told by its first lines: beside the other keys, and whether absent is 0."""
+
+    flat: bool
+    gaps: bool
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -106,13 +112,16 @@ class _Contents:
     local_features: _Numbers  # one list per use
 
 
-def _block(source: Source, lines: Lines) -> Block:
+def _block(source: Source, lines: Lines, form: _Form | None) -> tuple[Block, _Form]:
     tape = read_tape(lines.data, lines.starts, lines.stops)
     verdict = _on_syntax(tape)
     objects = np.where(verdict == faults.GOOD, tape.roots, NO_ENTRY)
     found, others = tape.find(objects, KEYS)
     parts = _parts(tape, found)
+    form = form or _form(tape, parts)
     contents = _contents(tape, parts)
+    if form.flat:
+        verdict[(verdict == faults.GOOD) & (tape.kinds(parts[:, FEATURES]) != ABSENT)] = faults.FEATURES_LATE
     _judge(tape, parts, found, contents, verdict)
     other_rows, numbers = _other_numbers(tape, objects, others, verdict)
     good = np.flatnonzero(verdict == faults.GOOD)
@@ -130,18 +139,43 @@ def _block(source: Source, lines: Lines) -> Block:
     bad = BadLines()
     bad.extend(lines.bad)
     faults.add(bad, source.name, lines, verdict)
-    return Block(
+    entries, values = contents.features.members.entries, contents.features.values
+    row_starts, columns = contents.features.members.offsets, {}
+    if form.flat:
+        row_starts, entries, values = _of_rows(others, other_rows, numbers, good, len(parts))
+    else:
+        columns = _columns(tape, others, other_rows, numbers, good)
+    block = Block(
         lines=lines.numbers[good],
         ids=ids,
         texts=tape.texts(parts[good, HYP]),
-        row_starts=contents.features.members.offsets,
-        names=source.names.from_spans(*tape.spans(contents.features.members.entries - 1)),
-        values=contents.features.values,
-        columns=_columns(tape, others, other_rows, numbers, good),
+        row_starts=row_starts,
+        names=source.names.from_spans(*tape.spans(entries - 1)),
+        values=values,
+        columns=columns,
         sentences=sentences,
         rule_uses=_rule_uses(source, tape, contents),
         bad=bad,
+        gaps=form.gaps,
     )
+    return block, form
+
+
+def _form(tape: Tape, parts: Int64) -> _Form:
+    """Return the form that a file's first lines have."""
+    flat = bool(np.all(tape.kinds(parts[:, FEATURES]) == ABSENT))
+    said = tape.kinds(parts[:, ABSENT_IS]) == STRING
+    zero = bool(said.any()) and tape.texts(parts[:, ABSENT_IS][said])[0] == "zero"
+    return _Form(flat, gaps=not zero)
+
+
+def _of_rows(others: Int64, rows: Int64, values: Float64, good: Int64, n: int) -> tuple[Int64, Int64, Float64]:
+    """Return the numbers of good rows as lists: offsets, entries and values."""
+    place = np.full(n, -1, dtype=np.int64)
+    place[good] = np.arange(len(good))
+    kept = place[rows] >= 0
+    counts = np.bincount(place[rows[kept]], minlength=len(good))
+    return offsets_from_counts(counts), others[kept], values[kept]
 
 
 def _on_syntax(tape: Tape) -> Bytes:
@@ -156,9 +190,9 @@ def _on_syntax(tape: Tape) -> Bytes:
 
 
 def _parts(tape: Tape, found: Int64) -> Int64:
-    """Return for each row the entries of its id, hypothesis, …, (n, 6): the first key that says it."""
-    parts = np.full((len(found), len(MEANINGS)), NO_ENTRY, dtype=np.int64)
-    for meaning, names in enumerate(MEANINGS):
+    """Return for each row the entries of its id, hypothesis, …, (n, 7): the first key that says it."""
+    parts = np.full((len(found), len(PARTS)), NO_ENTRY, dtype=np.int64)
+    for meaning, names in enumerate(PARTS):
         for name in reversed(names):
             entries = found[:, KEYS.index(name)]
             kinds = tape.kinds(entries)

@@ -1,10 +1,12 @@
 """TSV: a text file, N hypotheses per sentence, beside a TSV of scores; or one TSV with a text column.
 
-The TSV begins with a header of names. A column ``id`` (or ``sentence``) holds the sentence's id; without
-it, `per_sentence` lines after each other are a sentence, called 0, 1, 2, … A column ``ref`` holds a
-reference, ``source`` (or ``src``) the source; rows of one sentence agree in them, or leave them empty. If
-the TSV is the list itself, ``hyp`` (or ``text``, ``hypothesis``) is the hypothesis. All other columns are
-features. Fields are separated by single tabs; quotes mean nothing.
+The TSV begins with a header of names. A column ``id`` (or ``sentence_id``, ``segment_id``, ``sentence``) holds
+the sentence's id; without it, `per_sentence` lines after each other are a sentence, called 0, 1, 2, … A column
+``ref`` (or ``refs``, ``reference``, ``references``) holds a reference, ``source`` (or ``src``) the source; rows
+of one sentence agree in them, or leave them empty. If the TSV is the list itself, ``hyp`` (or ``hypothesis``,
+``text``, ``translation``) is the hypothesis. All other columns are numbers and features, unless ``--column`` or
+``--ignore`` names them; an empty field is a missing value. Fields are separated by single tabs; quotes mean
+nothing.
 """
 
 from __future__ import annotations
@@ -25,13 +27,14 @@ from luthier.kbest.building.sentence_data import TextLists, contradiction, one_p
 from luthier.kbest.reading.columns import Spans, decimals, full_rows, number_columns, spans_of, tab_fields
 from luthier.kbest.reading.faults import BadLines
 from luthier.kbest.reading.reader import Block, Lines, Reader, SentenceData, Source
+from luthier.kbest.reading.roles import MEANINGS
 from luthier.kbest.reading.stretches import Feed
 
 ROLES = {
-    "id": ("id", "sentence"),
-    "text": ("hyp", "text", "hypothesis"),
-    "reference": ("ref",),
-    "source": ("source", "src"),
+    "id": (*MEANINGS["id"], "sentence"),
+    "text": MEANINGS["text"],
+    "reference": MEANINGS["references"],
+    "source": MEANINGS["source"],
 }
 
 
@@ -154,10 +157,10 @@ class _Header:
                 hint="say how many lines each sentence has with 'per_sentence'", kind="header",
             )  # fmt: skip
 
-    @property
-    def features(self) -> list[int]:
-        """Columns that play no role, which makes them features."""
-        return [c for c in range(len(self.names)) if c not in self.roles.values()]
+    def features(self, ignored: frozenset[str]) -> list[int]:
+        """Return the columns that play no role, which makes them features."""
+        taken = self.roles.values()
+        return [c for c, name in enumerate(self.names) if c not in taken and name not in ignored]
 
 
 class _Table:
@@ -166,7 +169,8 @@ class _Table:
     def __init__(self, source: Source, name: str, header: _Header, per_sentence: int) -> None:
         self.source, self.name, self._header = source, name, header
         self._per_sentence = 0 if "id" in header.roles else per_sentence
-        self._features: Int32 = source.names.from_strings([header.names[c] for c in header.features])
+        self._columns = header.features(source.ignored)
+        self._features: Int32 = source.names.from_strings([header.names[c] for c in self._columns])
 
     def block(self, table: Lines, texts: Lines | None) -> Block:
         """Return the hypotheses of some rows of the table and, if it has none, the lines of text."""
@@ -187,15 +191,20 @@ class _Table:
 
         columns = [column.take(rows) for column in fields.columns]
         values, fine = number_columns(
-            bad, self.name, table.numbers[rows], [columns[c] for c in self._header.features],
-            "columns other than id, hyp, ref and source hold a number in every row",
+            bad, self.name, table.numbers[rows], [columns[c] for c in self._columns],
+            "columns other than id, hyp, ref and source hold numbers; --ignore NAME passes over one that does not",
+            may_lack=True,
         )  # fmt: skip
         ids = self._ids(table.numbers[rows] - 2, columns)
         sentences, agreeing = self._sentences(bad, table.numbers[rows], ids, columns)
         row_starts, names, flat = full_rows(self._features, values)
+        given = ~np.isnan(flat)  # an empty field
+        if not given.all():
+            row_starts = offsets_from_counts(given)[row_starts]
+            names, flat = names[given], flat[given]
         block = Block(
             lines=numbers, ids=ids, texts=text.texts(), row_starts=row_starts, names=names, values=flat,
-            sentences=sentences, bad=bad,
+            sentences=sentences, bad=bad, gaps=True,
         )  # fmt: skip
         return block.keep(fine & agreeing)
 

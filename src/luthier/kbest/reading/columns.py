@@ -131,8 +131,10 @@ def full_rows(names: Int32, values: Float64) -> tuple[Int64, Int32, Float64]:
     return row_starts, np.tile(names, n_rows), np.ascontiguousarray(values.T).ravel()
 
 
-def number_columns(bad: BadLines, path: str, lines: Int64, columns: Sequence[Spans], hint: str) -> tuple[Float64, Bool]:
-    """Read F columns of numbers, and report those that are none.
+def number_columns(
+    bad: BadLines, path: str, lines: Int64, columns: Sequence[Spans], hint: str, *, may_lack: bool = False
+) -> tuple[Float64, Bool]:
+    """Read F columns of numbers, and report those that are none; with `may_lack` an empty field is NaN.
 
     Returns
     -------
@@ -149,6 +151,9 @@ def number_columns(bad: BadLines, path: str, lines: Int64, columns: Sequence[Spa
         np.concatenate([column.stops for column in columns]),
     )
     values, status = parse_numbers(*spans.arrays())
+    if may_lack:
+        empty = spans.starts == spans.stops
+        values[empty], status[empty] = np.nan, NUMBER_OK
     number_fault(bad, path, np.tile(lines, len(columns)), status, spans.arrays(), hint=hint)
     fine: Bool = (status.reshape(shape) == NUMBER_OK).all(axis=0)
     return values.reshape(shape), fine

@@ -19,6 +19,7 @@ from luthier.core.io import STDIN, display_name, open_bytes
 from luthier.core.streams import DAMAGE, damage_error
 from luthier.corpus.lines import empty_error
 from luthier.kbest.building.builder import PoolBuilder
+from luthier.kbest.building.holes import ERROR, POLICIES, Filling
 from luthier.kbest.building.names import NameTable
 from luthier.kbest.building.references import read_sentence_table
 from luthier.kbest.duplicates import drop_duplicates
@@ -26,9 +27,11 @@ from luthier.kbest.merge import merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.faults import Faults
 from luthier.kbest.reading.reader import HEAD_BYTES, PACKAGE, Reader, Source
+from luthier.kbest.reading.roles import Roles, look_like_quality
 from luthier.kbest.storage import is_pool, open_pool
 
 AUTO = "auto"
+TELLING = 10  # sentences with hypotheses from which on a lack of others is suspicious
 
 
 @dataclasses.dataclass(frozen=True)
@@ -44,6 +47,11 @@ class ReadOptions:
     any_order : sort by sentence instead of complaining
     skip_bad : leave out faulty lines, count them, go on
     keep_duplicates : keep hypotheses that repeat one before them, word for word and feature for feature
+    columns : names of numbers that are scores of hypotheses, and no features
+    ignore : names that are left out
+    missing : what is done about holes in dense features of tables: "error", "zero", "worst" or "mean"
+    costs : features of which lower values are better, for "worst"
+    allow_empty : let half of the sentences, or more, have no hypotheses
     """
 
     format: str = AUTO
@@ -53,6 +61,18 @@ class ReadOptions:
     any_order: bool = False
     skip_bad: bool = False
     keep_duplicates: bool = False
+    columns: Sequence[str] = ()
+    ignore: Sequence[str] = ()
+    missing: str = ERROR
+    costs: Sequence[str] = ()
+    allow_empty: bool = False
+
+    def __post_init__(self) -> None:
+        if self.missing not in POLICIES:
+            raise LuthierError(f"expected missing values as {', '.join(POLICIES)}, found {self.missing!r}")
+        both = sorted(set(self.columns) & set(self.ignore))
+        if both:
+            raise LuthierError(f"{both[0]!r} cannot be a column and be ignored")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -65,6 +85,8 @@ class Reading:
     rows: Mapping[str, int]
     duplicates: int
     empty_sentences: int
+    filled: Mapping[str, int] = dataclasses.field(default_factory=dict)  # missing values filled in, by feature
+    ignored: Sequence[str] = ()
 
 
 def read_pool(
@@ -101,7 +123,9 @@ def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, op
     faults = Faults(skip=options.skip_bad)
     known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, mend=options.skip_bad)
     names, local_names = NameTable(), NameTable()
-    builder = PoolBuilder(known, names, any_order=options.any_order)
+    roles = Roles(frozenset(options.columns), frozenset(options.ignore))
+    filling = Filling(options.missing, frozenset(options.costs))
+    builder = PoolBuilder(known, names, any_order=options.any_order, roles=roles, filling=filling)
     formats: dict[str, str] = {}
     rows: dict[str, int] = {}
     pools: list[Pool] = []
@@ -115,7 +139,7 @@ def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, op
         place = len(pools) if last is None else place
         with _opened(path) as (head, stream):
             name, reader = choose_reader(head, display_name(path), options)
-            last = Source(path, faults, names, local_names, stream)
+            last = Source(path, faults, names, local_names, stream, roles.ignored)
             formats[path], rows[path] = name, builder.add(reader, last)
     if last is not None:
         if sum(rows.values()) == 0:
@@ -127,7 +151,32 @@ def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, op
     elif known is not None:  # references or sources for pools that stand already
         pools.append(builder.build(Source(paths[-1], faults, names, local_names), keep_duplicates=True))
     pool = merge(pools) if len(pools) > 1 else pools[0]
-    return _finish(pool, faults, formats, rows, options)
+    _check_roles(pool, options)
+    reading = _finish(pool, faults, formats, rows, options)
+    return dataclasses.replace(reading, filled=builder.filled, ignored=options.ignore)
+
+
+def _check_roles(pool: Pool, options: ReadOptions) -> None:
+    """Complain of names that were given a role and that nothing has; warn of features that seem to be none."""
+    unknown = [name for name in options.columns if name not in pool.columns]
+    if unknown:
+        raise LuthierError(f"no number is called {unknown[0]!r}. known: {', '.join(pool.features.names[:12])}")
+    suspicious = look_like_quality(pool.features.names)
+    if suspicious:
+        shown = ", ".join(repr(name) for name in suspicious[:5])
+        warnings.warn(
+            f"{shown} among the features: a score that judges the translation is no feature, and tuning on it cheats. "
+            f"hint: --column {suspicious[0]} keeps it as a score to tune for, --ignore leaves it out",
+            LuthierWarning,
+            stacklevel=4,
+        )
+    if not pool.n_features:
+        warnings.warn(
+            "the lists have no features: there is nothing to weigh. hint: numbers are features unless a 'features' "
+            "object stands beside them, or --column or --ignore names them",
+            LuthierWarning,
+            stacklevel=4,
+        )
 
 
 def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str, int], options: ReadOptions) -> Reading:
@@ -142,6 +191,14 @@ def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str,
     }
     pool = dataclasses.replace(pool, provenance=provenance)
     empty = int(np.count_nonzero(pool.list_lengths == 0))
+    full = pool.n_sentences - empty
+    if full >= TELLING and empty >= full and not options.allow_empty:
+        raise InputError(
+            expected="hypotheses for most references", found=f"{full:,} sentences with hypotheses for "
+            f"{pool.n_sentences:,} references", path=display_name(next(iter(rows))), kind="length",
+            hint="several references of a sentence are several files (--refs a b); if the list is only a part, "
+            "say --allow-empty",
+        )  # fmt: skip
     if empty:
         first = int(np.argmax(pool.list_lengths == 0))
         warnings.warn(

@@ -96,6 +96,8 @@ class Block:
         What is absent counts 0.
     columns : name → (R,) float64
         Numbers that are not features; NaN where a row has none.
+    gaps : bool
+        Whether a feature that most rows have is *missing* where it is absent, and does not count 0.
     """
 
     lines: Int64
@@ -108,6 +110,7 @@ class Block:
     sentences: SentenceData | None = None
     rule_uses: RuleUses | None = None
     bad: BadLines = dataclasses.field(default_factory=BadLines)
+    gaps: bool = False
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -158,6 +161,7 @@ class Source:
     names: NameTable
     local_names: NameTable
     stream: io.BufferedReader | None = None  # opened already, as standard input must be
+    ignored: frozenset[str] = frozenset()  # columns of tables that are passed over, whatever they hold
 
     @contextmanager
     def open(self) -> Iterator[io.BufferedReader]:

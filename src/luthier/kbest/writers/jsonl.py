@@ -16,6 +16,7 @@ from luthier.core.io import open_output
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
+from luthier.kbest.reading.roles import MEANINGS
 from luthier.kbest.writer import (
     Writer,
     check_columns,
@@ -28,7 +29,7 @@ from luthier.kbest.writer import (
     text_array,
 )
 
-TAKEN = ("id", "hyp", "features", "source", "refs", "derivation")
+TAKEN = (*(name for names in MEANINGS.values() for name in names), "absent")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +48,8 @@ class Method(Writer):
         heads, tails = _sentence_parts(pool)
         rules = None if pool.derivations is None else _rule_objects(pool.derivations)
         sentences = sentence_of_rows(pool)
+        # so that a reader does not take sparse features for dense ones with holes
+        end = ', "absent": "zero"}\n' if pool.features.n_dense < pool.n_features else "}\n"
         with open_output(path) as out:
             for first, last in row_blocks(pool):
                 chosen = pa.array(sentences[first:last])
@@ -57,7 +60,7 @@ class Method(Writer):
                     parts += [', "derivation": ', _derivations(pool.derivations, rules, first, last)]
                 for name, column in pool.columns.items():
                     parts.append(_column(name, column[first:last]))
-                out.write(data_of(joined(*parts, "}\n")))
+                out.write(data_of(joined(*parts, end)))
 
 
 def quoted(texts: pa.Array) -> pa.Array:

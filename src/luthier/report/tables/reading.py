@@ -8,6 +8,8 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.reading.lists import Reading
 from luthier.report.console import stack, table
 
+MOST_NAMES = 15
+
 
 def reading_report(reading: Reading, pool: Pool, output: str) -> dict[str, Any]:
     """Return the account of a reading as plain data; `pool` is what was written in the end."""
@@ -22,10 +24,17 @@ def reading_report(reading: Reading, pool: Pool, output: str) -> dict[str, Any]:
         "references": 0 if pool.references is None else len(pool.references.texts),
         "duplicates_dropped": reading.duplicates,
         "sentences_without_hypotheses": reading.empty_sentences,
+        "roles": roles_of(reading, pool),
+        "missing_filled": dict(reading.filled),
         "lines_left_out": dict(reading.faults.counts),
         "places_mended": dict(reading.faults.mended),
         "first_of_each_kind": {kind: str(error) for kind, error in reading.faults.first.items()},
     }
+
+
+def roles_of(reading: Reading, pool: Pool) -> dict[str, list[str]]:
+    """Return which numbers are features, which are columns (scores of hypotheses), which were left out."""
+    return {"feature": list(pool.features.names), "column": list(pool.columns), "ignored": list(reading.ignored)}
 
 
 def reading_table(reading: Reading, pool: Pool, output: str) -> Any:
@@ -45,6 +54,11 @@ def reading_table(reading: Reading, pool: Pool, output: str) -> Any:
         ("references", report["references"]),
     ]
     parts: list[Any] = [lists, table(f"written to {output}", ("", "count"), sums)]
+    roles = [(role, ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else ""), len(names))
+             for role, names in report["roles"].items() if names]  # fmt: skip
+    parts.append(table("what the numbers are", ("role", "names", "count"), roles))
+    if reading.filled:
+        parts.append(table("missing values, filled in", ("feature", "rows"), list(reading.filled.items())))
     faults = [
         (kind, count, what, str(reading.faults.first[kind]))
         for what, counts in (("left out", reading.faults.counts), ("mended", reading.faults.mended))

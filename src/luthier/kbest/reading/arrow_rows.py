@@ -1,0 +1,200 @@
+"""Rows of Arrow tables as blocks: which column is what, what is wrong with a row, what is left of the others."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from luthier.core.arrays import Bool, Float64, Int64
+from luthier.core.errors import InputError
+from luthier.kbest.building.sentence_data import contradiction, one_per_sentence
+from luthier.kbest.reading.arrow_columns import (
+    NumberLists,
+    RuleLists,
+    is_number,
+    is_text,
+    is_text_list,
+    numbers_of,
+    present,
+    text_lists,
+    texts_of,
+)
+from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.reader import Block, Source
+from luthier.kbest.reading.roles import MEANINGS
+
+
+@dataclasses.dataclass(frozen=True)
+class Layout:
+    """Which column of a file says what; None where there is no such column."""
+
+    id: str
+    hypothesis: str
+    features: str | None
+    source: str | None
+    references: str | None
+    derivation: str | None
+    numbers: tuple[str, ...]  # features, or columns of the pool where `features` is given
+
+
+def layout_of(schema: pa.Schema, path: str, ignored: frozenset[str] = frozenset()) -> Layout:
+    """Return which column is what, or raise the complaint about a file that cannot be used."""
+
+    def find(names: tuple[str, ...], suits: Callable[[pa.DataType], bool], what: str) -> str | None:
+        name = next((name for name in names if name in schema.names), None)
+        if name is not None and not suits(schema.field(name).type):
+            raise InputError(
+                expected=f"{what} in the column {name!r}", found=str(schema.field(name).type),
+                path=path, kind="type",
+            )  # fmt: skip
+        return name
+
+    def required(names: tuple[str, ...], suits: Callable[[pa.DataType], bool], what: str) -> str:
+        name = find(names, suits, what)
+        if name is None:
+            raise InputError(
+                expected=f"a column {' or '.join(map(repr, names))}",
+                found="only " + ", ".join(map(repr, schema.names[:12])) if schema.names else "no columns",
+                path=path, kind="fields", hint="rename the column, for example with pyarrow or pandas",
+            )  # fmt: skip
+        return name
+
+    repeated = sorted(name for name, count in collections.Counter(schema.names).items() if count > 1)
+    if repeated:
+        raise InputError(expected="column names that differ", found=f"{repeated[0]!r} twice", path=path, kind="fields")
+    id_name = required(
+        MEANINGS["id"], lambda kind: is_text(kind) or bool(pa.types.is_integer(kind)), "texts or integers"
+    )
+    taken = {id_name, *ignored}
+    numbers = [field.name for field in schema if is_number(field.type) and field.name not in taken]
+    return Layout(
+        id_name,
+        required(MEANINGS["text"], is_text, "texts"),
+        find(("features",), _holds_numbers, "a struct or a map of numbers"),
+        find(MEANINGS["source"], is_text, "texts"),
+        find(MEANINGS["references"], lambda kind: is_text(kind) or is_text_list(kind), "texts or lists of texts"),
+        find(("derivation",), _holds_rules, "lists of texts, or of structs of 'rule' and 'features',"),
+        tuple(numbers),
+    )
+
+
+def _holds_numbers(kind: pa.DataType) -> bool:
+    if pa.types.is_map(kind):
+        return is_text(kind.key_type) and is_number(kind.item_type)
+    return bool(pa.types.is_struct(kind)) and all(is_number(kind.field(i).type) for i in range(kind.num_fields))
+
+
+def _holds_rules(kind: pa.DataType) -> bool:
+    if is_text_list(kind):
+        return True
+    if not (pa.types.is_list(kind) or pa.types.is_large_list(kind)) or not pa.types.is_struct(kind.value_type):
+        return False
+    fields = {field.name: field.type for field in kind.value_type}
+    return is_text(fields.get("rule", pa.null())) and ("features" not in fields or _holds_numbers(fields["features"]))
+
+
+def block_of(source: Source, layout: Layout, batch: pa.RecordBatch, first_row: int) -> Block:
+    """Return the hypotheses of a batch whose first row has the number `first_row`."""
+    n, column = batch.num_rows, batch.column
+    numbers = {name: column(name) for name in layout.numbers}
+    if layout.features is None:
+        features, extra = NumberLists.from_columns(numbers, n), NumberLists.from_columns({}, n)
+    else:
+        features, extra = (
+            NumberLists.from_array(column(layout.features)),
+            NumberLists.from_columns(numbers, n),
+        )
+    derivations = None if layout.derivation is None else RuleLists.of(column(layout.derivation))
+    check = _Check(source.name, np.arange(first_row, first_row + n, dtype=np.int64))
+    for name in (layout.id, layout.hypothesis):
+        check.present(name, present(column(name)))
+    if derivations is not None:
+        check.present("derivation", derivations.all_of(derivations.given))
+    check.finite(features, extra, derivations)
+    ids = texts_of(column(layout.id))
+    sources = text_lists(column(layout.source) if layout.source else None, n)
+    references = text_lists(column(layout.references) if layout.references else None, n)
+    rows = np.flatnonzero(check.good)
+    sentences, *others = one_per_sentence(ids.take(rows), sources.take(rows), references.take(rows))
+    for what, other in zip(("source", "references"), others, strict=True):
+        check.same(what, rows[other])
+    rows = np.flatnonzero(check.good)
+    features = features.take(rows)
+    return Block(
+        lines=check.lines[rows],
+        ids=ids.take(rows),
+        texts=texts_of(column(layout.hypothesis)).take(rows),
+        row_starts=features.offsets,
+        names=features.numbers(source.names),
+        values=features.values,
+        columns={} if layout.features is None else _columns(numbers, rows),
+        sentences=sentences,
+        rule_uses=None if derivations is None else derivations.rule_uses(rows, source.local_names),
+        bad=check.bad,
+        # a map names what there is; a struct, or columns, have a place for everything
+        gaps=layout.features is None or not pa.types.is_map(column(layout.features).type),
+    )
+
+
+def _columns(numbers: dict[str, pa.Array], rows: Int64) -> dict[str, Float64]:
+    columns = {}
+    for name, array in numbers.items():
+        values, has = numbers_of(array)
+        columns[name] = np.where(has, values, np.nan)[rows]
+    return columns
+
+
+class _Check:
+    """The rows of a batch that are good so far, and what is wrong with the others."""
+
+    def __init__(self, path: str, lines: Int64) -> None:
+        self.path, self.lines = path, lines
+        self.good = np.ones(len(lines), dtype=np.bool_)
+        self.bad = BadLines()
+
+    def _add(self, kind: str, wrong: Bool, describe: Callable[[int, int], InputError]) -> None:
+        """Note the good rows that are wrong; ``describe(row, line)`` returns the complaint."""
+        rows = np.flatnonzero(self.good & wrong)
+        self.good[rows] = False
+        self.bad.add(kind, self.lines[rows], lambda i: describe(int(rows[i]), int(self.lines[rows[i]])))
+
+    def present(self, name: str, has: Bool) -> None:
+        """Complain about nulls."""
+
+        def describe(_: int, line: int) -> InputError:
+            return InputError(
+                expected=f"a value in the column {name!r}", found="null", path=self.path, line=line,
+                kind="fields", hint="leave such rows out with --skip-bad",
+            )  # fmt: skip
+
+        self._add("fields", ~has, describe)
+
+    def finite(self, features: NumberLists, extra: NumberLists, derivations: RuleLists | None) -> None:
+        """Complain about NaN and infinities."""
+        finite = features.finite() & extra.finite()
+        if derivations is not None:
+            finite &= derivations.all_of(derivations.features.finite())
+
+        def describe(row: int, line: int) -> InputError:
+            lists = [features.take(np.array([row])), extra.take(np.array([row]))]
+            if derivations is not None:
+                lists.append(derivations.features.take(derivations.uses.take(np.array([row])).children))
+            numbers = [(part.labels[k], v) for part in lists for k, v in zip(part.label_of, part.values, strict=True)]
+            name, value = next((name, value) for name, value in numbers if not np.isfinite(value))
+            return InputError(
+                expected="a finite number", found=f"{value} for {name!r}", path=self.path, line=line,
+                kind="not-finite",
+                hint="a scorer failed there; mend the list, or leave such lines out with --skip-bad",
+            )  # fmt: skip
+
+        self._add("not-finite", ~finite, describe)
+
+    def same(self, what: str, others: Int64) -> None:
+        """Complain about rows whose source or references are not those of their sentence."""
+        wrong = np.zeros(len(self.good), dtype=np.bool_)
+        wrong[others] = True
+        self._add("sentence-data", wrong, lambda _, line: contradiction(what, self.path, line))
