@@ -11,10 +11,13 @@ import numpy as np
 from exact_cones import selections, strict_winner
 from scipy.optimize import linprog
 
+from luthier.core.segments import offsets_from_counts
+from luthier.geometry.sums.reverse_search import all_vertices
 from luthier.tuning.base import tuner
 from small_problems import last, problem_of
 
 KINDS = ("plain", "collinear", "flat", "duplicate", "scales", "outlier", "thirds")
+WHOLE = ("plain", "collinear", "flat", "duplicate", "scales", "outlier")
 THIN = 1e-8  # a cone of less width, in units of the spreads, is none to lp-mert
 
 
@@ -35,7 +38,7 @@ def draw_lists(rng, *, most_dims=5, most_lists=4, most_rows=6, kinds=KINDS):
         elif kind == "duplicate":
             rows = rows[rng.integers(0, max(1, len(rows) // 2), len(rows))]
         elif kind == "scales":
-            rows *= 10.0 ** rng.integers(-12, 13)
+            rows *= 2.0 ** rng.integers(-40, 41)
         elif kind == "thirds":
             rows /= 3.0
         lists.append(rows)
@@ -80,7 +83,20 @@ def lp_mert(rng):
     return ""
 
 
-SUBJECTS = {"lp-mert": lp_mert}
+def minkowski(rng):
+    """The vertices found are the selections that some weights make, each once."""
+    kind, lists = draw_lists(rng, kinds=WHOLE)
+    offsets, d = offsets_from_counts([len(rows) for rows in lists]), lists[0].shape[1]
+    order = str(rng.choice(["depth", "breadth"]))
+    found = all_vertices(offsets, np.concatenate(lists), rng.standard_normal(d), order=order) - offsets[:-1]
+    if len(np.unique(found, axis=0)) != len(found):
+        return f"{kind}: a vertex was found twice"
+    expected = set(selections(lists))
+    missed, more = expected - set(map(tuple, found.tolist())), set(map(tuple, found.tolist())) - expected
+    return f"{kind}: {len(missed)} of {len(expected)} missed, {len(more)} are none" if missed or more else ""
+
+
+SUBJECTS = {"lp-mert": lp_mert, "minkowski": minkowski}
 
 
 def run_subject(subject, n, seed):

@@ -18,7 +18,7 @@ from luthier.geometry.sums.exact_cone import (
     rank_columns,
 )
 from luthier.geometry.sums.list_corners import corner_pairs
-from luthier.geometry.sums.summands import GRID_BITS, Summands
+from luthier.geometry.sums.summands import Summands
 
 
 def one_list(points):
@@ -103,12 +103,14 @@ def test_the_grid_keeps_whole_numbers_and_products():
     rng = np.random.default_rng(0)
     points = rng.integers(-1000, 1000, size=(20, 3)) * [1, 7, 1000]
     s = one_list(points)
-    exact = np.ldexp(s.corners, s.exponents)
-    assert np.array_equal(exact, points[s.corner_rows] - points[0])
+    exact = np.ldexp(s.corners, s.exponents + s.list_exponents[0])
+    moved = exact - points[s.corner_rows]
+    assert np.array_equal(moved, np.broadcast_to(moved[0], moved.shape))
     w = rng.standard_normal(3)
-    assert s.corners @ s.to_grid(w) == pytest.approx((points[s.corner_rows] - points[0]) @ w)
+    leads = np.ldexp((s.corners - s.corners[0]) @ s.to_grid(w), s.list_exponents[0])
+    assert leads == pytest.approx((points[s.corner_rows] - points[s.corner_rows[0]]) @ w)
     assert np.array_equal(s.from_grid(s.to_grid(w)), w)
-    assert np.array_equal(np.rint(np.ldexp(s.directions, GRID_BITS)), np.ldexp(s.directions, GRID_BITS))
+    assert np.array_equal(np.rint(np.ldexp(s.directions, s.bits[0])), np.ldexp(s.directions, s.bits[0]))
 
 
 def test_equal_rows_are_the_lowest_and_lists_without_choice_are_left_out():

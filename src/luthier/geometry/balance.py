@@ -13,6 +13,17 @@ from luthier.core.arrays import Float64, Int64
 ROUNDS = 4
 
 
+def centred(offsets: Int64, features: Float64) -> Float64:
+    """Return features less a value of their list, (M, D): only differences within a list matter.
+
+    The value is the median of the first, a middle and the last row: whole numbers stay whole, and one row far away
+    does not cost the others their digits.
+    """
+    first, last = offsets[:-1], offsets[1:] - 1
+    middle = np.median(np.stack([features[first], features[(first + last) // 2], features[last]]), axis=0)
+    return np.asarray(features - np.repeat(middle, np.diff(offsets), axis=0), np.float64)
+
+
 def balanced(offsets: Int64, features: Float64) -> tuple[Int64, Int64]:
     """Return exponents of two, (N,) for lists and (D,) for columns: |h_jk − h_ik| is about 2^(list + column).
 
@@ -40,7 +51,7 @@ def _log_sizes(offsets: Int64, features: Float64) -> Float64:
             away = np.abs(rows - np.sort(rows, axis=0)[(high - low) // 2])
             away = np.sort(away, axis=0)  # zeros first: the median of the others
             zeros = np.count_nonzero(away == 0.0, axis=0)
-            at = np.minimum((zeros + high - low) // 2, high - low - 1)
+            at = (zeros + high - low - 1) // 2
             found = np.take_along_axis(away, at[None], axis=0)[0]
             sizes[s, found > 0] = np.log2(found[found > 0])
     return sizes

@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.kbest.pool import Pool
-from luthier.landscape.dense_rows import dense_rows
+from luthier.landscape.dense_rows import dense_rows, varying_rows
 from luthier.landscape.problem import Problem
 from luthier.landscape.selections.constraint_curves import ConstraintCurves
 from luthier.landscape.selections.constraint_settings import CurveSettings, GeometrySettings
@@ -19,6 +19,7 @@ from luthier.tuning.base import tuner
 
 # Where no weights are given, those it finds are near to the oracle's selection.
 CLIMBER = "mert"
+MOST_COLUMNS = 100  # many index vectors are put to a linear programme over so many weights each
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,8 +46,13 @@ class ConstraintJob:
 
 def find_constraints(job: ConstraintJob) -> tuple[GeometryReport, ConstraintCurves | None]:
     """Return the report on all lists, and the curves where they are asked for."""
-    problem = Problem.make(job.pool, job.metric)
-    start = tuner(CLIMBER).tune(problem, seed=job.seed).weights if job.start is None else job.start
+    columns, _ = varying_rows(job.pool, MOST_COLUMNS)
+    pool, start = job.pool, job.start
+    if pool.features.n_features > pool.features.n_dense:  # of sparse features those that matter
+        pool = pool.with_features(pool.features.select([pool.features.names[column] for column in columns]))
+        start = None if start is None else start[columns]
+    problem = Problem.make(pool, job.metric)
+    start = tuner(CLIMBER).tune(problem, seed=job.seed).weights if start is None else start
     features = dense_rows(problem.pool.features)
     report = report_geometry(problem, features, start, job.settings, seed=job.seed, threads=job.threads)
     # the problem has left out sentences without hypotheses

@@ -130,16 +130,20 @@ class _Search:
 
         Floats pass over the rows first; those they cannot judge are compared exactly.
         """
+        lists, rows = self.doubtful(rounded)
+        wrong = [dot(exact, self.difference(s, j)[0]) >= 0 for s, j in zip(lists.tolist(), rows.tolist(), strict=True)]
+        return lists[np.array(wrong, bool)], rows[np.array(wrong, bool)]
+
+    def doubtful(self, weights: Float64) -> tuple[Int64, Int64]:
+        """Return lists and rows that floats, in whatever order they are summed, may not put below the selected ones."""
         unit = 2.0 * (self.features.shape[1] + 3) * UNIT  # twice γ(D + 2): sums, rounded weights, the bound itself
         lists, rows, n = np.empty(0, np.int64), np.empty(0, np.int64), ROOM
         while n > len(rows):
             lists, rows = np.empty(n, np.int64), np.empty(n, np.int64)
             n = kernels.doubtful_rows(
-                self.offsets, self.features, self.selection, flat(rounded), unit, unit * 2.0**-1000, lists, rows
+                self.offsets, self.features, self.selection, flat(weights), unit, unit * 2.0**-1000, lists, rows
             )
-        lists, rows = lists[:n], rows[:n]
-        wrong = [dot(exact, self.difference(s, j)[0]) >= 0 for s, j in zip(lists.tolist(), rows.tolist(), strict=True)]
-        return lists[np.array(wrong, bool)], rows[np.array(wrong, bool)]
+        return lists[:n], rows[:n]
 
     def difference(self, s: int, row: int) -> tuple[list[int], Fraction]:
         return exact_difference(self.features[row], self.features[self.selection[s]])
@@ -147,7 +151,8 @@ class _Search:
     def accepted(self, weights: Float64) -> Feasible:
         """Return the proof of weights that nothing violates."""
         top = float(self.worst(weights)[0].max(initial=-np.inf))
-        return Feasible(weights, max(-top, 0.0), self.selection, top < 0.0, tuple(map(Fraction, weights.tolist())))
+        certain = not len(self.doubtful(weights)[1])
+        return Feasible(weights, max(-top, 0.0), self.selection, certain, tuple(map(Fraction, weights.tolist())))
 
     def rounded(self, exact: tuple[Fraction, ...]) -> Feasible:
         """Return the proof of exact weights, as floats that do the same if such are found.

@@ -51,8 +51,9 @@ class Found:
     change_lists, change_rows : (number of changes,) int64
         The list that changes, and the row that it changes to; for the root, all lists.
     points : (n, D) float64
-        Weights inside each cone, of length 1 in the grid's units; rows are selected by `margins` or more.
+        Weights inside each cone, of length 1 in the grid's units.
     margins : (n,) float64
+        By how much they select the rows at least, each list in the units of its grid.
     gains : (n,) float64, None where there is no score
     keys : (n,) uint64
         The same for the same vertex in any search of the same lists; other vertices have others, almost surely.

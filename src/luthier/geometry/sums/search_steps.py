@@ -15,7 +15,8 @@ from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.geometry.sums import _search_kernels as kernels
 from luthier.geometry.sums.exact_cone import exact_rows, first_wall, nearest_to_origin
-from luthier.geometry.sums.summands import GRID_BITS, Summands, inner_points, primitive
+from luthier.geometry.sums.grid import GRID_BITS, WHOLE_BITS
+from luthier.geometry.sums.summands import Summands, inner_points, primitive
 
 CERTAIN = 2.0**-44  # by this much, in units of the start's length, a selection is won whatever rounding does
 SMALLEST_MOVE, LARGEST_MOVE = -24, -4  # powers of two by which a start on a boundary is moved
@@ -224,7 +225,7 @@ class Steps:
         goal = [Fraction(value) for value in self.goal.tolist()]
         if first_wall(rows, classes, x, goal, selection.tobytes()) != s.opposite[kind]:
             return kernels.NO, nothing, 0.0
-        inner = np.array([float(value / 2**GRID_BITS) for value in x])
+        inner = np.array([float(value / 2**WHOLE_BITS) for value in x])
         return kernels.YES, inner, float((s.directions[edges] @ inner).min())
 
     def points(self, selections: Int64) -> tuple[Bool, Float64, Float64]:
@@ -238,7 +239,7 @@ class Steps:
             edges, rows = self._constraints(selections[v])
             x = None if self._contradicts(supports[v]) else nearest_to_origin(rows)
             answers[v] = kernels.NO if x is None else kernels.YES
-            inner[v] = 0.0 if x is None else [float(value / 2**GRID_BITS) for value in x]
+            inner[v] = 0.0 if x is None else [float(value / 2**WHOLE_BITS) for value in x]
             margins[v] = (self.summands.directions[edges] @ inner[v]).min(initial=np.inf)
         sizes = np.linalg.norm(inner, axis=1)
         sizes[sizes == 0.0] = 1.0
@@ -246,5 +247,5 @@ class Steps:
 
 
 def _whole(steps: Float64) -> Int64:
-    """Return vectors on the grid as whole numbers of its steps."""
-    return np.ldexp(steps, GRID_BITS).astype(np.int64)
+    """Return vectors on the grids as whole numbers of one unit."""
+    return np.ldexp(steps, WHOLE_BITS).astype(np.int64)

@@ -1,10 +1,12 @@
 """Lists made ready to be summed: corners, edges, and which edges of all lists are parallel.
 
-Rows are moved to a grid: the first row of each list becomes the origin, and every coordinate is rounded to a
-whole multiple of 2⁻³⁶ of (the next power of two above) its largest spread within a list. Whole-numbered features
-below 2³⁶ lose nothing. On the grid rows are equal or not, edges parallel or not, exactly, and what is found is
-the truth about the lists on the grid. Edges of other features that should be parallel may differ by a step of the
-grid, and cut slivers from the space: vertices whose margins are of that size.
+Rows are moved to grids, one for each list: a row of the list becomes the origin, coordinates are measured in units
+of their usual differences, and the list is scaled by a power of two, which changes none of its cones. Then every
+coordinate is rounded to a whole multiple of 2⁻³⁶ of (the next power of two above) the list's largest one; a list with a
+row far away from the others has up to 16 bits more. Whole-numbered features below 2³⁶ lose nothing. On
+the grid rows are equal or not, edges parallel or not, exactly, and what is found is the truth about the lists on the
+grid. Edges of other features that should be parallel may differ by a step of the grid, and cut slivers from the
+space: vertices whose margins are of that size.
 """
 
 from __future__ import annotations
@@ -20,9 +22,9 @@ from luthier.core.progress import progress
 from luthier.geometry.polytopes.polytope import distinct_rows
 from luthier.geometry.sums import _search_kernels as kernels
 from luthier.geometry.sums.exact_cone import exact_rows, is_positive_combination, nearest_to_origin
+from luthier.geometry.sums.grid import Grid
 from luthier.geometry.sums.list_corners import all_pairs, corner_pairs
 
-GRID_BITS = 36
 DOUBTFUL = 1e-12  # an edge that stands out less than this is looked at exactly; keeping one too many is safe
 MOST_PAIRS = 20_000_000
 MOST_ROWS = 1 << 16  # a corner of a list is kept as a 16-bit number
@@ -56,7 +58,11 @@ class Summands:
     opposite : (number of classes,) int64
         The class of the opposite direction.
     exponents : (D,) int64
-        Coordinate i of the grid is 2^−exponents[i] times the features'.
+    list_exponents, bits : (S,) int64
+        Coordinate i of an active list's grid is 2^−(exponents[i] + list_exponents[s]) times the features', and a whole
+        multiple of 2^−bits[s].
+    nearest : (C,) float64
+        How near the nearest other row of its list is to a corner, in units of the corner's longest edge.
     """
 
     first_rows: Int64
@@ -72,6 +78,9 @@ class Summands:
     lengths: Float64
     opposite: Int64
     exponents: Int64
+    list_exponents: Int64
+    bits: Int64
+    nearest: Float64
 
     @classmethod
     def of(cls, offsets: Int64, features: Float64) -> Summands:
@@ -81,11 +90,14 @@ class Summands:
             raise LuthierError(f"expected lists of one row or more that cover {len(features)} rows, found others")
         if not np.all(np.isfinite(features)):
             raise LuthierError("features must be finite numbers")
-        grid, exponents = _to_grid(offsets, features)
-        lists = [(s, offsets[s] + rows, grid[offsets[s] + rows], pairs) for s, rows, pairs in _each_list(offsets, grid)]
-        built = _Builder(lists, features.shape[1])
+        grid = Grid.of(offsets, features)
+        lists = [
+            (s, offsets[s] + rows, grid.rows[offsets[s] + rows], pairs)
+            for s, rows, pairs in _each_list(offsets, grid.rows)
+        ]
+        built = _Builder(lists, grid)
         built.settle()
-        return built.finish(offsets[:-1], exponents)
+        return built.finish(offsets[:-1])
 
     @property
     def n_dims(self) -> int:
@@ -115,7 +127,7 @@ class Summands:
         return rows
 
     def to_grid(self, weights: Float64) -> Float64:
-        """Return weights, (..., D), in the grid's coordinates: products with rows stay the same."""
+        """Return weights, (..., D), in the grid's coordinates: products with rows keep their order within a list."""
         return np.ldexp(np.asarray(weights, np.float64), self.exponents)
 
     def from_grid(self, weights: Float64) -> Float64:
@@ -131,14 +143,6 @@ class Summands:
 
 def _ranges(offsets: Int64) -> Iterator[tuple[int, int]]:
     return zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True)
-
-
-def _to_grid(offsets: Int64, features: Float64) -> tuple[Int64, Int64]:
-    """Return rows as whole numbers below 2³⁶, and the exponents of the coordinates' units."""
-    centred = features - np.repeat(features[offsets[:-1]], np.diff(offsets), axis=0)
-    _, exponents = np.frexp(np.abs(centred).max(axis=0, initial=0.0))
-    exponents = exponents.astype(np.int64)
-    return np.rint(np.ldexp(centred, GRID_BITS - exponents)).astype(np.int64), exponents
 
 
 def _each_list(offsets: Int64, grid: Int64) -> Iterator[tuple[int, Int64, Int64]]:
@@ -162,12 +166,13 @@ def _each_list(offsets: Int64, grid: Int64) -> Iterator[tuple[int, Int64, Int64]
 class _Builder:
     """Pairs of rows of each list on their way to edges."""
 
-    def __init__(self, lists: list[tuple[int, Int64, Int64, Int64]], n_dims: int) -> None:
+    def __init__(self, lists: list[tuple[int, Int64, Int64, Int64]], grid: Grid) -> None:
         self.numbers = np.array([s for s, *_ in lists], np.int64)
         self.rows = [rows for _, rows, _, _ in lists]
         self.points = [points for _, _, points, _ in lists]
         self.pairs = [pairs for _, _, _, pairs in lists]
-        self.n_dims = n_dims
+        self.units, self.n_dims = grid, len(grid.exponents)
+        self.bits = grid.bits[self.numbers]
 
     def settle(self) -> None:
         """Take all pairs of true corners where a hull's corners are not sure; drop edges that are none."""
@@ -187,16 +192,35 @@ class _Builder:
         self._keep(self._farthest())
         self._keep(self._needed())
 
-    def finish(self, first_rows: Int64, exponents: Int64) -> Summands:
+    def finish(self, first_rows: Int64) -> Summands:
         """Return the edges with their classes."""
         classes, opposite = _classes(self.steps)
+        units = self.units
         return Summands(
             first_rows=flat(first_rows), active=flat(self.numbers), corner_first=flat(self.corner_first),
-            corner_rows=flat(self.corner_rows), corners=flat(np.ldexp(self.grid.astype(np.float64), -GRID_BITS)),
+            corner_rows=flat(self.corner_rows), corners=flat(self._scaled(self.grid, self.corner_list)),
             edge_first=flat(self.edge_first), edge_list=flat(self.corner_list[self.edge_from]),
             edge_to=flat(self.edge_to), edge_class=flat(classes), directions=flat(self.directions),
-            lengths=flat(self.lengths), opposite=flat(opposite), exponents=flat(exponents),
+            lengths=flat(self.lengths), opposite=flat(opposite), exponents=flat(units.exponents),
+            list_exponents=flat(units.list_exponents[self.numbers]), bits=flat(self.bits),
+            nearest=flat(self._nearest()),
         )  # fmt: skip
+
+    def _scaled(self, whole: Int64, lists: Int64) -> Float64:
+        """Return whole numbers of the lists' grids, (n, D) and (n,), as coordinates."""
+        return np.ldexp(whole.astype(np.float64), -self.bits[lists][:, None])
+
+    def _nearest(self) -> Float64:
+        """Return how near each corner's nearest other row is, in units of its longest edge."""
+        out = np.ones(len(self.corner_rows))
+        for s, (low, high) in enumerate(_ranges(self.corner_first)):
+            points = self._scaled(self.points[s], np.full(len(self.points[s]), s))
+            for c in range(low, high):
+                away = points - self._scaled(self.grid[c : c + 1], np.array([s]))
+                sizes = np.sqrt(np.einsum("ki,ki->k", away, away))
+                longest = self.lengths[self.edge_first[c] : self.edge_first[c + 1]].max(initial=0.0)
+                out[c] = sizes[sizes > 0].min(initial=longest) / longest if longest else 1.0
+        return out
 
     def _lay_out(self) -> None:
         """Number corners and directed edges of all lists."""
@@ -218,7 +242,7 @@ class _Builder:
         counts = np.bincount(edge_from, minlength=len(self.corner_rows))
         self.edge_first = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         self.steps = self.grid[edge_to] - self.grid[edge_from]
-        self.directions = np.ldexp(self.steps.astype(np.float64), -GRID_BITS)
+        self.directions = self._scaled(self.steps, self.corner_list[edge_from])
         self.lengths = np.linalg.norm(self.directions, axis=1)
         self.edge_class = np.zeros(len(edge_to), np.int64)
 

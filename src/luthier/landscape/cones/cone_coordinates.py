@@ -7,8 +7,7 @@ import dataclasses
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64, frozen
-from luthier.core.segments import segment_of_rows
-from luthier.geometry.balance import balanced
+from luthier.geometry.balance import balanced, centred
 from luthier.landscape.list_problem import ListProblem
 
 # A feature whose values within a list differ by less, beside its largest value, is constant but for rounding.
@@ -68,7 +67,7 @@ class ConeCoordinates:
             fixed = np.zeros(problem.n_features)
             fixed[still] = bounds.low[still]
             table = np.column_stack([table, features.scores(fixed)])
-        moved = _moved(table, offsets)
+        moved = centred(offsets, table)
         scales = np.ones(table.shape[1]) if as_given else np.ldexp(1.0, balanced(offsets, moved)[1])
         walls = _walls(low, high, scales, sized=sized)
         arrays = (scales, table, moved / scales, walls)
@@ -103,13 +102,6 @@ def _varies(table: Float64, offsets: Int64) -> Bool:
     differences = np.maximum.reduceat(table, starts) - np.minimum.reduceat(table, starts)
     sizes = np.maximum.reduceat(np.abs(table), starts)
     return np.asarray(np.any(differences > NOTHING * sizes, axis=0))
-
-
-def _moved(table: Float64, offsets: Int64) -> Float64:
-    """Return features less a value of their list, the median of three rows': only differences within a list matter."""
-    first, last = offsets[:-1], offsets[1:] - 1
-    middle = np.median(np.stack([table[first], table[(first + last) // 2], table[last]]), axis=0)
-    return np.asarray(table - middle[segment_of_rows(offsets)], np.float64)
 
 
 def _walls(low: Float64, high: Float64, scales: Float64, *, sized: bool) -> Float64:

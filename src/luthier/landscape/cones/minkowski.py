@@ -8,6 +8,7 @@ import hashlib
 import json
 import threading
 import time
+import warnings
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.core.errors import InputError, LuthierError
+from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.core.io import atomic_write, check_writable
 from luthier.core.locks import locked
 from luthier.core.progress import progress
@@ -23,11 +24,13 @@ from luthier.core.record_stream import Column, RecordWriter, read_column, whole_
 from luthier.core.rng import make_rng
 from luthier.core.threads import stopping_gently
 from luthier.geometry.subspace import Subspace
+from luthier.geometry.sums.certainty import Certainty
 from luthier.geometry.sums.coverage import Coverage, share_covered
+from luthier.geometry.sums.grid import wide_spreads
 from luthier.geometry.sums.reverse_search import Found, ReverseSearch
 from luthier.geometry.sums.search_frontier import Arrays
 from luthier.geometry.sums.search_steps import Steps
-from luthier.geometry.sums.summands import GRID_BITS, Summands
+from luthier.geometry.sums.summands import Summands
 from luthier.kbest.pool import Pool
 from luthier.landscape.subspaces import project
 from luthier.metrics.base import Metric
@@ -145,7 +148,8 @@ class SearchJob:
         self.pool = pool if len(self.sentences) == pool.n_sentences else pool.take_sentences(self.sentences)
         self.subspace, self.metric, self.options, self.names = subspace, metric, options, pool.features.names
         self.stats = None if metric is None else pool_statistics(self.pool, metric)
-        self.summands = Summands.of(self.pool.offsets, project(self.pool, subspace))
+        points = project(self.pool, subspace)
+        self.summands = Summands.of(self.pool.offsets, points)
         start = np.zeros(subspace.n_axes + 1)
         start[0] = 1.0
         self.search = ReverseSearch(
@@ -154,20 +158,35 @@ class SearchJob:
         )  # fmt: skip
         self.plane = Steps(self.summands, start, limits=-start[None], shortcut=False)
         self.tally = Tally()
-        self._rounding = self._rounding_of_scores()
+        self.certainty = Certainty(self.summands, self.pool.offsets, points, self._rounding_of_scores())
+        self._warn_of_wide_lists(points)
 
     def _rounding_of_scores(self) -> Float64:
-        """Return by how much a difference of two scores can be wrong, per unit of each coordinate: (M+1,).
+        """Return by how much a difference of two scores of a list can be wrong, per unit of each coordinate: (N, M+1).
 
-        A score of D products is wrong by (D + 2) roundings of the sum of their sizes at most, and the grid moves
-        each of two rows by half a step.
+        A score of D products is wrong by (D + 2) roundings of the sum of their sizes at most, in any order.
         """
         f = self.pool.features
         sizes = dataclasses.replace(f, dense=np.abs(f.dense), values=np.abs(f.values)).scores(
             np.abs(self.subspace.matrix)
         )
-        roundings = 2 * (len(f.names) + len(sizes) + 2) * 2.0**-52 * sizes.max(axis=1, initial=0.0)
-        return np.asarray(roundings + np.ldexp(1.0, self.summands.exponents - GRID_BITS), np.float64)
+        largest = np.maximum.reduceat(sizes, self.pool.offsets[:-1], axis=1).T
+        return np.asarray(2 * (len(f.names) + len(sizes) + 2) * 2.0**-52 * largest, np.float64)
+
+    def _warn_of_wide_lists(self, points: Float64) -> None:
+        """Say so where one list spreads so far that the others, or the rest of its own rows, may look alike."""
+        wide = wide_spreads(self.pool.offsets, points)
+        if wide:
+            s, i, spread = wide[0]
+            lists = len({number for number, _, _ in wide})
+            axis = ("the start", *self.subspace.names)[i]
+            warnings.warn(
+                f"{lists:,} list{'s' * (lists > 1)} spread 2^30 times as far as the median list, the widest (sentence "
+                f"{self.sentences[s]}) by {spread:.3g} along {axis}: differences below 2^-52 of that are lost. "
+                "hint: a value that stands for the log of 0 may be nearer to the others",
+                LuthierWarning,
+                stacklevel=2,
+            )
 
     def gains(self, rows: Int64) -> Float64:
         """Return the gain of selections, (n, N) → (n,)."""
@@ -235,16 +254,15 @@ class SearchJob:
             return
         numbers = np.concatenate([block.numbers for block in blocks])
         points = np.concatenate([block.points for block in blocks])
-        margins = np.concatenate([block.margins for block in blocks])
+        selections = np.concatenate([block.selections for block in blocks])
         usable = np.ones(len(points), np.bool_)
         if self.options.whole:
-            usable, inside, margins_inside = self.plane.points(np.concatenate([block.selections for block in blocks]))
+            usable, inside, _ = self.plane.points(selections)
             points = np.where(usable[:, None], inside, points)
-            margins = np.where(usable, margins_inside, margins)
         # scaled so that the start counts 1; beyond the plane no scale does that
         heights = np.where(usable, points[:, 0], 1.0)
-        coordinates, margins = points / heights[:, None], margins / heights
-        certain = margins > np.abs(coordinates) @ self._rounding
+        coordinates = points / heights[:, None]
+        margins, certain = self.certainty.judge(coordinates, selections)
         columns = self._columns(blocks)
         columns |= {"usable": usable, "certain": certain, "coordinates": coordinates, "margin": margins}
         gains = np.where(numbers == 0, 0.0, -np.inf)

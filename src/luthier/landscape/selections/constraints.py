@@ -15,6 +15,7 @@ from luthier.geometry.lp.certificates import Feasible, Infeasible
 from luthier.geometry.lp.feasibility import feasibility
 from luthier.geometry.lp.feasible_subset import FeasibleSubset, SelectionTests
 from luthier.geometry.polytopes.counting import Bound, Counts, count_bounds
+from luthier.geometry.polytopes.exact_rank import exact_rank
 from luthier.geometry.polytopes.polytope import distinct_rows, extreme_rows_of_lists
 from luthier.kbest.rerank import rerank
 from luthier.landscape.list_problem import ListProblem
@@ -30,7 +31,7 @@ class GeometryReport:
     Attributes
     ----------
     counts : Counts
-        From the sizes alone.
+        From the sizes alone; D is the rank of the differences within lists.
     lengths, distinct, extreme : (N,) int64
         Hypotheses, different feature vectors, and vertices of each list.
     oracle : Selection
@@ -90,7 +91,8 @@ class GeometryReport:
             "seed": self.seed,
             "metric": self.problem.metric.signature,
             "sentences": self.counts.n_lists,
-            "features": self.counts.n_dimensions,
+            "features": self.problem.n_features,
+            "rank": self.counts.n_dimensions,
             "log10_index_vectors": self.counts.log10_index_vectors,
             "theorem": _bound_dict(self.counts.theorem),
             "arrangement": _bound_dict(self.counts.arrangement),
@@ -154,7 +156,7 @@ def report_geometry(
     subset, order = _largest_subset(tests, oracle.rows, start, settings.orders, subset_rng)
     return GeometryReport(
         problem=problem,
-        counts=count_bounds(lengths.tolist(), features.shape[1]),
+        counts=count_bounds(lengths.tolist(), max(1, exact_rank(features, offsets))),
         lengths=lengths,
         distinct=distinct,
         extreme=np.diff(extreme_offsets),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,20 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.io import STDIN, display_name
 from luthier.corpus.lines import read_lines
-from luthier.geometry.lp.certificates import Feasible, Infeasible
+from luthier.geometry.lp.certificates import Feasible, Infeasible, proves_feasible, proves_infeasible
 from luthier.geometry.lp.feasibility import closest_rivals, feasibility
 from luthier.geometry.lp.lp import irredundant
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 from luthier.kbest.weights import Weights
-from luthier.landscape.dense_rows import dense_rows
+from luthier.landscape.dense_rows import varying_rows
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import corpus_oracle, sentence_oracle
 from luthier.metrics.pools import pool_statistics
 
 ORACLES = {"oracle": corpus_oracle, "sentence-oracle": sentence_oracle}
 LEFT_OUT = "-"
+MOST_COLUMNS = 200  # exact proofs over more weights take too long
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -79,13 +81,13 @@ class Verdict:
         The contradicting ones, times their multipliers; if all can come true, the hardest one of each sentence, and
         with two features those that bound the cone of weights.
         """
-        h = dense_rows(self.pool.features)
+        columns, h = varying_rows(self.pool, MOST_COLUMNS)
         if isinstance(self.proof, Infeasible):
             lists, rows, shares = self.proof.lists, self.proof.rows, self.proof.multipliers
         else:
-            _, closest = closest_rivals(self.pool.offsets, h, self.choice.rows, self.proof.weights)
+            _, closest = closest_rivals(self.pool.offsets, h, self.choice.rows, self.proof.weights[columns])
             rows = closest[closest >= 0]
-            if h.shape[1] == 2:
+            if self.pool.n_features == len(columns) == 2:
                 rows = np.union1d(rows, self._bounding(h, self.proof.weights))
             lists = np.searchsorted(self.pool.offsets, rows, side="right") - 1
             shares = np.ones(len(rows))
@@ -94,7 +96,9 @@ class Verdict:
             f"sentence {s}: {i} above {j}"
             for s, i, j in zip(lists.tolist(), (wanted - starts).tolist(), (rows - starts).tolist(), strict=True)
         ]
-        return names, shares[:, None] * (h[wanted] - h[rows])
+        differences = np.zeros((len(rows), self.pool.n_features))
+        differences[:, columns] = shares[:, None] * (h[wanted] - h[rows])
+        return names, differences
 
     def _bounding(self, h: Float64, weights: Float64) -> Int64:
         """Return the rows whose wishes bound the cone."""
@@ -128,7 +132,9 @@ class Verdict:
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON takes it."""
-        told: dict[str, Any] = {"feasible": isinstance(self.proof, Feasible), "selection": self.choice.name}
+        told: dict[str, Any] = {
+            "feasible": isinstance(self.proof, Feasible), "proof": "checked exactly", "selection": self.choice.name,
+        }  # fmt: skip
         if self.choice.score is not None:
             told |= {"metric": self.choice.metric, "score": self.choice.score}
         told["sentences"] = self.n_sentences
@@ -186,10 +192,24 @@ def read_selection(pool: Pool, path: str) -> Int64:
 
 
 def judge(pool: Pool, choice: Choice) -> Verdict:
-    """Decide whether some weights select the choice, and let a re-rank confirm them."""
-    proof = feasibility(pool.offsets, dense_rows(pool.features), choice.rows)
+    """Decide whether some weights select the choice, check the proof exactly, and let a re-rank confirm weights."""
+    columns, rows = varying_rows(pool, MOST_COLUMNS)
+    if not len(columns):  # nothing differs: whatever is chosen equals all others
+        columns, rows = np.arange(1), np.zeros((pool.n_hypotheses, 1))
+    proof = feasibility(pool.offsets, rows, choice.rows)
     if isinstance(proof, Infeasible):
+        _require(proves_infeasible(proof, pool.offsets, rows, choice.rows))
         return Verdict(pool, choice, proof, None)
+    _require(proves_feasible(proof.exact, pool.offsets, rows, choice.rows))
+    weights, exact = np.zeros(pool.n_features), [Fraction(0)] * pool.n_features
+    for at, value, fraction in zip(columns.tolist(), proof.weights.tolist(), proof.exact, strict=True):
+        weights[at], exact[at] = value, fraction
+    proof = dataclasses.replace(proof, weights=weights, exact=tuple(exact))
     wanted = proof.rows >= 0
     selects = bool((rerank(pool, proof.weights)[wanted] == proof.rows[wanted]).all())
     return Verdict(pool, choice, proof, selects)
+
+
+def _require(holds: bool) -> None:
+    if not holds:
+        raise LuthierError("a proof was found that does not hold in exact arithmetic: this is a fault of ours")

@@ -38,8 +38,10 @@ def _bounds(report: GeometryReport) -> Any:
         for name, b in (("Theorem 1, constant 1", counts.theorem), ("cells of the arrangement", counts.arrangement))
     ]
     every, extreme = counts.log10_index_vectors, report.log10_extreme_index_vectors
+    features, rank = report.problem.n_features, counts.n_dimensions
+    independent = f", {rank:,} of them independent" if rank < features else ""
     return table(
-        f"at most, for {counts.n_lists:,} sentences and {counts.n_dimensions:,} features",
+        f"at most, for {counts.n_lists:,} sentences and {features:,} features{independent}",
         ("bound", "feasible index vectors", "edges (Theorem 2)", "share of index vectors", "stops binding at"),
         rows,
         caption=f"{_power(every)} index vectors, {_power(extreme)} of extreme hypotheses only\n"

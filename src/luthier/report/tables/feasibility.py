@@ -11,6 +11,7 @@ from luthier.landscape.selections.feasibility import Verdict
 from luthier.report.console import stack, table
 
 WIDTH = 48
+EXACT = "The proof was checked in exact arithmetic."
 BEFORE = 2  # words shown before the first difference
 
 
@@ -31,7 +32,7 @@ def feasible_table(verdict: Verdict) -> Any:
             "feasible",
             ("selection", "sentences", "score", "margin"),
             [(verdict.choice.name, verdict.n_sentences, _score(verdict), margin)],
-            caption="\n".join(["Some weights make this selection.", *_metric(verdict)]),
+            caption="\n".join(["Some weights make this selection.", EXACT, *_metric(verdict)]),
         ),
         table("weights", ("feature", "weight"), list(weights.items()), caption=told),
     )
@@ -48,7 +49,7 @@ def infeasible_table(verdict: Verdict) -> Any:
             "infeasible",
             ("selection", "sentences", "score"),
             [(verdict.choice.name, verdict.n_sentences, _score(verdict))],
-            caption="\n".join(["No weights make this selection.", *_metric(verdict)]),
+            caption="\n".join(["No weights make this selection.", EXACT, *_metric(verdict)]),
         ),
         table(
             f"{len(wishes)} wishes that contradict each other",

@@ -19,6 +19,7 @@ from luthier.landscape.planes.scored_cells import ScoredCell
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.tuning.base import ListTuner, State
+from luthier.tuning.search.clear_selection import ClearSelections
 from luthier.tuning.search.climbing import climb_ends
 
 MOST_FEATURES = 100
@@ -94,7 +95,10 @@ class _Search:
         self.able = len(self.origin) > 1 and bool(np.any(self.origin))
         self.cones = JointCones(problem.offsets, self.coordinates.points, self.coordinates.walls)
         self.best = here.gain
-        self.met: list[_Near] = [_Near(here, 0.0)]
+        self.clear = ClearSelections(problem)
+        # a start on a tie is in no cell: it is the answer only where nothing else is good enough
+        self.tied = not self.clear.is_clear(here.weights, problem.select(here.weights))
+        self.met: list[_Near] = [] if self.tied else [_Near(here, 0.0)]
         self.seen: set[bytes] = set()
 
     @property
@@ -105,7 +109,7 @@ class _Search:
     def answer(self) -> State:
         """Return the nearest state that is good enough; if several are equally near, the best."""
         good = [near for near in self.met if near.state.gain >= self.threshold]
-        return min(good, key=lambda near: (near.angle, -near.state.gain)).state
+        return min(good, key=lambda near: (near.angle, -near.state.gain)).state if good else self.here
 
     def meet(self, state: State) -> None:
         """Take in the cell of some weights found by a line search, unless it lies behind the start."""
@@ -131,12 +135,13 @@ class _Search:
             self.met.append(near)
 
     def step_inside(self, cell: ScoredCell, foot: Foot) -> _Near | None:
-        """Return weights a step inside a cone whose re-rank selects what the cell says; None if rounding forbids it."""
+        """Return weights a step inside a cone that select what the cell says, without a tie; None if there are none."""
         goal = cell.position * (float(np.linalg.norm(foot.weights)) / float(np.linalg.norm(cell.position)))
         share = self.method.step if foot.angle > 0 else 0.0
         for _ in range(MOST_STEPS):
             weights = self.coordinates.weights(foot.weights + min(share, 1.0) * (goal - foot.weights))
-            if np.array_equal(self.problem.select(weights), cell.selection):
+            selection = self.problem.select(weights)
+            if np.array_equal(selection, cell.selection) and self.clear.is_clear(weights, selection):
                 gain = self.problem.gain(weights)
                 return _Near(State(weights, gain, "nearer", objective=math.degrees(foot.angle)), foot.angle)
             if share >= 1.0:
@@ -194,4 +199,6 @@ class _Search:
     def note(self, answer: State) -> str:
         """Return what the answer gives up, and how near it is."""
         degrees = 0.0 if answer.objective is None else answer.objective
-        return f"{degrees:.3g}° from the start, {self.best - answer.gain:.3g} below the best gain that was met"
+        tie = "; the start ties hypotheses, and no cell that was met is as good" if self.tied else ""
+        tie = tie if answer is self.here else ""
+        return f"{degrees:.3g}° from the start, {self.best - answer.gain:.3g} below the best gain that was met{tie}"

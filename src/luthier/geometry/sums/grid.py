@@ -1,0 +1,56 @@
+"""The grids on which lists are summed: whole numbers, one unit for each list."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64
+from luthier.geometry.balance import balanced, centred
+
+GRID_BITS, MORE_BITS = 36, 16
+WHOLE_BITS = GRID_BITS + MORE_BITS  # all coordinates of all grids are whole multiples of 2^−WHOLE_BITS
+USUAL_BITS = 6  # a list's largest coordinate may be so many powers of two above its usual ones
+WIDE_BITS = 30  # a spread of so many powers of two above the median is worth a warning
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Grid:
+    """N lists in D dimensions as whole numbers.
+
+    Attributes
+    ----------
+    rows : (M, D) int64
+        Below 2^bits of the row's list.
+    exponents : (D,) int64
+    list_exponents, bits : (N,) int64
+        A step of coordinate i is 2^(exponents[i] + list_exponents[s] − bits[s]) in the features' units.
+    """
+
+    rows: Int64
+    exponents: Int64
+    list_exponents: Int64
+    bits: Int64
+
+    @classmethod
+    def of(cls, offsets: Int64, features: Float64) -> Grid:
+        """Return the lists ``features[offsets[i]:offsets[i+1]]``, each of one row or more, on their grids."""
+        moved = centred(offsets, features)
+        usual, exponents = balanced(offsets, moved)
+        sizes = np.maximum.reduceat(np.abs(np.ldexp(moved, -exponents)), offsets[:-1]).max(axis=1, initial=0.0)
+        list_exponents = np.where(sizes > 0, np.frexp(sizes)[1], 0).astype(np.int64)
+        bits = GRID_BITS + np.clip(list_exponents - usual - USUAL_BITS, 0, MORE_BITS)
+        powers = (bits - list_exponents)[:, None] - exponents
+        rows = np.rint(np.ldexp(moved, np.repeat(powers, np.diff(offsets), axis=0))).astype(np.int64)
+        return cls(rows, exponents, list_exponents, bits)
+
+
+def wide_spreads(offsets: Int64, features: Float64) -> list[tuple[int, int, float]]:
+    """Return lists, columns and spreads, largest first, where a list spreads 2³⁰ times as far as the median list."""
+    starts = offsets[:-1]
+    spreads = np.maximum.reduceat(features, starts) - np.minimum.reduceat(features, starts)  # (N, D)
+    usual = np.array([np.median(column[column > 0]) if np.any(column > 0) else np.inf for column in spreads.T])
+    wide = np.argwhere(spreads >= 2.0**WIDE_BITS * usual)
+    found = [(int(s), int(i), float(spreads[s, i])) for s, i in wide]
+    return sorted(found, key=lambda spread: (-spread[2], spread))
