@@ -17,7 +17,7 @@ CASES = {  # (features, hypotheses): sentences to begin with
     (4, 10): 1000, (6, 10): 100, (10, 10): 40,
 }  # fmt: skip
 MOST_SENTENCES = 16_000
-MOST_PROGRAMMES = 1_000_000  # where two searches are compared
+MOST_LPS = 1_000_000  # where two searches are compared
 
 
 def seconds_of(problem, start, limit, **options):
@@ -25,7 +25,7 @@ def seconds_of(problem, start, limit, **options):
     from luthier.tuning.base import tuner
 
     begin, note = time.process_time(), ""
-    for state in tuner("lp-mert", **{"programmes": 0, **options}).steps(problem, start, np.random.default_rng(0)):
+    for state in tuner("lp-mert", **{"max_lps": 0, **options}).steps(problem, start, np.random.default_rng(0)):
         note = state.note
         if time.process_time() - begin > limit:
             return None
@@ -65,10 +65,7 @@ def main():
     rows = []
     for sentences, k, n_features in ((10, 20, 3), (20, 20, 3), (10, 50, 4), (20, 50, 4)):
         problem, start = problem_of(sentences, k, n_features, arguments.seed)
-        both = [
-            seconds_of(problem, start, limit, search=search, programmes=MOST_PROGRAMMES)
-            for search in ("cones", "halves")
-        ]
+        both = [seconds_of(problem, start, limit, search=search, max_lps=MOST_LPS) for search in ("cones", "halves")]
         shown = ["longer" if found is None else f"{found[0]:.2f} s, {found[1]}" for found in both]
         rows.append((f"{sentences} × {k} × {n_features}", *shown))
     show("the same optimum by two searches", ("S × K × D", "cones", "halves"), rows)

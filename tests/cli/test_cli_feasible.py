@@ -12,6 +12,7 @@ from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.selections.feasibility import Choice, choose, judge
 from luthier.metrics.loading import load_metric
+from small_problems import pool_of
 
 
 @pytest.fixture(scope="module")
@@ -153,3 +154,33 @@ def test_wishes_bound_the_cone_and_cancel(path):
     names, wishes = verdict.wishes()
     assert len(names) == len(verdict.contradiction())
     np.testing.assert_allclose(wishes.sum(axis=0), 0.0, atol=1e-12)
+
+
+def sparse_pool(path, n_features, n_varying):
+    """Save a pool of 3 lists x 4 rows with sparse features, of which only some differ within a list."""
+    rng = np.random.default_rng(0)
+    m = 12
+    values = np.ones((m, n_features))
+    values[:, :n_varying] = rng.integers(1, 4, (m, n_varying))
+    indices = np.tile(np.arange(n_features, dtype=np.int32), m)
+    names = tuple(f"s{i}" for i in range(n_features))
+    features = Features(
+        names, np.empty((m, 0)), n_features * np.arange(m + 1), indices, values.reshape(-1), frozenset()
+    )
+    lists = [np.zeros((4, 1))] * 3
+    pool = pool_of(lists, [np.arange(4.0)] * 3).with_features(features)
+    save_pool(pool, path)
+    return pool
+
+
+def test_of_sparse_features_those_that_differ_within_a_list_count(run_cli, tmp_path):
+    sparse_pool(tmp_path / "pool.arrow", 3000, 4)
+    for command in (["feasible", "--select", "first"], ["geometry", "--sample", "3", "--orders", "1"]):
+        code, out, _ = run_cli(command[0], tmp_path / "pool.arrow", *command[1:], "--metric", "column:worth", "--json")
+        assert code in (0, 1)
+        assert json.loads(out)
+    sparse_pool(tmp_path / "wide.arrow", 3000, 900)
+    for command, most in ((["feasible", "--select", "first"], 200), (["geometry"], 100)):
+        code, _, err = run_cli(command[0], tmp_path / "wide.arrow", *command[1:], "--metric", "column:worth")
+        assert code == 2
+        assert f"expected at most {most} features that differ within a list, found 900" in err

@@ -4,7 +4,7 @@ import contextlib
 import json
 
 import numpy as np
-import pyarrow as pa
+import pyarrow.feather
 import pytest
 
 from luthier.invented.lists.synthetic import SyntheticLists
@@ -12,6 +12,7 @@ from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights
+from luthier.landscape.cones.search_state import read_state, write_state
 from luthier.landscape.subspaces import read_subspace
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import pool_statistics, score_selections
@@ -43,7 +44,7 @@ def search(run_cli, folder, output, *arguments, axes=AXES):
 
 
 def cones(path):
-    return pa.ipc.open_stream(path).read_all().to_pydict()
+    return pyarrow.feather.read_table(path).to_pydict()
 
 
 def selections(table, n_sentences):
@@ -110,11 +111,13 @@ def test_every_order_stopped_or_not_finds_the_same(run_cli, folder, tmp_path):
         code, _, err = search(run_cli, folder, path, *same)
         assert code == 2
         assert "--resume goes on from it" in err
-        path.write_bytes(path.read_bytes() + b"what a killed search left")
+        rows = tmp_path / f"{order}.arrow.rows"
+        rows.write_bytes(rows.read_bytes() + b"what a killed search left")
         report = json.loads(search(run_cli, folder, path, *same, "--resume", "--threads", "2")[1])
         assert report["complete"]
         assert report["covered"] == {"share": 1.0, "error": 0.0, "directions": 0}
         assert keys(path) == everything
+        assert not rows.exists()
         again = json.loads(search(run_cli, folder, path, *same, "--resume")[1])
         assert again["found"] == len(everything)
         assert keys(path) == everything
@@ -248,17 +251,17 @@ def test_torn_and_foreign_states_are_refused(run_cli, folder, tmp_path):
 
 
 def test_a_state_without_its_cones_is_refused(run_cli, folder, tmp_path):
-    path = tmp_path / "c.arrow"
+    path, kept = tmp_path / "c.arrow", tmp_path / "c.arrow.rows"
     search(run_cli, folder, tmp_path / "other.arrow")
     search(run_cli, folder, path, "--limit", "5")
-    rows = path.read_bytes()
+    rows = kept.read_bytes()
     for wrong in (rows[:-8], b"", b"x" * 100_000, (tmp_path / "other.arrow").read_bytes()):
-        path.write_bytes(wrong)
+        kept.write_bytes(wrong)
         code, _, err = search(run_cli, folder, path, "--resume")
         assert code == 2
         assert "expected the 5 vertices found before" in err
-        assert path.read_bytes() == wrong
-    path.write_bytes(rows + b"half a block")
+        assert kept.read_bytes() == wrong
+    kept.write_bytes(rows + b"half a block")
     assert search(run_cli, folder, path, "--resume")[0] == 0
     assert keys(path) == keys(tmp_path / "other.arrow")
 
@@ -273,3 +276,53 @@ def test_what_is_read_is_not_written_over(run_cli, folder, tmp_path):
         assert code == 2
         assert "would be lost" in err
         assert output.read_bytes() == before
+
+
+def lying_states(kept):
+    """Yield states whose hash is right and whose numbers are not."""
+    for name, change in {
+        "local": lambda a: a + 60000, "inner": lambda a: a * np.nan, "depth": lambda a: -1 - a, "skip": lambda a: a - 5,
+        "number": lambda a: a + 10**9, "counts": lambda a: -a, "goal": lambda a: a * 2.0, "priority": lambda a: a[:0],
+    }.items():  # fmt: skip
+        yield {**kept, name: change(kept[name]).astype(kept[name].dtype)}
+    yield {**kept, "local": kept["local"].astype(np.int64)}
+    yield {**kept, "number": kept["number"][:-1]}
+
+
+def test_a_state_that_lies_is_refused(run_cli, folder, tmp_path):
+    path = tmp_path / "c.arrow"
+    search(run_cli, folder, path, "--limit", "5")
+    identity, tally, kept = read_state(f"{path}.state")
+    wrong = [(tally, state) for state in lying_states(kept)]
+    wrong += [({**tally, **more}, kept) for more in ({"found": 4}, {"usable": 7}, {"best": 5}, {"best_gain": np.nan})]
+    wrong += [({**tally, **more}, kept) for more in ({"length": -1}, {"length": 1.5}, {"best_position": [1]}, {"x": 1})]
+    for tally_now, state in wrong:
+        write_state(f"{path}.state", identity, tally_now, state)
+        code, _, err = search(run_cli, folder, path, "--resume")
+        assert code == 2
+        assert "expected the state of a search" in err
+    write_state(f"{path}.state", identity, tally, kept)
+    assert search(run_cli, folder, path, "--resume")[0] == 0
+
+
+def test_a_list_in_other_units_loses_no_vertex_and_an_outlier_is_told(run_cli, folder, tmp_path):
+    pool = open_pool(folder / "pool.arrow")
+    dense = pool.features.dense.copy()
+    low, high = pool.offsets[2:4]
+    dense[low:high] *= 2.0**-40
+    (tmp_path / "w.txt").write_text((folder / "w.txt").read_text())
+    save_pool(pool.with_features(Features.from_dense(pool.features.names, dense)), tmp_path / "pool.arrow")
+    search(run_cli, folder, tmp_path / "all.arrow")
+    code, _, err = search(run_cli, tmp_path, tmp_path / "c.arrow")
+    assert (code, "warning" in err) == (0, False)
+    assert keys(tmp_path / "c.arrow") == keys(tmp_path / "all.arrow")
+    dense[low, pool.features.index("lm")] = -1e12
+    save_pool(pool.with_features(Features.from_dense(pool.features.names, dense)), tmp_path / "pool.arrow")
+    code, _, err = search(run_cli, tmp_path, tmp_path / "d.arrow")
+    assert code == 0
+    assert "1 list spread 2^30 times as far as the median list" in " ".join(err.split())
+
+
+def test_both_outputs_are_arrow_files(run_cli, folder, tmp_path):
+    search(run_cli, folder, tmp_path / "c.arrow", "--limit", "5")
+    assert pyarrow.feather.read_table(tmp_path / "c.arrow").num_rows == 5

@@ -2,10 +2,11 @@
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.feather
 import pytest
 
 from luthier.core.errors import InputError
-from luthier.core.record_stream import RecordWriter, read_about, read_column
+from luthier.core.record_stream import RecordWriter, file_rows, read_about, read_column, write_as_file
 
 
 def block(first, n):
@@ -18,7 +19,8 @@ def block(first, n):
 
 
 def written(path):
-    return np.concatenate([np.empty(0, np.int64), *read_column(path, "number")]).tolist()
+    write_as_file(path, path.with_suffix(".whole"))
+    return np.concatenate([np.empty(0, np.int64), *read_column(path.with_suffix(".whole"), "number")]).tolist()
 
 
 def test_blocks_are_there_for_any_reader(tmp_path):
@@ -27,7 +29,9 @@ def test_blocks_are_there_for_any_reader(tmp_path):
         writer.append(block(0, 3))
         writer.append(block(3, 2))
         writer.finish()
-    table = pa.ipc.open_stream(path).read_all()
+    assert pa.ipc.open_stream(path).read_all().num_rows == 5
+    write_as_file(path, path)
+    table = pa.feather.read_table(path)
     assert table.column("number").to_pylist() == [0, 1, 2, 3, 4]
     assert table.column("some").to_pylist() == [[0], [1], [2], [3], [4]]
     assert table.column("pair").to_pylist()[3] == [1.5, -1.5]
@@ -64,5 +68,6 @@ def test_a_file_that_has_lost_rows_cannot_be_gone_on_with(tmp_path):
     path.write_bytes(b"abc")
     with pytest.raises(InputError, match="without --resume"):
         RecordWriter(path, {}, 10)
-    with pytest.raises(InputError, match="an Arrow stream"):
+    with pytest.raises(InputError, match="an Arrow file"):
         read_about(path)
+    assert file_rows(path) == 0

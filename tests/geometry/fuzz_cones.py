@@ -6,15 +6,18 @@ Each subject is a function of a generator that makes one instance and returns wh
 """
 
 import itertools
+from fractions import Fraction
 
 import numpy as np
-from exact_cones import selections, strict_winner
+from exact_cones import differences, nearest, selections, separable, strict_winner
 from scipy.optimize import linprog
 
 from luthier.core.segments import offsets_from_counts
+from luthier.geometry.lp.certificates import Feasible
 from luthier.geometry.sums.reverse_search import all_vertices
+from luthier.landscape.selections.feasibility import Choice, judge
 from luthier.tuning.base import tuner
-from small_problems import last, problem_of
+from small_problems import last, pool_of, problem_of
 
 KINDS = ("plain", "collinear", "flat", "duplicate", "scales", "outlier", "thirds")
 WHOLE = ("plain", "collinear", "flat", "duplicate", "scales", "outlier")
@@ -96,7 +99,65 @@ def minkowski(rng):
     return f"{kind}: {len(missed)} of {len(expected)} missed, {len(more)} are none" if missed or more else ""
 
 
-SUBJECTS = {"lp-mert": lp_mert, "minkowski": minkowski}
+def fan_regularized(rng):
+    """With two or three weights the answer is strictly inside the nearest good cell, as projections say exactly."""
+    kind, lists = draw_lists(rng, most_dims=3, kinds=("plain", "collinear", "flat", "duplicate", "scales"))
+    d, epsilon = lists[0].shape[1], float(rng.choice([0.0, 0.5, 3.0]))
+    worths = [rng.integers(0, 9, len(rows)).astype(float) for rows in lists]
+    problem = problem_of(lists, worths)
+    start = rng.integers(-2, 3, d).astype(float) if rng.integers(2) else rng.standard_normal(d)
+    if not np.any(problem.lines.spread > 0) or not np.any(start):
+        return ""
+    method = tuner("fan-regularized", epsilon=epsilon, cells=0, candidates=100_000, climbs=1)
+    answer = last(method, problem, start)[-1]
+    cells = []
+    for chosen in selections(lists):
+        sides = sorted({v for rows, i in zip(lists, chosen, strict=True) for v in differences(rows, i)})
+        foot = np.array([float(x) for x in nearest(sides, start)])
+        if np.any(foot):
+            gain = float(np.mean([w[i] for w, i in zip(worths, chosen, strict=True)]))
+            cells.append((gain, angle_of(start, foot)))
+    best = max([problem.gain(start), *(gain for gain, _ in cells)])
+    good = [angle for gain, angle in cells if gain >= best - epsilon - 1e-9]
+    if not good:
+        return "" if np.array_equal(answer.weights, start) else f"{kind}: nothing is good, but the start was left"
+    if any(strict_winner(rows, answer.weights) is None for rows in lists):
+        return f"{kind}: the answer {answer.weights} is on a tie: {answer.note}"
+    if answer.gain < best - epsilon - 1e-9 or abs(np.radians(answer.objective) - min(good)) > 1e-6:
+        return f"{kind}: {answer.gain} at {answer.objective}°, brute force {best} and {np.degrees(min(good))}°"
+    return ""
+
+
+def angle_of(one, other):
+    """Return the angle of two vectors."""
+    a, b = one / np.linalg.norm(one), other / np.linalg.norm(other)
+    return 2 * np.arctan2(np.linalg.norm(a - b), np.linalg.norm(a + b))
+
+
+def feasible(rng):
+    """The verdict is that of brute force, and so is its proof."""
+    kind, lists = draw_lists(rng)
+    wanted = [int(rng.integers(len(rows))) for rows in lists]
+    if rng.integers(2):
+        wanted = [int(np.argmax(rows @ np.arange(1.0, rows.shape[1] + 1))) for rows in lists]
+    offsets, features = offsets_from_counts([len(rows) for rows in lists]), np.concatenate(lists)
+    verdict = judge(pool_of(lists, [np.zeros(len(rows)) for rows in lists]), Choice("fuzz", offsets[:-1] + wanted))
+    steps = [v for rows, i in zip(lists, wanted, strict=True) for v in differences(rows, i)]
+    expected, proof = separable(steps), verdict.proof
+    if isinstance(proof, Feasible) != expected:
+        return f"{kind}: {type(proof).__name__}, brute force says {expected}"
+    if isinstance(proof, Feasible):
+        holds = all(sum(a * b for a, b in zip(v, proof.exact, strict=True)) < 0 for v in steps)
+        sure = not proof.representable or all(strict_winner(rows, proof.weights) is not None for rows in lists)
+        return "" if holds and sure and (verdict.selects or not proof.representable) else f"{kind}: the weights do not"
+    total = [Fraction(0)] * features.shape[1]
+    for s, row, share in zip(proof.lists.tolist(), proof.rows.tolist(), proof.exact, strict=True):
+        away = [Fraction(a) - Fraction(b) for a, b in zip(features[row], lists[s][wanted[s]], strict=True)]
+        total = [t + share * step for t, step in zip(total, away, strict=True)]
+    return "" if not any(total) and sum(proof.exact) == 1 and min(proof.exact) > 0 else f"{kind}: the proof is none"
+
+
+SUBJECTS = {"lp-mert": lp_mert, "minkowski": minkowski, "fan-regularized": fan_regularized, "feasible": feasible}
 
 
 def run_subject(subject, n, seed):

@@ -172,3 +172,16 @@ def test_what_cannot_be_asked():
         feasibility(np.array([0, 2, 3]), np.zeros((3, 1)), np.array([2, 2]))
     with pytest.raises(LuthierError, match="one row for each of 2 lists"):
         feasibility(np.array([0, 2, 3]), np.zeros((3, 1)), np.array([0]))
+
+
+def test_what_is_representable_is_so_in_any_order_of_summation():
+    # 1 + 2^-53 + 2^-53 is 1 from left to right, and more from right to left: a lead that some decoders do not see
+    tiny = 2.0**-53
+    features = np.array([[1.0, tiny, tiny], [1.0, 0.0, 0.0]])
+    found = feasibility(np.array([0, 2]), features, np.array([0]), start=np.ones(3))
+    assert isinstance(found, Feasible)
+    for order in itertools.permutations(range(3)):
+        sums = [0.0, 0.0]
+        for k in order:
+            sums = [total + found.weights[k] * row[k] for total, row in zip(sums, features, strict=True)]
+        assert not found.representable or sums[0] > sums[1]

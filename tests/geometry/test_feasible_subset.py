@@ -94,7 +94,7 @@ def test_what_given_weights_select_is_kept_whole_and_comes_first():
 def test_lists_without_a_choice_cost_nothing():
     offsets, features = np.array([0, 1, 3]), np.array([[1.0, 2.0], [3.0, 4.0], [3.0, 4.0]])
     found = SelectionTests(offsets, features).feasible_subset(np.array([0, 2]), np.array([1, 0]))
-    assert (found.lists.tolist(), found.programmes) == ([0, 1], 0)
+    assert (found.lists.tolist(), found.lps) == ([0, 1], 0)
 
 
 def test_a_selection_of_other_lists_is_refused():

@@ -121,7 +121,7 @@ def test_a_good_start_shortens_the_proof_and_changes_nothing():
     cold = last(best_selection(corners))
     warm = last(best_selection(corners, cold.weights))
     assert warm.value == cold.value
-    assert warm.programmes <= cold.programmes
+    assert warm.lps <= cold.lps
 
 
 def test_progress_only_improves():
@@ -131,7 +131,7 @@ def test_progress_only_improves():
     for before, after in itertools.pairwise(steps):
         assert after.value >= before.value
         assert after.bound <= before.bound + 1e-9
-        assert after.programmes >= before.programmes
+        assert after.lps >= before.lps
 
 
 def test_corners_are_vertices_by_value_and_know_their_rows():
@@ -177,4 +177,4 @@ def test_a_limit_ends_halves_with_a_bound_that_holds():
     for most in (10, 100, 400):
         found = best_by_halves(corners, most=most)
         assert found.value <= optimum <= found.bound
-        assert found.programmes <= most
+        assert found.lps <= most

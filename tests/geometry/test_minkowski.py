@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.sums import _search_kernels as kernels
+from luthier.geometry.sums import _space_kernels as kernels
 from luthier.geometry.sums.exact_cone import (
     dot,
     exact_rows,

@@ -368,3 +368,13 @@ def test_a_frontier_keeps_its_order_while_it_grows(order):
         assert rest == sorted([*range(n), 200, 201], key=lambda i: (i % 3, i)) or rest[:5] == [0, 3, 6, 9, 12]
     assert frontier.pop(10**6)["number"].tolist() == rest[5:]
     assert not len(frontier)
+
+
+@pytest.mark.parametrize("scale", [2.0**-40, 2.0**40])
+def test_every_list_has_a_grid_of_its_own(scale):
+    rng = np.random.default_rng(5)
+    lists = [rng.integers(-3, 4, (5, 3)).astype(float) for _ in range(3)]
+    offsets = np.arange(0, 16, 5)
+    expected = as_set(all_vertices(offsets, np.concatenate(lists), START))
+    lists[1] *= scale
+    assert as_set(all_vertices(offsets, np.concatenate(lists), START)) == expected

@@ -173,3 +173,12 @@ def test_bounds_hold(bounds):
 def test_nothing_to_choose_is_the_end():
     constant = problem_of([[[1, 2], [1, 2]], [[3, 4]]], [[5, 9], [7]])
     assert len(last(tuner("fan-regularized"), constant, [1.0, 1.0])) == 1
+
+
+def test_a_start_on_a_tie_is_left_for_the_inside_of_a_cell():
+    # at (1, 1) rows 0 and 1 are tied; the first wins, and its cell lies to the right
+    problem = problem_of([np.array([[1.0, 0.0], [0.0, 1.0]])], [[5, 1]])
+    answer = last(tuner("fan-regularized", epsilon=0.0, **WHOLE), problem, [1.0, 1.0])[-1]
+    assert answer.gain == 5.0
+    assert answer.weights[0] > answer.weights[1]
+    assert answer.objective == pytest.approx(0.0, abs=1e-9)

@@ -235,7 +235,7 @@ def test_bleu_is_no_sum_and_the_answer_says_what_was_optimised():
 def test_a_limit_is_honest_about_the_gap():
     problem = random_problem(3, sentences=20, k=12, features=4)
     optimum = last(tuner("lp-mert"), problem, np.ones(4))[-1].gain
-    short = last(tuner("lp-mert", programmes=50), problem, np.ones(4))[-1]
+    short = last(tuner("lp-mert", max_lps=50), problem, np.ones(4))[-1]
     assert short.note.startswith("not proven")
     gap = float(short.note.split("at most ")[1].split(" below")[0])
     assert short.gain <= optimum <= short.gain + gap * 1.001

@@ -1,7 +1,8 @@
 """Rows that come a block at a time, on disk at once: an Arrow stream that can be cut short and gone on with.
 
 A stream is a schema and then record batches, each complete in itself. Whatever ends the writing, all batches
-before that can be read; a reader finds the end of the file instead of the end mark.
+before that can be read; a reader finds the end of the file instead of the end mark. What is to be kept is made an
+Arrow *file* of the same rows (`write_as_file`), which other programs read like any other.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import STDIN, check_writable
+from luthier.core.io import STDIN, atomic_write, check_writable
 
 ABOUT = b"luthier.table"
 END_MARK = b"\xff\xff\xff\xff\x00\x00\x00\x00"
@@ -97,29 +98,60 @@ def _cells(column: Column) -> Any:
     return pa.array(column)
 
 
-def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the rows of a stream are about."""
+def write_as_file(stream: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Write the whole rows of a stream as an Arrow file, in one piece; a block at a time is in memory."""
+    import pyarrow as pa
+
+    with pa.OSFile(os.fsencode(stream), "rb") as source, atomic_write(target) as temporary:
+        reader = pa.ipc.open_stream(source)
+        with pa.OSFile(os.fsencode(temporary), "wb") as sink, pa.ipc.new_file(sink, reader.schema) as writer:
+            for batch in _batches(reader):
+                writer.write_batch(batch)
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    """Yield the batches of a stream as far as they are whole."""
+    import pyarrow as pa
+
+    while True:
+        try:
+            yield reader.read_next_batch()
+        except (StopIteration, pa.ArrowInvalid, OSError):
+            return
+
+
+def file_rows(path: str | os.PathLike[str]) -> int:
+    """Return how many rows an Arrow file has; 0 if it is none."""
     import pyarrow as pa
 
     try:
         with pa.OSFile(os.fsencode(path), "rb") as source:
-            found = (pa.ipc.open_stream(source).schema.metadata or {}).get(ABOUT)
+            reader = pa.ipc.open_file(source)
+            return sum(reader.get_batch(i).num_rows for i in range(reader.num_record_batches))
+    except (OSError, pa.ArrowInvalid):
+        return 0
+
+
+def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Return what the rows of an Arrow file are about."""
+    import pyarrow as pa
+
+    try:
+        with pa.OSFile(os.fsencode(path), "rb") as source:
+            found = (pa.ipc.open_file(source).schema.metadata or {}).get(ABOUT)
     except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(expected="an Arrow stream", found=str(error).lower(), path=str(path)) from None
+        raise InputError(expected="an Arrow file", found=str(error).lower(), path=str(path)) from None
     return dict(json.loads(found or b"{}"))
 
 
 def read_column(path: str | os.PathLike[str], name: str) -> Iterator[npt.NDArray[Any]]:
-    """Yield a column of numbers block by block, as far as it is whole: (n,), or (n, k)."""
+    """Yield a column of numbers of an Arrow file block by block: (n,), or (n, k)."""
     import pyarrow as pa
 
     with pa.OSFile(os.fsencode(path), "rb") as source:
-        reader = pa.ipc.open_stream(source)
-        while True:
-            try:
-                cells = reader.read_next_batch().column(name)
-            except (StopIteration, pa.ArrowInvalid, OSError):
-                return
+        reader = pa.ipc.open_file(source)
+        for i in range(reader.num_record_batches):
+            cells = reader.get_batch(i).column(name)
             if isinstance(cells, pa.FixedSizeListArray):
                 yield cells.values.to_numpy(zero_copy_only=False).reshape(len(cells), -1)
             else:

@@ -14,7 +14,9 @@ from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.polytopes.cone import canonical_point
 from luthier.geometry.polytopes.polytope import Polytope
+from luthier.geometry.sums.certainty import Certainty as SumCertainty
 from luthier.geometry.sums.reverse_search import all_vertices
+from luthier.geometry.sums.summands import Summands
 
 
 def find_polytopes() -> None:
@@ -25,7 +27,7 @@ def find_polytopes() -> None:
     canonical_point(polytope.normal_cone(int(polytope.vertices[0])))
 
 
-def solve_programmes() -> None:
+def solve_lps() -> None:
     """Solve small linear programmes, and decide a selection."""
     rows = -np.eye(3) - 0.1
     lp.maximize(rows, np.zeros(3), rows)
@@ -49,13 +51,17 @@ def divide_planes() -> None:
 def sum_polytopes() -> None:
     """Search the vertices of small sums, by hulls in a plane and by rays."""
     for n_dims in (3, 4):
-        points = make_rng(0).standard_normal((24, n_dims))
-        all_vertices(np.array([0, 12, 24]), points, np.ones(n_dims))
+        offsets, points = np.array([0, 12, 24]), make_rng(0).standard_normal((24, n_dims))
+        all_vertices(offsets, points, np.ones(n_dims))
+    summands = Summands.of(offsets, points)
+    weights = np.ones((1, n_dims))
+    selections, _ = summands.select(summands.to_grid(weights))
+    SumCertainty(summands, offsets, points, np.zeros((2, n_dims))).judge(weights, selections)
 
 
 JOBS = (
     find_polytopes,
-    solve_programmes,
+    solve_lps,
     divide_planes,
     sum_polytopes,
 )

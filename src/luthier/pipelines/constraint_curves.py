@@ -140,7 +140,7 @@ def _part(pool: Pool, size: int, n_sentences: int, k: int, rng: np.random.Genera
 
 def _timed(pool: Pool, metric: Metric, limit: float) -> tuple[float, bool]:
     """Run lp-mert to its end or until time is up; return CPU seconds and whether it ended."""
-    problem, method = ListProblem.of(pool, metric), tuner(SOLVER, programmes=0)  # no end but the proof
+    problem, method = ListProblem.of(pool, metric), tuner(SOLVER, max_lps=0)  # no end but the proof
     reason = method.refuses(problem)
     if reason:
         raise LuthierError(f"{SOLVER} cannot be timed by this metric: {reason}. hint: --timed-draws 0 leaves it out")

@@ -4,7 +4,7 @@
   luthier minkowski pool.arrow --weights w.txt --axis lm --axis wp --order best --limit 100000 -o cones.arrow
 
 Every vertex of the sum of all lists' polytopes is a joint choice that some weights make; its cone holds these
-weights. Cones are streamed to an Arrow file as they are found: nearest to the weights first, depth-first in
+weights. Cones are streamed to disk as they are found, an Arrow file in the end: nearest first, depth-first in
 little memory, or guided by the metric ('--metric none' does without one). Ctrl-C and --limit stop a search,
 --resume goes on with it.
 """
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="stop when N vertices are found (default: find all)")
     parser.add_argument("--whole", action="store_true", help="search cones beyond the subspace, too; they are counted")
     parser.add_argument("--resume", action="store_true", help="go on with a search that was stopped")
-    parser.add_argument("-o", "--output", required=True, metavar="F", help="the cones, an Arrow stream")
+    parser.add_argument("-o", "--output", required=True, metavar="F", help="the cones, an Arrow file")
     parser.add_argument("--plot", metavar="PNG", help="draw cells and search tree, for two axes")
     add_metric_options(parser, "bleu")
 
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     output.note(f"seed {options.seed}")
     job = SearchJob(pool, plane, metric, settings)
     report = job.run()
-    written = [options.output, settings.state_path]
+    written = settings.kept
     if options.plot:
         draw_search(view_search(job), Path(options.plot))
         written.append(options.plot)

@@ -35,7 +35,7 @@ class _Combination:
     rows: Float64
 
 
-class _OutOfProgrammes(Exception):
+class _OutOfLps(Exception):
     """The limit is reached."""
 
 
@@ -57,7 +57,7 @@ def best_by_halves(corners: Corners, start: Float64 | None = None, *, beam: int 
     stopped = False
     try:
         search.root.get(0)
-    except _OutOfProgrammes:
+    except _OutOfLps:
         stopped = True
     value = float(search.best[0])
     bound = value
@@ -66,7 +66,7 @@ def best_by_halves(corners: Corners, start: Float64 | None = None, *, beam: int 
     elif stopped:
         bound = max(value, search.root.upper)
     weights = search.weights if np.isfinite(value) else None
-    return Progress(weights, value, bound, search.programmes, search.visited, finished=True)
+    return Progress(weights, value, bound, search.lps, search.visited, finished=True)
 
 
 class _Search:
@@ -76,7 +76,7 @@ class _Search:
         self.corners, self.beam, self.most = corners, beam, most
         self.best, self.weights = np.array([-np.inf]), np.zeros(corners.points.shape[1])
         self.slack = ROUNDING * max(1.0, abs(corners.highest))
-        self.programmes = self.visited = 0
+        self.lps = self.visited = 0
         self.cut = False
         self.room = corners.make_room(0)
         self.ends = corners.offsets[:-1].copy(), corners.offsets[1:].copy()
@@ -92,11 +92,11 @@ class _Search:
 
     def test(self, rows: Float64) -> Float64 | None:
         """Return weights strictly inside a cone, or None."""
-        if self.most and self.programmes >= self.most:
-            raise _OutOfProgrammes
+        if self.most and self.lps >= self.most:
+            raise _OutOfLps
         if len(rows) > len(self.room[0]):
             self.room = self.corners.make_room(2 * len(rows))
-        self.programmes += 1
+        self.lps += 1
         margin = kernels.widest(rows, len(rows), self.room)
         if margin == kernels.LOST:
             found = largest_margin(rows)

@@ -42,7 +42,7 @@ class Progress:
         Its value.
     bound : float
         No selection has a higher value.
-    programmes : int
+    lps : int
         Linear programmes solved.
     visited : int
         Cones, or combinations, looked at.
@@ -53,7 +53,7 @@ class Progress:
     weights: Float64 | None
     value: float
     bound: float
-    programmes: int
+    lps: int
     visited: int
     finished: bool
 
@@ -95,7 +95,7 @@ class _Search:
     def __init__(self, corners: Corners, start: Float64 | None) -> None:
         self.corners, n = corners, corners.points.shape[1]
         self.best, self.weights = np.array([-np.inf]), np.zeros(n)
-        self.programmes = self.visited = 0
+        self.lps = self.visited = 0
         self.slack = ROUNDING * max(1.0, abs(corners.highest), float(np.abs(corners.values).sum() / n))
         few = n <= kernels.FEW_DIMENSIONS
         self.most_rows = ROWS_PER_DIMENSION * n + len(corners.walls) if few else NO_LIMIT
@@ -113,11 +113,11 @@ class _Search:
         shown, told = self.best[0], every
         while self.queue:
             bound = -self.queue[0][0]
-            if bound <= self.best[0] + self.slack or (most and self.programmes >= most):
+            if bound <= self.best[0] + self.slack or (most and self.lps >= most):
                 break
             self.visit(-bound, heapq.heappop(self.queue)[2])
-            if self.best[0] > shown or self.programmes >= told:
-                shown, told = self.best[0], self.programmes + every
+            if self.best[0] > shown or self.lps >= told:
+                shown, told = self.best[0], self.lps + every
                 yield self.progress(finished=False)
         yield self.progress(finished=True)
 
@@ -129,7 +129,7 @@ class _Search:
         return Progress(
             self.weights.copy() if found else None, value,
             value if found and bound <= value + self.slack else bound,
-            self.programmes, self.visited, finished,
+            self.lps, self.visited, finished,
         )  # fmt: skip
 
     def push_root(self) -> None:
@@ -139,7 +139,7 @@ class _Search:
         inside = np.ones(n)
         if len(corners.walls):
             margin = largest_margin(corners.walls)
-            self.programmes += 1
+            self.lps += 1
             if margin.margin <= kernels.STRICT:
                 return
             inside = margin.weights
@@ -191,7 +191,7 @@ class _Search:
             self.corners.arrays, self.corners.borders, cone.rows, first, self.last(cone),
             witnesses, known, self.best, self.weights, self.slack, self.room,
         )  # fmt: skip
-        self.programmes += solved
+        self.lps += solved
         return bound, _Cone(cone.rows, first, cone.decided, witnesses[:known].copy(), tight=True)
 
     def divide(self, bound: float, cone: _Cone, s: int, e: int) -> None:
@@ -201,7 +201,7 @@ class _Search:
             self.corners.arrays, self.corners.borders, cone.rows, s, e, self.most_rows,
             cone.witnesses, len(cone.witnesses), inside, self.rows_out, self.room,
         )  # fmt: skip
-        self.programmes += solved
+        self.lps += solved
         rows, witnesses = self.rows_out[:n_rows].copy(), inside[:count].copy()
         if margin == kernels.LOST:
             rows = np.concatenate([cone.rows, self.corners.cone(np.array([e]))[len(self.corners.walls) :]])

@@ -38,13 +38,13 @@ class FeasibleSubset:
         Ascending.
     weights : (D,) float64
         They select the wanted row in each of them, above every row that differs from it.
-    programmes : int
+    lps : int
         How many were solved.
     """
 
     lists: Int64
     weights: Float64
-    programmes: int
+    lps: int
 
 
 class SelectionTests:
@@ -72,7 +72,7 @@ class SelectionTests:
                 search.offer(i, self._table(selection, i))
                 advance(1)
         kept = np.sort(np.array(search.kept, np.int64))
-        return FeasibleSubset(kept, search.weights / self._units, search.programmes)
+        return FeasibleSubset(kept, search.weights / self._units, search.lps)
 
     def reached(self, selection: Int64, order: Int64, columns: Int64 | None = None) -> int:
         """Return how many lists of `order` one vector suits before the first that it cannot; len(order) if all.
@@ -118,7 +118,7 @@ class _Search:
 
     def __init__(self, n_columns: int) -> None:
         self.kept: list[int] = []
-        self.programmes = 0
+        self.lps = 0
         self.weights = np.zeros(n_columns)
         self._tables: list[Float64] = []  # of the kept lists
         self._tight = np.empty((0, n_columns))
@@ -140,7 +140,7 @@ class _Search:
             problem.add(more)
             rows = np.concatenate([rows, more])
             answer = problem.solve()
-            self.programmes += 1
+            self.lps += 1
             if answer.margin <= STRICT:
                 return False
             more = self._violated(table, answer)

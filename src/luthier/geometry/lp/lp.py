@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
+from luthier.geometry.lp import _facet_kernels as facet_kernels
 from luthier.geometry.lp import _lp_kernels as kernels
 
 OPTIMAL, INFEASIBLE, GAVE_UP = kernels.OPTIMAL, kernels.INFEASIBLE, kernels.GAVE_UP
@@ -157,12 +158,12 @@ def irredundant(rows: npt.ArrayLike, interior: npt.ArrayLike) -> Bool:
     shifts /= np.sqrt((shifts * shifts).sum(axis=1, keepdims=True))
     w = w + 0.25 * slack.min(initial=1.0) * shifts[0]
     flags = np.zeros(len(a), np.int8)
-    kernels.find_facets(unit, candidates, w, shifts[1:].copy(), FACET_WIDTH, flags)
-    for i in candidates[flags[candidates] == kernels.OPEN]:  # the arithmetic gave up: ask with all other rows
+    facet_kernels.find_facets(unit, candidates, w, shifts[1:].copy(), FACET_WIDTH, flags)
+    for i in candidates[flags[candidates] == facet_kernels.OPEN]:  # the arithmetic gave up: ask with all other rows
         others = candidates[candidates != i]
         value = maximize(unit[others], np.zeros(len(others)), unit[i]).values[0]
-        flags[i] = kernels.FACET if value > FACET_WIDTH else kernels.REDUNDANT
-    return np.asarray(flags == kernels.FACET)
+        flags[i] = facet_kernels.FACET if value > FACET_WIDTH else facet_kernels.REDUNDANT
+    return np.asarray(flags == facet_kernels.FACET)
 
 
 def _grouped(a: Float64, tolerance: float) -> tuple[Float64, Int64]:
@@ -171,7 +172,7 @@ def _grouped(a: Float64, tolerance: float) -> tuple[Float64, Int64]:
     unit = a / np.where(lengths > 0.0, lengths, 1.0)
     keys = unit @ np.cos(np.arange(a.shape[1]))  # any fixed projection: entries are at most 1
     leaders = np.empty(len(a), np.int64)
-    kernels.parallel_groups(unit, np.argsort(keys, kind="stable"), keys, tolerance, leaders)
+    facet_kernels.parallel_groups(unit, np.argsort(keys, kind="stable"), keys, tolerance, leaders)
     return unit, leaders
 
 

@@ -145,11 +145,32 @@ class ReverseSearch:
 
     def restore(self, state: Arrays) -> None:
         """Go on from what `state` or `split` returned for the same lists, start and limits."""
-        if not np.array_equal(state["goal"], self.steps.goal) or state["local"].shape[1] != len(self.summands.active):
-            raise LuthierError("expected the state of a search of the same lists from the same start, found another")
+        self._check(state)
         self.n_found, self._next_number = (int(count) for count in state["counts"])
         self.frontier = Frontier(self.order, len(self.summands.active), self.summands.n_dims)
         self.frontier.push({name: state[name] for name in state if name not in ("counts", "goal")})
+
+    def _check(self, state: Arrays) -> None:
+        """Complain of a state that is not one of this search: kernels index by its numbers."""
+        n, s = len(state["number"]), self.summands
+        shapes = {
+            "counts": (2,), "goal": (s.n_dims,), "local": (n, len(s.active)), "inner": (n, s.n_dims), "depth": (n,),
+            "number": (n,), "skip": (n,), "priority": (n, 2),
+        }  # fmt: skip
+        kinds = {"local": np.uint16, "inner": np.float64, "goal": np.float64, "priority": np.float64}
+        for name, shape in shapes.items():
+            if state[name].shape != shape or state[name].dtype != kinds.get(name, np.int64):
+                raise LuthierError(f"expected {name} of shape {shape}, found {state[name].dtype} {state[name].shape}")
+        if not np.array_equal(state["goal"], self.steps.goal):
+            raise LuthierError("expected the state of a search of the same lists from the same start, found another")
+        found, following = (int(count) for count in state["counts"])
+        fine = 0 <= found <= following and n <= following
+        fine &= bool(np.all((state["number"] >= 0) & (state["number"] < following)))
+        fine &= bool(np.all(state["depth"] >= 0) and np.all(state["skip"] >= 0))
+        fine &= bool(np.all(state["local"] < np.diff(s.corner_first)))
+        fine &= bool(np.isfinite(state["inner"]).all()) and not np.isnan(state["priority"]).any()
+        if not fine:
+            raise LuthierError("expected vertices of these lists, found numbers out of range")
 
     def split(self, parts: int) -> list[Arrays]:
         """Return states of searches that find what is left, each vertex in one of them."""

@@ -7,6 +7,7 @@ import functools
 import itertools
 from concurrent.futures import Executor
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +15,9 @@ import numpy.typing as npt
 from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.geometry.sums import _search_kernels as kernels
+from luthier.geometry.sums._algebra_kernels import Limits
+from luthier.geometry.sums._facet_kernels import downhill_by_rays
+from luthier.geometry.sums._space_kernels import downhill_in_space
 from luthier.geometry.sums.exact_cone import exact_rows, first_wall, nearest_to_origin
 from luthier.geometry.sums.grid import GRID_BITS, WHOLE_BITS
 from luthier.geometry.sums.summands import Summands, inner_points, primitive
@@ -84,8 +88,8 @@ class Steps:
         return np.asarray(sums[s.edge_first[1:]] > sums[s.edge_first[:-1]])
 
     @property
-    def _kernel_limits(self) -> tuple[Float64, Int64]:
-        return flat(self.limits), flat(self.limit_classes)
+    def _kernel_limits(self) -> Any:
+        return Limits(flat(self.limits), flat(self.limit_classes))
 
     def _spans_space(self) -> bool:
         d = self.summands.directions
@@ -108,7 +112,7 @@ class Steps:
     def root(self) -> tuple[Int64, Float64, Float64]:
         """Return the start's vertex: its corners, (S,), a point x inside its cone, (D,), and the margin there."""
         selections, margins = self.summands.select(self.goal[None])
-        answers, inner, inner_margins, _ = inner_points(self.summands, selections, *self._kernel_limits)
+        answers, inner, inner_margins, _ = inner_points(self.summands, selections, self.limits, self.limit_classes)
         if answers[0] == kernels.YES and np.any(inner[0]):
             return selections[0], inner[0], inner_margins[0]
         return selections[0], -self.goal, margins[0]
@@ -147,9 +151,11 @@ class Steps:
         while first < n:
             room = np.empty(4 * (n - first) + 4 * len(s.active), np.int64)
             last = first + kernels.test_children(
-                flat(selections), flat(owners[first:]), flat(facets[first:]), s.kernel_ends, s.kernel_lists,
-                *self._kernel_limits, flat(self.goal), self.most, answers[first:], points[first:], margins[first:],
-                supports[first:], counts[first:], room,
+                kernels.Facets(flat(owners[first:]), flat(facets[first:])), flat(selections), s.kernel_lists,
+                s.kernel_ends, self._kernel_limits, flat(self.goal), self.most,
+                kernels.ChildAnswers(
+                    answers[first:], points[first:], margins[first:], supports[first:], counts[first:], room
+                ),
             )  # fmt: skip
             changes.append(room[: counts[first:last].sum()])
             first = last
@@ -169,11 +175,11 @@ class Steps:
         first = 0
         while first < n:
             room = np.empty(8 * (n - first) + self.most, np.int64)
-            arguments = (flat(selections[first:]), flat(inner[first:]), s.kernel_lists, *self._kernel_limits)
+            arguments = (flat(selections[first:]), flat(inner[first:]), s.kernel_lists, self._kernel_limits)
             if self.shortcut:
-                last = first + kernels.downhill_in_space(*arguments, flat(self.goal), self.most, counts[first:], room)
+                last = first + downhill_in_space(*arguments, flat(self.goal), self.most, counts[first:], room)
             else:
-                last = first + kernels.downhill_by_rays(
+                last = first + downhill_by_rays(
                     *arguments, flat(self.goal), self.most, len(s.opposite), counts[first:], room
                 )
             parts.append(room[: np.maximum(counts[first:last], 0).sum()])
@@ -191,8 +197,8 @@ class Steps:
     ) -> tuple[Int64, Int64]:
         s = self.summands
         counts, room = np.empty(len(which), np.int64), np.empty(len(which) * self.most, np.int64)
-        kernels.downhill_by_rays(
-            flat(selections[which]), flat(inner[which]), s.kernel_lists, *self._kernel_limits, flat(self.goal),
+        downhill_by_rays(
+            flat(selections[which]), flat(inner[which]), s.kernel_lists, self._kernel_limits, flat(self.goal),
             self.most, len(s.opposite), counts, room,
         )  # fmt: skip
         owners = np.concatenate([owners, np.repeat(which, counts)])
@@ -233,7 +239,7 @@ class Steps:
 
         Points are in the features' coordinates; their length is measured in the grid's.
         """
-        answers, inner, margins, supports = inner_points(self.summands, selections, *self._kernel_limits)
+        answers, inner, margins, supports = inner_points(self.summands, selections, self.limits, self.limit_classes)
         answers[np.any(self._corners_beyond[selections], axis=1)] = kernels.NO
         for v in np.flatnonzero(answers == kernels.DOUBT).tolist():
             edges, rows = self._constraints(selections[v])

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,8 @@ from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.geometry.polytopes.polytope import distinct_rows
 from luthier.geometry.sums import _search_kernels as kernels
+from luthier.geometry.sums._algebra_kernels import Limits, Lists
+from luthier.geometry.sums._facet_kernels import needless_edges
 from luthier.geometry.sums.exact_cone import exact_rows, is_positive_combination, nearest_to_origin
 from luthier.geometry.sums.grid import Grid
 from luthier.geometry.sums.list_corners import all_pairs, corner_pairs
@@ -111,14 +114,14 @@ class Summands:
         return int(sum(degrees[low:high].max(initial=0) for low, high in _ranges(self.corner_first)))
 
     @property
-    def kernel_lists(self) -> tuple[Int64, Int64, Float64, Float64]:
+    def kernel_lists(self) -> Any:
         """What kernels need to gather the edges at a vertex."""
-        return flat(self.edge_first), flat(self.edge_class), flat(self.directions), flat(self.lengths)
+        return Lists(flat(self.edge_first), flat(self.edge_class), flat(self.directions), flat(self.lengths))
 
     @property
-    def kernel_ends(self) -> tuple[Int64, Int64, Int64]:
+    def kernel_ends(self) -> Any:
         """What kernels need to step over a facet."""
-        return flat(self.edge_list), flat(self.edge_to), flat(self.opposite)
+        return kernels.Ends(flat(self.edge_list), flat(self.edge_to), flat(self.opposite))
 
     def rows(self, selections: Int64) -> Int64:
         """Return the rows that corners stand for, (..., S) → (..., N)."""
@@ -259,8 +262,8 @@ class _Builder:
             self._set_edges(self.edge_from[kept], self.edge_to[kept])
 
     @property
-    def kernel_lists(self) -> tuple[Int64, Int64, Float64, Float64]:
-        return flat(self.edge_first), flat(self.edge_class), flat(self.directions), flat(self.lengths)
+    def kernel_lists(self) -> Any:
+        return Lists(flat(self.edge_first), flat(self.edge_class), flat(self.directions), flat(self.lengths))
 
     @property
     def most_edges(self) -> int:
@@ -280,9 +283,7 @@ class _Builder:
         """Return which edges are no combination of others at their corner, such as diagonals of faces."""
         rests = np.empty(len(self.edge_to))
         supports = np.empty((len(self.edge_to), self.n_dims), np.int64)
-        kernels.needless_edges(
-            flat(self.edge_first), flat(self.directions), flat(self.lengths), self.most_edges, rests, supports
-        )
+        needless_edges(self.kernel_lists, self.most_edges, rests, supports)
         kept = np.ones(len(rests), np.bool_)
         for e in np.flatnonzero(rests < DOUBTFUL).tolist():
             # no two edges of a corner are parallel, so that an edge which is a sum of others is on no border
@@ -300,8 +301,8 @@ def inner_points(
     points, margins = np.empty((len(selections), n_dims)), np.empty(len(selections))
     supports = np.full((len(selections), n_dims + 1), -1)
     kernels.points_inside(
-        flat(selections), lists.kernel_lists, flat(limits.reshape(-1, n_dims)), flat(limit_classes),
-        lists.most_edges + len(limits), answers, points, margins, supports,
+        flat(selections), lists.kernel_lists, Limits(flat(limits.reshape(-1, n_dims)), flat(limit_classes)),
+        lists.most_edges + len(limits), kernels.Answers(answers, points, margins, supports),
     )  # fmt: skip
     return answers, points, margins, supports
 

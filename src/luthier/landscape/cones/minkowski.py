@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
-import json
 import threading
 import time
 import warnings
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +15,10 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.io import atomic_write, check_writable
+from luthier.core.io import check_writable
 from luthier.core.locks import locked
 from luthier.core.progress import progress
-from luthier.core.record_stream import Column, RecordWriter, read_column, whole_rows
+from luthier.core.record_stream import Column, RecordWriter, file_rows, read_column, whole_rows, write_as_file
 from luthier.core.rng import make_rng
 from luthier.core.threads import stopping_gently
 from luthier.geometry.subspace import Subspace
@@ -28,17 +26,15 @@ from luthier.geometry.sums.certainty import Certainty
 from luthier.geometry.sums.coverage import Coverage, share_covered
 from luthier.geometry.sums.grid import wide_spreads
 from luthier.geometry.sums.reverse_search import Found, ReverseSearch
-from luthier.geometry.sums.search_frontier import Arrays
 from luthier.geometry.sums.search_steps import Steps
 from luthier.geometry.sums.summands import Summands
 from luthier.kbest.pool import Pool
+from luthier.landscape.cones.search_state import read_state, refusing_states, write_state
 from luthier.landscape.subspaces import project
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics, score_selections
 
 CHECKPOINT_SECONDS = 20.0
-# what reading something else, or half a state, may raise
-NO_STATE = (OSError, ValueError, KeyError, TypeError, IndexError, EOFError, zipfile.BadZipFile)
 ROWS_AT_ONCE = 1 << 12  # vertices gathered before they are written
 
 
@@ -72,6 +68,16 @@ class SearchOptions:
         """Where the state of the search is kept."""
         return f"{self.output}.state"
 
+    @property
+    def rows_path(self) -> str:
+        """Where the cones of an unfinished search are kept, so that it can go on."""
+        return f"{self.output}.rows"
+
+    @property
+    def kept(self) -> list[str]:
+        """The files a search leaves behind."""
+        return [path for path in (self.output, self.state_path, self.rows_path) if Path(path).exists()]
+
 
 @dataclasses.dataclass
 class Tally:
@@ -85,7 +91,7 @@ class Tally:
     best_gain: float = -np.inf
     best_margin: float = 0.0
     best_position: tuple[float, ...] = ()
-    length: int = 0  # bytes of the output that belong to this state
+    length: int = 0  # bytes of the rows that belong to this state
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -225,12 +231,21 @@ class SearchJob:
                 f"{self.options.state_path}: there is an unfinished search already. hint: --resume goes on from it; "
                 "remove it to start anew"
             )
+        if not self.search.complete:
+            self._search(stop)
+        return self._report(stop.is_set() and not self.search.complete, time.process_time() - begin)
+
+    def _search(self, stop: threading.Event) -> None:
+        """Search into the rows; write them as the output, and drop them if there is nothing left to find."""
+        options = self.options
         about = {**self.identity, "axes": list(self.subspace.names), "sentences": len(self.sentences)}
-        check_writable(self.options.state_path)
-        with RecordWriter(self.options.output, about, self.tally.length) as writer, stopping_gently(stop):
+        check_writable(options.state_path)
+        with RecordWriter(options.rows_path, about, self.tally.length) as writer, stopping_gently(stop):
             self._stream(writer, stop)
             self._save(writer)
-        return self._report(stop.is_set() and not self.search.complete, time.process_time() - begin)
+        write_as_file(options.rows_path, options.output)
+        if self.search.complete:
+            Path(options.rows_path).unlink()
 
     def _stream(self, writer: RecordWriter, stop: threading.Event) -> None:
         waiting: list[Found] = []
@@ -297,41 +312,29 @@ class SearchJob:
         return gains if self.metric is None or self.metric.higher_is_better else -gains
 
     def _save(self, writer: RecordWriter) -> None:
-        """Write the state beside the output, in one piece; what follows in the output does not count yet."""
+        """Write the state beside the output, in one piece; what follows in the rows does not count yet."""
         self.tally.length = writer.length
-        meta = {"identity": self.identity, "tally": dataclasses.asdict(self.tally)}
-        with atomic_write(self.options.state_path) as temporary, open(temporary, "wb") as file:
-            arrays: dict[str, Any] = {"meta": np.array(json.dumps(meta)), **self.search.state()}
-            np.savez(file, **arrays)
+        write_state(self.options.state_path, self.identity, dataclasses.asdict(self.tally), self.search.state())
 
     def _restore(self) -> None:
-        path = self.options.state_path
-        if not Path(path).exists():
-            raise LuthierError(f"{path}: there is no search to go on with. hint: leave out --resume")
-        try:
-            with open(path, "rb") as file, np.load(file) as kept:
-                meta = json.loads(str(kept["meta"]))
-                state: Arrays = {name: kept[name] for name in kept.files if name != "meta"}
-            self.tally = Tally(**meta["tally"])
-            self.tally.best_position = tuple(self.tally.best_position)
-            different = [name for name, value in self.identity.items() if meta["identity"].get(name) != value]
-            if not different:
-                self.search.restore(state)
-        except NO_STATE as error:
-            raise InputError(
-                expected="the state of a search", found=f"something else, or a file cut off ({error})", path=path,
-                hint="remove it to start anew, without --resume",
-            ) from None  # fmt: skip
+        options = self.options
+        identity, tally, state = read_state(options.state_path)
+        different = [name for name, value in self.identity.items() if identity.get(name) != value]
         if different:
             raise LuthierError(
-                f"{path}: the state is of another search: its {different[0]} is not the same. "
+                f"{options.state_path}: the state is of another search: its {different[0]} is not the same. "
                 "hint: run that search's command, or name another output"
             )
-        n_whole = whole_rows(self.options.output, self.tally.length)
+        with refusing_states(options.state_path):
+            self.search.restore(state)
+            self.tally = _checked_tally(tally, self.search.n_found, self.subspace.n_axes)
+        complete = self.search.complete
+        path = options.output if complete else options.rows_path
+        n_whole = file_rows(path) if complete else whole_rows(path, self.tally.length)
         if n_whole != self.tally.found:
             raise InputError(
                 expected=f"the {self.tally.found:,} vertices found before", found=f"{n_whole:,} of them, or other rows",
-                path=self.options.output, hint=f"remove {path} to start anew, without --resume",
+                path=path, hint=f"remove {options.state_path} to start anew, without --resume",
             )  # fmt: skip
 
     def _report(self, interrupted: bool, seconds: float) -> SearchReport:
@@ -351,12 +354,26 @@ class SearchJob:
         )  # fmt: skip
 
 
+def _checked_tally(tally: dict[str, Any], n_found: int, n_axes: int) -> Tally:
+    """Return counts from a file, or complain: they are reported, and say how much of the rows to keep."""
+    found = Tally(**tally)
+    found.best_position = tuple(float(value) for value in found.best_position)
+    counts = (found.found, found.usable, found.uncertain, found.deepest, found.length)
+    if not all(type(count) is int and count >= 0 for count in counts) or type(found.best) is not int:
+        raise ValueError("counts that are no whole numbers")
+    within = max(found.usable, found.uncertain) <= found.found == n_found and -1 <= found.best < n_found
+    if not within or len(found.best_position) not in (0, n_axes):
+        raise ValueError("counts that contradict each other")
+    if np.isnan([found.best_gain, found.best_margin]).any() or not np.isfinite(found.best_position).all():
+        raise ValueError("numbers that are not finite")
+    return found
+
+
 def _is_unfinished(path: str) -> bool:
     """Return whether there is the state of a search that has not found everything."""
     if not Path(path).exists():
         return False
     try:
-        with open(path, "rb") as file, np.load(file) as kept:
-            return len(kept["number"]) > 0
-    except NO_STATE:
+        return len(read_state(path)[2]["number"]) > 0
+    except (InputError, KeyError):
         return False

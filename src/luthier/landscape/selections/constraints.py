@@ -109,7 +109,7 @@ class GeometryReport:
                 "sentences": len(kept),
                 "order": self.subset_order,
                 "holds": self.subset_holds,
-                "programmes": self.subset.programmes,
+                "lps": self.subset.lps,
                 "ids": [ids[i] for i in kept],
                 "weights": dict(zip(self.problem.names, self.subset.weights.tolist(), strict=True)),
             },

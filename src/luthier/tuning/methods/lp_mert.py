@@ -39,7 +39,7 @@ class Method(ListTuner):
     beam: int = param(
         0, low=0, high=1_000_000, help="combinations kept by each set of lists, by halves (0: all, exact)"
     )
-    programmes: int = param(2_000_000, low=0, help="linear programmes at most; then it is not proven (0: no limit)")
+    max_lps: int = param(2_000_000, low=0, help="linear programmes at most; then it is not proven (0: no limit)")
     climbs: int = param(20, low=0, high=100_000, help="line searches from random weights for the first candidate")
 
     def refuses(self, problem: Problem) -> str:
@@ -83,14 +83,14 @@ class Method(ListTuner):
 
     def _search(self, corners: Corners, direction: Float64) -> Iterator[Progress]:
         if self.search == "cones" and not self.beam:
-            return best_selection(corners, direction, most=self.programmes)
-        return iter([best_by_halves(corners, direction, beam=self.beam, most=self.programmes)])
+            return best_selection(corners, direction, most=self.max_lps)
+        return iter([best_by_halves(corners, direction, beam=self.beam, most=self.max_lps)])
 
     def _note(self, progress: Progress, sums: Additive, *, held: bool) -> str:
         """Return what was proven, and by how much work; `held` says that a re-rank has the value found."""
         what = "the gain" if sums.exact else "the mean of sentence gains (the metric itself is no sum)"
         looked_at = "cones" if self.search == "cones" and not self.beam else "combinations"
-        work = f"{progress.programmes:,} linear programmes, {progress.visited:,} {looked_at}"
+        work = f"{progress.lps:,} linear programmes, {progress.visited:,} {looked_at}"
         gap = progress.bound - progress.value
         if progress.weights is None and progress.bound == -np.inf:
             return f"not proven: no weights within the bounds select one row of every list clearly; {work}"
@@ -98,7 +98,9 @@ class Method(ListTuner):
             return f"not proven: a re-rank with the weights found does not have the value of the search; {work}"
         if gap <= 0:
             return f"optimum of {what}, proven: {work}"
-        reason = f"inexact, beam {self.beam}" if self.beam else f"not proven, limit of {self.programmes:,} programmes"
+        reason = (
+            f"inexact, beam {self.beam}" if self.beam else f"not proven, limit of {self.max_lps:,} linear programmes"
+        )
         return f"{reason}: at most {gap:.4g} below the optimum of {what}; {work}"
 
 

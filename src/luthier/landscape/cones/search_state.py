@@ -1,0 +1,75 @@
+"""The state of a reverse search on disk: arrays, what they belong to, and a hash of both."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from luthier.core.errors import InputError, LuthierError
+from luthier.core.io import atomic_write
+from luthier.geometry.sums.search_frontier import Arrays
+
+# what reading something else, or half a state, may raise
+NO_STATE = (
+    OSError, ValueError, KeyError, TypeError, IndexError, EOFError, OverflowError, AttributeError, MemoryError,
+    NotImplementedError, zipfile.BadZipFile, LuthierError,
+)  # fmt: skip
+
+
+def write_state(path: str, identity: dict[str, Any], tally: dict[str, Any], state: Arrays) -> None:
+    """Write a state in one piece."""
+    meta = json.dumps({"identity": identity, "tally": tally})
+    with atomic_write(path) as temporary, open(temporary, "wb") as file:
+        arrays: dict[str, Any] = {**state, "meta": np.array(meta), "hash": np.array(_hash(meta, state))}
+        np.savez(file, **arrays)
+
+
+def read_state(path: str) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
+    """Return identity, tally and arrays of a state, whole as they were written; what they say is not looked at.
+
+    Raises
+    ------
+    InputError
+        If there is none, or one that is torn.
+    """
+    try:
+        file = open(path, "rb")  # noqa: SIM115 - closed below
+    except FileNotFoundError:
+        raise LuthierError(f"{path}: there is no search to go on with. hint: leave out --resume") from None
+    except OSError as error:
+        raise LuthierError(f"{path}: {(error.strerror or str(error)).lower()}") from None
+    with file, refusing_states(path):
+        with np.load(file, allow_pickle=False) as kept:
+            state: Arrays = {name: kept[name] for name in kept.files if name not in ("meta", "hash")}
+            meta, digest = str(kept["meta"]), str(kept["hash"])
+        if digest != _hash(meta, state):
+            raise ValueError("its hash is another")
+        told = json.loads(meta)
+        return dict(told["identity"]), dict(told["tally"]), state
+
+
+@contextlib.contextmanager
+def refusing_states(path: str) -> Iterator[None]:
+    """Say that a file is no state, whatever is wrong with it."""
+    try:
+        yield
+    except NO_STATE as error:
+        raise InputError(
+            expected="the state of a search", found=f"something else, or a file cut off ({error})", path=path,
+            hint="remove it to start anew, without --resume",
+        ) from None  # fmt: skip
+
+
+def _hash(meta: str, state: Arrays) -> str:
+    digest = hashlib.blake2b(meta.encode(), digest_size=16)
+    for name in sorted(state):
+        array = np.ascontiguousarray(state[name])
+        digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()
