@@ -102,12 +102,14 @@ def minkowski(rng):
 def fan_regularized(rng):
     """With two or three weights the answer is strictly inside the nearest good cell, as projections say exactly."""
     kind, lists = draw_lists(rng, most_dims=3, kinds=("plain", "collinear", "flat", "duplicate", "scales"))
+    moving = np.any([np.ptp(rows, axis=0) > 0 for rows in lists], axis=0)  # angles are between weights that matter
+    lists = [rows[:, moving] for rows in lists]
     d, epsilon = lists[0].shape[1], float(rng.choice([0.0, 0.5, 3.0]))
     worths = [rng.integers(0, 9, len(rows)).astype(float) for rows in lists]
-    problem = problem_of(lists, worths)
     start = rng.integers(-2, 3, d).astype(float) if rng.integers(2) else rng.standard_normal(d)
-    if not np.any(problem.lines.spread > 0) or not np.any(start):
+    if d < 2 or not np.any(start):
         return ""
+    problem = problem_of(lists, worths)
     method = tuner("fan-regularized", epsilon=epsilon, cells=0, candidates=100_000, climbs=1)
     answer = last(method, problem, start)[-1]
     cells = []

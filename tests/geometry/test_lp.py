@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.lp import _lp_kernels, lp
+from luthier.geometry.lp import _facet_kernels, _lp_kernels, lp
 
 
 def with_box(rows, limits, box):
@@ -207,7 +207,7 @@ def test_facets_equal_one_programme_for_each_row(seed):
 
 def test_facets_where_the_kernel_leaves_rows_open(monkeypatch):
     rows = np.array([[-1.0, 0.0], [0.0, -1.0], [-1.0, -1.0]])
-    monkeypatch.setattr(_lp_kernels, "find_facets", lambda *arguments: None)
+    monkeypatch.setattr(_facet_kernels, "find_facets", lambda *arguments: None)
     assert lp.irredundant(rows, [1.0, 1.0]).tolist() == [True, True, False]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.io import check_writable
+from luthier.core.io import STDIN, check_writable
 from luthier.core.locks import locked
 from luthier.core.progress import progress
 from luthier.core.record_stream import Column, RecordWriter, file_rows, read_column, whole_rows, write_as_file
@@ -150,6 +150,8 @@ class SearchJob:
             raise LuthierError(f"the metric {metric.name!r} has no direction: there is no best. hint: --metric none")
         if options.order == "best" and metric is None:
             raise LuthierError("--order best needs a metric to be guided by")
+        if options.output == STDIN:
+            raise LuthierError("rows that may be gone on with cannot go to standard output. hint: name a file")
         self.sentences = np.flatnonzero(pool.list_lengths > 0)
         self.pool = pool if len(self.sentences) == pool.n_sentences else pool.take_sentences(self.sentences)
         self.subspace, self.metric, self.options, self.names = subspace, metric, options, pool.features.names

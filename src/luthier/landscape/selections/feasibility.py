@@ -81,7 +81,7 @@ class Verdict:
         The contradicting ones, times their multipliers; if all can come true, the hardest one of each sentence, and
         with two features those that bound the cone of weights.
         """
-        columns, h = varying_rows(self.pool, MOST_COLUMNS)
+        columns, h = _rows_that_matter(self.pool)
         if isinstance(self.proof, Infeasible):
             lists, rows, shares = self.proof.lists, self.proof.rows, self.proof.multipliers
         else:
@@ -193,9 +193,7 @@ def read_selection(pool: Pool, path: str) -> Int64:
 
 def judge(pool: Pool, choice: Choice) -> Verdict:
     """Decide whether some weights select the choice, check the proof exactly, and let a re-rank confirm weights."""
-    columns, rows = varying_rows(pool, MOST_COLUMNS)
-    if not len(columns):  # nothing differs: whatever is chosen equals all others
-        columns, rows = np.arange(1), np.zeros((pool.n_hypotheses, 1))
+    columns, rows = _rows_that_matter(pool)
     proof = feasibility(pool.offsets, rows, choice.rows)
     if isinstance(proof, Infeasible):
         _require(proves_infeasible(proof, pool.offsets, rows, choice.rows))
@@ -208,6 +206,12 @@ def judge(pool: Pool, choice: Choice) -> Verdict:
     wanted = proof.rows >= 0
     selects = bool((rerank(pool, proof.weights)[wanted] == proof.rows[wanted]).all())
     return Verdict(pool, choice, proof, selects)
+
+
+def _rows_that_matter(pool: Pool) -> tuple[Int64, Float64]:
+    """Return the features that differ within a list, (c,) and (M, c); the first one where none does."""
+    columns, rows = varying_rows(pool, MOST_COLUMNS)
+    return (columns, rows) if len(columns) else (np.arange(1), np.zeros((pool.n_hypotheses, 1)))
 
 
 def _require(holds: bool) -> None:
