@@ -7,7 +7,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.segments import segment_of_rows
 from luthier.landscape.dense_rows import dense_rows
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 
 UNIT = 2.0**-53
 
@@ -15,7 +15,7 @@ UNIT = 2.0**-53
 class ClearSelections:
     """Lists made ready to ask whether weights tie any of them."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: ListProblem) -> None:
         f = problem.pool.features
         self.problem, self.features, self.lists = problem, f, segment_of_rows(problem.offsets)
         self._largest = np.zeros(f.n_features)
