@@ -203,6 +203,7 @@ def check_invented(texts, n_sentences):
     from slow_extraction import SlowExtractor
     from small_texts import rules_of
 
+    from luthier.alignment.bitext import MAX_WORDS
     from luthier.corpus.texts import Texts
     from luthier.grammar.extract import extract
     from luthier.grammar.model import read_model
@@ -210,6 +211,8 @@ def check_invented(texts, n_sentences):
     lines = [path.read_text(encoding="utf-8").splitlines() for path in texts]
     sources, targets = ([line.split() for line in column] for column in lines[:2])
     links = [[tuple(map(int, link.split("-"))) for link in line.split()] for line in lines[2]]
+    kept = [k for k in range(len(sources)) if max(len(sources[k]), len(targets[k])) <= MAX_WORDS]
+    sources, targets, links = ([column[k] for k in kept] for column in (sources, targets, links))
     model, _ = read_model(*texts[:3])
     slow = SlowExtractor(sources, targets, links)
     rules = rules_of(extract(model, Texts.from_strings(lines[3][:n_sentences])))

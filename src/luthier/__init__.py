@@ -29,6 +29,10 @@ _HOMES = {
     "read_arpa": "luthier.lm.arpa_reading",
     "write_arpa": "luthier.lm.arpa",
     "align": "luthier.alignment.aligner",
+    "Grammar": "luthier.grammar.grammar",
+    "extract": "luthier.grammar.extract",
+    "open_grammar": "luthier.grammar.storage",
+    "read_grammar": "luthier.grammar.reading",
     "LuthierError": "luthier.core.errors",
     "InputError": "luthier.core.errors",
 }
@@ -36,6 +40,10 @@ _HOMES = {
 if TYPE_CHECKING:
     from luthier.alignment.aligner import align
     from luthier.core.errors import InputError, LuthierError
+    from luthier.grammar.extract import extract
+    from luthier.grammar.grammar import Grammar
+    from luthier.grammar.reading import read_grammar
+    from luthier.grammar.storage import open_grammar
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
     from luthier.kbest.reading.lists import read_pool
@@ -70,6 +78,10 @@ __all__ = [
     "read_arpa",
     "write_arpa",
     "align",
+    "Grammar",
+    "extract",
+    "open_grammar",
+    "read_grammar",
     "LuthierError",
     "InputError",
 ]

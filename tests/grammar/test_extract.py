@@ -12,7 +12,7 @@ from small_texts import diagonal_pairs, model_of, random_pairs, rules_of
 
 from luthier.corpus.texts import Texts
 from luthier.grammar.extract import extract
-from luthier.grammar.features import KINDS
+from luthier.grammar.feature_kinds import KINDS
 from luthier.grammar.limits import Limits
 
 DEFAULTS = {"span": 15, "symbols": 5, "gaps": 2, "gap": 1, "samples": 300, "tight": True}

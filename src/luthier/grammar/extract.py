@@ -17,7 +17,8 @@ from luthier.core.threads import map_in_order
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.grammar.assembly import Block, join_parts, make_part
-from luthier.grammar.features import Counts, feature_names
+from luthier.grammar.feature_kinds import feature_names
+from luthier.grammar.features import Counts
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.lexicon import Lexicon, lexical_costs
 from luthier.grammar.limits import Limits

@@ -9,14 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64
-from luthier.core.errors import LuthierError
-
-LOG = (
-    "EgivenFCoherent", "SampleCountF", "CountEF", "MaxLexFgivenE", "MaxLexEgivenF", "IsSingletonF", "IsSingletonFE",
-)  # fmt: skip
-RAW = ("P_EgivenFCoherent", "P_MaxLexEgivenF", "P_MaxLexFgivenE")
-COUNTS = ("C_F", "C_FE")
-KINDS = {"log": LOG, "raw": RAW, "counts": COUNTS, "all": (*LOG, *RAW, *COUNTS)}
 
 
 class Counts(NamedTuple):
@@ -39,18 +31,6 @@ class Counts(NamedTuple):
     having: Int64
     lex_e_given_f: Float64
     lex_f_given_e: Float64
-
-
-def feature_names(kinds: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of the features of the given kinds, each once.
-
-    >>> feature_names(["raw", "counts"])
-    ('P_EgivenFCoherent', 'P_MaxLexEgivenF', 'P_MaxLexFgivenE', 'C_F', 'C_FE')
-    """
-    for kind in kinds:
-        if kind not in KINDS:
-            raise LuthierError(f"expected features of the kinds {', '.join(KINDS)}, found {kind!r}")
-    return tuple(dict.fromkeys(name for kind in kinds for name in KINDS[kind]))
 
 
 def compute_features(names: Sequence[str], counts: Counts) -> Float64:

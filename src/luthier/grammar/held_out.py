@@ -17,7 +17,7 @@ from luthier.core.threads import map_in_order
 from luthier.corpus.texts import Texts
 from luthier.grammar.assembly import Part, join_parts, make_part
 from luthier.grammar.extract import number_words, rules_of_block
-from luthier.grammar.features import feature_names
+from luthier.grammar.feature_kinds import feature_names
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.index import find_chunks
 from luthier.grammar.lexicon import Lexicon

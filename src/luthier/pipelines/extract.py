@@ -13,7 +13,7 @@ from luthier.core.io import STDIN, check_apart, check_writable
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.grammar.extract import extract
-from luthier.grammar.features import feature_names
+from luthier.grammar.feature_kinds import feature_names
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.held_out import extract_held_out
 from luthier.grammar.limits import Limits

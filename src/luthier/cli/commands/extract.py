@@ -21,7 +21,7 @@ GROUP = "translation models"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier extract`."""
-    from luthier.grammar.features import KINDS
+    from luthier.grammar.feature_kinds import KINDS
     from luthier.grammar.limits import Limits
 
     parser.add_argument("--source", metavar="S", help="source sentences of the parallel text")
