@@ -57,36 +57,29 @@ def crossing(c, p, q, c2, p2, q2):
 
 
 @kernel
-def sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, first):
+def sweep(faces, values, table, e, here, scratch, n, totals, rows, first):
     """Write the cells whose lowest point edge e owns, from row `first` on; return how many.
 
     The crossing with an edge of another list is the lowest point of one cell: the one between the parts of both
     that go up. Inner edges (kind 0) count the crossings with later lists, the border's bottom (1) all, its right
-    (2) and left (4) side those that come in from there. ``totals`` holds the sum over the other lists. Where
-    another boundary may pass by the lowest point, the cell itself is looked at: does it have an area?
+    (2) and left (4) side those that come in from there. ``totals`` holds the sum over the other lists. A cell has an
+    area unless another boundary may pass by its lowest point; of those `settle` tells.
     """
-    z, owner, edge, kind, now = faces.z, faces.owner, table.lines[e], table.kinds[e], scratch.now
+    z, owner, edge, kind = faces.z, faces.owner, table.lines[e], table.kinds[e]
     hops, order, crowded = scratch.hops, scratch.order, scratch.crowded
     sums, low, keys, sized = rows.sums[first:], rows.low[first:], rows.keys[first:], rows.sized[first:]
-    count = 0
     c, p, q = line_of(z, faces.border, edge[0], edge[1])
-    tied = kind == 0 and faces.tied[here]
-    now[:] = scratch.state
+    apart = kind != 0 or not faces.tied[here]
+    count = 0
     if (kind == 0 and edge[6] > 0) or kind == 1:
-        if kind == 0:
-            now[here] = edge[0]
         for v in range(len(totals)):
             sums[count, v] = totals[v] + (values[edge[0], v] if kind == 0 else 0)
-        low[count, 0], low[count, 1] = table.ends[e, 0], table.ends[e, 1]
-        keys[count, 0], keys[count, 1] = e, -1
-        sized[count] = True
-        if tied or scratch.reach[0] > -np.inf:
-            sized[count] = cell_has_room(faces, now, polygon)
-        count += 1
+        low[count, 0], low[count, 1], keys[count, 1] = table.ends[e, 0], table.ends[e, 1], -1
+        sized[count] = apart and scratch.reach[0] == -np.inf
+        count = 1
     for m in range(n):
         k = order[m]
         old, new = hops[k, 0], hops[k, 1]
-        now[owner[old]] = new
         for v in range(len(totals)):
             totals[v] += values[new, v] - values[old, v]
         # The line between them, with `old` on its left, leaves to the left of this edge; it may go down there.
@@ -95,19 +88,44 @@ def sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, firs
         if kind == 0:
             if owner[old] < here:
                 continue
-            now[here] = edge[0] if up_left else edge[1]
+            own = edge[0] if up_left else edge[1]
             for v in range(len(totals)):
-                sums[count, v] = totals[v] + values[now[here], v]
+                sums[count, v] = totals[v] + values[own, v]
         else:
             if (kind == 2 and not up_left) or (kind == 4 and up_left):
                 continue
             for v in range(len(totals)):
                 sums[count, v] = totals[v]
         low[count, 0], low[count, 1] = crossing(c, p, q, c2, p2, q2)
-        keys[count, 0], keys[count, 1] = e, new
-        sized[count] = not (tied or crowded[k]) or cell_has_room(faces, now, polygon)
+        keys[count, 1], sized[count] = new, apart and not crowded[k]
         count += 1
     return count
+
+
+@kernel
+def settle(faces, table, e, here, scratch, n, polygon, rows, first, last):
+    """Write of the rows first … last − 1, which edge e owns, whether cells in doubt have an area, by clipping them."""
+    z, owner, edge, kind, now = faces.z, faces.owner, table.lines[e], table.kinds[e], scratch.now
+    keys, sized = rows.keys, rows.sized
+    if np.all(sized[first:last]):
+        return
+    now[:] = scratch.state
+    row = first
+    if keys[row, 1] < 0:
+        if kind == 0:
+            now[here] = edge[0]
+        sized[row] = sized[row] or cell_has_room(faces, now, polygon)
+        row += 1
+    for m in range(n):
+        k = scratch.order[m]
+        old, new = scratch.hops[k, 0], scratch.hops[k, 1]
+        now[owner[old]] = new
+        if row < last and keys[row, 1] == new:  # an edge enters a face once
+            if not sized[row]:
+                if kind == 0:
+                    now[here] = edge[0] if upward(z[old, 1] - z[new, 1], z[old, 2] - z[new, 2]) else edge[1]
+                sized[row] = cell_has_room(faces, now, polygon)
+            row += 1
 
 
 @kernel
@@ -133,7 +151,10 @@ def stream(faces, table, blur, values, constant, start, stop, scratch, polygon, 
             if busy[a] != here:
                 for v in range(len(totals)):
                     totals[v] += values[state[busy[a]], v]
-        count += sweep(faces, values, table, e, here, scratch, n, polygon, totals, rows, count)
+        new = sweep(faces, values, table, e, here, scratch, n, totals, rows, count)
+        rows.keys[count : count + new, 0] = e
+        settle(faces, table, e, here, scratch, n, polygon, rows, count, count + new)
+        count += new
         e += 1
     return e, count
 

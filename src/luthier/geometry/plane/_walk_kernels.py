@@ -251,13 +251,17 @@ def bucket(place, course, n):
 def mark_crowded(scratch, n, blur):
     """Mark the crossings that come near to another one, or to what passes by an end of the edge."""
     places, crowded, order = scratch.places, scratch.crowded, scratch.order
-    reach = scratch.reach[0]
+    reach, near = scratch.reach[0], False
     for m in range(n):
-        k = order[m]
-        crowded[k] |= places[k, 0] - blur * places[k, 1] <= reach
-        reach = max(reach, places[k, 0] + blur * places[k, 1])
-    reach = scratch.reach[1]
-    for m in range(n - 1, -1, -1):
-        k = order[m]
-        crowded[k] |= places[k, 0] + blur * places[k, 1] >= reach
-        reach = min(reach, places[k, 0] - blur * places[k, 1])
+        place, doubt = places[order[m], 0], blur * places[order[m], 1]
+        near |= place - doubt <= reach
+        reach = max(reach, place + doubt)
+    if not near and reach < scratch.reach[1]:
+        return  # as nearly always
+    low, high = scratch.reach[0], scratch.reach[1]
+    for m in range(n):
+        k, back = order[m], order[n - 1 - m]
+        crowded[k] |= places[k, 0] - blur * places[k, 1] <= low
+        low = max(low, places[k, 0] + blur * places[k, 1])
+        crowded[back] |= places[back, 0] + blur * places[back, 1] >= high
+        high = min(high, places[back, 0] - blur * places[back, 1])
