@@ -115,13 +115,13 @@ def test_the_table_names_what_is_selected(capsys):
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        (["pool.arrow", "--sentence", 0, "--axis", "lm"], "--axis twice"),
-        (["pool.arrow", "--axis", "lm", "--axis", "channel"], "--sentence at least once"),
+        (["pool.arrow", "--sentence", 0, "--axis", "lm"], "expected two axes, found 1"),
+        (["pool.arrow", "--axis", "lm", "--axis", "channel"], "at least one sentence"),
         (["pool.arrow", "--sentence", 5, "--axis", "lm", "--axis", "channel"], "from 0 to 4"),
         (["gap.arrow", "--sentence", 0, "--axis", "lm", "--axis", "channel"], "no hypotheses"),
         (["pool.arrow", "--sentence", 0, "--axis", "lm", "--axis", "lm"], "independent"),
-        (["pool.arrow", "--sentence", 0, "--axis", "lm", "--axis", "channel", "--regularize"], "needs --weights"),
-        (["pool.arrow", *(3 * ["--sentence", 0]), "--axis", "lm", "--axis", "channel"], "once or twice"),
+        (["pool.arrow", "--sentence", 0, "--axis", "lm", "--axis", "channel", "--regularize"], "need weights and a metric"),
+        (["pool.arrow", *(3 * ["--sentence", 0]), "--axis", "lm", "--axis", "channel"], "one or two sentences"),
         (["--example", "figure9"], "table1"),
         ([], "a pool or --example"),
         (["--example", "figure5", "--tolerance", -1], "0 or more"),
@@ -197,5 +197,5 @@ def test_choices_against_a_search_of_many_directions():
 
 
 def test_regularizing_needs_scores_and_a_start():
-    with pytest.raises(LuthierError, match="needs --weights"):
+    with pytest.raises(LuthierError, match="need weights and a metric"):
         regularize(example_scene("table1"))

@@ -139,7 +139,7 @@ def test_guards_speak(run_cli, folder, tmp_path):
         (["--replicas", "0"], "at least one replica"),
         (["--average-replicas"], "--average-replicas needs --replicas"),
         (["--rounds", "0"], "must be an int in [1, 1000000]"),
-        (["--resume"], "--resume needs --checkpoint"),
+        (["--resume"], "to resume a job needs a checkpoint file"),
         (["--start", "/nowhere"], "/nowhere"),
         (["--plot", "curve.pdf"], "ends in .png"),
     ],

@@ -180,7 +180,7 @@ def test_windows_are_read_by_axis_and_usual_where_nothing_is_said():
             read_window(plane.problem, plane.subspace, [text])
 
 
-def test_cells_without_area_take_no_colour():
+def test_cells_without_area_take_no_color():
     corners = [np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0]])] * 3
     scene = Scene(
         (0.0, 1.0, 0.0, 1.0), polygons=corners, scores=np.array([1.0, 2.0, 9.0]), areas=np.array([0.5, 0.5, 0.0])

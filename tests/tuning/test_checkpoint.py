@@ -128,7 +128,7 @@ def test_a_checkpoint_is_not_overwritten_and_must_be_one(tmp_path):
     run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path)))
     with pytest.raises(LuthierError, match=r"there is a checkpoint already\. hint: --resume"):
         run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path)))
-    with pytest.raises(LuthierError, match="--resume needs --checkpoint"):
+    with pytest.raises(LuthierError, match="to resume a job needs a checkpoint file"):
         run(Cut(), random_problem(1), START, RunOptions(resume=True))
     head = seal({"kind": "checkpoint of a tuner", "identity": 3})
     for data in (b"", b"{", b"[]\n", b"3\n", b'{"a": 1}\n', b"a text\nof lines\n", seal({"kind": "else"}), head):

@@ -42,7 +42,7 @@ class Checkpoint:
         """
         if not path:
             if resume:
-                raise LuthierError("--resume needs --checkpoint FILE, to know what to resume")
+                raise LuthierError("to resume a job needs a checkpoint file, to know what to resume")
             return cls("", identity, {})
         if Path(path).exists() and not resume:
             raise LuthierError(f"{path}: there is a checkpoint already. hint: --resume goes on from it")

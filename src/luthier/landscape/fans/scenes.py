@@ -29,7 +29,7 @@ SHARE_OF_SPREAD = 0.25  # the penalty, where none is given, of a step as long as
 def example_scene(name: str) -> FanScene:
     """Return an example of the paper [waite2015]: its Table 1 (Figures 1, 2 and 5) or its Figure 3."""
     if name not in EXAMPLES:
-        raise LuthierError(f"expected --example {', '.join(EXAMPLES)}, found {name!r}")
+        raise LuthierError(f"expected an example, {', '.join(EXAMPLES)}, found {name!r}")
     if name == "figure3":
         lists = tuple(np.array(points) for points in FIGURE3)
         names = tuple(tuple(f"h_{{{s},{k + 1}}}" for k in range(len(p))) for s, p in enumerate(lists, 1))
@@ -62,9 +62,9 @@ def pool_scene(
     All other directions of weight space count 0; `weights` are marked by their part in the plane.
     """
     if len(axes) != 2:
-        raise LuthierError(f"expected --axis twice, found it {len(axes)} times")
+        raise LuthierError(f"expected two axes, found {len(axes)}")
     if not sentences:
-        raise LuthierError("expected --sentence at least once, found none")
+        raise LuthierError("expected at least one sentence, found none")
     for sentence in sentences:
         if not 0 <= sentence < pool.n_sentences:
             raise LuthierError(f"expected sentences from 0 to {pool.n_sentences - 1}, found {sentence}")
@@ -126,7 +126,7 @@ def regularize(scene: FanScene, strength: float | None = None, tolerance: float 
     """
     if scene.cone_scores is None or scene.start is None:
         raise LuthierError(
-            "--regularize needs --weights and a metric: what to stay near to, and what to gain. "
+            "choices near given weights need weights and a metric: what to stay near to, and what to gain. "
             "hint: of the examples, figure5 has both"
         )
     if not np.any(scene.start):

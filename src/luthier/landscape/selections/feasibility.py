@@ -159,7 +159,7 @@ def choose(pool: Pool, select: str, metric: Metric) -> Choice:
         return Choice(select, rows)
     if select != STDIN and not Path(select).exists():
         raise LuthierError(
-            f"expected --select {', '.join(ORACLES)}, first or a file of hypothesis numbers, found {select!r}, "
+            f"expected the selection {', '.join(ORACLES)}, first or a file of hypothesis numbers, found {select!r}, "
             f"which is no file"
         )
     return Choice(display_name(select), read_selection(pool, select))

@@ -58,10 +58,10 @@ def _side_name(scene: FanScene, boundary: int) -> str:
     return f"[{scene.names[0][high]},{scene.names[0][low]}]"
 
 
-def _colours(scene: FanScene) -> tuple[list[Any], Any]:
+def _colors(scene: FanScene) -> tuple[list[Any], Any]:
     scores = None if scene.scores is None else scene.scores[0]
     own = None if scores is None else scores[scene.fans[0].selections[:, 0]]
-    return parts.cone_colours(scene.fans[0], own, scene.better, scores)
+    return parts.cone_colors(scene.fans[0], own, scene.better, scores)
 
 
 def _draw_polytope(axis: Any, scene: FanScene, frame: parts.Frame) -> None:
@@ -73,7 +73,7 @@ def _draw_polytope(axis: Any, scene: FanScene, frame: parts.Frame) -> None:
         axis.scatter(
             *points.T,
             c=scene.scores[0],
-            cmap=parts.colour_map(scene.better),
+            cmap=parts.color_map(scene.better),
             s=26,
             edgecolor=parts.DARK,
             linewidth=0.4,
@@ -105,7 +105,7 @@ def _write_legend(axis: Any, scene: FanScene) -> Any:
     axis.axis("off")
     fan, points = scene.fans[0], scene.lists[0]
     rows = fan.selections[:, 0]
-    colours, scale = _colours(scene)
+    colors, scale = _colors(scene)
     redundant = len(points) - len(rows)
     axis.set_title(
         f"{len(rows)} of {len(points)} can be selected; {redundant} cannot, whatever the weights", fontsize=9
@@ -114,7 +114,7 @@ def _write_legend(axis: Any, scene: FanScene) -> Any:
     for line, cone in enumerate(order):
         y = 0.93 - line * 0.9 / MOST_NAMES
         x, z = points[rows[cone]]
-        axis.scatter([0.02], [y], s=60, color=[colours[cone]], alpha=0.7, transform=axis.transAxes)
+        axis.scatter([0.02], [y], s=60, color=[colors[cone]], alpha=0.7, transform=axis.transAxes)
         degrees = np.degrees(fan.opening(int(cone)))
         name = parts.math_text(scene.names[0][rows[cone]])
         axis.text(
@@ -132,9 +132,9 @@ def _draw_step(left: Any, right: Any, scene: FanScene, frame: parts.Frame, step:
     corners, names = fan.selections[:, 0], scene.names[0]
     parts.draw_polygon(left, points, corners, faint=step < 3)
     parts.label_points(left, frame, points, names, corners)
-    colours, _ = _colours(scene)
+    colors, _ = _colors(scene)
     if step == 3:
-        left.scatter(*points[corners].T, s=70, color=colours, edgecolor=parts.DARK, zorder=5)
+        left.scatter(*points[corners].T, s=70, color=colors, edgecolor=parts.DARK, zorder=5)
     frame.apply(left, [f"h {name}" for name in scene.axes])
     parts.prepare_weights(right, scene.axes)
     cone, n = focus(scene), fan.n_cones
@@ -145,7 +145,7 @@ def _draw_step(left: Any, right: Any, scene: FanScene, frame: parts.Frame, step:
     after, before = cone, (cone - 1) % n
     shown = ([after], [before, after], [before, after], list(range(n)))[step]
     for c in ([], [], [cone], range(n))[step]:
-        parts.draw_cone(right, frame, fan, c, colours[c])
+        parts.draw_cone(right, frame, fan, c, colors[c])
         parts.label_cone(right, frame, fan, c, f"$N\\{{{names[corners[c]]}\\}}$")
     for boundary in shown:
         _draw_boundary(left, right, scene, frame, boundary, new=step < 2 and boundary == shown[0])

@@ -168,7 +168,7 @@ def label_beside(axis: Any, frame: Frame, fan: PlanarFan, cone: int, text: str) 
         label_ray(axis, np.array([math.cos(middle), math.sin(middle)]), text)
 
 
-def cone_colours(
+def cone_colors(
     fan: PlanarFan, scores: Float64 | None, better: int = 1, among: Float64 | None = None
 ) -> tuple[list[Any], Any]:
     """Return a colour for every cone, and what a colour bar needs (None where colours only tell apart).
@@ -177,21 +177,21 @@ def cone_colours(
     """
     if scores is None:
         n = fan.n_cones
-        colours = [PALETTE[c % len(PALETTE)] for c in range(n)]
-        if n > 1 and colours[0] == colours[-1]:  # the first and the last are neighbours
-            colours[-1] = PALETTE[len(PALETTE) // 2]
-        return list(colours), None
+        colors = [PALETTE[c % len(PALETTE)] for c in range(n)]
+        if n > 1 and colors[0] == colors[-1]:  # the first and the last are neighbours
+            colors[-1] = PALETTE[len(PALETTE) // 2]
+        return list(colors), None
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
 
     among = scores if among is None else among
     low, high = float(among.min()), float(among.max())
-    scale = ScalarMappable(Normalize(low, high if high > low else low + 1.0), colormaps[colour_map(better)])
+    scale = ScalarMappable(Normalize(low, high if high > low else low + 1.0), colormaps[color_map(better)])
     return [scale.to_rgba(score) for score in scores], scale
 
 
-def colour_map(better: int) -> str:
+def color_map(better: int) -> str:
     """Return the name of the colours of scores, the best one light."""
     return "viridis" if better > 0 else "viridis_r"
 

@@ -50,10 +50,10 @@ def _draw_plane(axis: Any, regularized: RegularizedScene) -> Any:
     taken, chosen = _candidates(regularized), regularized.angle.weights
     places = np.concatenate([start[None], taken, chosen[None]])
     unit = 1.25 * float(np.linalg.norm(places, axis=1).max())  # drawn as length 1
-    colours, scale = parts.cone_colours(fan, scene.cone_scores, scene.better)
+    colors, scale = parts.cone_colors(fan, scene.cone_scores, scene.better)
     parts.prepare_weights(axis, scene.axes, reach=1.25)
     for cone in range(fan.n_cones):
-        parts.draw_cone(axis, PLAIN, fan, cone, colours[cone], alpha=0.55)
+        parts.draw_cone(axis, PLAIN, fan, cone, colors[cone], alpha=0.55)
     for normal in fan.normals:
         parts.draw_ray(axis, normal, width=1.0 if fan.n_cones > MOST_NAMES else 1.6)
     if fan.n_cones <= MOST_NAMES:
@@ -150,8 +150,8 @@ def _draw_angle_view(axis: Any, regularized: RegularizedScene) -> None:
         names = [f"cone {int(choice.cones[i])}" for i in order]
     crossed = set(regularized.line.cones.tolist())
     places = np.arange(len(order))[::-1]
-    colours = [GREEN if int(choice.cones[i]) == choice.best else parts.GREY for i in order]
-    axis.barh(places, degrees, color=colours, height=0.55)
+    colors = [GREEN if int(choice.cones[i]) == choice.best else parts.GREY for i in order]
+    axis.barh(places, degrees, color=colors, height=0.55)
     for place, i, width in zip(places, order, degrees, strict=True):
         score = float(_scores(scene)[choice.cones[i]])
         apart = "behind $w^{(0)}$" if not np.isfinite(choice.angles[i]) else f"{width:.3g}°"

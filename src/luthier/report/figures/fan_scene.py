@@ -20,4 +20,4 @@ def draw_scene(scene: FanScene, regularized: RegularizedScene | None, path: Path
     elif len(scene.lists) == 2:
         draw_sum(scene, path)
     else:
-        raise LuthierError(f"expected --sentence once or twice without --regularize, found it {len(scene.lists)} times")
+        raise LuthierError(f"expected one or two sentences to draw, found {len(scene.lists)}")

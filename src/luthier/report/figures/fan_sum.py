@@ -14,7 +14,7 @@ from luthier.geometry.polytopes.polytope import distinct_rows
 from luthier.landscape.fans.scene import FanScene, joint_name
 from luthier.report.figures import fan_parts as parts
 
-COLOURS = ("#1f5fa8", "#d1680a")  # of the two lists' sides and boundaries
+COLORS = ("#1f5fa8", "#d1680a")  # of the two lists' sides and boundaries
 REACH = 1.75  # of the planes of weights, so that names beside the circle fit in
 MANY, MOST_SUMS, MOST_NAMES, MOST_RAY_NAMES = 200, 200_000, 12, 10
 
@@ -49,7 +49,7 @@ def _draw_polygons(axes: Any, scene: FanScene) -> Float64:
         own = parts.Frame.around(points, stretch=frame.stretch)
         corners = fan.selections[:, 0]
         parts.draw_polygon(axis, points, corners, faint=True)
-        _draw_sides(axis, fan, [COLOURS[s]] * len(fan.normals))
+        _draw_sides(axis, fan, [COLORS[s]] * len(fan.normals))
         parts.label_points(axis, own, points, scene.names[s], corners)
         own.apply(axis, [f"h {name}" for name in scene.axes])
         name = parts.math_text(scene.list_names[s])
@@ -66,7 +66,7 @@ def _draw_polygons(axes: Any, scene: FanScene) -> Float64:
         else:
             axis.scatter(*distinct.T, s=16, facecolor="white", edgecolor=parts.GREY, linewidth=0.8, zorder=4)
     parts.draw_polygon(axis, joint.sums, np.arange(joint.n_cones), faint=True)
-    _draw_sides(axis, joint, [_colour(change) for change in joint.changes])
+    _draw_sides(axis, joint, [_color(change) for change in joint.changes])
     if joint.n_cones <= MOST_NAMES:
         _label_sums(axis, scene, frame)
     frame.apply(axis, [f"h {name}" for name in scene.axes])
@@ -74,17 +74,17 @@ def _draw_polygons(axes: Any, scene: FanScene) -> Float64:
     return joint.sums
 
 
-def _colour(change: tuple[int, ...]) -> str | None:
+def _color(change: tuple[int, ...]) -> str | None:
     """Return the colour of the list that changes; None if both do."""
-    return COLOURS[change[0]] if len(change) == 1 else None
+    return COLORS[change[0]] if len(change) == 1 else None
 
 
-def _draw_sides(axis: Any, fan: PlanarFan, colours: list[Any]) -> None:
-    for side, colour in enumerate(colours):
+def _draw_sides(axis: Any, fan: PlanarFan, colors: list[Any]) -> None:
+    for side, color in enumerate(colors):
         ends = fan.sums[[side, (side + 1) % fan.n_cones]].T
-        axis.plot(*ends, color=colour or COLOURS[0], linewidth=2, zorder=3)
-        if colour is None:
-            axis.plot(*ends, color=COLOURS[1], linewidth=2, linestyle=(0, (4, 4)), zorder=3)
+        axis.plot(*ends, color=color or COLORS[0], linewidth=2, zorder=3)
+        if color is None:
+            axis.plot(*ends, color=COLORS[1], linewidth=2, linestyle=(0, (4, 4)), zorder=3)
 
 
 def _label_sums(axis: Any, scene: FanScene, frame: parts.Frame) -> None:
@@ -101,34 +101,34 @@ def _label_sums(axis: Any, scene: FanScene, frame: parts.Frame) -> None:
 def _draw_single(axis: Any, scene: FanScene, frame: parts.Frame, fan: PlanarFan, s: int) -> None:
     parts.prepare_weights(axis, scene.axes, reach=REACH)
     for cone in range(fan.n_cones):
-        parts.draw_cone(axis, frame, fan, cone, COLOURS[s], alpha=0.10 + 0.08 * (cone % 2))
+        parts.draw_cone(axis, frame, fan, cone, COLORS[s], alpha=0.10 + 0.08 * (cone % 2))
         if fan.n_cones <= MOST_NAMES:
             parts.label_cone(axis, frame, fan, cone, f"$N\\{{{scene.names[s][fan.selections[cone, 0]]}\\}}$")
-    _draw_rays(axis, scene, frame, fan, [COLOURS[s]] * len(fan.normals), s)
+    _draw_rays(axis, scene, frame, fan, [COLORS[s]] * len(fan.normals), s)
     axis.set_title(f"$N({scene.list_names[s]})$: {fan.n_cones} cones", fontsize=10)
 
 
-def _draw_rays(axis: Any, scene: FanScene, frame: parts.Frame, fan: PlanarFan, colours: list[Any], s: int) -> None:
-    for ray, colour in enumerate(colours):
+def _draw_rays(axis: Any, scene: FanScene, frame: parts.Frame, fan: PlanarFan, colors: list[Any], s: int) -> None:
+    for ray, color in enumerate(colors):
         seen = frame.seen(fan.normals[ray])
-        parts.draw_ray(axis, seen, color=colour or COLOURS[0])
-        if colour is None:
-            axis.plot([0, seen[0]], [0, seen[1]], color=COLOURS[1], linewidth=1.8, linestyle=(0, (4, 4)), zorder=5)
-        if s >= 0 and len(colours) <= MOST_RAY_NAMES:
+        parts.draw_ray(axis, seen, color=color or COLORS[0])
+        if color is None:
+            axis.plot([0, seen[0]], [0, seen[1]], color=COLORS[1], linewidth=1.8, linestyle=(0, (4, 4)), zorder=5)
+        if s >= 0 and len(colors) <= MOST_RAY_NAMES:
             ends = sorted(int(fan.selections[c % fan.n_cones, 0]) for c in (ray, ray + 1))
             names = scene.names[s]
-            parts.label_ray(axis, seen, f"$N[{names[ends[1]]},{names[ends[0]]}]$", color=colour)
+            parts.label_ray(axis, seen, f"$N[{names[ends[1]]},{names[ends[0]]}]$", color=color)
 
 
 def _draw_joint(axis: Any, scene: FanScene, frame: parts.Frame) -> Any:
     parts.prepare_weights(axis, scene.axes, reach=REACH)
     fan = scene.joint
-    colours, scale = parts.cone_colours(fan, scene.cone_scores, scene.better)
+    colors, scale = parts.cone_colors(fan, scene.cone_scores, scene.better)
     for cone in range(fan.n_cones):
-        parts.draw_cone(axis, frame, fan, cone, colours[cone], alpha=0.3 if scale is None else 0.75)
+        parts.draw_cone(axis, frame, fan, cone, colors[cone], alpha=0.3 if scale is None else 0.75)
         if fan.n_cones <= MOST_NAMES:
             parts.label_beside(axis, frame, fan, cone, parts.math_text(joint_name(scene, cone)))
-    _draw_rays(axis, scene, frame, fan, [_colour(change) for change in fan.changes], -1)
+    _draw_rays(axis, scene, frame, fan, [_color(change) for change in fan.changes], -1)
     both = "\\wedge ".join(f"N({name})" for name in scene.list_names)
     axis.set_title(f"${both}$: {fan.n_cones} cones, {len(fan.normals)} boundaries", fontsize=10)
     return scale

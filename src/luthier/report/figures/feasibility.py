@@ -82,10 +82,10 @@ def _contradiction(axis: Any, names: tuple[str, ...], labels: list[str], wishes:
     shares = wishes[:, shown] / np.where(sizes[shown] > 0.0, sizes[shown], 1.0)
     places = np.arange(len(shown))
     right, left = np.zeros(len(shown)), np.zeros(len(shown))
-    colours = mpl.colormaps["turbo"](np.linspace(0.08, 0.92, len(labels)))
-    for share, label, colour in zip(shares, labels, colours, strict=True):
+    colors = mpl.colormaps["turbo"](np.linspace(0.08, 0.92, len(labels)))
+    for share, label, color in zip(shares, labels, colors, strict=True):
         start = np.where(share >= 0.0, right, left)
-        axis.barh(places, share, left=start, color=colour, edgecolor="white", linewidth=0.5, label=label)
+        axis.barh(places, share, left=start, color=color, edgecolor="white", linewidth=0.5, label=label)
         right, left = right + np.maximum(share, 0.0), left + np.minimum(share, 0.0)
     axis.axvline(0.0, color="black", linewidth=0.8)
     axis.set_yticks(places, [names[k] for k in shown])
