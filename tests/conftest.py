@@ -21,6 +21,8 @@ def run_cli(capfd):
         except SystemExit as stop:
             code = stop.code
         captured = capfd.readouterr()
-        return code, captured.out, captured.err
+        # which test is the first to compile something is a matter of their order
+        said = [line for line in captured.err.splitlines(keepends=True) if not line.startswith("compiling kernels")]
+        return code, captured.out, "".join(said)
 
     return run
