@@ -8,7 +8,7 @@ import pytest
 from exact_oracles import cancel_by_enumeration
 from luthier.core.errors import LuthierError
 from luthier.geometry.lp.certificates import Feasible, Infeasible, proves_feasible, proves_infeasible
-from luthier.geometry.lp.feasibility import feasibility, selectable
+from luthier.geometry.lp.feasibility import feasibility
 from luthier.geometry.lp.rational import exact_difference
 
 
@@ -156,7 +156,7 @@ def test_a_row_of_one_list_is_selectable_iff_it_is_a_vertex(seed):
     for row in range(len(points)):
         vectors = [exact_difference(p, points[row])[0] for p in points]
         inside = cancel_by_enumeration([v for v in vectors if any(v)])
-        assert isinstance(selectable(points, row), Infeasible) == inside
+        assert isinstance(feasibility(np.array([0, len(points)]), points, np.array([row])), Infeasible) == inside
 
 
 def test_large_values_that_nearly_cancel():

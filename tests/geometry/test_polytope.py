@@ -17,7 +17,6 @@ from luthier.geometry.polytopes.exact_rank import exact_rank
 from luthier.geometry.polytopes.polytope import (
     Polytope,
     adjacent_vertices,
-    adjacent_vertices_of_lists,
     distinct_rows,
     distinct_rows_of_lists,
     extreme_rows,
@@ -194,7 +193,7 @@ def test_distinct_rows_and_edges_of_all_lists():
     rng = np.random.default_rng(8)
     offsets = np.array([0, 0, 9, 10, 30])
     features = rng.integers(0, 3, (30, 3)).astype(float)
-    for all_lists, one in ((distinct_rows_of_lists, distinct_rows), (adjacent_vertices_of_lists, adjacent_vertices)):
+    for all_lists, one in ((distinct_rows_of_lists, distinct_rows), (extreme_rows_of_lists, extreme_rows)):
         starts, found = all_lists(offsets, features, threads=2)
         for i, (low, high) in enumerate(itertools.pairwise(offsets)):
             assert found[starts[i] : starts[i + 1]].tolist() == (one(features[low:high]) + low).tolist()

@@ -378,3 +378,9 @@ def test_every_list_has_a_grid_of_its_own(scale):
     expected = as_set(all_vertices(offsets, np.concatenate(lists), START))
     lists[1] *= scale
     assert as_set(all_vertices(offsets, np.concatenate(lists), START)) == expected
+
+
+def test_a_row_far_away_does_not_put_the_start_on_a_boundary():
+    points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1e12, -1.0]])
+    found = all_vertices(np.array([0, 4]), points, [1e-3, 1.1e-3])
+    assert as_set(found) == {(1,), (2,), (3,)}

@@ -59,11 +59,6 @@ def feasibility(
     return search.run(search.guess() if start is None else np.asarray(start, np.float64))
 
 
-def selectable(features: Float64, row: int) -> Feasible | Infeasible:
-    """Decide whether some w selects one row of a single list, (K, D): whether it is a vertex of its hull."""
-    return feasibility(np.array([0, len(features)]), features, np.array([row]))
-
-
 def closest_rivals(offsets: Int64, features: Float64, selection: Int64, weights: Float64) -> tuple[Float64, Int64]:
     """Return for each list the largest w·(h_j − h_i) over h_j ≠ h_i, and that row j; −inf and −1 if there is none."""
     search = _Search(offsets, features, selection)

@@ -108,15 +108,6 @@ def extreme_rows_of_lists(offsets: Int64, features: Float64, *, threads: int | N
     return _of_lists(extreme_rows, offsets, features, "vertices", threads)
 
 
-def adjacent_vertices_of_lists(offsets: Int64, features: Float64, *, threads: int | None = None) -> tuple[Int64, Int64]:
-    """Return the edges of N lists: (N+1,) offsets and pairs of rows, (E, 2), lower row first.
-
-    In many dimensions a list of K rows has up to K²/2 edges, each decided by itself.
-    """
-    starts, pairs = _of_lists(adjacent_vertices, offsets, features, "edges", threads)
-    return starts, pairs.reshape(-1, 2)
-
-
 def _of_lists(
     question: Callable[[Float64], Int64], offsets: Int64, features: Float64, label: str, threads: int | None
 ) -> tuple[Int64, Int64]:

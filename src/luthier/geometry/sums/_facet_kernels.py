@@ -23,7 +23,7 @@ from luthier.geometry.sums._algebra_kernels import (
 )
 
 MOST_STEPS = 300
-NOTHING = 1e-13  # a rest this short, of a unit vector, is rounding
+NOTHING = 1e-14  # a rest this short, of a unit vector, is rounding
 MOST_CONES, SURELY = 64, 1e-9
 
 

@@ -22,7 +22,7 @@ from luthier.geometry.sums.exact_cone import exact_rows, first_wall, nearest_to_
 from luthier.geometry.sums.grid import GRID_BITS, WHOLE_BITS
 from luthier.geometry.sums.summands import Summands, inner_points, primitive
 
-CERTAIN = 2.0**-44  # by this much, in units of the start's length, a selection is won whatever rounding does
+CERTAIN = 2.0**-44  # by this much, in units of the start's and an edge's length, rows are told apart for certain
 SMALLEST_MOVE, LARGEST_MOVE = -24, -4  # powers of two by which a start on a boundary is moved
 
 
@@ -104,8 +104,9 @@ class Steps:
             raise LuthierError("expected a start strictly inside the limits of the search, found one that is not")
         for power in [None, *range(SMALLEST_MOVE, LARGEST_MOVE + 1)]:
             goal = start if power is None else start + 2.0**power * direction
-            _, margins = self.summands.select(goal[None])
-            if margins[0] > CERTAIN * size and np.all(self.limits @ goal < 0.0):
+            edges = self._edges_at(self.summands.select(goal[None])[0][0])
+            leads = -(self.summands.directions[edges] @ goal) / self.summands.lengths[edges]
+            if leads.min(initial=np.inf) > CERTAIN * size and np.all(self.limits @ goal < 0.0):
                 return goal
         raise LuthierError("the start lies on so many boundaries that no weights near it select one row of each list")
 
@@ -206,11 +207,16 @@ class Steps:
         order = np.lexsort((s.edge_class[edges], owners))
         return owners[order], edges[order]
 
+    def _edges_at(self, selection: Int64) -> Int64:
+        """Return the edges that leave the corners of a vertex."""
+        first = self.summands.edge_first
+        parts = [np.arange(first[c], first[c + 1]) for c in selection.tolist()]
+        return np.concatenate([np.empty(0, np.int64), *parts])
+
     def _constraints(self, selection: Int64) -> tuple[Int64, list[list[int]]]:
         """Return the edges at a vertex, and the same with the limits as whole numbers."""
-        s = self.summands
-        edges = np.concatenate([np.arange(s.edge_first[c], s.edge_first[c + 1]) for c in selection.tolist()])
-        steps = np.concatenate([s.directions[edges], self.limits])
+        edges = self._edges_at(selection)
+        steps = np.concatenate([self.summands.directions[edges], self.limits])
         return edges, exact_rows(_whole(steps))
 
     def _contradicts(self, support: Int64) -> bool:

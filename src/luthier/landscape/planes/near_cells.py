@@ -64,9 +64,11 @@ def near_cells(
     """
     origin = coordinates.directions(coordinates.start)
     plane = np.concatenate([origin[None], axes])
-    points = flat(np.einsum("kn,mn->km", coordinates.points, plane))
+    points = np.einsum("kn,mn->km", coordinates.points, plane)
     sizes = np.einsum("kn,mn->km", np.abs(coordinates.points), np.abs(plane))
     noise = 2 * gamma(len(origin) + 2) * np.maximum.reduceat(sizes, problem.offsets[:-1], axis=0)
+    # what rounding made of 0: a boundary that it turned a little crosses parallel ones far away
+    points = flat(np.where(np.abs(points) <= np.repeat(noise, np.diff(problem.offsets), axis=0), 0.0, points))
     window = Window(-reach, reach, -reach, reach)
     lists = PlaneLists(problem.offsets, points, problem.stats, window, noise=noise)
     lists = lists.with_walls(np.einsum("bn,mn->bm", coordinates.walls, plane))

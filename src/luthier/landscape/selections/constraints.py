@@ -16,7 +16,7 @@ from luthier.geometry.lp.feasibility import feasibility
 from luthier.geometry.lp.feasible_subset import FeasibleSubset, SelectionTests
 from luthier.geometry.polytopes.counting import Bound, Counts, count_bounds
 from luthier.geometry.polytopes.exact_rank import exact_rank
-from luthier.geometry.polytopes.polytope import distinct_rows, extreme_rows_of_lists
+from luthier.geometry.polytopes.polytope import distinct_rows_of_lists, extreme_rows_of_lists
 from luthier.kbest.rerank import rerank
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.constraint_settings import GeometrySettings
@@ -149,7 +149,7 @@ def report_geometry(
     offsets = problem.offsets
     lengths = np.diff(offsets)
     subset_rng, sample_rng = make_rng(seed).spawn(2)
-    distinct = _distinct(offsets, features)
+    distinct = np.diff(distinct_rows_of_lists(offsets, features, threads=threads)[0])
     extreme_offsets, extreme = extreme_rows_of_lists(offsets, features, threads=threads)
     oracle = corpus_oracle(problem.metric, problem.stats, offsets)
     tests = SelectionTests(offsets, features)
@@ -169,16 +169,6 @@ def report_geometry(
         sample_reached=_sample(tests, settings.sample, sample_rng),
         seed=seed,
     )
-
-
-def _distinct(offsets: Int64, features: Float64) -> Int64:
-    """Return the number of different rows of each list."""
-    with progress("distinct hypotheses", len(offsets) - 1) as advance:
-        found = np.empty(len(offsets) - 1, np.int64)
-        for i in range(len(found)):
-            found[i] = len(distinct_rows(features[offsets[i] : offsets[i + 1]]))
-            advance(1)
-    return found
 
 
 def _are_extreme(features: Float64, rows: Int64, offsets: Int64, extreme: Int64) -> Bool:

@@ -165,6 +165,7 @@ class _Search:
     def units(self) -> Float64:
         """Return one unit of each coordinate, (n,), as long as the origin is now."""
         units = effect_units(self.problem.spread, self.here.weights)[self.coordinates.columns]
+        units = np.where(units > 0, units, units.max(initial=0.0) or 1.0)  # it differs, in a list of tiny numbers
         lengths = np.ones(int(self.coordinates.sized))  # of λ, where there is one
         largest = np.abs(np.append(self.here.weights[self.coordinates.columns], lengths)).max()
         return np.asarray(np.append(units, lengths) / largest, np.float64)
