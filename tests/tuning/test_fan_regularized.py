@@ -10,9 +10,11 @@ from scipy.optimize import linprog, nnls
 from luthier.geometry.joint.nearest_cone import JointCones
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.planes.scored_cells import ScoredCell
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import State, tuner
+from luthier.tuning.methods import fan_regularized
 from luthier.tuning.search.penalized_line import Penalty, penalized_search
 from small_problems import last, problem_of, random_problem
 
@@ -182,3 +184,16 @@ def test_a_start_on_a_tie_is_left_for_the_inside_of_a_cell():
     assert answer.gain == 5.0
     assert answer.weights[0] > answer.weights[1]
     assert answer.objective == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_cell_whose_point_lies_on_its_side_is_entered_by_its_middle():
+    lists = [
+        np.array([[0.0, -2048.0, 2048.0], [0.0, 0.0, 2048.0], [2048.0, 2048.0, -2048.0]]),
+        np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]),
+    ]
+    problem = problem_of(lists, [[4, 1, 7], [2, 0]])
+    search = fan_regularized._Search(tuner("fan-regularized"), problem, State(np.ones(3), 0.0, objective=0.0))
+    selection = problem.select(np.array([1.0, -0.1, 0.2]))
+    foot = search.cones.nearest(selection, search.origin)
+    near = search.step_inside(ScoredCell(0.0, foot.weights, selection=selection), foot)
+    assert search.clear.is_clear(near.state.weights, selection)

@@ -136,7 +136,15 @@ class _Search:
 
     def step_inside(self, cell: ScoredCell, foot: Foot) -> _Near | None:
         """Return weights a step inside a cone that select what the cell says, without a tie; None if there are none."""
-        goal = cell.position * (float(np.linalg.norm(foot.weights)) / float(np.linalg.norm(cell.position)))
+        near = self.walk_inside(cell, foot, cell.position)
+        if near is None:  # that point may lie on a side, where the cell has no end
+            middle = self.cones.middle(cell.selection)
+            near = None if middle is None else self.walk_inside(cell, foot, middle)
+        return near
+
+    def walk_inside(self, cell: ScoredCell, foot: Foot, inside: Float64) -> _Near | None:
+        """Return the first clear weights on the way from the foot to a point inside; None if there are none."""
+        goal = inside * (float(np.linalg.norm(foot.weights)) / float(np.linalg.norm(inside)))
         share = self.method.step if foot.angle > 0 else 0.0
         for _ in range(MOST_STEPS):
             weights = self.coordinates.weights(foot.weights + min(share, 1.0) * (goal - foot.weights))
