@@ -22,8 +22,8 @@ from luthier.tuning.heldout import End, choose_end
 from luthier.tuning.run import RunOptions, run
 
 METRICS = ("bleu", "chrf", "ter")
-METHODS = ("mert", "pro", "mira-batch")
-TUNE, HELDOUT, TEST, K = 400, 100, 1000, 50
+METHODS = ("mert", "mira-batch")
+TUNE, HELDOUT, TEST, K = 400, 100, 1000, 30
 
 
 def main() -> None:

@@ -1,5 +1,6 @@
 """Every command and every snippet of the README and of the first pages runs as printed."""
 
+import os
 import re
 import shlex
 import subprocess
@@ -9,8 +10,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+# so that `luthier` inside a pipe is the one that is tested
+ENVIRONMENT = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])}
 # pages that are one session, each with the least number of commands it has; the last goes on in the same folder
-SESSIONS = {("README.md",): 7, ("docs/first-steps.md", "docs/python.md"): 15}
+SESSIONS = {("README.md",): 7, ("docs/first-steps.md", "docs/python.md"): 15, ("docs/tutorial.md",): 8}
 
 
 def commands(page):
@@ -28,10 +31,10 @@ def test_a_session_runs_as_printed(tmp_path, pages):
     lines = commands(text)
     assert sum(line.startswith("luthier ") for line in lines) >= SESSIONS[pages]
     for line in lines:
-        words = shlex.split(line)
-        if words[0] == "luthier":
-            words = [sys.executable, "-m", "luthier.cli.main", *words[1:], "--quiet"]
-        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        words = ["bash", "-c", line]
+        if line.startswith("luthier "):
+            words = [sys.executable, "-m", "luthier.cli.main", *shlex.split(line)[1:], "--quiet"]
+        done = subprocess.run(words, cwd=tmp_path, env=ENVIRONMENT, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{line}\n{done.stderr}"
     for snippet in re.findall(r"```python\n(.*?)```", text, re.S):
         done = subprocess.run(

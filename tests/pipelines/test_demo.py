@@ -14,7 +14,7 @@ def test_the_demonstration_ends_with_the_surface(tmp_path, monkeypatch, capsys):
     for name in ("weights.png", "surface.png"):
         assert str(tmp_path / name) in result.files
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-    surface = result.summary()["surface"]
+    surface = result.as_dict()["surface"]
     assert surface["axes"] == ["lm", "length"]
     assert surface["optimum"]["score"] >= surface["start"]
     assert surface["check"]["wrong"] == 0
