@@ -131,6 +131,8 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 def check_apart(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
     """Raise `LuthierError` if `output` is one of the files that are read: it would be lost."""
+    if str(output) == STDIN:
+        return
     for path in inputs:
         if path is not None and Path(path).exists() and Path(output).exists() and Path(path).samefile(output):
             raise LuthierError(f"{output}: cannot write here: it is read, and would be lost. hint: name another file")
