@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_extraction import SlowExtractor, project, reflect
-from small_texts import diagonal_pairs, model_of, random_pairs, rules_of
+from small_corpora import diagonal_pairs, model_of, random_pairs, rules_of
 
 from luthier.corpus.texts import Texts
 from luthier.grammar.extract import extract

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from small_texts import diagonal_pairs, model_of, rules_of
+from small_corpora import diagonal_pairs, model_of, rules_of
 
 from luthier.corpus.texts import Texts
 from luthier.grammar.extract import extract

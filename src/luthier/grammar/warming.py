@@ -5,7 +5,10 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+import numpy as np
+
 from luthier.corpus.texts import Texts
+from luthier.grammar._trie_kernels import rehash
 from luthier.grammar.extract import extract
 from luthier.grammar.held_out import extract_held_out
 from luthier.grammar.limits import Limits
@@ -35,4 +38,9 @@ def _rules() -> None:
         read_grammar(Path(name, "moses"))
 
 
-JOBS = (_rules,)
+def _growth() -> None:
+    keys, nodes = np.full(8, -1, np.int64), np.full(8, -1, np.int32)
+    rehash(keys, nodes, np.full(16, -1, np.int64), np.full(16, -1, np.int32))  # only long texts need it
+
+
+JOBS = (_rules, _growth)

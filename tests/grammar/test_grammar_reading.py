@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from small_texts import diagonal_pairs, model_of, rules_of
+from small_corpora import diagonal_pairs, model_of, rules_of
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.corpus.texts import Texts

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 import pytest
-from small_texts import diagonal_pairs, model_of, rules_of
+from small_corpora import diagonal_pairs, model_of, rules_of
 
 from luthier.core.array_file import open_arrays, save_arrays
 from luthier.core.errors import InputError, LuthierError
