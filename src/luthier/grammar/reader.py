@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import dataclasses
 from typing import ClassVar
 
@@ -10,7 +11,7 @@ HEAD_BYTES = 1 << 14
 
 
 @dataclasses.dataclass(frozen=True)
-class Reader:
+class Reader(abc.ABC):
     """Base of all readers. A format is lines of fields separated by ``|||``; a reader names the fields it has.
 
     Attributes
@@ -38,9 +39,9 @@ class Reader:
     gaps_by_links: ClassVar[bool] = False
 
     @classmethod
+    @abc.abstractmethod
     def recognizes(cls, head: bytes) -> int:
         """Return from 0 to 100 how surely the first bytes of a file are of this format."""
-        raise NotImplementedError
 
 
 def first_fields(head: bytes) -> list[list[bytes]]:
