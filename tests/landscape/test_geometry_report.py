@@ -157,7 +157,7 @@ def test_shares_are_those_of_brute_force(pool):
 def test_lp_mert_is_timed_along_each_axis(pool):
     problem = Problem.make(integer_pool(pool, 3), BLEU)
     oracle = report_of(problem.pool, sample=0).oracle.rows
-    settings = CurveSettings(draws=1, timed_draws=1, timed_sentences=2, timed_k=3)
+    settings = CurveSettings(draws=1, timed_draws=1, timed_sentences=2, timed_k=3, time_limit=1e6)  # never given up
     found = constraint_curves(problem, problem.pool.features.dense, oracle, ("dims", "sentences"), settings, seed=0)
     assert [(c.n_features, c.n_sentences) for c in found.costs if c.axis == "dims"] == [(d, 2) for d in (1, 2, 3, 4)]
     assert [(c.n_features, c.n_sentences) for c in found.costs if c.axis == "sentences"] == [(3, 1), (3, 2)]

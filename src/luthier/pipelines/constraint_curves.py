@@ -9,6 +9,7 @@ of an order of sentences tells for every number of sentences at once.
 from __future__ import annotations
 
 import dataclasses
+import math
 import time
 from collections.abc import Iterator, Sequence
 
@@ -29,6 +30,7 @@ from luthier.tuning.base import tuner
 AXES = ("dims", "sentences")
 SOLVER = "lp-mert"
 MOST_VALUES = 8  # different numbers of features
+_WARMED_LISTS = 3  # lists, and hypotheses of each, of the run before the first timed one
 
 
 def parse_axes(text: str) -> tuple[str, ...]:
@@ -114,8 +116,10 @@ def _costs(
     numbers = sentence_numbers(min(settings.timed_sentences, problem.pool.n_sentences))
     fixed_size, fixed_number = sizes[len(sizes) // 2], numbers[len(numbers) // 2]
     ways = {"dims": [(size, fixed_number) for size in sizes], "sentences": [(fixed_size, n) for n in numbers]}
-    warm = _part(problem.pool, fixed_size, fixed_number, settings.timed_k, rng)
-    _timed(warm, problem.metric, settings.time_limit)  # loads the kernels
+    for size in sorted({sizes[0], fixed_size}):  # one feature takes a way of its own
+        # Loads the kernels, or compiles them where they are new: that is nothing a run took, and no limit ends it.
+        few = _part(problem.pool, size, min(fixed_number, _WARMED_LISTS), min(settings.timed_k, _WARMED_LISTS), rng)
+        _timed(few, problem.metric, math.inf)
     with progress("runs of lp-mert", sum(len(ways[axis]) for axis in axes) * settings.timed_draws) as advance:
         for axis in axes:
             for size, n in ways[axis]:
