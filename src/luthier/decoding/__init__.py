@@ -1,0 +1,4 @@
+"""Sentence, grammar and language model → forest → lists.
+
+Begin with `hypergraph` (what a forest is).
+"""

@@ -1,0 +1,28 @@
+"""Small jobs that reach the kernels of this room, for `luthier.pipelines.warm`."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from luthier.corpus.texts import Texts
+from luthier.decoding.hypergraph import Hypergraph, RuleTable
+from luthier.kbest.features import Features
+
+
+def _forests() -> None:
+    features = Features.from_dense(["length"], [[1.0], [1.0], [0.0]])
+    rules = RuleTable(
+        np.array([0, 1, 2, 4]), np.array([0, 1, -1, -2]), Texts.from_strings(["a", "b"]), features,
+        Texts.from_strings(["A", "B", "[X,1] [X,2]"]), ("lm",),
+    )  # fmt: skip
+    tails = [[-1, -1], [-1, -1], [-1, -1], [0, 1]]
+    spans = [[0, 1], [1, 2], [0, 2]]
+    forest = Hypergraph(
+        np.array([0, 1, 3, 4]), np.array(tails), np.array([0, 0, 1, 2]), np.zeros((4, 1)), np.array([0, 0, 2]),
+        np.array(spans),
+    )  # fmt: skip
+    forest.check_rules(rules)
+    forest.pruned()
+
+
+JOBS = (_forests,)
