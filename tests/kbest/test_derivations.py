@@ -26,11 +26,13 @@ RULE = st.tuples(
 
 
 def content(derivations):
-    columns = {name: derivations.features.column(name) for name in derivations.features.names}
-    table = [
-        (text, {name: column[r] for name, column in columns.items() if column[r] != 0})
-        for r, text in enumerate(derivations.texts)
-    ]
+    features = derivations.features
+    table = []
+    for r, text in enumerate(derivations.texts):
+        mine = {name: value for name, value in zip(features.names, features.dense[r].tolist(), strict=False) if value}
+        for e in range(features.indptr[r], features.indptr[r + 1]):  # a written 0 is there
+            mine[features.names[features.n_dense + features.indices[e]]] = features.values[e]
+        table.append((text, mine))
     bounds = derivations.offsets.tolist()
     rows = [[table[k] for k in derivations.rules[a:b]] for a, b in itertools.pairwise(bounds)]
     return rows, table
@@ -56,11 +58,7 @@ def test_rules_are_interned_block_by_block(blocks):
             )
         else:
             table.append(None, len(rows))
-    expected = [
-        [(text, {name: value for name, value in features.items() if value}) for text, features in row]
-        for rows in blocks
-        for row in rows
-    ]
+    expected = [list(row) for rows in blocks for row in rows]
     derivations = table.finish(names, "list")
     if derivations is None:
         assert not any(expected)

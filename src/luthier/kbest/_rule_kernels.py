@@ -10,14 +10,12 @@ ENTRY_BYTES = 12  # 4 of a feature's number, 8 of its value
 
 
 @kernel
-def key_lengths(text_offsets, dense_bits, indptr, value_bits, out):
-    """Write how many bytes the key of each rule has; a value of 0 is left out, as if it were absent."""
+def key_lengths(text_offsets, dense_bits, indptr, out):
+    """Write how many bytes the key of each rule has; a dense 0 is left out, a sparse one was written by somebody."""
     for rule in range(len(out)):
-        entries = 0
+        entries = indptr[rule + 1] - indptr[rule]
         for d in range(dense_bits.shape[1]):
             entries += dense_bits[rule, d] != 0
-        for e in range(indptr[rule], indptr[rule + 1]):
-            entries += value_bits[e] != 0
         out[rule] = text_offsets[rule + 1] - text_offsets[rule] + 1 + ENTRY_BYTES * entries
 
 
@@ -32,7 +30,7 @@ def put_entry(out, at, feature, bits):
 
 @kernel
 def write_keys(text_offsets, text_data, dense_bits, indptr, indices, value_bits, key_offsets, out):
-    """Write each rule's text, the mark, and the features other than 0, whose columns ascend within a row."""
+    """Write each rule's text, the mark, and its features but dense ones of 0; columns ascend within a row."""
     n_dense = dense_bits.shape[1]
     for rule in range(len(key_offsets) - 1):
         at = key_offsets[rule]
@@ -46,9 +44,8 @@ def write_keys(text_offsets, text_data, dense_bits, indptr, indices, value_bits,
                 put_entry(out, at, d, dense_bits[rule, d])
                 at += ENTRY_BYTES
         for e in range(indptr[rule], indptr[rule + 1]):
-            if value_bits[e] != 0:
-                put_entry(out, at, n_dense + indices[e], value_bits[e])
-                at += ENTRY_BYTES
+            put_entry(out, at, n_dense + indices[e], value_bits[e])
+            at += ENTRY_BYTES
 
 
 @kernel

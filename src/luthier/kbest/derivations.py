@@ -57,7 +57,8 @@ class Derivations:
     texts : R texts
         What each distinct rule is.
     features : Features of R rows
-        Local features of each distinct rule. Two rules of the same text but other features are two.
+        Local features of each distinct rule. Two rules of the same text but other features are two. Which rules have
+        a feature at all is told by the entries of sparse ones; a dense one has a value in every rule.
     tree : Tree or None
         Where given: which application stands below which, and the source words it covers.
     """
@@ -135,13 +136,14 @@ def concatenate_derivations(parts: Sequence[Derivations]) -> Derivations:
 
 
 def rule_keys(texts: Texts, dense: Float64, indptr: Int64, indices: Int32, values: Float64) -> Texts:
-    """Return, for each rule, its text and its features other than 0 as one key: equal rules, equal bytes.
+    """Return, for each rule, its text and its features as one key: equal rules, equal bytes.
 
-    Features are dense and sparse, as `Features` has them; `split_keys` is the way back.
+    Features are dense and sparse, as `Features` has them. A sparse 0 is not the same as no feature: that a rule has it
+    was said, and its bin can be looked up. `split_keys` is the way back.
     """
     bits = (flat(dense).view(np.uint64), flat(values).view(np.uint64))
     lengths = np.empty(len(texts), dtype=np.int64)
-    kernels.key_lengths(texts.offsets, bits[0], flat(indptr), bits[1], lengths)
+    kernels.key_lengths(texts.offsets, bits[0], flat(indptr), lengths)
     offsets = flat(offsets_from_counts(lengths))
     data = np.empty(int(offsets[-1]), dtype=np.uint8)
     kernels.write_keys(texts.offsets, texts.data, bits[0], flat(indptr), flat(indices), bits[1], offsets, data)

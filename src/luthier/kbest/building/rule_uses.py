@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from luthier.core.arrays import GrowingArray
+from luthier.core.arrays import Float64, GrowingArray, Int32, Int64
 from luthier.core.segments import ascends_in_segments, offsets_from_counts, segment_of_rows
 from luthier.corpus.vocab import Interner
-from luthier.kbest.building.feature_rows import FeatureRows
-from luthier.kbest.building.names import NameTable
+from luthier.kbest import _row_kernels as kernels
+from luthier.kbest.building.names import NameTable, collision
 from luthier.kbest.derivations import Derivations, rule_keys, split_keys, unique_rules
+from luthier.kbest.features import Features
 from luthier.kbest.reading.reader import RuleUses
 
 
@@ -45,8 +46,21 @@ class RuleTable:
         if not self._any:
             return None
         texts, starts, numbers, values = split_keys(self._rules.texts())
-        rows = FeatureRows(names)
-        rows.append(starts, numbers, values)
+        features = _sparse_features(names, starts, numbers, values, path)
         # two ways of writing a name may have come to one, so that rules have become equal
         offsets = offsets_from_counts(self._counts.finish())
-        return unique_rules(offsets, self._uses.finish(), texts, rows.finish(None, path))
+        return unique_rules(offsets, self._uses.finish(), texts, features)
+
+
+def _sparse_features(table: NameTable, starts: Int64, numbers: Int32, values: Float64, path: str) -> Features:
+    """Return local features as entries, so that a rule that has 0 can be told from one that has nothing."""
+    used = np.zeros(len(table), dtype=np.bool_)
+    used[numbers] = True
+    names, mapping = table.resolve(path, used)
+    columns, n_rules = mapping[numbers], len(starts) - 1
+    repeated = np.empty(n_rules, dtype=np.int64)
+    kernels.repeated_name(starts, columns, np.full(len(names) + 1, -1), repeated)
+    if np.any(repeated >= 0):
+        raise collision(names[columns[repeated.max()]], path)
+    order = np.lexsort((columns, segment_of_rows(starts)))
+    return Features(tuple(names), np.empty((n_rules, 0)), starts, columns[order], values[order])

@@ -1,0 +1,191 @@
+"""The bins of some features: what an induction, a penalty, a picture and a file look at."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64, frozen
+from luthier.core.errors import LuthierError
+from luthier.features.binning import cut_values
+from luthier.features.counts import ValueCounts, first_printed
+from luthier.kbest.groups import FeatureGroup, Groups
+
+Scope = Literal["local", "global"]
+SCOPES: tuple[Scope, ...] = ("local", "global")
+NAME_DIGITS = (6, 9, 12)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class FeatureBins:
+    """K bins of one feature, lowest first.
+
+    Attributes
+    ----------
+    feature : str
+    names : K names of the columns that the bins become
+    lows, highs : (K,) float64
+        The lowest and the highest value that was seen in each.
+    means : (K,) float64
+        The mean over its instances.
+    populations, capped : (K,) int64, (K,) float64
+        Instances; and the same where no value counts more than one bin's worth.
+    n_values : int
+        Distinct values that were seen.
+    wanted : int
+        Bins asked for.
+    error : float
+        Mean difference of the capped populations from the ideal, as a share of the ideal.
+    keep : bool
+        Whether the feature itself stays beside its bins.
+    """
+
+    feature: str
+    names: tuple[str, ...]
+    lows: Float64
+    highs: Float64
+    means: Float64
+    populations: Int64
+    capped: Float64
+    n_values: int
+    wanted: int
+    error: float
+    keep: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.names or len(set(self.names)) != len(self.names):
+            raise LuthierError(f"expected different names of the bins of {self.feature!r}, found {self.names[:5]}")
+        for field in ("lows", "highs", "means", "capped", "populations"):
+            kind = np.int64 if field == "populations" else np.float64
+            array = frozen(np.ascontiguousarray(getattr(self, field), dtype=kind))
+            if array.shape != (len(self.names),) or not np.isfinite(array).all():
+                raise LuthierError(f"expected a finite number for each bin of {self.feature!r} as its {field}")
+            object.__setattr__(self, field, array)
+        if (self.lows > self.highs).any() or (self.highs[:-1] >= self.lows[1:]).any():
+            j = int(np.argmax(np.append(self.highs[:-1] >= self.lows[1:], True) | (self.lows > self.highs)))
+            raise LuthierError(
+                f"expected bins of {self.feature!r} that ascend and do not overlap, found {self.names[j]!r} from "
+                f"{self.lows[j]:g} to {self.highs[j]:g}"
+                + (f" before {self.lows[j + 1]:g}" if j + 1 < len(self.names) else "")
+            )
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @functools.cached_property
+    def edges(self) -> Float64:
+        """Where the second bin and each later one begins, (K−1,): a value is in the bin of the next lower seen one."""
+        return np.array([first_printed(low) for low in self.lows[1:].tolist()])
+
+    def place(self, values: Float64) -> Int64:
+        """Return the bin of each value, unseen ones included; what lies below all is in the lowest."""
+        return np.searchsorted(self.edges, values, side="right")
+
+    @property
+    def group(self) -> FeatureGroup:
+        """The columns of the bins, in their order."""
+        return FeatureGroup(self.feature, self.names)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Bins:
+    """The bins of some features, and how columns are made of them.
+
+    Attributes
+    ----------
+    features : tuple of FeatureBins
+    scope : "local" or "global"
+        Whether each rule of a derivation is looked at, or the whole hypothesis.
+    induction : str
+        A method of `luthier.features.methods`: which columns a value fires.
+    exact : bool
+        Whether bins are of the least error, or filled from the left.
+    origin : JSON-able mapping
+        Where the values came from.
+    """
+
+    features: tuple[FeatureBins, ...]
+    scope: Scope = "local"
+    induction: str = "indicator"
+    exact: bool = False
+    origin: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "origin", MappingProxyType(dict(self.origin)))
+        if not self.features:
+            raise LuthierError("expected the bins of at least one feature, found none")
+        if self.scope not in SCOPES:
+            raise LuthierError(f"expected bins of the scope local or global, found {self.scope!r}")
+        owner: dict[str, str] = {}
+        for feature in self.features:
+            if feature.feature in owner.values():
+                raise LuthierError(f"expected the bins of each feature once, found those of {feature.feature!r} twice")
+            for name in feature.names:
+                if name in owner:
+                    raise LuthierError(
+                        f"expected names that differ, found {name!r} of {owner[name]!r} and of {feature.feature!r}"
+                    )
+                owner[name] = feature.feature
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of all bins, feature by feature."""
+        return tuple(name for feature in self.features for name in feature.names)
+
+    @property
+    def groups(self) -> Groups:
+        """Which columns are the ordered bins of one feature."""
+        return tuple(feature.group for feature in self.features)
+
+    @property
+    def dropped(self) -> frozenset[str]:
+        """The features that their bins replace."""
+        return frozenset(feature.feature for feature in self.features if not feature.keep)
+
+
+def bin_feature(
+    feature: str, seen: ValueCounts, n_bins: int, *, exact: bool = False, keep: bool = False,
+    taken: Collection[str] = (),
+) -> FeatureBins:  # fmt: skip
+    """Cut a feature into bins; `taken` are names that no bin may have."""
+    if not len(seen.values):
+        raise LuthierError(f"expected a feature that some rule has, found none with {feature!r}")
+    partition = cut_values(seen.counts, n_bins, exact=exact)
+    starts = partition.starts
+    lows, highs = seen.values[starts[:-1]], seen.values[starts[1:] - 1]
+    sums = np.add.reduceat(seen.values * seen.counts, starts[:-1])
+    means = np.clip(sums / partition.populations, lows, highs)
+    return FeatureBins(
+        feature, bin_names(feature, lows, highs, taken), lows, highs, means, partition.populations, partition.capped,
+        len(seen.values), n_bins, partition.error, keep,
+    )  # fmt: skip
+
+
+def bin_names(feature: str, lows: Float64, highs: Float64, taken: Collection[str] = ()) -> tuple[str, ...]:
+    """Return ``Feature_low_high`` for each bin, ``Feature_value`` where both are one value.
+
+    Numbers have six digits, more where two names would be one; a name that is taken gets ~2, ~3, … behind it.
+
+    >>> bin_names("C_F", np.array([1.0, 2.0]), np.array([1.0, 9.0]))
+    ('C_F_1', 'C_F_2_9')
+    """
+    ends = list(zip(lows.tolist(), highs.tolist(), strict=True))
+    names: list[str] = []
+    for digits in NAME_DIGITS:
+        texts = [[f"%.{digits}g" % value for value in dict.fromkeys(pair)] for pair in ends]
+        names = ["_".join([feature, *dict.fromkeys(text)]) for text in texts]
+        if len(set(names)) == len(names):
+            break
+    known, unlike = set(taken), []
+    for name in names:
+        free, number = name, 2
+        while free in known:
+            free, number = f"{name}~{number}", number + 1
+        known.add(free)
+        unlike.append(free)
+    return tuple(unlike)

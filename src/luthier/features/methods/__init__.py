@@ -1,0 +1,1 @@
+"""Inductions, a file each."""
