@@ -75,9 +75,7 @@ def read_bins(path: str | os.PathLike[str]) -> Bins:
     except InputError:
         raise
     except LuthierError as error:
-        raise InputError(
-            expected="a whole file of bins", found=f"one of which is said: {error}", path=name, hint=HINT
-        ) from None
+        raise InputError(expected="a whole file of bins", found=f"damage ({error})", path=name, hint=HINT) from None
 
 
 def _fault(name: str, found: str) -> InputError:

@@ -20,12 +20,8 @@ class Method(Induction):
 
     def fire(self, values: Float64, bins: FeatureBins) -> Fired:
         """Return the two bins between whose means each value lies, with shares that sum to 1; one where it has all."""
-        tips = bins.means
-        left = np.clip(np.searchsorted(tips, values, side="right") - 1, 0, len(tips) - 1)
-        right = np.minimum(left + 1, len(tips) - 1)
-        width = np.where(right > left, tips[right] - tips[left], 1.0)
-        share = np.clip((values - tips[left]) / width, 0.0, 1.0)
-        columns = np.column_stack([left, right])
-        shares = np.column_stack([1.0 - share, share])
-        columns[(shares == 0) | ((columns == left[:, None]) & (np.arange(2) == 1))] = NONE
-        return Fired(columns, shares)
+        place = np.interp(values, bins.means, np.arange(len(bins)))
+        left = np.floor(place).astype(np.int64)
+        share = place - left
+        columns = np.column_stack([left, np.where(share > 0, left + 1, NONE)])
+        return Fired(columns, np.column_stack([1.0 - share, share]))
