@@ -1,4 +1,4 @@
 """Sentence, grammar and language model → forest → lists.
 
-Begin with `hypergraph` (what a forest is).
+Begin with `hypergraph` (what a forest is), then `lazy_kbest` (its best derivations).
 """

@@ -55,9 +55,7 @@ class KBest:
         return len(self.scores)
 
 
-def k_best(
-    graph: Hypergraph, edge_scores: Float64, rules: RuleTable, k: int, *, unique: bool = False
-) -> KBest:
+def k_best(graph: Hypergraph, edge_scores: Float64, rules: RuleTable, k: int, *, unique: bool = False) -> KBest:
     """Return the k best derivations, or as many as there are; with `unique` no two have the same words."""
     if k < 1:
         raise LuthierError(f"expected to find 1 derivation or more, found {k}")
@@ -75,62 +73,62 @@ class _Search:
     """The items of one search, with room that grows."""
 
     def __init__(self, graph: Hypergraph, edge_scores: Float64, rules: RuleTable, *, unique: bool) -> None:
-        self._forest = kernels.Forest(
-            graph.edge_offsets, graph.tails, graph.rules, edge_scores, rules.target_offsets, rules.target_symbols
-        )
-        n, self._unique = graph.n_nodes, unique
+        begin, end = rules.target_offsets[graph.rules], rules.target_offsets[graph.rules + 1]
+        edges = np.column_stack([graph.tails.astype(np.int64), begin, end])
+        self._forest = (edges, edge_scores, rules.target_symbols)
+        self._edge_offsets, self._unique = graph.edge_offsets, unique
+        n = graph.n_nodes
         self._used = np.zeros(n, dtype=np.bool_)
         forest_kernels.mark_reachable(graph.edge_offsets, graph.tails, self._used)
-        longest = kernels.longest_string(self._forest, self._used, np.zeros(n, np.int64), LONGEST_STRING)
+        longest = kernels.longest_string(graph.edge_offsets, edges, self._used, np.zeros(n, np.int64), LONGEST_STRING)
         if longest == LONGEST_STRING:
             raise LuthierError(f"expected translations of fewer than {LONGEST_STRING} words, found a longer one")
         self._powers = np.empty((longest + 2 if unique else 1, 2), dtype=np.uint64)
         kernels.fill_powers(self._powers)
-        links = (np.full(n, -1, dtype=np.int32) for _ in range(4))
-        self._nodes = kernels.Nodes(*links, np.zeros(n, np.bool_), np.zeros(n, np.bool_))
+        self._nodes = np.full((n, 6), kernels.NONE, dtype=np.int32)
+        self._nodes[:, [kernels.STARTED, kernels.DONE]] = 0
         self._most_edges = int(np.diff(graph.edge_offsets).max())
-        self._items, self._table = self._room(int(self._used.sum()) + 1)
+        self._make_room(int(self._used.sum()))
 
-    def _room(self, n: int) -> tuple[kernels.Items, Int32]:
-        """Return room for n items; the table of strings will be at most half full."""
-        columns = [np.empty(n, dtype=np.float64 if name == "score" else np.int32) for name in kernels.Items._fields[:-1]]
-        hashes = np.empty((n if self._unique else 1, 2), dtype=np.uint64)
-        slots = 1 << (2 * n).bit_length() if self._unique else 0
-        return kernels.Items(*columns, hashes), np.full(slots, -1, dtype=np.int32)
+    def _make_room(self, n: int) -> None:
+        """Make room for n items; the table of strings will be at most half full."""
+        self._items, self._totals = np.empty((n, 9), dtype=np.int32), np.empty(n)
+        self._hashes = np.empty((n if self._unique else 0, 2), dtype=np.uint64)
+        self._table = np.full(1 << (2 * n).bit_length() if self._unique else 0, kernels.NONE, dtype=np.int32)
 
-    def _grow(self, n: int, room: int) -> None:
-        old = self._items
-        self._items, self._table = self._room(room)
-        for before, now in zip(old, self._items, strict=True):
-            now[: min(n, len(before))] = before[: min(n, len(before))]
+    def _grow(self, room: int) -> None:
+        items, totals, hashes = self._items, self._totals, self._hashes
+        self._make_room(room)
+        self._items[: len(items)], self._totals[: len(totals)], self._hashes[: len(hashes)] = items, totals, hashes
         if self._unique:
-            kernels.fill_table(self._items, self._nodes, self._table)
+            kernels.fill_table(self._items, self._hashes, self._nodes, self._table)
+
+    def _found(self) -> tuple[Int32, Float64, np.ndarray, np.ndarray]:
+        return self._items, self._totals, self._hashes, self._powers
 
     def run(self, k: int) -> KBest:
-        n = kernels.find_best(self._forest, self._used, self._items, self._nodes)
-        if self._unique:
-            kernels.hash_best(self._forest, self._items, n, self._powers, self._table)
-        state = np.array([0, 1], dtype=np.int64)
-        stack = np.empty(len(self._used) + 1, dtype=np.int64)
+        n = kernels.find_best(self._edge_offsets, *self._forest, self._used, *self._found(), self._nodes)
+        state = np.array([n, 0, 1], dtype=np.int64)
         if k > 1:
-            self._grow(n, 4 * n + 8 * min(k, 1 << 14) + self._most_edges)
-        while True:
-            outcome, n = kernels.search(
-                self._forest, self._items, self._nodes, n, k, self._powers, self._table, stack, state
-            )
-            if outcome == kernels.DONE:
-                return self._result(int(state[1]))
-            self._grow(n, 2 * len(self._items.node) + self._most_edges)
+            stack = np.empty(len(self._used) + 1, dtype=np.int64)
+            self._grow(4 * n + 8 * min(k, 1 << 14) + self._most_edges)
+            while not kernels.search(
+                self._edge_offsets, *self._forest, *self._found(), self._nodes, self._table, stack, state, k
+            ):
+                self._grow(2 * len(self._items) + self._most_edges)
+        return self._result(int(state[2]))
 
     def _result(self, found: int) -> KBest:
-        items, first = self._items, int(self._nodes.best[-1])
+        first = int(self._nodes[-1, kernels.BEST])
         chain = np.empty(found, dtype=np.int64)
-        kernels.follow(items.after, first, chain)
-        offsets = offsets_from_counts(items.n_edges[chain])
-        word_offsets = offsets_from_counts(items.n_words[chain])
+        kernels.follow(self._items, first, chain)
+        offsets, word_offsets = (
+            offsets_from_counts(self._items[chain, column]) for column in (kernels.N_EDGES, kernels.N_WORDS)
+        )
         edges, parents = (np.empty(int(offsets[-1]), dtype=np.int32) for _ in range(2))
         words = np.empty(int(word_offsets[-1]), dtype=np.int32)
-        stack = np.empty((int(items.n_edges[chain].max()) + 1, 2), dtype=np.int64)
-        kernels.write_derivations(items, first, offsets, edges, parents, stack)
-        kernels.write_words(self._forest, items, first, word_offsets, words, stack)
-        return KBest(items.score[chain], offsets, edges, parents, word_offsets, words)
+        stack = np.empty((int(np.diff(offsets).max()) + 1, 2), dtype=np.int64)
+        kernels.write_derivations(self._items, first, offsets, edges, parents, stack)
+        forest_edges, _, symbols = self._forest
+        kernels.write_words(forest_edges, symbols, self._items, first, word_offsets, words, stack)
+        return KBest(self._totals[chain], offsets, edges, parents, word_offsets, words)

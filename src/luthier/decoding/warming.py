@@ -6,6 +6,7 @@ import numpy as np
 
 from luthier.corpus.texts import Texts
 from luthier.decoding.hypergraph import Hypergraph, RuleTable
+from luthier.decoding.lazy_kbest import k_best
 from luthier.kbest.features import Features
 
 
@@ -23,6 +24,8 @@ def _forests() -> None:
     )  # fmt: skip
     forest.check_rules(rules)
     forest.pruned()
+    for unique in (False, True):
+        k_best(forest, np.zeros(4), rules, 5, unique=unique)
 
 
 JOBS = (_forests,)
