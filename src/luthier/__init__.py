@@ -22,6 +22,8 @@ _HOMES = {
     "Problem": "luthier.landscape.problem",
     "tuner": "luthier.tuning.base",
     "merge": "luthier.kbest.merge",
+    "LoopOptions": "luthier.tuning.loop_options",
+    "tune_loop": "luthier.tuning.loop",
     "EstimateOptions": "luthier.lm.estimate",
     "LanguageModel": "luthier.lm.model",
     "estimate_lm": "luthier.lm.estimate",
@@ -58,6 +60,8 @@ if TYPE_CHECKING:
     from luthier.lm.storage import open_lm
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import tuner
+    from luthier.tuning.loop import tune_loop
+    from luthier.tuning.loop_options import LoopOptions
 
 __all__ = [
     "Pool",
@@ -71,6 +75,8 @@ __all__ = [
     "load_metric",
     "Problem",
     "tuner",
+    "LoopOptions",
+    "tune_loop",
     "LanguageModel",
     "EstimateOptions",
     "estimate_lm",

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -20,7 +20,7 @@ from luthier.core.io import display_name, open_output
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
 
-WeightFormat = Literal["text", "moses", "json"]
+WeightFormat = Literal["text", "equals", "moses", "json"]
 MOSES_SECTION = "[weight]"
 # Weights and features with fewer common names than these do not belong together.
 LEAST_COMMON, LEAST_SHARE = 3, 0.1
@@ -184,9 +184,9 @@ def _put(found: dict[str, float], name: str, value: str, path: str, line: int) -
 def write_weights(
     weights: Mapping[str, float], path: str | os.PathLike[str], *, style: WeightFormat | None = None
 ) -> None:
-    """Write weights; the style is told by the name's ending (.json, .ini) unless given.
+    """Write weights; the style is told by the name's ending (.json, .ini, else ``name value``) unless given.
 
-    Numbers are written in the shortest form that reads back to the same bits.
+    "equals" is ``name=value``. Numbers are written in the shortest form that reads back to the same bits.
     """
     ending = Path(str(path).removesuffix(".gz").removesuffix(".zst")).suffix
     style = style or {".json": "json", ".ini": "moses"}.get(ending, "text")  # type: ignore[assignment]
@@ -194,10 +194,30 @@ def write_weights(
         text = json.dumps(dict(weights), indent=1, ensure_ascii=False) + "\n"
     elif style == "moses":
         text = MOSES_SECTION + "\n" + "".join(f"{line}\n" for line in _moses_lines(weights))
+    elif style == "equals":
+        text = "".join(f"{_one_word(name)}={float(value)!r}\n" for name, value in weights.items())
     else:
         text = "".join(f"{_plain(name)} {float(value)!r}\n" for name, value in weights.items())
     with open_output(path) as file:
         file.write(text.encode("utf-8"))
+
+
+def replace_moses_section(lines: Iterable[str], weights: Mapping[str, float]) -> list[str]:
+    """Return the lines of a Moses configuration with other weights in its ``[weight]`` section.
+
+    >>> replace_moses_section(["[input-factors]", "0", "[weight]", "LM0= 0.5"], {"LM0": 1.0})
+    ['[input-factors]', '0', '[weight]', 'LM0= 1.0']
+    """
+    found, inside, written = [], False, False
+    for line in lines:
+        if line.strip().startswith("["):
+            inside = line.strip() == MOSES_SECTION
+        if not inside:
+            found.append(line)
+        elif not written:
+            found += [MOSES_SECTION, *_moses_lines(weights)]
+            written = True
+    return found if written else [*found, MOSES_SECTION, *_moses_lines(weights)]
 
 
 def _plain(name: str) -> str:
@@ -206,6 +226,13 @@ def _plain(name: str) -> str:
         raise LuthierError(
             f"the name {name!r} cannot be written as a 'name value' line. hint: write weights.json instead"
         )
+    return name
+
+
+def _one_word(name: str) -> str:
+    """Return a name that survives ``name=value``, or say why it does not."""
+    if re.search(r"\s", _plain(name)):
+        raise LuthierError(f"the name {name!r} cannot be written as 'name=value'. hint: use JSON")
     return name
 
 

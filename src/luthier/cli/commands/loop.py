@@ -1,0 +1,40 @@
+"""Tune in a loop around a decoder: decode, merge, tune, and again.
+
+  luthier loop loop.toml
+  luthier loop loop.toml --resume
+
+The file names the decoder (a command of your own, or recorded lists), the sentences, the tuner and when to stop;
+docs/loop.md explains it. Every turn is kept in a folder; a loop that was stopped at any moment goes on with --resume.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+
+GROUP = "tuning"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier loop`."""
+    parser.add_argument("config", metavar="CONFIG", help="the loop's settings, in TOML")
+    parser.add_argument("--resume", action="store_true", help="go on with the loop that was begun in the folder")
+    parser.add_argument("--data", metavar="DIR", help="where relative paths start (default: beside the settings)")
+    parser.add_argument("-o", "--output", metavar="DIR", help="where the turns go (default: beside the settings)")
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Run the loop, show its turns."""
+    from pathlib import Path
+
+    from luthier.pipelines.loop.config import read_config
+    from luthier.pipelines.loop.job import PICTURE, TABLE, run_loop
+    from luthier.report.tables.loop import loop_tables
+    from luthier.tuning.loop_folder import ANSWER
+
+    config = read_config(options.config, data=options.data, seed=options.seed, threads=options.threads)
+    folder = options.output or str(Path(options.config).with_suffix("")) + "-loop"
+    result = run_loop(config, folder, resume=options.resume)
+    written = [str(Path(folder, name)) for name in (ANSWER, TABLE, PICTURE)]
+    output.emit({**result.as_dict(), "written": written}, lambda: loop_tables(result, written))

@@ -1,0 +1,103 @@
+"""Settings from TOML files: every key is taken once, with its kind; what nobody takes is an error."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+from luthier.core.errors import InputError, LuthierError
+
+T = TypeVar("T")
+KINDS: dict[type, str] = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+REQUIRED: Any = object()
+
+
+class Table:
+    """A table of a TOML file, from which keys are taken."""
+
+    def __init__(self, values: Mapping[str, Any], path: str, name: str = "") -> None:
+        self._left, self._path, self._name = dict(values), path, name
+        self._known: list[str] = []
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], what: str) -> Table:
+        """Return the whole file; `what` says what it should be."""
+        try:
+            return cls(tomllib.loads(Path(path).read_text(encoding="utf-8")), str(path))
+        except OSError as error:
+            found = (error.strerror or str(error)).lower()
+            raise InputError(expected=what, found=found, path=str(path)) from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise InputError(expected=f"{what} in TOML", found=str(error), path=str(path)) from None
+
+    def has(self, key: str) -> bool:
+        """Return whether a key is still there to be taken."""
+        return key in self._left
+
+    def take(self, key: str, kind: type[T], default: T | None = REQUIRED) -> T:
+        """Return the value of a key, of that kind; the default where it is not given."""
+        self._known.append(key)
+        if key not in self._left:
+            if default is REQUIRED:
+                raise self._fault(key, "nothing", KINDS.get(kind, "a value"))
+            return default  # type: ignore[return-value]
+        value = self._left.pop(key)
+        if kind is float and type(value) is int:
+            value = float(value)
+        if type(value) is not kind:
+            raise self._fault(key, repr(value), KINDS.get(kind, f"a {kind.__name__}"))
+        return value
+
+    def texts(self, key: str, default: tuple[str, ...] = REQUIRED) -> tuple[str, ...]:
+        """Return a list of texts; a single text is a list of one."""
+        self._known.append(key)
+        if key not in self._left and default is not REQUIRED:
+            return default
+        value = self._left.pop(key, None)
+        found = [value] if isinstance(value, str) else value
+        if not isinstance(found, list) or not found or not all(isinstance(text, str) for text in found):
+            raise self._fault(key, "nothing" if value is None else repr(value), "a text or a list of texts")
+        return tuple(found)
+
+    def table(self, key: str) -> Table:
+        """Return a table in this one; an empty one if there is none."""
+        self._known.append(key)
+        value = self._left.pop(key, {})
+        if not isinstance(value, dict):
+            raise self._fault(key, repr(value), "a table")
+        return Table(value, self._path, f"{self._name}.{key}" if self._name else key)
+
+    def rest(self) -> dict[str, Any]:
+        """Take all that is left, whatever its keys."""
+        left, self._left = self._left, {}
+        return left
+
+    def fields(self, record: type[T], **given: Any) -> T:
+        """Return a dataclass whose fields are keys of this table; those `given` cannot be keys.
+
+        Its own checks say what is wrong with a value.
+        """
+        names = [field.name for field in dataclasses.fields(record) if field.name not in given]  # type: ignore[arg-type]
+        self._known += names
+        found = {name: self._left.pop(name) for name in names if name in self._left}
+        try:
+            return record(**found, **given)
+        except LuthierError as error:
+            raise LuthierError(f"{self._path}: {error}") from None
+
+    def end(self) -> None:
+        """Raise for the first key that nobody took."""
+        if self._left:
+            key = next(iter(self._left))
+            where = f"[{self._name}]" if self._name else "the file"
+            raise LuthierError(
+                f"{self._path}: {where} has no setting {key!r}. known: {', '.join(sorted(set(self._known)))}"
+            )
+
+    def _fault(self, key: str, found: str, kind: str) -> InputError:
+        where = f"{key!r} in [{self._name}]" if self._name else repr(key)
+        return InputError(expected=f"{kind} for {where}", found=found, path=self._path)

@@ -1,0 +1,27 @@
+"""How a tuning loop is run, and when it ends; apart from the loop, so that asking for help loads little."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from luthier.core.params import param, validate
+
+CHOICES = ("last", "heldout")
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopOptions:
+    """How a loop is run; the same for all decoders and tuners."""
+
+    iterations: int = param(10, low=1, high=100_000, help="turns at most")
+    least_change: float = param(
+        0.001, low=0.0, help="end when the weights, scaled so that their sizes sum to 1, move by less"
+    )
+    least_gain: float = param(0.01, low=0.0, help="end when tuning changes the score by less")
+    choose: str = param("last", choices=CHOICES, help="whose weights are the answer: the last, or the held-out best")
+    seed: int = param(0, low=0, help="start of all randomness; every turn has a seed of its own")
+    restarts: int = param(0, low=0, high=1_000_000, help="further runs of the tuner from other starts, in every turn")
+    threads: int = param(1, low=1, high=4096, help="runs of the tuner at a time")
+
+    def __post_init__(self) -> None:
+        validate(self)
