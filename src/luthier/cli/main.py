@@ -17,7 +17,16 @@ from luthier.core.plugins import Plugin, available
 
 COMMANDS = "luthier.cli.commands"
 # The order in which groups of commands are listed; each command's file says which is its own.
-GROUPS = ("lists", "metrics", "tuning", "geometry", "translation models", "studies and made-up data", "this program")
+GROUPS = (
+    "lists",
+    "features",
+    "metrics",
+    "tuning",
+    "geometry",
+    "translation models",
+    "studies and made-up data",
+    "this program",
+)
 OTHERS = "of other packages"
 INTERRUPTED, BROKEN_PIPE = 130, 141
 DEFAULT_SEED = 20150531

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from luthier.core.arrays import Bool, Bytes, Int64, flat
+from luthier.core.arrays import Bool, Bytes, Int32, Int64, flat
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.corpus.texts import Texts
 from luthier.grammar import _rule_kernels as kernels
@@ -16,6 +16,7 @@ from luthier.kbest.features import Features
 TARGET_WORDS = "TargetWords"
 PASS_THROUGH = "PassThrough"  # a decoder's own rules stand in no grammar, so they have no bins there
 LABEL, N_FIELDS = b"[X]", 3
+Spans = tuple[Int64, Int64]
 
 
 def target_words(grammar: Grammar) -> Int64:
@@ -24,16 +25,22 @@ def target_words(grammar: Grammar) -> Int64:
     return np.bincount(rules[grammar.target_symbols >= 0], minlength=grammar.n_rules)
 
 
-def count_words(data: Bytes, starts: Int64, stops: Int64) -> Int64:
-    """Return how many symbols that are no gaps each span of text has."""
+def count_words(data: Bytes, source: Spans, target: Spans) -> Int64:
+    """Return how many symbols that are no gaps the target side of each rule has; sides are spans of text."""
+    (offsets, kinds), (target_offsets, target_kinds) = (_lex(data, *side) for side in (source, target))
+    kernels.resolve_bare_gaps(offsets, kinds, target_offsets, target_kinds)
+    is_word = (target_kinds == kernels.WORD) | (target_kinds == kernels.LABEL)
+    return np.diff(np.concatenate([[0], np.cumsum(is_word)])[target_offsets])
+
+
+def _lex(data: Bytes, starts: Int64, stops: Int64) -> tuple[Int64, Int32]:
+    """Return offsets and kinds of the symbols of some spans."""
     data, starts, stops = flat(data), flat(starts), flat(stops)
     room = int((stops - starts).sum()) // 2 + len(starts) + 1
     offsets, kinds = np.empty(len(starts) + 1, np.int64), np.empty(room, np.int32)
     spans = np.empty(room, np.int64), np.empty(room, np.int64)
     used = kernels.lex_symbols(data, starts, stops, offsets, kinds, *spans)
-    is_gap = (kinds[:used] != kernels.WORD) & (kinds[:used] != kernels.LABEL)
-    before = np.concatenate([[0], np.cumsum(~is_gap)])
-    return np.diff(before[offsets])
+    return offsets, kinds[:used]
 
 
 def with_target_words(features: Features, texts: Texts) -> Features:
@@ -53,7 +60,7 @@ def with_target_words(features: Features, texts: Texts) -> Features:
     if PASS_THROUGH in features.names:
         has &= features.column(PASS_THROUGH) == 0
     rows = np.flatnonzero(has)
-    words = count_words(data, firsts[rows, 2], lasts[rows, 2])
+    words = count_words(data, *((firsts[rows, side], lasts[rows, side]) for side in (1, 2)))
     return _with_last_column(features, has, words)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -27,7 +27,15 @@ class Fired(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Induction(abc.ABC):
-    """Base of all inductions."""
+    """Base of all inductions.
+
+    Attributes
+    ----------
+    by_bin
+        Whether what a value fires depends on nothing but its bin.
+    """
+
+    by_bin: ClassVar[bool] = False
 
     @abc.abstractmethod
     def fire(self, values: Float64, bins: FeatureBins) -> Fired:

@@ -65,7 +65,7 @@ def read_grammar(path: str | os.PathLike[str], format: str = AUTO) -> Grammar:  
     table = RuleTable()
     with open_bytes(path) as stream:
         head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
-        reader = _reader(head, format, name)
+        reader = find_reader(head, format, name)
         for block in line_blocks(stream, name):
             _read_block(block, reader, table, name)
     if not table.n_lines:
@@ -78,7 +78,8 @@ def read_grammar(path: str | os.PathLike[str], format: str = AUTO) -> Grammar:  
     return table.finish()
 
 
-def _reader(head: bytes, format: str, name: str) -> Reader:  # noqa: A002
+def find_reader(head: bytes, format: str, name: str) -> Reader:  # noqa: A002
+    """Return the reader of a format, or of the one that the first bytes of a file look like."""
     if format != AUTO:
         reader: Reader = load(PACKAGE, format)()
         return reader
@@ -95,23 +96,8 @@ def _reader(head: bytes, format: str, name: str) -> Reader:  # noqa: A002
 
 
 def _read_block(block: LineBlock, reader: Reader, table: RuleTable, name: str) -> None:
-    data = flat(block.data)
-    check_utf8(data, name, block.first_line)
-    starts, stops = line_spans(block.ends)
-    ends_in_cr = (stops > starts) & (data[np.maximum(stops - 1, 0)] == CARRIAGE_RETURN)
-    if ends_in_cr.any():
-        raise windows_line_error(name, block.first_line + int(np.argmax(ends_in_cr)))
-    counts = np.empty(len(starts), dtype=np.int64)
-    firsts, lasts = (np.zeros((len(starts), len(reader.fields)), dtype=np.int64) for _ in range(2))
-    kernels.split_fields(data, flat(starts), flat(stops), firsts, lasts, counts)
-    numbers = block.first_line + np.arange(len(starts))
-    if (counts < reader.least).any():
-        row = int(np.argmax(counts < reader.least))
-        raise Lines(data, numbers, name).error(
-            row, f"a rule of at least {reader.least} fields separated by |||",
-            f"{counts[row]} in {excerpt(data[starts[row] : stops[row]].tobytes())}",
-        )  # fmt: skip
-    keep = np.ones(len(starts), dtype=bool)
+    (data, numbers, _), firsts, lasts, _ = cut_lines(block, name, len(reader.fields), reader.least)
+    keep = np.ones(len(numbers), dtype=bool)
     if "label" in reader.fields:
         keep = _labels(Lines(data, numbers, name), (firsts[:, 0], lasts[:, 0]), table)
     lines = Lines(data, numbers[keep], name)
@@ -121,7 +107,28 @@ def _read_block(block: LineBlock, reader: Reader, table: RuleTable, name: str) -
         if field != "label"
     }
     _add_rules(lines, spans, reader, table)
-    table.n_lines += len(starts)
+    table.n_lines += len(numbers)
+
+
+def cut_lines(block: LineBlock, name: str, n_fields: int, least: int) -> tuple[Lines, Int64, Int64, Int64]:
+    """Return the lines of a block, the spans of their first fields, (L, n_fields), and how many they have."""
+    data = flat(block.data)
+    check_utf8(data, name, block.first_line)
+    starts, stops = line_spans(block.ends)
+    ends_in_cr = (stops > starts) & (data[np.maximum(stops - 1, 0)] == CARRIAGE_RETURN)
+    if ends_in_cr.any():
+        raise windows_line_error(name, block.first_line + int(np.argmax(ends_in_cr)))
+    counts = np.empty(len(starts), dtype=np.int64)
+    firsts, lasts = (np.zeros((len(starts), n_fields), dtype=np.int64) for _ in range(2))
+    kernels.split_fields(data, flat(starts), flat(stops), firsts, lasts, counts)
+    lines = Lines(data, block.first_line + np.arange(len(starts)), name)
+    if (counts < least).any():
+        row = int(np.argmax(counts < least))
+        raise lines.error(
+            row, f"a rule of at least {least} fields separated by |||",
+            f"{counts[row]} in {excerpt(data[starts[row] : stops[row]].tobytes())}",
+        )  # fmt: skip
+    return lines, firsts, lasts, counts
 
 
 def _labels(lines: Lines, spans: Spans, table: RuleTable) -> np.ndarray:

@@ -6,6 +6,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -70,24 +71,32 @@ def write_folder(grammar: Grammar, folder: str | os.PathLike[str], *, threads: i
 
     The folder takes its name when all files are whole.
     """
+    printer = RulePrinter(grammar)
+    with whole_folder(folder) as temporary:
+
+        def write(number: int) -> None:
+            rows = rows_of_segments(grammar.rule_offsets, grammar.sides_of(number))
+            with open_output(temporary / FOLDER_NAME.format(number)) as file:
+                _write(printer, rows, file)
+
+        for _ in map_in_order(write, range(grammar.n_sentences), threads):
+            pass
+    return grammar.n_sentences
+
+
+@contextmanager
+def whole_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary folder beside a new one, whose name it takes when all files are whole."""
     target = Path(os.path.realpath(folder))
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         raise LuthierError(f"{target}: cannot write here: it is there already. hint: remove it, or name another folder")
-    printer = RulePrinter(grammar)
-
-    def write(number: int) -> None:
-        rows = rows_of_segments(grammar.rule_offsets, grammar.sides_of(number))
-        with open_output(temporary / FOLDER_NAME.format(number)) as file:
-            _write(printer, rows, file)
-
     try:
         temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".tmp", dir=target.parent))
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise LuthierError(f"{target}: cannot write here: {why}. hint: name another place") from None
     try:
-        for _ in map_in_order(write, range(grammar.n_sentences), threads):
-            pass
+        yield temporary
         temporary.chmod(0o755)
         if target.exists():
             target.rmdir()
@@ -95,7 +104,6 @@ def write_folder(grammar: Grammar, folder: str | os.PathLike[str], *, threads: i
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return grammar.n_sentences
 
 
 def _write(printer: RulePrinter, rows: Int64, file: BinaryIO) -> None:

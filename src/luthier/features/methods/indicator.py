@@ -15,6 +15,8 @@ from luthier.features.induction import Fired, Induction
 class Method(Induction):
     """⟨1, i⌢BIN_i(y)⟩, Eq. 4 of [clark2014]."""
 
+    by_bin = True
+
     def fire(self, values: Float64, bins: FeatureBins) -> Fired:
         """Return the one bin of each value."""
         return Fired(bins.place(values)[:, None], np.ones((len(values), 1)))

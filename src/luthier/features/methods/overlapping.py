@@ -15,6 +15,8 @@ from luthier.features.induction import NONE, Fired, Induction
 class Method(Induction):
     """Eq. 8 of [clark2014], a baseline against sparsity."""
 
+    by_bin = True
+
     def fire(self, values: Float64, bins: FeatureBins) -> Fired:
         """Return up to three bins of each value."""
         near = bins.place(values)[:, None] + np.array([-1, 0, 1])

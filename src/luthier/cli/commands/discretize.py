@@ -1,0 +1,40 @@
+"""Put bins in place of features in a grammar.
+
+  luthier discretize grammar.gz --bins bins.json -o binned.gz
+  luthier discretize grammars/ --bins bins.json -o binned/
+  luthier discretize val.grammar --bins bins.json -o val.binned.grammar
+
+Text in cdec's format is rewritten line by line, for any decoder that reads it; a folder of grammars file by file; a
+grammar of our own becomes another, or text (.txt, .gz, .zst, -).
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+
+GROUP = "features"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier discretize`."""
+    parser.add_argument("grammar", metavar="GRAMMAR", help="a grammar, or a folder of them; - is standard input")
+    parser.add_argument("--bins", required=True, metavar="BINS", help="a file of 'luthier bins'")
+    parser.add_argument("-o", "--output", required=True, metavar="OUT", help="a file or a text, as above; or a folder")
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Rewrite, and say how much."""
+    import dataclasses
+
+    from luthier.pipelines.discretisation import discretize
+    from luthier.report.console import table
+
+    result = discretize(options.grammar, options.bins, options.output)
+    if options.output != "-":
+        rows = [
+            ("rules", result.rules), ("features", ", ".join(result.features)), ("columns", result.columns),
+            ("written", result.output),
+        ]  # fmt: skip
+        output.emit(dataclasses.asdict(result), lambda: table("discretized", ("", ""), rows))
