@@ -116,7 +116,7 @@ def bins_of_pool(
     for name in features:
         rows, values = present_values(table, name)
         counts[name] = count_values(values, None if weights is None else weights[rows])
-    taken = {*pool.features.names, *table.names}
+    taken = {*pool.features.names, *(pool.derivations.features.names if pool.derivations is not None else ())}
     return make_bins(counts, sorted(taken), options, scope=scope, origin=origin)
 
 
@@ -129,6 +129,10 @@ def make_bins(
     stray = sorted({*options.keep, *options.numbers} - set(counts))
     if stray:
         raise LuthierError(f"expected only features that are cut among those to keep or to count, found {stray[0]!r}")
+    if TARGET_WORDS in options.keep and TARGET_WORDS not in known:
+        raise LuthierError(
+            f"there is no {TARGET_WORDS} to keep: it is counted. hint: a decoder's WordPenalty is its real-valued copy"
+        )
     taken, made = set(known), []
     for name, seen in counts.items():
         wanted = options.numbers.get(name, options.bins)

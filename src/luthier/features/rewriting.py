@@ -78,7 +78,7 @@ class Rewriter:
             for edit in self._edits(number, feature, lines, entries)
         ]
         if self._counts_words(entries):
-            edits += self._word_edits(lines, firsts, lasts, counts)
+            edits.append(self._word_edits(lines, firsts, lasts, counts))
         self.n_rules += len(firsts)
         return _exchanged(lines.data, edits)
 
@@ -154,8 +154,8 @@ class Rewriter:
             raise LuthierError(f"expected {TARGET_WORDS} in all rules or in none, found it in some")
         return self._derived
 
-    def _word_edits(self, lines: Lines, firsts: Int64, lasts: Int64, counts: Int64) -> Iterator[Edits]:
-        """Yield what is put behind the features of each rule for the number of its target words."""
+    def _word_edits(self, lines: Lines, firsts: Int64, lasts: Int64, counts: Int64) -> Edits:
+        """Return what is put behind the features of each rule for the number of its target words."""
         number = next(k for k, feature in enumerate(self.bins.features) if feature.feature == TARGET_WORDS)
         feature = self.bins.features[number]
         is_rule = lasts[:, LABEL] - firsts[:, LABEL] == len(RULE_LABEL)
@@ -165,17 +165,13 @@ class Rewriter:
         self.met[number] |= bool(len(rows))
         sides = ((firsts[rows, side], lasts[rows, side]) for side in (SOURCE, TARGET))
         words = count_words(lines.data, *sides).astype(np.float64)
-        distinct, same = np.unique(words, return_inverse=True)
-        kept = ([f"{TARGET_WORDS}=%.{DIGITS}g" % value for value in distinct.tolist()], same)
-        parts = [*([kept] if feature.keep else []), self._texts(words, feature)]
+        texts, which = self._texts(words, feature)
         missing = counts[rows] <= FEATURES
         empty = firsts[rows, FEATURES] == lasts[rows, FEATURES]
         places = np.where(missing, lasts[rows, TARGET], lasts[rows, FEATURES])
-        for k, (texts, which) in enumerate(parts):
-            # behind other features; between two bars; behind a line that has no third pair of bars
-            bars = "" if k else " |||"
-            forms = [form % text for form in (" %s", " %s ", f"{bars} %s") for text in texts]
-            yield Edits(places, places, forms, which + np.where(missing, 2, np.where(empty, 1, 0)) * len(texts))
+        # behind other features; between two bars; behind a line that has no third pair of bars
+        forms = [form % text for form in (" %s", " %s ", " ||| %s") for text in texts]
+        return Edits(places, places, forms, which + np.where(missing, 2, np.where(empty, 1, 0)) * len(texts))
 
 
 def _exchanged(data: Bytes, edits: list[Edits]) -> Bytes:
