@@ -1,6 +1,8 @@
 # mypy: ignore-errors
 """Kernels that check a forest before others rely on it, and that leave out what no translation uses."""
 
+import numpy as np
+
 from luthier.core.jit import kernel
 
 
@@ -52,7 +54,7 @@ def bad_edge(edge_offsets, tails, rules, spans):
 def bad_use(tails, rules, arities):
     """Return the first edge whose rule does not exist or has other gaps, −1 if there is none."""
     for e in range(len(rules)):
-        gaps = (tails[e, 0] >= 0) + (tails[e, 1] >= 0)
+        gaps = np.int64(tails[e, 0] >= 0) + np.int64(tails[e, 1] >= 0)
         if rules[e] < 0 or rules[e] >= len(arities) or arities[rules[e]] != gaps:
             return e
     return -1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -73,6 +74,14 @@ class RuleTable:
     def names(self) -> tuple[str, ...]:
         """Names of all D features: those of rules, then those of edges."""
         return self.features.names + self.state_names
+
+    def take(self, rows: Int64) -> RuleTable:
+        """Return the table of the chosen rules; words stay."""
+        return RuleTable(
+            offsets_from_counts(np.diff(self.target_offsets)[rows]),
+            self.target_symbols[rows_of_segments(self.target_offsets, rows)],
+            self.words, self.features.take(rows), self.texts.take(rows), self.state_names,
+        )  # fmt: skip
 
     def rule_scores(self, weights: Float64) -> Float64:
         """Return what each rule adds to a score under weights (D,) or (W, D): (R,) or (W, R)."""
@@ -178,3 +187,23 @@ class Hypergraph:
             offsets_from_counts(np.diff(self.edge_offsets)[nodes]), number[self.tails[edges]], self.rules[edges],
             self.state_features[edges], self.labels[nodes], self.spans[nodes],
         )  # fmt: skip
+
+
+def with_used_rules(forests: Sequence[Hypergraph], rules: RuleTable) -> tuple[list[Hypergraph], RuleTable]:
+    """Return forests without what stands in no derivation, and a table of just the rules they use.
+
+    Raises
+    ------
+    LuthierError
+        An edge whose rule is not in the table, or has other gaps.
+    """
+    used = np.zeros(len(rules), dtype=np.bool_)
+    for forest in forests:
+        forest.check_rules(rules)
+    pruned = [forest.pruned() for forest in forests]
+    for forest in pruned:
+        used[forest.rules] = True
+    rows = np.flatnonzero(used)
+    number = np.zeros(len(rules), dtype=np.int32)
+    number[rows] = np.arange(len(rows), dtype=np.int32)
+    return [dataclasses.replace(forest, rules=number[forest.rules]) for forest in pruned], rules.take(rows)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.corpus.texts import Texts
+from luthier.decoding.forest_lines import ForestLines
 from luthier.decoding.hypergraph import Hypergraph, RuleTable
 from luthier.decoding.lazy_kbest import k_best
 from luthier.kbest.features import Features
@@ -26,6 +27,7 @@ def _forests() -> None:
     forest.pruned()
     for unique in (False, True):
         k_best(forest, np.zeros(4), rules, 5, unique=unique)
+    ForestLines([forest], rules).envelopes(np.ones(2), np.eye(2))
 
 
 JOBS = (_forests,)
