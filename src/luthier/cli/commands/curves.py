@@ -1,0 +1,50 @@
+"""Show what shape was learned: the weights of bins against the values they stand for.
+
+luthier curves weights.txt --bins bins.json -o curves.png
+luthier curves weights.txt --bins bins.json --features P_EgivenFCoherent
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+
+GROUP = "features"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier curves`."""
+    parser.add_argument("weights", metavar="WEIGHTS", help="weights of the bins, in any of the forms")
+    parser.add_argument("--bins", required=True, metavar="BINS", help="a file of 'luthier bins'")
+    parser.add_argument("--features", default="", metavar="NAMES", help="only these, separated by commas")
+    parser.add_argument("-o", "--output", metavar="PNG", help="draw them")
+    parser.add_argument("--most", type=int, default=64, metavar="N", help="bins of a feature to print at the most (64)")
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Fit, draw and print."""
+    from pathlib import Path
+
+    from luthier.core.errors import LuthierError
+    from luthier.features.bins_file import read_bins
+    from luthier.features.curves import curves
+    from luthier.kbest.features import unknown_names
+    from luthier.kbest.weights import read_weights
+    from luthier.report.pictures import check_picture_path
+    from luthier.report.tables.curves import curve_tables
+
+    if options.output:
+        check_picture_path(options.output)
+    bins = read_bins(options.bins)
+    found = curves(bins, read_weights(options.weights))
+    wanted = [name for name in options.features.split(",") if name]
+    unknown = [name for name in wanted if name not in {curve.bins.feature for curve in found}]
+    if unknown:
+        raise LuthierError(f"{options.bins}: {unknown_names(unknown, [curve.bins.feature for curve in found])}")
+    found = tuple(curve for curve in found if not wanted or curve.bins.feature in wanted)
+    if options.output:
+        from luthier.report.figures.curves import draw_curves
+
+        draw_curves(found, Path(options.output), steps=bins.induction != "hat")
+    output.emit({"curves": [curve.as_dict() for curve in found]}, lambda: curve_tables(found, options.most))

@@ -1,0 +1,77 @@
+"""A picture of learned shapes: weights of bins against values, a fitted logarithm, and populations below."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+
+from luthier.core.io import atomic_write
+from luthier.features.curves import Curve
+
+COLUMNS, PANEL = 2, (5.8, 3.9)
+MOST_PANELS = 40
+WIDE = 300.0  # values over so many times the least are drawn on a logarithmic axis
+THINNEST = 0.004  # of a bar, as a share of the axis
+
+
+def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True) -> None:
+    """Draw each feature (the first of very many); bins are `steps` over their values, or tips that lines join."""
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    shown = curves[:MOST_PANELS]
+    columns = min(COLUMNS, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = plt.figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
+    panels = np.atleast_1d(figure.subfigures(rows, columns, squeeze=False)).ravel()
+    for panel, curve in zip(panels, shown, strict=False):
+        upper, lower = panel.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+        _draw_weights(upper, curve, steps=steps)
+        _draw_populations(lower, curve)
+    with atomic_write(path) as temporary:
+        figure.savefig(temporary, dpi=110, format="png")
+    plt.close(figure)
+
+
+def _draw_weights(axis: Any, curve: Curve, *, steps: bool) -> None:
+    bins, x = curve.bins, curve.bins.means
+    if bins.lows[0] > 0 and bins.highs[-1] > WIDE * bins.lows[0]:
+        axis.set_xscale("log")
+    axis.axhline(0.0, color="0.85", linewidth=0.8, zorder=0)
+    if steps:
+        axis.hlines(curve.weights, bins.lows, bins.highs, color="tab:blue", linewidth=2.0, zorder=2)
+        axis.plot(x, curve.weights, "o", color="tab:blue", markersize=4, zorder=3, label="weight of a bin")
+    else:
+        axis.plot(x, curve.weights, "o-", color="tab:blue", markersize=4, zorder=3, label="weight at a bin's mean")
+    against = np.flatnonzero(curve.against)
+    for k, j in enumerate(against):
+        label = f"a step that {'falls' if curve.rises else 'rises'}" if not k else None
+        axis.plot(x[j : j + 2], curve.weights[j : j + 2], ":", color="tab:red", linewidth=1.6, zorder=2, label=label)
+    if curve.log is not None:
+        where = np.geomspace(x[x > 0][0], x[-1], 200)
+        label = f"{curve.log.a:.3g} {curve.log.b:+.3g} log x, R² {curve.log.r2:.3f}"
+        axis.plot(where, curve.log.a + curve.log.b * np.log(where), color="tab:orange", linewidth=1.4, label=label)
+    axis.set_title(bins.feature, fontsize=10)
+    axis.set_ylabel("weight", fontsize=9)
+    axis.tick_params(labelsize=8)
+    axis.legend(fontsize=8, frameon=False)
+
+
+def _draw_populations(axis: Any, curve: Curve) -> None:
+    bins = curve.bins
+    if axis.get_xscale() == "log":
+        factor = (bins.highs[-1] / bins.lows[0]) ** (THINNEST / 2)
+        left, right = np.minimum(bins.lows, bins.means / factor), np.maximum(bins.highs, bins.means * factor)
+    else:
+        half = THINNEST / 2 * max(bins.highs[-1] - bins.lows[0], np.finfo(np.float64).tiny)
+        left, right = np.minimum(bins.lows, bins.means - half), np.maximum(bins.highs, bins.means + half)
+    axis.bar(left, bins.populations, width=right - left, align="edge", color="0.7", edgecolor="0.4", linewidth=0.4)
+    axis.set_ylabel("instances", fontsize=9)
+    axis.set_xlabel("value", fontsize=9)
+    axis.tick_params(labelsize=8)
+    axis.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4))
+    axis.yaxis.get_offset_text().set_fontsize(8)
