@@ -18,7 +18,11 @@ pytestmark = pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarn
 @pytest.fixture
 def bins():
     values = [{"p q": k / 7, "c": 10.0**k} for k in range(8)]
-    return bins_of_pool(pool_of([[values]]), ["p q", "c"], BinOptions(bins=3, keep=["c"], induction="hat", exact=True))
+    return bins_of_pool(
+        pool_of([[values]]),
+        ["p q", "c"],
+        BinOptions(bins=3, keep=["c"], induction="hat", exact=True, conjunctions=[("p q", "c")]),
+    )
 
 
 def test_bins_come_back(bins, tmp_path):
@@ -26,6 +30,7 @@ def test_bins_come_back(bins, tmp_path):
         write_bins(bins, tmp_path / name)
         again = read_bins(tmp_path / name)
         assert bins_text(again) == bins_text(bins)
+        assert again.conjunctions == (("p q", "c"),)
         assert (again.names, again.groups, again.scope, again.induction) == (
             bins.names, bins.groups, "local", "hat",
         )  # fmt: skip
@@ -68,6 +73,11 @@ def set_bin(number, **values):
         (lambda c: c["features"].append(c["features"][0]), "the bins of each feature once"),
         (lambda c: c.update(scope="lokal"), "scope local or global, found 'lokal'"),
         (lambda c: c.update(induction="steps"), "there is no induction 'steps'"),
+        (lambda c: c.update(conjunctions=[["c"]]), "'conjunctions' are no pairs of names"),
+        (
+            lambda c: c.update(conjunctions=[["c", "d"]]),
+            "pairs of different features that have bins, found 'c' and 'd'",
+        ),
         (lambda c: c.update(kind="luthier bins 2"), "a file of bins ('luthier bins 1'), found something else"),
     ],
 )

@@ -68,7 +68,8 @@ def test_three_ways_one_vector(tmp_path_factory, rules, induction, n_bins, keep)
     path = tmp_path_factory.mktemp("grammars") / "grammar"
     path.write_text("".join(line(*rule) for rule in rules))
     grammar = read_grammar(path)
-    options = BinOptions(bins=n_bins, induction=induction, keep=["p"] if keep else [])
+    conjunctions = [("c", "p")] if keep else []
+    options = BinOptions(bins=n_bins, induction=induction, keep=["p"] if keep else [], conjunctions=conjunctions)
     bins = bins_of_grammar(grammar, ["p", "c"], options)
     expected = grammar_vectors(induce_grammar(grammar, bins))
     path.write_text(rewritten(path.read_text(), bins))
@@ -91,7 +92,8 @@ def test_three_ways_on_every_hypothesis(tmp_path):
     path = tmp_path / "grammar"
     path.write_text("".join(line(*rule) for rule in rules))
     grammar = read_grammar(path)
-    bins = bins_of_grammar(grammar, ["p", "c", TARGET_WORDS], BinOptions(bins=5))
+    options = BinOptions(bins=5, conjunctions=[("p", TARGET_WORDS)])
+    bins = bins_of_grammar(grammar, ["p", "c", TARGET_WORDS], options)
     chosen = [rng.integers(0, 41, rng.integers(0, 9)).tolist() for _ in range(30)]
     glue = ("[S] ||| [S,1] [X,2] ||| [S,1] [X,2]", {"Glue": 1.0})
     every = [*((f"[X] ||| {text}", rule) for text, rule in rules), glue]
@@ -131,6 +133,30 @@ def test_target_words_stand_behind_the_features(tmp_path):
         bins_of_grammar(grammar, [TARGET_WORDS], BinOptions(keep=[TARGET_WORDS]))
     both = bins_of_grammar(grammar, ["p", TARGET_WORDS], BinOptions(keep=["p"]))
     assert rewritten(text, both).splitlines()[0] == "[X] ||| a ||| b ||| p=1 p_1=1 TargetWords_1=1 ||| 0-0"
+
+
+def test_a_conjunction_fires_both_bins_together(tmp_path):
+    text = "[X] ||| a ||| b ||| p=1 q=3 ||| 0-0\n[X] ||| b ||| c ||| q=4\n[X] ||| c ||| c ||| p=2 q=4\n"
+    path = tmp_path / "grammar"
+    path.write_text(text)
+    bins = bins_of_grammar(read_grammar(path), ["p", "q"], BinOptions(conjunctions=[("p", "q")]))
+    assert bins.names[4:] == ("p_1&q_3", "p_1&q_4", "p_2&q_3", "p_2&q_4")
+    assert [group.name for group in bins.groups] == ["p", "q"]  # no order among pairs
+    assert rewritten(text, bins).splitlines() == [
+        "[X] ||| a ||| b ||| p_1=1 q_3=1 p_1&q_3=1 ||| 0-0",
+        "[X] ||| b ||| c ||| q_4=1",
+        "[X] ||| c ||| c ||| p_2=1 q_4=1 p_2&q_4=1",
+    ]
+    hats = bins_of_grammar(read_grammar(path), ["p", "q"], BinOptions(conjunctions=[("p", "q")], induction="hat"))
+    table = vectors(induce_features(rule_features([{"p": 1.25, "q": 3.5}]), hats))[0]
+    assert {name: value for name, value in table.items() if "&" in name} == {
+        "p_1&q_3": 0.375, "p_1&q_4": 0.375, "p_2&q_3": 0.125, "p_2&q_4": 0.125,
+    }  # fmt: skip
+    for pair in (("p", "p"), ("p", "x")):
+        with pytest.raises(LuthierError, match="expected pairs of different features that have bins, found 'p' and"):
+            bins_of_grammar(read_grammar(path), ["p", "q"], BinOptions(conjunctions=[pair]))
+    with pytest.raises(LuthierError, match="expected each conjunction of two features once"):
+        bins_of_grammar(read_grammar(path), ["p", "q"], BinOptions(conjunctions=[("p", "q"), ("q", "p")]))
 
 
 def test_what_a_grammar_cannot_have_is_said(tmp_path):

@@ -19,6 +19,7 @@ from luthier.kbest.groups import FeatureGroup, Groups
 Scope = Literal["local", "global"]
 SCOPES: tuple[Scope, ...] = ("local", "global")
 NAME_DIGITS = (6, 9, 12)
+MOST_CONJOINED = 1 << 20
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -107,6 +108,8 @@ class Bins:
         Whether bins are of the least error, or filled from the left.
     origin : JSON-able mapping
         Where the values came from.
+    conjunctions : tuple of pairs of features
+        What has both fires a column for the two bins together, besides those of each.
     """
 
     features: tuple[FeatureBins, ...]
@@ -114,6 +117,7 @@ class Bins:
     induction: str = "indicator"
     exact: bool = False
     origin: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    conjunctions: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "origin", MappingProxyType(dict(self.origin)))
@@ -131,11 +135,34 @@ class Bins:
                         f"expected names that differ, found {name!r} of {owner[name]!r} and of {feature.feature!r}"
                     )
                 owner[name] = feature.feature
+        self._check_conjunctions(owner)
+
+    def _check_conjunctions(self, owner: Mapping[str, str]) -> None:
+        known = set(owner.values())
+        for pair in self.conjunctions:
+            if len(set(pair)) != 2 or not set(pair) <= known:
+                raise LuthierError(
+                    f"expected pairs of different features that have bins, found {pair[0]!r} and {pair[1]!r}"
+                )
+        if len({frozenset(pair) for pair in self.conjunctions}) != len(self.conjunctions):
+            raise LuthierError("expected each conjunction of two features once, found one twice")
+        pairs = [conjoined_names(*pair) for pair in self.pairs]
+        if sum(map(len, pairs)) > MOST_CONJOINED:
+            raise LuthierError(f"expected at most {MOST_CONJOINED:,} columns of conjunctions, found more")
+        if len({*owner, *(name for names in pairs for name in names)}) != len(self.names):
+            raise LuthierError("expected names that differ, found a conjunction that has the name of another column")
+
+    @property
+    def pairs(self) -> tuple[tuple[FeatureBins, FeatureBins], ...]:
+        """The bins of the features of each conjunction."""
+        by_name = {feature.feature: feature for feature in self.features}
+        return tuple((by_name[first], by_name[second]) for first, second in self.conjunctions)
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The columns of all bins, feature by feature."""
-        return tuple(name for feature in self.features for name in feature.names)
+        """The columns of all bins, feature by feature, and then those of conjunctions."""
+        single = tuple(name for feature in self.features for name in feature.names)
+        return single + tuple(name for pair in self.pairs for name in conjoined_names(*pair))
 
     @property
     def groups(self) -> Groups:
@@ -146,6 +173,11 @@ class Bins:
     def dropped(self) -> frozenset[str]:
         """The features that their bins replace."""
         return frozenset(feature.feature for feature in self.features if not feature.keep)
+
+
+def conjoined_names(first: FeatureBins, second: FeatureBins) -> tuple[str, ...]:
+    """Return the columns of a conjunction: all bins of the second with the first bin of the first, and so on."""
+    return tuple(f"{a}&{b}" for a in first.names for b in second.names)
 
 
 def bin_feature(

@@ -29,7 +29,7 @@ def bins_text(bins: Bins) -> str:
     """Return bins as a file has them."""
     head = {
         "kind": KIND, "scope": bins.scope, "induction": bins.induction, "exact": bins.exact,
-        "origin": dict(bins.origin),
+        "origin": dict(bins.origin), "conjunctions": [list(pair) for pair in bins.conjunctions],
     }  # fmt: skip
     lines = [f' "{key}": {_json(value)},' for key, value in head.items()]
     features = ",\n".join(_feature_text(feature) for feature in bins.features)
@@ -93,8 +93,15 @@ def _bins(content: Mapping[str, Any]) -> Bins:
     features = _typed(content, "features", list)
     return Bins(
         tuple(_feature(feature) for feature in features), _typed(content, "scope", str), induction,
-        _typed(content, "exact", bool), _typed(content, "origin", dict),
+        _typed(content, "exact", bool), _typed(content, "origin", dict), _pairs(content),
     )  # fmt: skip
+
+
+def _pairs(content: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    pairs = _typed(content, "conjunctions", list) if "conjunctions" in content else []
+    if not all(isinstance(pair, list) and len(pair) == 2 and all(isinstance(n, str) for n in pair) for pair in pairs):
+        raise LuthierError("'conjunctions' are no pairs of names")
+    return tuple((first, second) for first, second in pairs)
 
 
 def _feature(content: Any) -> FeatureBins:

@@ -44,6 +44,8 @@ class BinOptions:
         Which columns a value fires.
     exact
         Whether bins are of the least error, or filled from the left.
+    conjunctions
+        Pairs of features; what has both fires a column for the two bins together.
     """
 
     bins: int = 16
@@ -51,6 +53,7 @@ class BinOptions:
     keep: Collection[str] = ()
     induction: str = "indicator"
     exact: bool = False
+    conjunctions: Sequence[tuple[str, str]] = ()
 
     def __post_init__(self) -> None:
         for number in (self.bins, *self.numbers.values()):
@@ -140,7 +143,7 @@ def make_bins(
         _warn(feature)
         taken.update(feature.names)
         made.append(feature)
-    return Bins(tuple(made), scope, options.induction, options.exact, origin)
+    return Bins(tuple(made), scope, options.induction, options.exact, origin, tuple(options.conjunctions))
 
 
 def _warn(feature: FeatureBins) -> None:

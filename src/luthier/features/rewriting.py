@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import BinaryIO, NamedTuple
 
 import numpy as np
@@ -16,10 +16,11 @@ from luthier.corpus.lines import empty_error
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
 from luthier.features import _rewrite_kernels as kernels
-from luthier.features.bins import Bins, FeatureBins
+from luthier.features.bins import Bins, FeatureBins, conjoined_names
+from luthier.features.counts import Present
 from luthier.features.derived import TARGET_WORDS, count_words
 from luthier.features.induce import check_local
-from luthier.features.induction import NONE, load_induction
+from luthier.features.induction import NONE, Fired, both_present, fire_both, load_induction
 from luthier.grammar import _rule_kernels as rule_kernels
 from luthier.grammar.reading import Lines, cut_lines
 from luthier.grammar.writing import DIGITS
@@ -28,6 +29,7 @@ from luthier.kbest.features import unknown_names
 LABEL, SOURCE, TARGET, FEATURES = 0, 1, 2, 3  # fields of a line
 N_FIELDS, LEAST_FIELDS = 4, 3
 RULE_LABEL = b"[X]"
+Fields = tuple[Int64, Int64, Int64]  # where fields begin and end, (L, N_FIELDS), and how many each line has
 
 
 class Edits(NamedTuple):
@@ -72,13 +74,19 @@ class Rewriter:
         """Return the lines of a block with bins."""
         lines, firsts, lasts, counts = cut_lines(block, name, N_FIELDS, LEAST_FIELDS)
         entries = self._entries(lines.data, firsts[:, FEATURES], lasts[:, FEATURES])
-        edits = [
-            edit
-            for number, feature in enumerate(self.bins.features)
-            for edit in self._edits(number, feature, lines, entries)
-        ]
-        if self._counts_words(entries):
-            edits.append(self._word_edits(lines, firsts, lasts, counts))
+        edits: list[Edits] = []
+        present: list[Present] = []
+        for number, feature in enumerate(self.bins.features):
+            mine = np.flatnonzero(entries.ids == number)
+            if feature.feature == TARGET_WORDS and self._counts_words(len(mine) > 0):
+                has, values = _word_counts(lines, firsts, lasts)
+                edits.append(_put_behind(has, *self._texts(values, feature), (firsts, lasts, counts)))
+            else:
+                has, values = entries.rows[mine], _numbers(lines, entries, mine)
+                edits.append(_put_instead(entries, mine, *self._texts(values, feature), keep=feature.keep))
+            self.met[number] |= bool(len(has))
+            present.append((has, values))
+        edits += self._conjoined(present, (firsts, lasts, counts))
         self.n_rules += len(firsts)
         return _exchanged(lines.data, edits)
 
@@ -111,23 +119,6 @@ class Rewriter:
                 )
         return Entries(rows[named], ids, names, values)
 
-    def _edits(self, number: int, feature: FeatureBins, lines: Lines, entries: Entries) -> Iterator[Edits]:
-        mine = np.flatnonzero(entries.ids == number)
-        if not len(mine):
-            return
-        self.met[number] = True
-        spans = entries.values[mine]
-        values, status = parse_numbers(lines.data, spans[:, 0], spans[:, 1])
-        if (status != NUMBER_OK).any():
-            k = int(np.argmax(status != NUMBER_OK))
-            found = lines.quote((entries.names[mine, 0], spans[:, 1]), k)
-            raise lines.error(int(entries.rows[mine[k]]), "features name=value with finite numbers", found)
-        texts, which = self._texts(values, feature)
-        if feature.keep:
-            yield Edits(spans[:, 1], spans[:, 1], [f" {text}" for text in texts], which)
-        else:
-            yield Edits(entries.names[mine, 0], spans[:, 1], texts, which)
-
     def _texts(self, values: Float64, feature: FeatureBins) -> tuple[list[str], Int64]:
         """Return the texts of what values fire, and which of them each value has."""
         if self._induction.by_bin:
@@ -136,42 +127,79 @@ class Rewriter:
         return self._fired_texts(distinct, feature), which
 
     def _fired_texts(self, values: Float64, feature: FeatureBins) -> list[str]:
-        fired, form = self._induction.fire(values, feature), f"%s=%.{DIGITS}g"
-        return [
-            " ".join([form % (feature.names[j], share) for j, share in zip(row, shares, strict=True) if j != NONE])
-            for row, shares in zip(fired.bins.tolist(), fired.values.tolist(), strict=True)
-        ]
+        return _as_texts(self._induction.fire(values, feature), feature.names)
 
-    def _counts_words(self, entries: Entries) -> bool:
+    def _conjoined(self, present: list[Present], fields: Fields) -> Iterator[Edits]:
+        """Yield what is put behind the features of rules that have both features of a conjunction."""
+        number = {feature.feature: k for k, feature in enumerate(self.bins.features)}
+        for pair in self.bins.pairs:
+            rows, seen = both_present(*(present[number[feature.feature]] for feature in pair))
+            if self._induction.by_bin:
+                places = [feature.place(values) for feature, values in zip(pair, seen, strict=True)]
+                cells, which = np.unique(places[0] * len(pair[1]) + places[1], return_inverse=True)
+                seen = pair[0].lows[cells // len(pair[1])], pair[1].lows[cells % len(pair[1])]
+            else:
+                distinct, which = np.unique(np.column_stack(seen), axis=0, return_inverse=True)
+                seen = distinct[:, 0], distinct[:, 1]
+            texts = _as_texts(fire_both(self._induction, seen, pair), conjoined_names(*pair))
+            yield _put_behind(rows, texts, which.reshape(-1), fields)
+
+    def _counts_words(self, written: bool) -> bool:
         """Return whether target words are counted, not read: so it is if the first block has none written."""
-        numbers = [k for k, feature in enumerate(self.bins.features) if feature.feature == TARGET_WORDS]
-        if not numbers:
-            return False
-        written = bool((entries.ids == numbers[0]).any())
         if self._derived is None:
             self._derived = not written
         elif self._derived and written:
             raise LuthierError(f"expected {TARGET_WORDS} in all rules or in none, found it in some")
         return self._derived
 
-    def _word_edits(self, lines: Lines, firsts: Int64, lasts: Int64, counts: Int64) -> Edits:
-        """Return what is put behind the features of each rule for the number of its target words."""
-        number = next(k for k, feature in enumerate(self.bins.features) if feature.feature == TARGET_WORDS)
-        feature = self.bins.features[number]
-        is_rule = lasts[:, LABEL] - firsts[:, LABEL] == len(RULE_LABEL)
-        for k, byte in enumerate(RULE_LABEL):
-            is_rule[is_rule] = lines.data[firsts[is_rule, LABEL] + k] == byte
-        rows = np.flatnonzero(is_rule)
-        self.met[number] |= bool(len(rows))
-        sides = ((firsts[rows, side], lasts[rows, side]) for side in (SOURCE, TARGET))
-        words = count_words(lines.data, *sides).astype(np.float64)
-        texts, which = self._texts(words, feature)
-        missing = counts[rows] <= FEATURES
-        empty = firsts[rows, FEATURES] == lasts[rows, FEATURES]
-        places = np.where(missing, lasts[rows, TARGET], lasts[rows, FEATURES])
-        # behind other features; between two bars; behind a line that has no third pair of bars
-        forms = [form % text for form in (" %s", " %s ", " ||| %s") for text in texts]
-        return Edits(places, places, forms, which + np.where(missing, 2, np.where(empty, 1, 0)) * len(texts))
+
+def _as_texts(fired: Fired, names: Sequence[str]) -> list[str]:
+    """Return ``name=value …`` for each row of what is fired."""
+    form = f"%s=%.{DIGITS}g"
+    return [
+        " ".join([form % (names[j], share) for j, share in zip(row, shares, strict=True) if j != NONE])
+        for row, shares in zip(fired.bins.tolist(), fired.values.tolist(), strict=True)
+    ]
+
+
+def _numbers(lines: Lines, entries: Entries, mine: Int64) -> Float64:
+    """Return the values of some entries."""
+    spans = entries.values[mine]
+    values, status = parse_numbers(lines.data, spans[:, 0], spans[:, 1])
+    if (status != NUMBER_OK).any():
+        k = int(np.argmax(status != NUMBER_OK))
+        found = lines.quote((entries.names[mine, 0], spans[:, 1]), k)
+        raise lines.error(int(entries.rows[mine[k]]), "features name=value with finite numbers", found)
+    return values
+
+
+def _word_counts(lines: Lines, firsts: Int64, lasts: Int64) -> Present:
+    """Return the lines that are rules, and how many words their target sides have."""
+    is_rule = lasts[:, LABEL] - firsts[:, LABEL] == len(RULE_LABEL)
+    for k, byte in enumerate(RULE_LABEL):
+        is_rule[is_rule] = lines.data[firsts[is_rule, LABEL] + k] == byte
+    rows = np.flatnonzero(is_rule)
+    sides = ((firsts[rows, side], lasts[rows, side]) for side in (SOURCE, TARGET))
+    return rows, count_words(lines.data, *sides).astype(np.float64)
+
+
+def _put_instead(entries: Entries, mine: Int64, texts: list[str], which: Int64, *, keep: bool) -> Edits:
+    """Return what is put in place of some entries, or behind them."""
+    ends = entries.values[mine, 1]
+    if keep:
+        return Edits(ends, ends, [f" {text}" for text in texts], which)
+    return Edits(entries.names[mine, 0], ends, texts, which)
+
+
+def _put_behind(rows: Int64, texts: list[str], which: Int64, fields: Fields) -> Edits:
+    """Return what is put behind all features of some lines."""
+    firsts, lasts, counts = fields
+    missing = counts[rows] <= FEATURES
+    empty = firsts[rows, FEATURES] == lasts[rows, FEATURES]
+    places = np.where(missing, lasts[rows, TARGET], lasts[rows, FEATURES])
+    # behind other features; between two bars; behind a line that has no third pair of bars
+    forms = [form % text for form in (" %s", " %s ", " ||| %s") for text in texts]
+    return Edits(places, places, forms, which + np.where(missing, 2, np.where(empty, 1, 0)) * len(texts))
 
 
 def _exchanged(data: Bytes, edits: list[Edits]) -> Bytes:

@@ -33,6 +33,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what a value fires: its bin (indicator, the default), its neighbours too (overlapping), or hat functions "
         "(hat)",
     )  # fmt: skip
+    parser.add_argument(
+        "--conjoin", nargs=2, action="append", default=[], metavar=("A", "B"),
+        help="a column for every bin of A together with every bin of B too; may be repeated",
+    )  # fmt: skip
     parser.add_argument("--exact", action="store_true", help="the cut of the least error, not the greedy fill")
     parser.add_argument("--by-use", action="store_true", help="of a pool: a rule counts once for each use")
     parser.add_argument(
@@ -67,7 +71,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     if options.plot:
         check_picture_path(options.plot)
     names, numbers = _names(options.features)
-    cut = BinOptions(1 << options.bits, numbers, _split(options.keep), options.induction, options.exact)
+    pairs = [(first, second) for first, second in options.conjoin]
+    cut = BinOptions(1 << options.bits, numbers, _split(options.keep), options.induction, options.exact, pairs)
     bins = run_bins(BinsJob(options.source, names, cut, "global" if options.whole else "local", options.by_use))
     write_bins(bins, options.output)
     if options.plot:
