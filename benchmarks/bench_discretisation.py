@@ -88,16 +88,16 @@ def discretized(source, bins, output):
 def show_grammar(source, names, folder, label):
     """Cut the features of a grammar and rewrite it."""
     from luthier.features.bins_file import write_bins
-    from luthier.features.making import BinOptions
-    from luthier.pipelines.discretisation import BinsJob, run_bins
+    from luthier.features.making import BinOptions, bins_of_grammar
+    from luthier.grammar.reading import read_grammar
 
-    rows = []
+    grammar, rows = read_grammar(source), []
     for bits in (4, 8, 12):
         found, errors = {}, {}
         for exact in (False, True):
             options = BinOptions(bins=1 << bits, exact=exact)
             names_now = names if not exact or bits < 12 else [name for name in names if found[False][name] < 30_000]
-            bins = run_bins(BinsJob(str(source), tuple(names_now), options))
+            bins = bins_of_grammar(grammar, names_now, options)
             found[exact] = {f.feature: f.n_values for f in bins.features}
             errors[exact] = {f.feature: f.error for f in bins.features}
             if bits == 4 and not exact:
