@@ -259,6 +259,7 @@ def write_trace(report: TuningReport, path: str) -> None:
                         "heldout_gain": trace.heldout_gains[step] if trace.heldout_gains else None,
                         "objective": state.objective,
                         "did": state.did,
+                        "record": dict(state.record),
                         "weights": state.weights.tolist(),
                     }
                     file.write(json.dumps(row).encode("utf-8") + b"\n")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -41,6 +41,8 @@ class State:
         The value of the tuner's own objective (a loss, a margin), where it has one.
     note : str
         What people should know of it as an answer, such as the size of a proof; '' if nothing.
+    record : name → number
+        What programs should know of it: constants as they were used.
     """
 
     weights: Float64
@@ -48,6 +50,7 @@ class State:
     did: str = ""
     objective: float | None = None
     note: str = ""
+    record: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", frozen(np.array(self.weights, dtype=np.float64)))

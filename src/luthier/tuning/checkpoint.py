@@ -75,7 +75,7 @@ class Checkpoint:
 def _plain(state: State) -> dict[str, Any]:
     return {
         "weights": state.weights.tolist(), "gain": state.gain, "did": state.did, "objective": state.objective,
-        "note": state.note,
+        "note": state.note, "record": dict(state.record),
     }  # fmt: skip
 
 

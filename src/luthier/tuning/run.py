@@ -6,6 +6,7 @@ import dataclasses
 import pickle
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -72,7 +73,7 @@ class Result:
         At the start of the first run.
     best_restart, agreed
         Which run it was, and how many runs ended at the same gain.
-    note : what the answer's state says of itself
+    note, record : what the answer's state says of itself
     heldout_note : where the held-out sentences disagree with it by more than chance; '' if they do not
     traces : one for each run, in order
     interrupted : bool
@@ -91,6 +92,7 @@ class Result:
     interrupted: bool
     seconds: tuple[float, float]
     heldout_note: str = ""
+    record: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
 
 def run(
@@ -145,6 +147,7 @@ def run(
         interrupted=interrupted,
         seconds=(time.process_time() - clocks[0], time.perf_counter() - clocks[1]),
         heldout_note=said,
+        record=answer.record,
     )
 
 

@@ -64,6 +64,7 @@ class TuningReport:
                     "runs": len(replica.result.traces),
                     "agreed": replica.result.agreed,
                     "note": replica.result.note,
+                    "record": dict(replica.result.record),
                     "interrupted": replica.result.interrupted,
                     "cpu_seconds": replica.result.seconds[0],
                     "weights": self._by_name(replica.weights),

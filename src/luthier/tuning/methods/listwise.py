@@ -10,7 +10,7 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking.ordered import OrderedLists, OrderLoss
-from luthier.tuning.ranking.penalties import Term
+from luthier.tuning.ranking.penalties import SummedLoss
 from luthier.tuning.ranking.rounds import RankingTuner
 
 
@@ -23,8 +23,10 @@ class Method(RankingTuner):
     """
 
     stages: int = param(10, low=1, high=1_000_000_000, help="places from the top whose order counts")
-    fit_iterations: int = param(20, low=1, high=1_000_000, help="steps of L-BFGS in a round, at most")
+    fit_iterations: int = param(
+        20, low=1, high=1_000_000, help="steps of L-BFGS in a round without neighbours, at most"
+    )
 
-    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> Term:  # noqa: ARG002
+    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> SummedLoss:  # noqa: ARG002
         """Return the loss of the order of all lists."""
         return OrderLoss(problem, OrderedLists.of(problem.offsets, gains), self.stages)

@@ -11,7 +11,7 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking.pairs import SELECTIONS, PairLoss, PairSampling, differences, sample_pairs
-from luthier.tuning.ranking.penalties import Term
+from luthier.tuning.ranking.penalties import SummedLoss
 from luthier.tuning.ranking.rounds import RankingTuner
 
 
@@ -39,6 +39,6 @@ class Method(RankingTuner):
         """How pairs are drawn."""
         return PairSampling(self.draws, self.kept, self.alpha, self.select, self.length_gap)
 
-    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> Term:
+    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> SummedLoss:
         """Return the loss of newly drawn pairs."""
         return PairLoss(differences(problem.pool.features, sample_pairs(problem, gains, self.sampling, rng)))

@@ -10,7 +10,7 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking.ordered import LOSSES, AllPairsLoss, OrderedLists
-from luthier.tuning.ranking.penalties import Term
+from luthier.tuning.ranking.penalties import SummedLoss
 from luthier.tuning.ranking.rounds import RankingTuner
 
 
@@ -26,9 +26,11 @@ class Method(RankingTuner):
     weighting: str = param("difference", choices=("equal", "difference"), help="what a pair counts")
 
     # An evaluation costs as much as a whole round of sampled PRO; the next round goes on from here anyway.
-    fit_iterations: int = param(10, low=1, high=1_000_000, help="steps of L-BFGS in a round, at most")
+    fit_iterations: int = param(
+        10, low=1, high=1_000_000, help="steps of L-BFGS in a round without neighbours, at most"
+    )
 
-    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> Term:  # noqa: ARG002
+    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> SummedLoss:  # noqa: ARG002
         """Return the loss of all pairs."""
         lists = OrderedLists.of(problem.offsets, gains)
         return AllPairsLoss(problem, lists, loss=self.loss, by_gap=self.weighting == "difference")

@@ -12,7 +12,7 @@ from luthier.core.segments import segment_of_rows
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking import _order_kernels as kernels
-from luthier.tuning.ranking.pairs import sum_rows
+from luthier.tuning.ranking.pairs import VECTORS_OF_A_PAIR, sum_rows
 
 # What a sentence's mean loss is multiplied by: PRO's 50 pairs of two vectors. So the constants of the
 # penalties mean the same beside each of these losses.
@@ -91,6 +91,11 @@ class _ListLoss(abc.ABC):
         slopes = np.empty(self.pool.n_hypotheses)
         value = self.value_and_slopes(flat(self.pool.scores(weights)), slopes)
         return value, sum_rows(self.pool.features, slopes)
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs PRO would sum over for the same weight: 50 for each list that has two gains."""
+        return int(SENTENCE_WEIGHT / VECTORS_OF_A_PAIR) * int(np.count_nonzero(self.factors))
 
     def curvature(self) -> Float64:
         """Return about the second derivatives at w = 0, (D,).

@@ -148,6 +148,11 @@ class PairLoss:
         slopes = -np.where(margins > 0, shrunk, 1.0) / (1.0 + shrunk)
         return VECTORS_OF_A_PAIR * float(value.sum()), sum_rows(self.rows, VECTORS_OF_A_PAIR * slopes)
 
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs there are."""
+        return len(self.rows)
+
     def curvature(self) -> Float64:
         """Return the second derivatives at w = 0, (D,)."""
         return VECTORS_OF_A_PAIR / 4.0 * sum_squares(self.rows)

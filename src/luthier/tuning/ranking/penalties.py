@@ -27,6 +27,14 @@ class Term(Protocol):
         """
 
 
+class SummedLoss(Term, Protocol):
+    """A loss that is a sum over pairs of hypotheses."""
+
+    @property
+    def n_pairs(self) -> int:
+        """How many pairs it sums over; where each list has the weight of PRO's pairs, as many as those are."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ridge:
     """strength · ‖w − centre‖², on the weights as they are given, not on standardised ones.

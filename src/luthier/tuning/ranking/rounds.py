@@ -11,18 +11,22 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
+from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
-from luthier.tuning.base import ListTuner, State
+from luthier.tuning.base import State
 from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
 from luthier.tuning.keeping import keep_best
-from luthier.tuning.ranking.penalties import Ridge, Term
-from luthier.tuning.ranking.smooth_fit import minimise
+from luthier.tuning.neighbours.fit import minimise_with_neighbours
+from luthier.tuning.neighbours.options import NeighbourTuner
+from luthier.tuning.neighbours.penalty import Neighbours
+from luthier.tuning.ranking.penalties import Ridge, SummedLoss, Term
+from luthier.tuning.ranking.smooth_fit import Fit, minimise
 
 KEEPS = ("best", "last")
 
 
 @dataclasses.dataclass(frozen=True)
-class RankingTuner(ListTuner):
+class RankingTuner(NeighbourTuner):
     """Rounds of: judge the hypotheses, make a loss of it, minimise, go a part of the way.
 
     A round minimises loss + c‖w‖² + c_prev‖w − w_prev‖² from the weights before, w_prev, and goes on from
@@ -33,6 +37,9 @@ class RankingTuner(ListTuner):
     With ``corpus`` gains each round judges by what the weights before select, and ψ keeps the rounds
     from swinging about the length at which a brevity penalty begins. With ``sentence`` gains, and
     nothing random in the loss, one round with ψ = 1 says all.
+
+    A penalty on neighbouring bins joins the sum. Such a fit ends where its gradient is small, whatever the number
+    of steps; a plain one may end at `fit_iterations`, as the next round goes on from there.
     """
 
     monotone: ClassVar[bool] = False
@@ -43,7 +50,9 @@ class RankingTuner(ListTuner):
     psi: float = param(0.3, low=0.0, high=1.0, help="how far to go to what a round found")
     c: float = param(1.0, low=0.0, help="weight of the squared length of the weights")
     c_prev: float = param(0.0, low=0.0, help="weight of the squared distance from the weights before")
-    fit_iterations: int = param(100, low=1, high=1_000_000, help="steps of L-BFGS in a round, at most")
+    fit_iterations: int = param(
+        100, low=1, high=1_000_000, help="steps of L-BFGS in a round without neighbours, at most"
+    )
     keep: str = param("best", choices=KEEPS, help="which round's weights to return, by the gain on the tuning set")
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
@@ -53,20 +62,38 @@ class RankingTuner(ListTuner):
 
     def _rounds(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         yield State(start, problem.gain(start), "start")
-        weights = start
+        weights, neighbours = start, self.penalty_on_neighbours(problem)
         for number in range(1, self.iterations + 1):
             loss = self.loss_of(problem, hypothesis_gains(problem, weights, self.gains), rng)
             terms = [loss, *self.penalties(problem, weights)]
-            fit = minimise(terms, weights, problem.bounds, iterations=self.fit_iterations)
+            fit = self._fit(terms, neighbours, weights, problem.bounds, raised=number == 1)
             weights = problem.bounds.clip(self.psi * fit.weights + (1.0 - self.psi) * weights)
-            did = f"round {number}: {fit.iterations} steps"
-            yield State(weights, problem.gain(weights), did, fit.value)
+            did = f"round {number}: {fit.iterations} steps{'' if fit.converged else ', not converged'}"
+            state = State(weights, problem.gain(weights), did, fit.value)
+            yield state if neighbours is None else _told(state, fit, neighbours, loss.n_pairs)
+
+    def _fit(
+        self, terms: list[Term], neighbours: Neighbours | None, start: Float64, bounds: Bounds, *, raised: bool
+    ) -> Fit:
+        if neighbours is None:
+            return minimise(terms, start, bounds, iterations=self.fit_iterations)
+        return minimise_with_neighbours(terms, neighbours, start, bounds, raised=raised)
 
     @abc.abstractmethod
-    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> Term:
+    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> SummedLoss:
         """Return the loss of a round, for gains of all hypotheses, (M,)."""
 
     def penalties(self, problem: ListProblem, previous: Float64) -> list[Term]:  # noqa: ARG002
-        """Return the penalties of a round; those of neighbours in `Problem.groups` join here."""
+        """Return the penalties of a round, but for that on neighbouring bins."""
         centres = ((self.c, np.zeros(len(previous))), (self.c_prev, previous))
         return [Ridge(strength, centre) for strength, centre in centres if strength]
+
+
+def _told(state: State, fit: Fit, neighbours: Neighbours, n_pairs: int) -> State:
+    """Return the state with what its penalty on neighbours was, beside so many pairs."""
+    each = neighbours.strength / max(n_pairs, 1)
+    note = f"{neighbours.kind} with β = {neighbours.strength:g}, {each:.4g} for each of {n_pairs:,} pairs"
+    if not fit.converged:
+        note += "; the fit did not converge"
+    record = {"beta": neighbours.strength, "pairs": float(n_pairs), "beta_per_pair": each}
+    return dataclasses.replace(state, note=note, record=record)

@@ -1,0 +1,5 @@
+"""Weights of neighbouring bins kept in line: the penalties, their fit, and the options of tuners that have them.
+
+Read `penalty` first (LNR and MNR with exact gradients), then `band` (second derivatives, factorised), `fit`
+(how a sum with such a penalty is minimised) and `options` (what a tuner inherits).
+"""

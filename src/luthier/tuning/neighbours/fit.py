@@ -1,0 +1,95 @@
+"""Minimising a sum of smooth terms of which one ties neighbouring bins, within bounds, until its gradient is small."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import minimize
+
+from luthier.core.arrays import Float64
+from luthier.landscape.bounds import Bounds
+from luthier.tuning.neighbours.band import BandedUnits
+from luthier.tuning.neighbours.penalty import Neighbours
+from luthier.tuning.ranking.penalties import Term
+from luthier.tuning.ranking.smooth_fit import GRADIENT_TOLERANCE, MEMORY, Fit, objective
+
+# β comes in by these shares of itself: MNR has local minima, and small steps find better ones.
+SHARES = (0.01, 0.1, 1.0)
+# Steps between two factors of MNR's band: the damping changes as weights move, and so do the units.
+STEPS_OF_A_FACTOR = 20
+# What each term keeps of LNR's curvature in the units.
+LEAST_BAND = 1e-2
+# A search that has not ended by then is given up, and says so.
+MOST_STEPS = 20_000
+
+
+def minimise_with_neighbours(
+    terms: Sequence[Term], neighbours: Neighbours, start: Float64, bounds: Bounds, *, raised: bool, unit: float = 0.0
+) -> Fit:
+    """Return where the sum of terms and of the neighbours' penalty is least, from `start` on.
+
+    The search works in units of a banded Cholesky factor (`BandedUnits`) of the terms' curvature and the
+    penalty's. With LNR the sum is as convex as its terms, and there is one answer. With MNR it has local minima:
+    if `raised`, the search begins at LNR's answer with a hundredth of β and raises β by tens; if not, it goes on
+    from `start`, the answer of an earlier search for much the same sum.
+
+    Parameters
+    ----------
+    unit
+        What the objective counts in; default: its value at the start.
+    """
+    first = unit or objective([*terms, neighbours], start)[0]
+    if not first > 0.0:
+        return Fit(start, first, 0, converged=True)
+    search = _Search(terms, bounds, first)
+    if neighbours.kind == "lnr" or not raised:
+        return search.run(neighbours, start)
+    fit = search.run(neighbours.with_strength(SHARES[0] * neighbours.strength, "lnr"), start)
+    for share in SHARES:
+        fit = search.run(neighbours.with_strength(share * neighbours.strength), fit.weights)
+    return fit
+
+
+class _Search:
+    """The terms without the neighbours, and the steps taken so far."""
+
+    def __init__(self, terms: Sequence[Term], bounds: Bounds, unit: float) -> None:
+        self.terms, self.bounds, self.scale = terms, bounds, float(np.sqrt(unit))
+        self.curvature = sum((term.curvature() for term in terms), np.zeros(len(bounds.low)))
+        self.steps = 0
+
+    def run(self, neighbours: Neighbours, start: Float64) -> Fit:
+        """Return where it is least with one penalty; its steps count those before."""
+        both, weights = [*self.terms, neighbours], start
+        length = MOST_STEPS if neighbours.kind == "lnr" else STEPS_OF_A_FACTOR
+        while True:
+            units = BandedUnits.of(self.curvature, neighbours, neighbours.band(weights, LEAST_BAND), self.bounds)
+            limits = units.limits(self.bounds, self.scale)
+            z, gradient, value, steps = self._leg(both, units, weights, min(length, MOST_STEPS - self.steps))
+            self.steps += steps
+            weights = self.bounds.clip(units.weights(z * self.scale))
+            downhill = z - gradient if limits is None else np.clip(z - gradient, *limits.T)
+            converged = float(np.abs(downhill - z).max()) <= GRADIENT_TOLERANCE
+            if converged or not steps or self.steps >= MOST_STEPS:
+                return Fit(weights, value * self.scale**2, self.steps, converged=converged)
+
+    def _leg(
+        self, terms: Sequence[Term], units: BandedUnits, start: Float64, steps: int
+    ) -> tuple[Float64, Float64, float, int]:
+        """Take steps of L-BFGS in units in which the objective and its curvature are about 1.
+
+        Returns z, gradient and value where it ended, and the steps taken. Only the gradient ends it, or no way down.
+        """
+
+        def scaled(z: Float64) -> tuple[float, Float64]:
+            value, gradient = objective(terms, units.weights(z * self.scale))
+            return value / self.scale**2, units.gradient(gradient) / self.scale
+
+        found = minimize(
+            scaled, units.inner(start) / self.scale, jac=True, method="L-BFGS-B",
+            bounds=units.limits(self.bounds, self.scale),
+            options={"maxiter": steps, "maxfun": 4 * steps + 20, "maxcor": MEMORY, "ftol": 0.0,
+                     "gtol": GRADIENT_TOLERANCE},
+        )  # fmt: skip
+        return found.x, found.jac, float(found.fun), int(found.nit)

@@ -1,0 +1,40 @@
+"""What a tuner with a smooth objective inherits to keep neighbouring bins in line."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from luthier.core.params import param
+from luthier.landscape.problem import Problem
+from luthier.tuning.base import ListTuner
+from luthier.tuning.neighbours.penalty import KINDS, Neighbours
+
+NONE = "none"
+
+
+@dataclasses.dataclass(frozen=True)
+class NeighbourTuner(ListTuner):
+    """Base of the tuners that can add a penalty on neighbouring bins, of the groups the problem knows.
+
+    Beside a tuner's own sum β is what it is: with twice as many pairs in the sum it counts half as much.
+    """
+
+    neighbours: str = param(NONE, choices=(NONE, *KINDS), help="penalty on weights of neighbouring bins")
+    beta: float = param(1000.0, low=0.0, high=1e15, help="weight of that penalty, beside the sum over all pairs")
+    gamma: float = param(2.0, low=0.5, high=100.0, help="how sharply mnr sets in where a bin leaves its neighbours")
+
+    def refuses(self, problem: Problem) -> str:
+        """Return why this method cannot work on a problem, or '' if it can."""
+        reason = super().refuses(problem)
+        if not reason and self.neighbours != NONE and not any(len(group.columns) > 2 for group in problem.groups):
+            return (
+                f"{self.neighbours} is a penalty on three or more neighbouring bins of a feature, and no features are "
+                f"known to be such bins. hint: 'luthier discretize' makes them, --bins names their file"
+            )
+        return reason
+
+    def penalty_on_neighbours(self, problem: Problem) -> Neighbours | None:
+        """Return the penalty on the problem's bins; None where there is none, or nothing of it."""
+        if self.neighbours == NONE or not self.beta:
+            return None
+        return Neighbours.of(problem.groups, problem.names, kind=self.neighbours, strength=self.beta, gamma=self.gamma)
