@@ -2,6 +2,7 @@
 
   luthier tune pool.arrow --metric bleu --method mert -o weights.txt
   luthier tune pool.arrow --method pro --heldout heldout.arrow --replicas 3 -o weights.txt
+  luthier tune pool.arrow --method pro --bins bins.json --neighbours mnr --beta 1e4 -o weights.txt
 
 Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier tuners'
 lists all. Ctrl-C keeps the best weights so far.
@@ -21,6 +22,7 @@ from luthier.cli.weight_options import add_strict_option
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
+    from luthier.kbest.pool import Pool
     from luthier.pipelines.tuning import TuningJob
     from luthier.tuning.tuned import TuningReport
 
@@ -42,6 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--bound", action="append", default=[], metavar="NAME=LO:HI",
         help="limits of a weight: lm=0: (not negative), wp=-1:1, tm=0.5 (fixed)",
     )  # fmt: skip
+    parser.add_argument(
+        "--bins", metavar="B", help="features of the pool that are bins ('luthier bins'); made of derivations if need be"
+    )
     parser.add_argument(
         "--standardize-features",
         action="store_true",
@@ -84,7 +89,6 @@ def _job(options: argparse.Namespace) -> TuningJob:
     from luthier.core.errors import LuthierError
     from luthier.core.io import check_writable
     from luthier.core.plugins import load
-    from luthier.kbest.storage import open_pool
     from luthier.landscape.bounds import Bounds
     from luthier.pipelines.tuning import TuningJob, answer_paths
     from luthier.report.pictures import check_picture_path
@@ -105,7 +109,7 @@ def _job(options: argparse.Namespace) -> TuningJob:
         check_writable(path)
     if options.plot:
         check_picture_path(options.plot)
-    pool = open_pool(options.pool)
+    pool, heldout = _pools(options)
     names = pool.features.names
     return TuningJob(
         tuner=tuner,
@@ -114,11 +118,24 @@ def _job(options: argparse.Namespace) -> TuningJob:
         options=settings,
         start=_start(options, names),
         bounds=Bounds.from_names(names, {name: _range(name, text) for name, text in bounds.items()}),
-        heldout=open_pool(options.heldout) if options.heldout else None,
+        heldout=heldout,
         standardize=options.standardize_features,
         replicas=options.replicas,
         average=options.average_replicas,
     )
+
+
+def _pools(options: argparse.Namespace) -> tuple[Pool, Pool | None]:
+    """Return the pool and the held-out one, with bins where a file of them is named."""
+    from luthier.features.bins_file import read_bins
+    from luthier.features.induce import with_bins
+    from luthier.kbest.storage import open_pool
+
+    pools = [open_pool(path) for path in (options.pool, options.heldout) if path]
+    if options.bins:
+        bins = read_bins(options.bins)
+        pools = [with_bins(pool, bins) for pool in pools]
+    return pools[0], pools[1] if options.heldout else None
 
 
 def _start(options: argparse.Namespace, names: Sequence[str]) -> Float64 | None:
