@@ -17,6 +17,7 @@ from luthier.features.derived import TARGET_WORDS, with_target_words
 from luthier.features.induction import fired_columns
 from luthier.grammar.grammar import Grammar
 from luthier.kbest.features import Features, unknown_names
+from luthier.kbest.groups import restrict_groups
 from luthier.kbest.pool import Pool
 
 NO_DERIVATIONS = (
@@ -51,6 +52,15 @@ def induce_pool(pool: Pool, bins: Bins) -> Pool:
         "induce", features=[feature.feature for feature in bins.features], induction=bins.induction, scope=bins.scope,
         columns=len(bins.names),
     )  # fmt: skip
+
+
+def with_bins(pool: Pool, bins: Bins) -> Pool:
+    """Return the pool with the columns of bins as groups: those it has already, or induced ones where it has none."""
+    have = set(bins.names) & set(pool.features.names)
+    if not have:
+        return induce_pool(pool, bins)
+    others = tuple(group for group in pool.features.groups if have.isdisjoint(group.columns))
+    return pool.with_features(pool.features.group((*others, *restrict_groups(bins.groups, have))))
 
 
 def derivation_columns(pool: Pool, bins: Bins) -> sparse.csr_array:

@@ -16,9 +16,14 @@ def standardized(problem: ListProblem) -> tuple[ListProblem, Float64]:
     """Return the problem with each feature divided by its spread within lists, and the spreads, (D,).
 
     Weights w' of the new problem are ``w = w' / spread`` of the old one: w'·(h/s) = (w'/s)·h. A feature
-    that never differs keeps its scale.
+    that never differs keeps its scale. The bins of one feature have one scale, the root mean square of their
+    spreads: they stay counts of one kind, whose weights can be neighbours.
     """
-    spread = problem.spread
+    spread = np.array(problem.spread)
+    position = {name: d for d, name in enumerate(problem.names)}
+    for group in problem.groups:
+        columns = [position[name] for name in group.columns]
+        spread[columns] = np.sqrt(np.mean(spread[columns] ** 2))
     spread = np.where(spread > 0, spread, 1.0)
     bounds = Bounds(problem.bounds.low * spread, problem.bounds.high * spread)
     pool = problem.pool.with_features(_divided(problem.pool.features, spread))

@@ -45,7 +45,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="limits of a weight: lm=0: (not negative), wp=-1:1, tm=0.5 (fixed)",
     )  # fmt: skip
     parser.add_argument(
-        "--bins", metavar="B", help="features of the pool that are bins ('luthier bins'); made of derivations if need be"
+        "--bins",
+        metavar="B",
+        help="features of the pool that are bins ('luthier bins'); made of derivations if need be",
     )
     parser.add_argument(
         "--standardize-features",

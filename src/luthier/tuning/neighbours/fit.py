@@ -12,14 +12,18 @@ from luthier.landscape.bounds import Bounds
 from luthier.tuning.neighbours.band import BandedUnits
 from luthier.tuning.neighbours.penalty import Neighbours
 from luthier.tuning.ranking.penalties import Term
-from luthier.tuning.ranking.smooth_fit import GRADIENT_TOLERANCE, MEMORY, Fit, objective
+from luthier.tuning.ranking.smooth_fit import MEMORY, Fit, objective
 
 # β comes in by these shares of itself: MNR has local minima, and small steps find better ones.
 SHARES = (0.01, 0.1, 1.0)
-# Steps between two factors of MNR's band: the damping changes as weights move, and so do the units.
+# Steps between two factors: the loss's curvature and MNR's damping change as weights move, and so do the units.
 STEPS_OF_A_FACTOR = 20
 # What each term keeps of LNR's curvature in the units.
-LEAST_BAND = 1e-2
+LEAST_BAND = 0.03
+# How small the gradient becomes, in units in which the objective and its curvature are about 1: at the end of LNR,
+# which takes few steps, at the end of MNR, and on the way there.
+TOLERANCES = {"lnr": 1e-5, "mnr": 1e-4}
+ON_THE_WAY = 1e-3
 # A search that has not ended by then is given up, and says so.
 MOST_STEPS = 20_000
 
@@ -45,10 +49,10 @@ def minimise_with_neighbours(
     search = _Search(terms, bounds, first)
     if neighbours.kind == "lnr" or not raised:
         return search.run(neighbours, start)
-    fit = search.run(neighbours.with_strength(SHARES[0] * neighbours.strength, "lnr"), start)
+    fit = search.run(neighbours.with_strength(SHARES[0] * neighbours.strength, "lnr"), start, ON_THE_WAY)
     for share in SHARES:
-        fit = search.run(neighbours.with_strength(share * neighbours.strength), fit.weights)
-    return fit
+        fit = search.run(neighbours.with_strength(share * neighbours.strength), fit.weights, ON_THE_WAY)
+    return search.run(neighbours, fit.weights)
 
 
 class _Search:
@@ -56,26 +60,27 @@ class _Search:
 
     def __init__(self, terms: Sequence[Term], bounds: Bounds, unit: float) -> None:
         self.terms, self.bounds, self.scale = terms, bounds, float(np.sqrt(unit))
-        self.curvature = sum((term.curvature() for term in terms), np.zeros(len(bounds.low)))
         self.steps = 0
 
-    def run(self, neighbours: Neighbours, start: Float64) -> Fit:
+    def run(self, neighbours: Neighbours, start: Float64, tolerance: float | None = None) -> Fit:
         """Return where it is least with one penalty; its steps count those before."""
         both, weights = [*self.terms, neighbours], start
-        length = MOST_STEPS if neighbours.kind == "lnr" else STEPS_OF_A_FACTOR
+        tolerance = tolerance or TOLERANCES[neighbours.kind]
         while True:
-            units = BandedUnits.of(self.curvature, neighbours, neighbours.band(weights, LEAST_BAND), self.bounds)
+            curvature = sum((term.curvature(weights) for term in self.terms), np.zeros(len(weights)))
+            units = BandedUnits.of(curvature, neighbours, neighbours.band(weights, LEAST_BAND), self.bounds)
             limits = units.limits(self.bounds, self.scale)
-            z, gradient, value, steps = self._leg(both, units, weights, min(length, MOST_STEPS - self.steps))
+            length = min(STEPS_OF_A_FACTOR, MOST_STEPS - self.steps)
+            z, gradient, value, steps = self._leg(both, units, weights, (length, tolerance))
             self.steps += steps
-            weights = self.bounds.clip(units.weights(z * self.scale))
+            weights = _snapped(units.weights(z * self.scale), self.bounds)
             downhill = z - gradient if limits is None else np.clip(z - gradient, *limits.T)
-            converged = float(np.abs(downhill - z).max()) <= GRADIENT_TOLERANCE
+            converged = float(np.abs(downhill - z).max()) <= tolerance
             if converged or not steps or self.steps >= MOST_STEPS:
                 return Fit(weights, value * self.scale**2, self.steps, converged=converged)
 
     def _leg(
-        self, terms: Sequence[Term], units: BandedUnits, start: Float64, steps: int
+        self, terms: Sequence[Term], units: BandedUnits, start: Float64, limit: tuple[int, float]
     ) -> tuple[Float64, Float64, float, int]:
         """Take steps of L-BFGS in units in which the objective and its curvature are about 1.
 
@@ -89,7 +94,14 @@ class _Search:
         found = minimize(
             scaled, units.inner(start) / self.scale, jac=True, method="L-BFGS-B",
             bounds=units.limits(self.bounds, self.scale),
-            options={"maxiter": steps, "maxfun": 4 * steps + 20, "maxcor": MEMORY, "ftol": 0.0,
-                     "gtol": GRADIENT_TOLERANCE},
+            options={"maxiter": limit[0], "maxfun": 4 * limit[0] + 20, "maxcor": MEMORY, "ftol": 0.0,
+                     "gtol": limit[1]},
         )  # fmt: skip
         return found.x, found.jac, float(found.fun), int(found.nit)
+
+
+def _snapped(weights: Float64, bounds: Bounds) -> Float64:
+    """Return weights inside their bounds; one that units brought next to its bound is on it."""
+    for limit in (bounds.low, bounds.high):
+        weights = np.where(np.isclose(weights, limit, rtol=1e-12, atol=0.0), limit, weights)
+    return bounds.clip(weights)

@@ -152,7 +152,7 @@ class Neighbours:
         steep = high * c**2 + low * s**2 + 2.0 * least
         return self.inner * steep, self.inner * (high - low) * c * s, self.inner * (high * s**2 + low * c**2)
 
-    def curvature(self) -> Float64:
+    def curvature(self, weights: Float64 | None = None) -> Float64:  # noqa: ARG002
         """Return the second derivatives of LNR, (D,), which those of MNR are not far above."""
         out = np.zeros(self.n_weights)
         out[self.columns] = self.with_strength(self.strength, "lnr").band(out, 0.0)[0]

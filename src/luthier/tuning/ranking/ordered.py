@@ -97,7 +97,7 @@ class _ListLoss(abc.ABC):
         """How many pairs PRO would sum over for the same weight: 50 for each list that has two gains."""
         return int(SENTENCE_WEIGHT / VECTORS_OF_A_PAIR) * int(np.count_nonzero(self.factors))
 
-    def curvature(self) -> Float64:
+    def curvature(self, weights: Float64 | None = None) -> Float64:  # noqa: ARG002
         """Return about the second derivatives at w = 0, (D,).
 
         The mean square difference of two of a list is twice its variance, of which the logistic loss

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
@@ -153,6 +154,14 @@ class PairLoss:
         """How many pairs there are."""
         return len(self.rows)
 
-    def curvature(self) -> Float64:
-        """Return the second derivatives at w = 0, (D,)."""
-        return VECTORS_OF_A_PAIR / 4.0 * sum_squares(self.rows)
+    def curvature(self, weights: Float64 | None = None) -> Float64:
+        """Return the second derivatives at `weights`, (D,); at 0, where they are largest, if none are given."""
+        if weights is None:
+            return VECTORS_OF_A_PAIR / 4.0 * sum_squares(self.rows)
+        shrunk = np.exp(-np.abs(self.rows.scores(weights)))
+        return VECTORS_OF_A_PAIR * sum_rows(self.squares, shrunk / (1.0 + shrunk) ** 2)
+
+    @functools.cached_property
+    def squares(self) -> Features:
+        """The squares of all differences."""
+        return dataclasses.replace(self.rows, dense=self.rows.dense**2, values=self.rows.values**2)

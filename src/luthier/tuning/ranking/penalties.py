@@ -20,8 +20,8 @@ class Term(Protocol):
     def value_and_gradient(self, weights: Float64) -> tuple[float, Float64]:
         """Return the value and the gradient, (D,), at `weights`; neither is kept or changed."""
 
-    def curvature(self) -> Float64:
-        """Return about how much the term curves along each weight, (D,) of numbers ≥ 0.
+    def curvature(self, weights: Float64 | None = None) -> Float64:
+        """Return about how much the term curves along each weight, (D,) of numbers ≥ 0: at `weights`, or anywhere.
 
         It only scales the search, and need not be exact.
         """
@@ -50,6 +50,6 @@ class Ridge:
         away = weights - self.centre
         return self.strength * float(away @ away), 2.0 * self.strength * away
 
-    def curvature(self) -> Float64:
+    def curvature(self, weights: Float64 | None = None) -> Float64:  # noqa: ARG002
         """Return the second derivatives, (D,)."""
         return np.full(len(self.centre), 2.0 * self.strength)
