@@ -95,3 +95,29 @@ def print_rules(rows, sides, texts, columns, out):
         out[at] = LINE_FEED
         at += 1
     return at
+
+
+@kernel
+def print_sides(sides, texts, columns, offsets, out):
+    """Write both sides of each rule, ``[X] ||| f ||| e``; with no room in `out`, only where each text begins."""
+    source_at, source, target_at, target = texts
+    side_offsets, side_symbols, target_offsets, target_symbols = columns
+    write, at = len(out) > 0, 0
+    offsets[0] = 0
+    for row in range(len(sides)):
+        side = sides[row]
+        if write:
+            at = put(out, at, b"[X] ||| ", 0, 8)
+            at = put_symbols(out, at, side_symbols, side_offsets[side], side_offsets[side + 1], source_at, source)
+            at = put(out, at, b"||| ", 0, 4)
+            last = target_offsets[row + 1]
+            at = put_symbols(out, at, target_symbols, target_offsets[row], last, target_at, target) - 1
+        else:
+            at += 11
+            for k in range(side_offsets[side], side_offsets[side + 1]):
+                s = side_symbols[k]
+                at += 1 + (GAP_BYTES - 1 if s < 0 else source_at[s + 1] - source_at[s])
+            for k in range(target_offsets[row], target_offsets[row + 1]):
+                s = target_symbols[k]
+                at += 1 + (GAP_BYTES - 1 if s < 0 else target_at[s + 1] - target_at[s])
+        offsets[row + 1] = at
