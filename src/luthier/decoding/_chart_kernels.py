@@ -82,14 +82,15 @@ class Chart(NamedTuple):
         The words of each cell, its items, its dots.
     dot_nodes, dot_gaps : (·,) int32; dot_tails : (·, 2) int32
         Node of the trie, its child by a gap (−1: none), cells in the gaps (−1: no gap).
-    item_scores, item_ranks, item_states, item_keys
-        The best score of an item; items of a cell by score; L states and their keys each.
-    edge_heads, edge_rules, edge_tails, edge_gains
-        Edges in the order in which they were popped; gains are what each model says, log10.
+    item_scores, item_ranks, item_states
+        The best score of an item; the items of a cell by score; L states each.
+    edges, edge_gains : (·, 4) int32, (·, L) float64
+        Head, rule and tails, in the order in which they were popped; what each model says, log10.
     cubes : (·, 6) int32
         First rule in `order` and their number; first rank and number of items, for both gaps.
-    candidate_cubes, candidate_places, candidate_scores, candidate_gains, candidate_states, heap, slots
-        What is thrown away when a cell is filled.
+    candidates, candidate_numbers, candidate_states : (·, 4) int32, (·, 1+L) float64
+        Cube and place; score and gains; L states each.
+    heap, slots : (·,) int32
     """
 
     counts: np.ndarray
@@ -102,16 +103,11 @@ class Chart(NamedTuple):
     item_scores: np.ndarray
     item_ranks: np.ndarray
     item_states: np.ndarray
-    item_keys: np.ndarray
-    edge_heads: np.ndarray
-    edge_rules: np.ndarray
-    edge_tails: np.ndarray
+    edges: np.ndarray
     edge_gains: np.ndarray
     cubes: np.ndarray
-    candidate_cubes: np.ndarray
-    candidate_places: np.ndarray
-    candidate_scores: np.ndarray
-    candidate_gains: np.ndarray
+    candidates: np.ndarray
+    candidate_numbers: np.ndarray
     candidate_states: np.ndarray
     heap: np.ndarray
     slots: np.ndarray
@@ -258,7 +254,7 @@ def fill_cells(rules, chart, sentence, n_x, until, limit):
         else:
             n_cubes = s_cubes(chart, sentence, n_x, stop)
         pops = most_pops(chart, n_cubes, limit)
-        if chart.counts[ITEMS] + pops > len(chart.item_ranks) or chart.counts[EDGES] + pops > len(chart.edge_heads):
+        if chart.counts[ITEMS] + pops > len(chart.item_ranks) or chart.counts[EDGES] + pops > len(chart.edges):
             return LACKS_ITEMS, max(chart.counts[ITEMS], chart.counts[EDGES]) + pops
         if n_cubes + 3 * pops > len(chart.heap):
             return LACKS_CANDIDATES, n_cubes + 3 * pops

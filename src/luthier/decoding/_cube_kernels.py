@@ -4,6 +4,9 @@
 A cube is the rules of a source side, best first, times the items that may fill its first gap, times those of
 the second, each best first. A candidate is a place (r, a, b) in a cube; a popped one becomes an edge, and its item is
 new or the one with the same states.
+
+Arrays are taken out of their tuples once a cell: taking one out counts a reference, which costs as much as a
+look into the cache.
 """
 
 import numpy as np
@@ -13,23 +16,26 @@ from luthier.core.jit import inner_kernel, kernel
 from luthier.lm._query_kernels import append_word, begin_sentence, clear_state, copy_state, join_state, state_key
 
 CELL, DOTS, ITEMS, EDGES, POPS, CANDIDATES, CUBES = range(7)  # counts in `chart.counts`
+HEAD, RULE, TAILS = 0, 1, 2  # columns of edges
+CUBE, PLACES = 0, 1  # columns of candidates
+SCORE, GAINS = 0, 1  # columns of their numbers
 SENTENCE_END = 2  # the number of </s>
 FREE = -1
 
 
 @inner_kernel
-def stands_before(scores, a, b):
+def stands_before(numbers, a, b):
     """Return whether a candidate is popped before another: the better one, of equals the earlier."""
-    return scores[a] > scores[b] or (scores[a] == scores[b] and a < b)
+    return numbers[a, SCORE] > numbers[b, SCORE] or (numbers[a, SCORE] == numbers[b, SCORE] and a < b)
 
 
 @inner_kernel
-def push(heap, size, scores, candidate):
+def push(heap, size, numbers, candidate):
     """Put a candidate on a heap of `size`."""
     k = size
     while k > 0:
         above = (k - 1) >> 1
-        if stands_before(scores, heap[above], candidate):
+        if stands_before(numbers, heap[above], candidate):
             break
         heap[k] = heap[above]
         k = above
@@ -37,7 +43,7 @@ def push(heap, size, scores, candidate):
 
 
 @inner_kernel
-def pop(heap, size, scores):
+def pop(heap, size, numbers):
     """Take the best candidate off a heap of `size`, and return it."""
     best, moved, last = heap[0], heap[size - 1], size - 1
     k = 0
@@ -45,9 +51,9 @@ def pop(heap, size, scores):
         below = 2 * k + 1
         if below >= last:
             break
-        if below + 1 < last and stands_before(scores, heap[below + 1], heap[below]):
+        if below + 1 < last and stands_before(numbers, heap[below + 1], heap[below]):
             below += 1
-        if stands_before(scores, moved, heap[below]):
+        if stands_before(numbers, moved, heap[below]):
             break
         heap[k] = heap[below]
         k = below
@@ -56,92 +62,46 @@ def pop(heap, size, scores):
 
 
 @inner_kernel
-def score_candidate(rules, chart, candidate, rule, first, second):
-    """Write the states, the gains and the score of a rule over the items in its gaps (−1: no gap)."""
-    n_models = len(rules.weights)
-    total = rules.scores[rule]
-    if first >= 0:
-        total += chart.item_scores[first]
-    if second >= 0:
-        total += chart.item_scores[second]
-    for m in range(n_models):
-        row = candidate * n_models + m
-        clear_state(chart.candidate_states, row)
-        gain = 0.0
-        for i in range(rules.target_offsets[rule], rules.target_offsets[rule + 1]):
-            symbol = rules.symbols[m, i]
-            if symbol >= 0:
-                gain += append_word(rules.models[m], chart.candidate_states, row, symbol)
-            else:
-                tail = (first if symbol == -1 else second) * n_models + m
-                gain += join_state(rules.models[m], chart.candidate_states, row, chart.item_states, tail)
-        chart.candidate_gains[candidate, m] = gain
-        total += rules.weights[m] * gain
-    chart.candidate_scores[candidate] = total
-
-
-@inner_kernel
-def tail_of(chart, cube, gap, place):
+def tail_of(cubes, ranks, cube, gap, place):
     """Return the item at a place of the list that fills a gap of a cube; −1 for no gap."""
-    count = chart.cubes[cube, 3 + 2 * gap]
-    return chart.item_ranks[chart.cubes[cube, 2 + 2 * gap] + place] if count > 0 else -1
+    tail = -1
+    if cubes[cube, 3 + 2 * gap] > 0:
+        tail = ranks[cubes[cube, 2 + 2 * gap] + place]
+    return tail
 
 
 @inner_kernel
-def add_candidate(rules, chart, candidate, cube, r, a, b):
-    """Make the candidate at a place of a cube."""
-    rule = rules.order[chart.cubes[cube, 0] + r]
-    chart.candidate_cubes[candidate] = cube
-    chart.candidate_places[candidate, 0] = r
-    chart.candidate_places[candidate, 1] = a
-    chart.candidate_places[candidate, 2] = b
-    score_candidate(rules, chart, candidate, rule, tail_of(chart, cube, 0, a), tail_of(chart, cube, 1, b))
+def gain_of(tables, states, row, symbols, model, target, item_states, tails):
+    """Make a model's state of a target side, ``target[0]:target[1]`` of its symbols, over items; return its gain."""
+    clear_state(states, row)
+    gain = 0.0
+    for i in range(target[0], target[1]):
+        symbol = symbols[model, i]
+        if symbol >= 0:
+            gain += append_word(tables, states, row, symbol)
+        else:
+            gain += join_state(tables, states, row, item_states, tails[0] if symbol == -1 else tails[1])
+    return gain
 
 
 @inner_kernel
-def same_states(chart, n_models, candidate, item):
-    """Return whether a candidate has the states of an item."""
-    same = True
-    for m in range(n_models):
-        if chart.item_keys[item * n_models + m] != state_key(chart.candidate_states, candidate * n_models + m):
-            same = False
-            break
-    return same
-
-
-@kernel
-def item_of(chart, n_models, candidate, n_items, mask):
-    """Return the item with the candidate's states; where there is none, the candidate becomes item `n_items`."""
+def item_of(states, candidate, item_states, n_items, slots, mask, n_models):
+    """Return the item with the candidate's states, `n_items` for a new one, and where in `slots` it belongs."""
     h = np.uint64(0)
     for m in range(n_models):
-        h = mix(h, state_key(chart.candidate_states, candidate * n_models + m))
+        h = mix(h, state_key(states, candidate * n_models + m))
     slot = np.int64((h ^ (h >> np.uint64(32))) & np.uint64(mask))
-    while chart.slots[slot] != FREE and not same_states(chart, n_models, candidate, chart.slots[slot]):
-        slot = (slot + 1) & mask
-    item = np.int64(chart.slots[slot])
-    if item == FREE:
-        item = n_items
-        chart.slots[slot] = item
-        chart.item_scores[item] = chart.candidate_scores[candidate]
+    item = np.int64(slots[slot])
+    while item != FREE:
+        same = True
         for m in range(n_models):
-            row = candidate * n_models + m
-            copy_state(chart.candidate_states, row, chart.item_states, item * n_models + m)
-            chart.item_keys[item * n_models + m] = state_key(chart.candidate_states, row)
-    elif chart.candidate_scores[candidate] > chart.item_scores[item]:
-        chart.item_scores[item] = chart.candidate_scores[candidate]
-    return item
-
-
-@inner_kernel
-def add_edge(rules, chart, edge, head, candidate):
-    """Write the edge that a popped candidate is."""
-    cube = chart.candidate_cubes[candidate]
-    chart.edge_heads[edge] = head
-    chart.edge_rules[edge] = rules.order[chart.cubes[cube, 0] + chart.candidate_places[candidate, 0]]
-    chart.edge_tails[edge, 0] = tail_of(chart, cube, 0, chart.candidate_places[candidate, 1])
-    chart.edge_tails[edge, 1] = tail_of(chart, cube, 1, chart.candidate_places[candidate, 2])
-    for m in range(len(rules.weights)):
-        chart.edge_gains[edge, m] = chart.candidate_gains[candidate, m]
+            if state_key(item_states, item * n_models + m) != state_key(states, candidate * n_models + m):
+                same = False
+        if same:
+            break
+        slot = (slot + 1) & mask
+        item = np.int64(slots[slot])
+    return n_items if item == FREE else item, slot
 
 
 @kernel
@@ -152,78 +112,127 @@ def rank_items(scores, ranks, first, last):
         ranks[first + k] = first + order[k]
 
 
-@kernel
-def fill_cell(rules, chart, n_cubes, cell, limit):
-    """Pop up to `limit` candidates of the cubes of a cell: its edges and its items, ranked.
+@inner_kernel
+def add_successors(cubes, candidates, candidate, made):
+    """Write the places behind a candidate's as new candidates; return how many there are now.
 
     From (r, a, b) one goes to r + 1; to a + 1 only if r is 0; to b + 1 only if r and a are. So only one way leads
     to a place, and no set of visited ones is needed [gesmundo2010].
     """
-    n_models = len(rules.weights)
+    cube = candidates[candidate, CUBE]
+    for d in range(3):
+        place = candidates[candidate, PLACES + d]
+        if place + 1 < cubes[cube, 1 + 2 * d]:
+            for column in range(4):
+                candidates[made, column] = candidates[candidate, column]
+            candidates[made, PLACES + d] = place + 1
+            made += 1
+        if place != 0:
+            break
+    return made
+
+
+@inner_kernel
+def add_edge(cubes, ranks, order, candidates, candidate, edges, edge, head):
+    """Write the edge that a popped candidate is."""
+    cube = candidates[candidate, CUBE]
+    edges[edge, HEAD] = head
+    edges[edge, RULE] = order[cubes[cube, 0] + candidates[candidate, PLACES]]
+    for gap in range(2):
+        edges[edge, TAILS + gap] = tail_of(cubes, ranks, cube, gap, candidates[candidate, PLACES + 1 + gap])
+
+
+@inner_kernel
+def close_cell(counts, cell_items, cell, n_items, n_edges, made):
+    """Count what a cell has got."""
+    cell_items[cell, 0] = counts[ITEMS]
+    cell_items[cell, 1] = n_items
+    counts[POPS] += n_edges - counts[EDGES]
+    counts[CANDIDATES] += made
+    counts[ITEMS] = n_items
+    counts[EDGES] = n_edges
+
+
+@kernel
+def fill_cell(rules, chart, n_cubes, cell, limit):
+    """Pop up to `limit` candidates of the cubes of a cell: its edges and its items, ranked."""
+    order, rule_scores, targets, symbols = rules.order, rules.scores, rules.target_offsets, rules.symbols
+    weights, models, n_models = rules.weights, rules.models, len(rules.weights)
+    item_scores, ranks, item_states = chart.item_scores, chart.item_ranks, chart.item_states
+    edges, edge_gains, cubes, heap, slots = chart.edges, chart.edge_gains, chart.cubes, chart.heap, chart.slots
+    candidates, numbers, states = chart.candidates, chart.candidate_numbers, chart.candidate_states
     n_items, n_edges = chart.counts[ITEMS], chart.counts[EDGES]
-    first_item = n_items
+    first_item, first_edge = n_items, n_edges
     mask = 1
     while mask < 2 * limit:
         mask = 2 * mask + 1
-    chart.slots[: mask + 1] = FREE
-    n_candidates, size, pops = 0, 0, 0
+    slots[: mask + 1] = FREE
     for cube in range(n_cubes):
-        add_candidate(rules, chart, n_candidates, cube, 0, 0, 0)
-        push(chart.heap, size, chart.candidate_scores, n_candidates)
-        size += 1
-        n_candidates += 1
-    while size > 0 and pops < limit:
-        candidate = pop(chart.heap, size, chart.candidate_scores)
-        size -= 1
-        pops += 1
-        head = item_of(chart, n_models, candidate, n_items, mask)
-        n_items = max(n_items, head + 1)
-        add_edge(rules, chart, n_edges, head, candidate)
-        n_edges += 1
-        cube = chart.candidate_cubes[candidate]
+        candidates[cube, CUBE] = cube
         for d in range(3):
-            place = chart.candidate_places[candidate, d]
-            if place + 1 < chart.cubes[cube, 1 + 2 * d]:
-                r = chart.candidate_places[candidate, 0] + (d == 0)
-                a = chart.candidate_places[candidate, 1] + (d == 1)
-                b = chart.candidate_places[candidate, 2] + (d == 2)
-                add_candidate(rules, chart, n_candidates, cube, r, a, b)
-                push(chart.heap, size, chart.candidate_scores, n_candidates)
-                size += 1
-                n_candidates += 1
-            if place != 0:
-                break
-    rank_items(chart.item_scores, chart.item_ranks, first_item, n_items)
-    chart.cell_items[cell, 0] = first_item
-    chart.cell_items[cell, 1] = n_items
-    chart.counts[ITEMS] = n_items
-    chart.counts[EDGES] = n_edges
-    chart.counts[POPS] += pops
-    chart.counts[CANDIDATES] += n_candidates
+            candidates[cube, PLACES + d] = 0
+    made, scored, size = n_cubes, 0, 0
+    while True:
+        while scored < made:
+            cube = candidates[scored, CUBE]
+            rule = order[cubes[cube, 0] + candidates[scored, PLACES]]
+            first = np.int64(tail_of(cubes, ranks, cube, 0, candidates[scored, PLACES + 1]))
+            second = np.int64(tail_of(cubes, ranks, cube, 1, candidates[scored, PLACES + 2]))
+            total = rule_scores[rule]
+            total += item_scores[first] if first >= 0 else 0.0
+            total += item_scores[second] if second >= 0 else 0.0
+            for m in range(n_models):
+                row, tails = scored * n_models + m, (first * n_models + m, second * n_models + m)
+                target = (targets[rule], targets[rule + 1])
+                gain = gain_of(models[m], states, row, symbols, m, target, item_states, tails)
+                numbers[scored, GAINS + m] = gain
+                total += weights[m] * gain
+            numbers[scored, SCORE] = total
+            push(heap, size, numbers, scored)
+            size += 1
+            scored += 1
+        if size == 0 or n_edges - first_edge == limit:
+            break
+        candidate = pop(heap, size, numbers)
+        size -= 1
+        head, slot = item_of(states, candidate, item_states, n_items, slots, mask, n_models)
+        if head == n_items:
+            slots[slot] = head
+            item_scores[head] = numbers[candidate, SCORE]
+            for m in range(n_models):
+                copy_state(states, candidate * n_models + m, item_states, head * n_models + m)
+            n_items += 1
+        item_scores[head] = max(item_scores[head], numbers[candidate, SCORE])
+        add_edge(cubes, ranks, order, candidates, candidate, edges, n_edges, head)
+        for m in range(n_models):
+            edge_gains[n_edges, m] = numbers[candidate, GAINS + m]
+        n_edges += 1
+        made = add_successors(cubes, candidates, candidate, made)
+    rank_items(item_scores, ranks, first_item, n_items)
+    close_cell(chart.counts, chart.cell_items, cell, n_items, n_edges, made)
 
 
 @kernel
 def fill_goal(rules, chart, cell, goal_rule):
     """Put <s> before and </s> behind each item of the cell of the whole sentence: the edges of the goal."""
-    n_models = len(rules.weights)
+    weights, models, n_models = rules.weights, rules.models, len(rules.weights)
     goal, edge = chart.counts[ITEMS], chart.counts[EDGES]
     best = -np.inf
     for k in range(chart.cell_items[cell, 0], chart.cell_items[cell, 1]):
-        item = chart.item_ranks[k]
+        item = np.int64(chart.item_ranks[k])
         total = chart.item_scores[item] + rules.scores[goal_rule]
         for m in range(n_models):
-            begin_sentence(rules.models[m], chart.candidate_states, m)
-            gain = join_state(
-                rules.models[m], chart.candidate_states, m, chart.item_states, np.int64(item) * n_models + m
-            )
-            gain += append_word(rules.models[m], chart.candidate_states, m, SENTENCE_END)
+            tables = models[m]
+            begin_sentence(tables, chart.candidate_states, m)
+            gain = join_state(tables, chart.candidate_states, m, chart.item_states, item * n_models + m)
+            gain += append_word(tables, chart.candidate_states, m, SENTENCE_END)
             chart.edge_gains[edge, m] = gain
-            total += rules.weights[m] * gain
+            total += weights[m] * gain
         best = max(best, total)
-        chart.edge_heads[edge] = goal
-        chart.edge_rules[edge] = goal_rule
-        chart.edge_tails[edge, 0] = item
-        chart.edge_tails[edge, 1] = -1
+        chart.edges[edge, HEAD] = goal
+        chart.edges[edge, RULE] = goal_rule
+        chart.edges[edge, TAILS] = item
+        chart.edges[edge, TAILS + 1] = -1
         edge += 1
     chart.item_scores[goal] = best
     chart.counts[ITEMS] = goal + 1

@@ -4,6 +4,7 @@
 import numpy as np
 
 from luthier.core.jit import kernel
+from luthier.decoding._cube_kernels import HEAD, RULE, TAILS
 from luthier.lm._query_kernels import append_word, clear_state
 
 SHORT = 16
@@ -52,49 +53,50 @@ def sort_sides(rule_offsets, estimates, order):
 
 
 @kernel
-def number_nodes(edge_heads, edge_tails, goal, nodes, counts):
+def number_nodes(edges, n_edges, goal, nodes, counts):
     """Number the items that stand in a derivation of the goal, and count the edges of each; return both numbers.
 
     `nodes` (goal + 1) is all −1 and `counts` all 0 before.
     """
     nodes[goal] = 0
-    for e in range(len(edge_heads) - 1, -1, -1):
-        if nodes[edge_heads[e]] >= 0:
+    for e in range(n_edges - 1, -1, -1):
+        if nodes[edges[e, HEAD]] >= 0:
             for gap in range(2):
-                if edge_tails[e, gap] >= 0:
-                    nodes[edge_tails[e, gap]] = 0
-    n_nodes, n_edges = 0, 0
+                if edges[e, TAILS + gap] >= 0:
+                    nodes[edges[e, TAILS + gap]] = 0
+    n_nodes, n_kept = 0, 0
     for item in range(goal + 1):
         if nodes[item] >= 0:
             nodes[item] = n_nodes
             n_nodes += 1
-    for e in range(len(edge_heads)):
-        if nodes[edge_heads[e]] >= 0:
-            counts[nodes[edge_heads[e]]] += 1
-            n_edges += 1
-    return n_nodes, n_edges
+    for e in range(n_edges):
+        if nodes[edges[e, HEAD]] >= 0:
+            counts[nodes[edges[e, HEAD]]] += 1
+            n_kept += 1
+    return n_nodes, n_kept
 
 
 @kernel
-def write_edges(chart, n_edges, unknown, nodes, places, forest):
+def write_edges(edges, gains, n_edges, unknown, nodes, places, forest):
     """Write the edges of numbered items, node by node, in the order in which they were popped.
 
     `places` (V,) is where the edges of each node begin; `forest` is (tails, rules, state features).
     """
     tails, rules, features = forest
     for e in range(n_edges):
-        node = nodes[chart.edge_heads[e]]
+        node = nodes[edges[e, HEAD]]
         if node < 0:
             continue
         at = places[node]
         places[node] = at + 1
         for gap in range(2):
-            tail = chart.edge_tails[e, gap]
+            tail = edges[e, TAILS + gap]
             tails[at, gap] = nodes[tail] if tail >= 0 else -1
-        rules[at] = chart.edge_rules[e]
+        rule = edges[e, RULE]
+        rules[at] = rule
         for m in range(features.shape[1] // 2):
-            features[at, 2 * m] = chart.edge_gains[e, m]
-            features[at, 2 * m + 1] = unknown[chart.edge_rules[e], m]
+            features[at, 2 * m] = gains[e, m]
+            features[at, 2 * m + 1] = unknown[rule, m]
 
 
 @kernel

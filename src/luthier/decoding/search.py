@@ -94,13 +94,13 @@ def read_forest(workspace: Workspace, n_words: int, max_span: int, unknown: Floa
     chart = workspace.chart
     n_edges, goal = int(chart.counts[cube_kernels.EDGES]), int(chart.counts[cube_kernels.ITEMS]) - 1
     nodes, counts = np.full(goal + 1, -1, dtype=np.int32), np.zeros(goal + 1, dtype=np.int64)
-    size, kept = harvest_kernels.number_nodes(
-        chart.edge_heads[:n_edges], chart.edge_tails[:n_edges], goal, nodes, counts
-    )
+    size, kept = harvest_kernels.number_nodes(chart.edges, n_edges, goal, nodes, counts)
     offsets = offsets_from_counts(counts[:size])
     tails, rules = np.empty((kept, 2), dtype=np.int32), np.empty(kept, dtype=np.int32)
     features = np.empty((kept, 2 * unknown.shape[1]))
-    harvest_kernels.write_edges(chart, n_edges, unknown, nodes, offsets[:-1].copy(), (tails, rules, features))
+    harvest_kernels.write_edges(
+        chart.edges, chart.edge_gains, n_edges, unknown, nodes, offsets[:-1].copy(), (tails, rules, features)
+    )
     labels, spans = np.full(size, GOAL, dtype=np.uint8), np.empty((size, 2), dtype=np.int32)
     spans[-1] = 0, n_words
     n_x = sum(n_words - k for k in range(min(n_words, max_span)))

@@ -37,14 +37,12 @@ class Workspace:
         if group == kernels.LACKS_ITEMS:
             return {
                 "item_scores": np.empty(size), "item_ranks": np.empty(size, np.int32),
-                "item_states": np.empty(states, np.int32), "item_keys": np.empty(states[0], np.uint64),
-                "edge_heads": np.empty(size, np.int32), "edge_rules": np.empty(size, np.int32),
-                "edge_tails": np.empty((size, 2), np.int32), "edge_gains": np.empty((size, models)),
+                "item_states": np.empty(states, np.int32), "edges": np.empty((size, 4), np.int32),
+                "edge_gains": np.empty((size, models)),
             }  # fmt: skip
         return {
-            "cubes": np.empty((size, 6), np.int32), "candidate_cubes": np.empty(size, np.int32),
-            "candidate_places": np.empty((size, 3), np.int32), "candidate_scores": np.empty(size),
-            "candidate_gains": np.empty((size, models)), "candidate_states": np.empty(states, np.int32),
+            "cubes": np.empty((size, 6), np.int32), "candidates": np.empty((size, 4), np.int32),
+            "candidate_numbers": np.empty((size, 1 + models)), "candidate_states": np.empty(states, np.int32),
             "heap": np.empty(size, np.int32), "slots": np.empty(2 * size, np.int32),
         }  # fmt: skip
 

@@ -68,9 +68,9 @@ def rule_texts(grammar: Grammar) -> Texts:
     columns = tuple(flat(a) for a in (g.side_offsets, g.side_symbols, g.target_offsets, g.target_symbols))
     sides, offsets = flat(g.rule_sides), np.empty(g.n_rules + 1, dtype=np.int64)
     kernels.print_sides(sides, texts, columns, offsets, np.empty(0, dtype=np.uint8))
-    data = np.empty(int(offsets[-1]), dtype=np.uint8)
+    data = np.empty(int(offsets[-1]) + 1, dtype=np.uint8)  # a space is written behind the last rule too
     kernels.print_sides(sides, texts, columns, offsets, data)
-    return Texts(offsets, data)
+    return Texts(offsets, data[:-1])
 
 
 def write_grammar(grammar: Grammar, path: str | os.PathLike[str]) -> None:

@@ -114,7 +114,7 @@ def state_key(states, row):
     return (np.uint64(left) << np.uint64(32)) | (np.uint64(right) << np.uint64(1)) | np.uint64(states[row, FULL])
 
 
-@kernel
+@inner_kernel
 def append_word(tables, states, row, word):
     """Put a word behind a state; return its log10 probability given the words the state knows."""
     width = (states.shape[1] - WORDS) // 3
@@ -186,7 +186,7 @@ def push_right(states, row, others, other, kept):
     states[row, RIGHT_LENGTH] = length + kept
 
 
-@kernel
+@inner_kernel
 def join_state(tables, states, row, others, other):
     """Put a scored piece behind a state; return what the words of the piece gain by knowing the state's.
 
