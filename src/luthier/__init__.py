@@ -32,6 +32,8 @@ _HOMES = {
     "write_arpa": "luthier.lm.arpa",
     "align": "luthier.alignment.aligner",
     "Grammar": "luthier.grammar.grammar",
+    "Decoder": "luthier.decoding.decoder",
+    "SearchOptions": "luthier.decoding.options",
     "extract": "luthier.grammar.extract",
     "open_grammar": "luthier.grammar.storage",
     "read_grammar": "luthier.grammar.reading",
@@ -42,6 +44,8 @@ _HOMES = {
 if TYPE_CHECKING:
     from luthier.alignment.aligner import align
     from luthier.core.errors import InputError, LuthierError
+    from luthier.decoding.decoder import Decoder
+    from luthier.decoding.options import SearchOptions
     from luthier.grammar.extract import extract
     from luthier.grammar.grammar import Grammar
     from luthier.grammar.reading import read_grammar
@@ -84,6 +88,8 @@ __all__ = [
     "read_arpa",
     "write_arpa",
     "align",
+    "Decoder",
+    "SearchOptions",
     "Grammar",
     "extract",
     "open_grammar",

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from plain_models import arpa_text, random_model, sentence_score
 from slow_decoding import all_derivations, dot, parse_rule, random_grammar
 
 from luthier.core.errors import LuthierError
@@ -14,6 +13,7 @@ from luthier.decoding.options import SearchOptions
 from luthier.grammar.reading import read_grammar
 from luthier.lm.arpa_reading import read_arpa
 from luthier.lm.model import LanguageModel
+from plain_models import arpa_text, random_model, sentence_score
 
 pytestmark = pytest.mark.compiled
 EVERYTHING = SearchOptions(pops=100_000)
@@ -214,7 +214,9 @@ def test_weights_that_are_missing_or_unknown_are_said_once(tmp_path):
     with speaking(None, said.append):
         list(decoder.translate(["f g", "g"], {"p": 1.0, "other": 2.0}))
     missing, unknown = said
-    assert missing.endswith("features have no weight, which counts 0: 'q', 'Glue', 'PassThrough', 'WordPenalty', 'Arity_0' …")
+    assert missing.endswith(
+        "features have no weight, which counts 0: 'q', 'Glue', 'PassThrough', 'WordPenalty', 'Arity_0' …"
+    )
     assert unknown == "1 weights are of no feature of the search, and are not used: 'other'"
 
 

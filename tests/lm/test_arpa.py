@@ -6,12 +6,12 @@ import gzip
 
 import numpy as np
 import pytest
-from plain_models import arpa_text, random_model, random_words, sentence_score
 
 from luthier.core.errors import InputError
 from luthier.lm.arpa import Arpa, Level, write_arpa
 from luthier.lm.arpa_reading import read_arpa
 from luthier.lm.model import LanguageModel
+from plain_models import arpa_text, random_model, random_words, sentence_score
 
 PLAIN = """\\data\\
 ngram 1=5

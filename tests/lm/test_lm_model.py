@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from plain_models import arpa_text, random_model, random_words, sentence_score
 
 import luthier
 from luthier.corpus.texts import Texts, Tokens
@@ -17,6 +16,7 @@ from luthier.lm import tables as table_room
 from luthier.lm.arpa_reading import read_arpa
 from luthier.lm.model import LanguageModel
 from luthier.lm.perplexity import perplexity, sentence_columns
+from plain_models import arpa_text, random_model, random_words, sentence_score
 
 
 def model_of(plain, folder):

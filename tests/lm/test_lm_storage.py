@@ -6,7 +6,6 @@ import os
 
 import numpy as np
 import pytest
-from plain_models import arpa_text, random_model, random_words
 
 from luthier.core.array_file import open_arrays, save_arrays
 from luthier.core.errors import InputError
@@ -14,6 +13,7 @@ from luthier.lm import storage
 from luthier.lm.arpa_reading import read_arpa
 from luthier.lm.state import append, join, new_states
 from luthier.lm.storage import KIND, load_model, open_lm, save_model
+from plain_models import arpa_text, random_model, random_words
 
 TEXTS = [" ".join(random_words(np.random.default_rng(seed), 7, 8)) for seed in range(10)]
 

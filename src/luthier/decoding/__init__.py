@@ -1,5 +1,6 @@
 """Sentence, grammar and language model → forest → lists.
 
-Begin with `hypergraph` (what a forest is), then `lazy_kbest` (its best derivations) and `forest_lines` (its best
-strings along lines of weights).
+Begin with `hypergraph` (what a forest is), then `rule_rows` (the rules of a search), `models` and `weighting` (what
+scores them), `search` with `workspace` (one sentence through the chart), `lazy_kbest` (a forest's best derivations),
+`lists` (pools of them), `decoder` (the whole), and `forest_lines` (a forest's best strings along lines of weights).
 """

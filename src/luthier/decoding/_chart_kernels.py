@@ -193,9 +193,7 @@ def x_cubes(rules, chart, sentence, start, stop, last_dot):
         side = rules.trie_sides[chart.dot_nodes[d]]
         if side >= 0 and rules.rule_offsets[side + 1] > rules.rule_offsets[side]:
             n_rules = rules.rule_offsets[side + 1] - rules.rule_offsets[side]
-            put_cube(
-                chart, n_cubes, rules.rule_offsets[side], n_rules, chart.dot_tails[d, 0], chart.dot_tails[d, 1]
-            )
+            put_cube(chart, n_cubes, rules.rule_offsets[side], n_rules, chart.dot_tails[d, 0], chart.dot_tails[d, 1])
             n_cubes += 1
     return n_cubes
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int32, Int64, all_finite, flat
+from luthier.core.arrays import Float64, Int32, all_finite, flat
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice, progress
 from luthier.core.threads import map_in_order
@@ -39,7 +39,7 @@ class Prepared:
     ----------
     sentences : N texts
     words : Tokens
-        Numbers of source words; −1 … stands as the number of the grammar's words for those it does not have.
+        Numbers of source words; those that the grammar does not have come behind its own.
     pass_through : (T,) int32
         The rule that leaves each word as it is.
     table : RuleTable
@@ -233,8 +233,10 @@ class Decoder:
         order = np.arange(len(table), dtype=np.int32)
         kernels.sort_sides(flat(grammar.rule_offsets), estimates, order)
         trie = grammar.trie
-        arrays = (trie.keys, trie.nodes, trie.sides, grammar.rule_offsets, order, scores, table.target_offsets)
-        return Rules(*(flat(array) for array in arrays), ready.symbols, flat(said), self._models.tables)
+        return Rules(
+            flat(trie.keys), flat(trie.nodes), flat(trie.sides), flat(grammar.rule_offsets), flat(order), flat(scores),
+            table.target_offsets, ready.symbols, flat(said), self._models.tables,
+        )  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

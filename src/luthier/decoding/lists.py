@@ -1,4 +1,4 @@
-"""Derivations of forests → K-best lists: totals of features, derivations with their trees, texts; a pool of them all."""
+"""Derivations of forests → K-best lists: totals of features, trees of derivations, texts; a pool of them all."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, GrowingArray, Int32, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts
-from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.decoding import _list_kernels as kernels
 from luthier.decoding.hypergraph import Hypergraph, RuleTable

@@ -1,7 +1,7 @@
 """The rules of a search as one table: those of the grammar, glue, the goal, and a pass-through rule for each word.
 
-Every rule has, besides what the grammar says, `WordPenalty` (−log10 e a target word) and its arity; S → S X has `Glue`, a
-rule that leaves a word as it is `PassThrough`. The goal has nothing.
+Every rule has, besides what the grammar says, `WordPenalty` (−log10 e a target word) and its arity; S → S X has `Glue`,
+a rule that leaves a word as it is `PassThrough`. The goal has nothing.
 """
 
 from __future__ import annotations
@@ -69,9 +69,7 @@ def grammar_rows(grammar: Grammar) -> GrammarRows:
 
 
 def _add_own(own: Float64, grammar: Grammar) -> None:
-    words = np.bincount(
-        segment_of_rows(grammar.target_offsets)[grammar.target_symbols >= 0], minlength=grammar.n_rules
-    )
+    words = np.bincount(segment_of_rows(grammar.target_offsets)[grammar.target_symbols >= 0], minlength=grammar.n_rules)
     own[:, WORD_PENALTY] = PENALTY_PER_WORD * words
     own[np.arange(len(own)), ARITY + grammar.gap_counts[grammar.rule_sides]] = 1.0
 

@@ -76,9 +76,8 @@ def search(
     if needed > len(workspace.chart.item_ranks):
         workspace.grow(chart_kernels.LACKS_ITEMS, needed)
     cube_kernels.fill_goal(rules, workspace.chart, len(spans) - 1, goal_rule)
-    kinds = (cube_kernels.POPS, cube_kernels.CANDIDATES, cube_kernels.CUBES, cube_kernels.DOTS)
-    found = (int(workspace.chart.counts[kind]) for kind in kinds)
-    return SearchReport(n, len(spans), limit, *found, longest, time.monotonic() - began)
+    _, dots, _, _, pops, candidates, cubes = (int(count) for count in workspace.chart.counts)
+    return SearchReport(n, len(spans), limit, pops, candidates, cubes, dots, longest, time.monotonic() - began)
 
 
 def _fill(rules: Rules, workspace: Workspace, sentence: Sentence, n_x: int, until: int, limit: int) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
+from pathlib import Path
+
 import numpy as np
 
 from luthier.corpus.texts import Texts
 from luthier.decoding.forest_lines import ForestLines
+from luthier.decoding.decoder import Decoder
 from luthier.decoding.hypergraph import Hypergraph, RuleTable
 from luthier.decoding.lazy_kbest import k_best
+from luthier.grammar.reading import read_grammar
 from luthier.kbest.features import Features
+from luthier.lm.estimate import EstimateOptions, estimate_lm
+from luthier.lm.model import LanguageModel
 
 
 def _forests() -> None:
@@ -30,4 +37,14 @@ def _forests() -> None:
     ForestLines([forest], rules).envelopes(np.ones(2), np.eye(2))
 
 
-JOBS = (_forests,)
+def _search() -> None:
+    rules = [f"[X] ||| {s} [X,1] ||| [X,1] {s} ||| p=1 s{i}=1 |||\n" for i, s in enumerate(map(str, range(80)))]
+    model = LanguageModel.from_arpa(estimate_lm(["1 2 3", "2 3"], EstimateOptions(order=3)).model)
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name, "grammar")
+        path.write_text("".join(rules), encoding="utf-8")
+        decoder = Decoder(read_grammar(path), [model])
+    decoder.decode(["1 2 3"], {"p": 1.0}, k=3)
+
+
+JOBS = (_forests, _search)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,12 +21,12 @@ class Workspace:
 
     def __init__(self, n_models: int, order: int) -> None:
         self._n_models, self._width = n_models, state_width(order)
-        arrays = {"counts": np.zeros(7, dtype=np.int64)}
+        arrays: dict[str, npt.NDArray[Any]] = {"counts": np.zeros(7, dtype=np.int64)}
         for group, size in ({CELLS: 1} | FIRST_SIZES).items():
             arrays |= self._arrays(group, size)
         self.chart = Chart(**arrays)
 
-    def _arrays(self, group: int, size: int) -> dict[str, npt.NDArray[np.generic]]:
+    def _arrays(self, group: int, size: int) -> dict[str, npt.NDArray[Any]]:
         """Return the arrays that grow together, for `size` cells, dots, items or candidates."""
         models, states = self._n_models, (size * self._n_models, self._width)
         if group == CELLS:

@@ -62,9 +62,7 @@ class RulePrinter:
 def rule_texts(grammar: Grammar) -> Texts:
     """Return both sides of each rule as one text, ``[X] ||| f [X,1] ||| e [X,1]``, R of them."""
     g = grammar
-    texts = tuple(
-        flat(array) for words in (g.source_words, g.target_words) for array in (words.offsets, words.data)
-    )
+    texts = tuple(flat(array) for words in (g.source_words, g.target_words) for array in (words.offsets, words.data))
     columns = tuple(flat(a) for a in (g.side_offsets, g.side_symbols, g.target_offsets, g.target_symbols))
     sides, offsets = flat(g.rule_sides), np.empty(g.n_rules + 1, dtype=np.int64)
     kernels.print_sides(sides, texts, columns, offsets, np.empty(0, dtype=np.uint8))
