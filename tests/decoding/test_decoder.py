@@ -19,7 +19,8 @@ pytestmark = pytest.mark.compiled
 EVERYTHING = SearchOptions(pops=100_000)
 WEIGHTS = {
     "p": 0.7, "q": -0.3, "Glue": 0.11, "PassThrough": -1.3, "WordPenalty": 0.37, "Arity_0": 0.05, "Arity_1": -0.07,
-    "Arity_2": 0.13, "LanguageModel": 0.9, "LanguageModel_OOV": -0.6, "LanguageModel_2": 0.4, "LanguageModel_2_OOV": 0.2,
+    "Arity_2": 0.13, "LanguageModel": 0.9, "LanguageModel_OOV": -0.6, "LanguageModel_2": 0.4,
+    "LanguageModel_2_OOV": 0.2,
 }  # fmt: skip
 
 
@@ -105,7 +106,7 @@ def test_spans_of_rules_are_limited_and_glue_reaches_over_all(seed, tmp_path):
 
 
 def test_totals_are_those_of_the_rules_and_models_and_give_the_score(tmp_path):
-    lines, _, models, decoder = random_case(3, tmp_path, (3,))
+    _, _, models, decoder = random_case(3, tmp_path, (3,))
     sentences = ["f g f", "", "g h f g f", "h h"]
     pool = decoder.decode(sentences, WEIGHTS, k=40).pool
     vector = np.array([WEIGHTS.get(name, 0.0) for name in pool.features.names])
@@ -214,9 +215,7 @@ def test_weights_that_are_missing_or_unknown_are_said_once(tmp_path):
     with speaking(None, said.append):
         list(decoder.translate(["f g", "g"], {"p": 1.0, "other": 2.0}))
     missing, unknown = said
-    assert missing.endswith(
-        "features have no weight, which counts 0: 'q', 'Glue', 'PassThrough', 'WordPenalty', 'Arity_0' …"
-    )
+    assert missing.startswith("7 features have no weight, which counts 0: 'q', 'Glue', 'PassThrough', 'WordPenalty',")
     assert unknown == "1 weights are of no feature of the search, and are not used: 'other'"
 
 
