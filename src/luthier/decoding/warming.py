@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from luthier.corpus.texts import Texts
-from luthier.decoding.forest_lines import ForestLines
 from luthier.decoding.decoder import Decoder
+from luthier.decoding.forest_lines import ForestLines
 from luthier.decoding.hypergraph import Hypergraph, RuleTable
 from luthier.decoding.lazy_kbest import k_best
 from luthier.grammar.reading import read_grammar
