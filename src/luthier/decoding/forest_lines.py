@@ -8,17 +8,22 @@ list the earlier row.
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import threading
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from luthier.core.arrays import Float64, Int64, flat
+from luthier.core.arrays import Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner
 from luthier.decoding import _envelope_kernels as kernels
+from luthier.decoding.forest_spread import spread_in_forests
 from luthier.decoding.hypergraph import Hypergraph, RuleTable, with_used_rules
 from luthier.geometry.lines.envelope import Envelope
 
@@ -75,6 +80,26 @@ class ForestLines:
         """How many forests there are, N."""
         return len(self._forests)
 
+    @functools.cached_property
+    def spread(self) -> Float64:
+        """Each feature's standard deviation about its mean in a forest, (D,)."""
+        return frozen(spread_in_forests(self._forests, self._rules))
+
+    def digest(self) -> str:
+        """Return a hash of all that is in the forests, so that a search can tell its own."""
+        hasher = hashlib.sha256(repr(self.names).encode("utf-8"))
+        features = self._rules.features
+        parts: list[npt.NDArray[Any]] = [
+            self._rules.target_offsets, self._rules.target_symbols, features.dense, features.indptr, features.indices,
+            features.values, self._rules.words.offsets, self._rules.words.data,
+        ]  # fmt: skip
+        for forest in self._forests:
+            parts += [forest.edge_offsets, forest.tails, forest.rules, forest.state_features]
+        for part in parts:
+            hasher.update(str(part.shape).encode("ascii"))
+            hasher.update(part.tobytes())
+        return hasher.hexdigest()
+
     def envelopes(self, start: Float64, directions: Float64) -> list[Envelope]:
         """Return which string is the highest along each direction, (D,) and (Q, D): rows are numbers of strings."""
         blocks = range(0, len(directions), DIRECTIONS_AT_ONCE)
@@ -93,6 +118,8 @@ class ForestLines:
     def strings(self, first: int) -> tuple[Int64, Tokens]:
         """Return the sentence and the words of each string from number `first` on."""
         with self._lock:
+            if first == len(self._interner):
+                return np.zeros(0, np.int64), Tokens(np.zeros(1, np.int64), np.zeros(0, np.int32))
             texts = self._interner.texts()
         numbers = texts.data[texts.offsets[first] :].view(np.int32)
         starts = (texts.offsets[first:] - texts.offsets[first]) // 4
@@ -103,11 +130,14 @@ class ForestLines:
     def texts(self, first: int) -> tuple[Int64, Texts]:
         """Return the sentence and the text of each string from number `first` on: words with a space between."""
         sentences, tokens = self.strings(first)
-        spaced = Texts.from_strings([word + " " for word in self._rules.words])
-        pieces = spaced.take(tokens.ids)
+        pieces = self._spaced_words.take(tokens.ids)
         ends = pieces.offsets[tokens.offsets]
         stops = np.maximum(ends[1:] - 1, ends[:-1])
         return sentences, Texts.from_spans(pieces.data, ends[:-1], stops)
+
+    @functools.cached_property
+    def _spaced_words(self) -> Texts:
+        return Texts.from_strings([word + " " for word in self._rules.words])
 
     def _envelopes(self, start: Float64, directions: Float64) -> list[Envelope]:
         n_rule = self._rules.features.n_features

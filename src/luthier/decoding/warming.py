@@ -34,7 +34,10 @@ def _forests() -> None:
     forest.pruned()
     for unique in (False, True):
         k_best(forest, np.zeros(4), rules, 5, unique=unique)
-    ForestLines([forest], rules).envelopes(np.ones(2), np.eye(2))
+    lines = ForestLines([forest], rules)
+    lines.envelopes(np.ones(2), np.eye(2))
+    lines.texts(0)
+    assert lines.spread.shape == (2,)
 
 
 def _search() -> None:

@@ -94,6 +94,11 @@ class ListProblem(Problem):
         """Return the selected row of each sentence: (D,) → (N,), or (W, D) → (W, N)."""
         return rerank(self.pool, weights)
 
+    def selected(self, weights: Float64) -> npt.NDArray[Any]:
+        """Return the statistics of what each weight vector selects: (W, D) → (W, N, S)."""
+        chosen: npt.NDArray[Any] = self.stats[self.select(weights)]
+        return chosen
+
     def gain_of_sums(self, sums: npt.NDArray[Any]) -> Float64:
         """Return the gain of summed statistics, (..., S) → (...)."""
         return self.metric.gain(self.metric.score(sums))

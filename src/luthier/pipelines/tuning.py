@@ -25,6 +25,7 @@ from luthier.kbest.storage import PoolFile
 from luthier.kbest.weights import Weights, write_weights
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.packed_problem import PackedProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import sentence_oracle
 from luthier.tuning.base import Tuner
@@ -127,7 +128,7 @@ def tune_pool(job: TuningJob) -> TuningReport:
     for sentence in warnings_before(problem):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
     replicas = _all_replicas(ready)
-    average = np.mean([_unit(tuned.weights) for tuned in replicas], axis=0) if job.average else None
+    average = np.mean([unit_length(tuned.weights) for tuned in replicas], axis=0) if job.average else None
     for tuned in replicas:
         if tuned.result.heldout_note:
             warnings.warn(f"seed {tuned.seed}: {tuned.result.heldout_note}", LuthierWarning, stacklevel=2)
@@ -192,14 +193,16 @@ def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
         recipe=None if recipe is None else ProblemsRecipe(recipe),
     )  # fmt: skip
     weights = result.weights / spread
-    scores = _scores(ready.problem, ready.heldout, start, weights)
-    return Tuned(replica.seed, weights, result, scores, _interval(ready.problem, start, weights))
+    scores = scores_of(ready.problem, ready.heldout, start, weights)
+    return Tuned(replica.seed, weights, result, scores, interval_of(ready.problem, start, weights))
 
 
-def _scores(
-    problem: ListProblem, heldout: ListProblem | None, start: Float64, weights: Float64
+def scores_of(
+    problem: ListProblem | PackedProblem, heldout: ListProblem | None, start: Float64, weights: Float64
 ) -> dict[str, float | None]:
-    def score(part: ListProblem | None, vector: Float64) -> float | None:
+    """Return the scores at the start and at the answer, on both sets."""
+
+    def score(part: ListProblem | PackedProblem | None, vector: Float64) -> float | None:
         return None if part is None else float(part.metric.gain(np.array(part.gain(vector))))  # its own inverse
 
     return {
@@ -210,16 +213,15 @@ def _scores(
     }
 
 
-def _interval(problem: ListProblem, start: Float64, weights: Float64) -> tuple[float, float]:
+def interval_of(problem: ListProblem | PackedProblem, start: Float64, weights: Float64) -> tuple[float, float]:
     """Return the paired-bootstrap interval of the gain on the tuning sentences."""
-    rows = problem.select(np.array([start, weights]))
-    systems = [problem.stats[chosen][None] for chosen in rows]  # (1, N, S) each
+    systems = [chosen[None] for chosen in problem.selected(np.array([start, weights]))]  # (1, N, S) each
     before, after = bootstrap_scores(systems, problem.metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
     found = difference_interval(before, after, higher_is_better=problem.metric.higher_is_better, confidence=0.95)
     return found.low, found.high
 
 
-def _unit(weights: Float64) -> Float64:
+def unit_length(weights: Float64) -> Float64:
     """Return weights of length 1: only their direction matters, and lengths must not weigh an average."""
     length = float(np.linalg.norm(weights))
     return weights / length if length else weights

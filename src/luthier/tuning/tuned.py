@@ -7,6 +7,7 @@ from typing import Any
 
 from luthier.core.arrays import Float64
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.packed_problem import PackedProblem
 from luthier.tuning.run import Result
 
 
@@ -33,14 +34,17 @@ class Tuned:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TuningReport:
-    """All replicas of a job, their average if asked for, and what holds for all of them."""
+    """All replicas of a job, their average if asked for, and what holds for all of them.
+
+    `oracle` is the score of the best selection; None where the candidates cannot be listed.
+    """
 
     tuner: str
     metric: str
-    problem: ListProblem
+    problem: ListProblem | PackedProblem
     names: tuple[str, ...]
     start: Float64
-    oracle: float
+    oracle: float | None
     replicas: tuple[Tuned, ...]
     average: Float64 | None
 

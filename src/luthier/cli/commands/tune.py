@@ -3,6 +3,7 @@
   luthier tune pool.arrow --metric bleu --method mert -o weights.txt
   luthier tune pool.arrow --method pro --heldout heldout.arrow --replicas 3 -o weights.txt
   luthier tune pool.arrow --method pro --bins bins.json --neighbours mnr --beta 1e4 -o weights.txt
+  luthier tune --forests DIR --refs ref.txt --method mert -o weights.txt
 
 Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier tuners'
 lists all. Ctrl-C keeps the best weights so far.
@@ -23,7 +24,12 @@ from luthier.cli.weight_options import add_strict_option
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
     from luthier.kbest.pool import Pool
+    from luthier.landscape.bounds import Bounds
+    from luthier.metrics.base import Metric
+    from luthier.pipelines.forest_tuning import ForestTuningJob
     from luthier.pipelines.tuning import TuningJob
+    from luthier.tuning.base import Tuner
+    from luthier.tuning.run_options import RunOptions
     from luthier.tuning.tuned import TuningReport
 
 GROUP = "tuning"
@@ -34,10 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that all tuners share."""
     from luthier.tuning.run_options import RunOptions
 
-    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument("pool", metavar="POOL", nargs="?")
+    parser.add_argument("--forests", metavar="DIR", help="tune on forests of 'luthier decode --forests' instead")
+    parser.add_argument("--refs", nargs="+", default=[], metavar="R", help="references of the forests, one file each")
     parser.add_argument("--method", required=True, metavar="NAME", help="the tuner; 'luthier tuners' lists them")
     parser.add_argument("-o", "--output", required=True, metavar="W", help="weights to write (.txt, .json, .ini)")
-    parser.add_argument("--start", metavar="W", help="weights to start from (default: equal, negative for costs)")
+    parser.add_argument(
+        "--start", metavar="W", help="weights to start from (default: equal, negative for costs; those of forests)"
+    )
     add_strict_option(parser)
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences that choose the answer")
     parser.add_argument(
@@ -76,30 +86,45 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
-    from luthier.pipelines.tuning import tune_pool
     from luthier.report.tables.tuning import tuning_tables
 
-    report = tune_pool(_job(options))
+    report = _tune(options)
     written = _write(report, options)
     output.note(f"seed {options.seed}")
     output.emit({**report.as_dict(), "written": written}, lambda: tuning_tables(report, written))
     return INTERRUPTED if report.interrupted else 0
 
 
-def _job(options: argparse.Namespace) -> TuningJob:
-    """Check all that can be checked before the work; return what is to be done."""
+def _tune(options: argparse.Namespace) -> TuningReport:
+    from luthier.core.errors import LuthierError
+
+    if (options.pool is None) == (options.forests is None):
+        raise LuthierError("expected a pool or --forests, found both or neither")
+    if options.pool is not None:
+        from luthier.pipelines.tuning import tune_pool
+
+        if options.refs:
+            raise LuthierError("--refs is for --forests: a pool has its own references")
+        return tune_pool(_job(options))
+    from luthier.pipelines.forest_tuning import tune_forests
+
+    if options.heldout or options.standardize_features or options.bins:
+        raise LuthierError("--heldout, --bins and --standardize-features need a pool, found --forests")
+    return tune_forests(_forest_job(options))
+
+
+def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
+    """Check all that can be checked before anything is read; return how to tune, and for what."""
     from luthier.core.errors import LuthierError
     from luthier.core.io import check_writable
     from luthier.core.plugins import load
-    from luthier.landscape.bounds import Bounds
-    from luthier.pipelines.tuning import TuningJob, answer_paths
+    from luthier.pipelines.tuning import answer_paths
     from luthier.report.pictures import check_picture_path
     from luthier.tuning.base import PACKAGE
     from luthier.tuning.run_options import RunOptions
 
     method = load(PACKAGE, options.method)
     settings = RunOptions(**field_values(RunOptions, options))
-    bounds = pairs(options.bound, str, "--bound")
     tuner, metrics = method(**field_values(method, options)), metrics_from(options)
     if len(metrics) != 1:
         raise LuthierError(f"expected one metric to tune for, found {len(metrics)}. hint: a sum is one metric")
@@ -111,15 +136,49 @@ def _job(options: argparse.Namespace) -> TuningJob:
         check_writable(path)
     if options.plot:
         check_picture_path(options.plot)
+    return tuner, next(iter(metrics.values())), settings
+
+
+def _bounds(options: argparse.Namespace, names: Sequence[str]) -> Bounds:
+    from luthier.landscape.bounds import Bounds
+
+    given = pairs(options.bound, str, "--bound")
+    return Bounds.from_names(names, {name: _range(name, text) for name, text in given.items()})
+
+
+def _forest_job(options: argparse.Namespace) -> ForestTuningJob:
+    from luthier.decoding.forest_files import open_forests
+    from luthier.pipelines.forest_tuning import ForestTuningJob
+
+    tuner, metric, settings = _checked(options)
+    forests = open_forests(options.forests)
+    names = forests.rules.names
+    return ForestTuningJob(
+        tuner=tuner,
+        forests=forests,
+        refs=options.refs,
+        metric=metric,
+        options=settings,
+        start=_start(options, names),
+        bounds=_bounds(options, names),
+        replicas=options.replicas,
+        average=options.average_replicas,
+    )
+
+
+def _job(options: argparse.Namespace) -> TuningJob:
+    from luthier.pipelines.tuning import TuningJob
+
+    tuner, metric, settings = _checked(options)
     pool, heldout = _pools(options)
     names = pool.features.names
     return TuningJob(
         tuner=tuner,
         pool=pool,
-        metric=next(iter(metrics.values())),
+        metric=metric,
         options=settings,
         start=_start(options, names),
-        bounds=Bounds.from_names(names, {name: _range(name, text) for name, text in bounds.items()}),
+        bounds=_bounds(options, names),
         heldout=heldout,
         standardize=options.standardize_features,
         replicas=options.replicas,

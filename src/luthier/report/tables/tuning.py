@@ -40,7 +40,7 @@ def _score_row(report: TuningReport, replica: Tuned) -> tuple[Any, ...]:
         f"{change:+.2f} ({low:+.2f} … {high:+.2f})",
         None if s["heldout_before"] is None else f"{s['heldout_before']:.2f}",
         None if s["heldout_after"] is None else f"{s['heldout_after']:.2f}",
-        f"{report.oracle:.2f}",
+        None if report.oracle is None else f"{report.oracle:.2f}",
         len(result.traces),
         result.agreed,
         f"{result.seconds[0]:.1f}",
