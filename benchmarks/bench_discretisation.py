@@ -23,7 +23,7 @@ def rule_values(rng, n):
     """Return made-up features of rules, (n, 5): three probabilities with many ties, two counts with a long tail."""
     samples = np.minimum(rng.zipf(1.6, n), 300)
     pairs = rng.integers(1, samples + 1)
-    lexical = np.round(10 ** -rng.gamma(2.0, 0.6, (n, 2)), 9)
+    lexical = np.round(10 ** -rng.gamma(2.0, 0.6, (n, 2)), 5)
     return np.column_stack([pairs / samples, lexical, samples, pairs]).astype(np.float64)
 
 
@@ -87,6 +87,7 @@ def discretized(source, bins, output):
 
 def show_grammar(source, names, folder, label):
     """Cut the features of a grammar and rewrite it."""
+    from luthier.features.binning import MOST_CELLS
     from luthier.features.bins_file import write_bins
     from luthier.features.making import BinOptions, bins_of_grammar
     from luthier.grammar.reading import read_grammar
@@ -96,14 +97,14 @@ def show_grammar(source, names, folder, label):
         found, errors = {}, {}
         for exact in (False, True):
             options = BinOptions(bins=1 << bits, exact=exact)
-            names_now = names if not exact or bits < 12 else [name for name in names if found[False][name] < 30_000]
-            bins = bins_of_grammar(grammar, names_now, options)
+            chosen = [name for name in names if not exact or found[False][name] << bits <= MOST_CELLS]
+            bins = bins_of_grammar(grammar, chosen, options)
             found[exact] = {f.feature: f.n_values for f in bins.features}
             errors[exact] = {f.feature: f.error for f in bins.features}
             if bits == 4 and not exact:
                 write_bins(bins, folder / "bins.json")
         rows += [
-            (name, bits, found[False][name], f"{errors[False][name]:.2%}", f"{errors[True].get(name, np.nan):.2%}")
+            (name, bits, found[False][name], f"{errors[False][name]:.2%}", _share(errors[True].get(name)))
             for name in names
         ]
     show(f"{label}: distance from even bins", ("feature", "bits", "values", "greedy", "exact"), rows)
@@ -112,6 +113,10 @@ def show_grammar(source, names, folder, label):
         found = in_fresh_process(__file__, "--rewrite", source, folder / "bins.json", folder / output)
         rows.append((output, found["rules"], f"{found['seconds']:.1f}", f"{found['memory']:,.0f}"))
     show(f"{label}: rewritten (limit 30 s a million)", ("to", "rules", "CPU s", "peak MiB of the process"), rows)
+
+
+def _share(error):
+    return "too many" if error is None else f"{error:.2%}"
 
 
 def show_cuts():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import queue
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -21,10 +22,12 @@ from luthier.decoding.lazy_kbest import KBest, k_best
 from luthier.decoding.lists import SentenceList, describe_list, make_pool, texts_of
 from luthier.decoding.models import Models
 from luthier.decoding.options import SearchOptions
-from luthier.decoding.rule_rows import N_GLUE, grammar_rows, make_table
+from luthier.decoding.rule_rows import N_GLUE, grammar_rows, local_features, make_table
 from luthier.decoding.search import SearchReport, read_forest, search
 from luthier.decoding.weighting import default_weights, weight_vector
 from luthier.decoding.workspace import Workspace
+from luthier.features.bins import Bins
+from luthier.features.induce import induce_grammar
 from luthier.grammar.grammar import Grammar
 from luthier.kbest.pool import Pool
 from luthier.lm.model import LanguageModel
@@ -104,17 +107,20 @@ class Decoder:
         Limits of the search.
     lm_names
         What the features of the models are called; by default `LanguageModel`, `LanguageModel_2`, …
+    bins
+        Of features of rules: these then have columns of bins, as if the grammar had been rewritten with them.
     """
 
     def __init__(
         self, grammar: Grammar, lms: Sequence[LanguageModel] = (), options: SearchOptions | None = None, *,
-        lm_names: Sequence[str] | None = None,
+        lm_names: Sequence[str] | None = None, bins: Bins | None = None,
     ) -> None:  # fmt: skip
         if not grammar.n_rules:
             notice("the grammar has no rules: all words stay as they are")
-        self.grammar, self.options = grammar, options or SearchOptions()
+        self.grammar = grammar if bins is None else induce_grammar(grammar, bins)
+        self.bins, self.options = bins, options or SearchOptions()
         self._models = Models.of(lms, lm_names)
-        self._rows = grammar_rows(grammar)
+        self._rows = grammar_rows(self.grammar)
         self._prepared: Prepared | None = None
 
     @property
@@ -214,7 +220,10 @@ class Decoder:
                     yield describe_list(done.forest, done.best, ready.table)
                     advance(1)
 
-        pool = make_pool(lists(), ready.table, ready.sentences, references=references, derivations=derivations)
+        local = functools.partial(local_features, self.grammar, ready.table) if derivations else None
+        pool = make_pool(lists(), ready.table, ready.sentences, references=references, local=local)
+        if self.bins is not None:
+            pool = pool.with_features(pool.features.group(self.bins.groups))
         counts = np.array([len(words) for words in firsts], dtype=np.int64)
         texts = texts_of(ready.table.words, counts, np.concatenate([np.zeros(0, np.int32), *firsts]))
         return Decoded(texts, pool, tuple(reports), ready.table, tuple(kept))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -114,9 +114,12 @@ class _Columns:
 
 def make_pool(
     lists: Iterable[SentenceList], table: RuleTable, sources: Texts, *, references: Sequence[Texts] = (),
-    derivations: bool = True,
+    local: Callable[[Int64], Features] | None = None,
 ) -> Pool:  # fmt: skip
-    """Return the pool of all sentences' lists; sentence i is called i."""
+    """Return the pool of all sentences' lists; sentence i is called i.
+
+    It carries derivations where `local` gives the features of chosen rules of the table.
+    """
     for column in references:
         if len(column) != len(sources):
             raise LuthierError(f"expected a reference for each of {len(sources)} sentences, found {len(column)}")
@@ -134,7 +137,7 @@ def make_pool(
         Features(names, rows.dense, offsets_from_counts(rows.entry_counts), rows.indices, rows.values),
         Texts.from_strings(str(i) for i in range(len(sources))), texts, tokens,
         references=_references(references, len(sources), vocab), vocab=vocab.texts(), sources=sources,
-        derivations=_derivations(rows, table) if derivations else None, columns={SCORE: rows.scores},
+        derivations=None if local is None else _derivations(rows, table, local), columns={SCORE: rows.scores},
     )  # fmt: skip
 
 
@@ -146,7 +149,7 @@ def _references(columns: Sequence[Texts], n: int, vocab: Interner) -> References
     return References(offsets_from_counts([len(columns)] * n), texts, tokenize(texts, vocab))
 
 
-def _derivations(rows: SentenceList, table: RuleTable) -> Derivations:
+def _derivations(rows: SentenceList, table: RuleTable, local: Callable[[Int64], Features]) -> Derivations:
     """Return the derivations, with a table of those rules only that are used."""
     used = np.zeros(len(table), dtype=np.bool_)
     used[rows.rules] = True
@@ -154,5 +157,5 @@ def _derivations(rows: SentenceList, table: RuleTable) -> Derivations:
     number = (np.cumsum(used) - 1).astype(np.int32)
     return Derivations(
         offsets_from_counts(rows.use_counts), number[rows.rules], table.texts.take(chosen),
-        table.features.take(chosen), Tree(rows.parents, rows.spans),
+        local(chosen), Tree(rows.parents, rows.spans),
     )  # fmt: skip

@@ -13,7 +13,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int32, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.core.segments import offsets_from_counts, rows_of_segments, segment_of_rows
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
 from luthier.decoding.hypergraph import RuleTable
@@ -107,3 +107,20 @@ def make_table(grammar: Grammar, rows: GrammarRows, passed: Texts, state_names: 
         offsets_from_counts(counts), symbols, interner.texts(), features,
         Texts.concatenate([rows.texts, own_texts]), state_names,
     )  # fmt: skip
+
+
+def local_features(grammar: Grammar, table: RuleTable, chosen: Int64) -> Features:
+    """Return the features of chosen rules of a table as entries: what a grammar's rule has, and what the search adds.
+
+    A feature that a rule has with the value 0 is an entry, one that it does not have is none: columns cannot tell.
+    """
+    n_own = int(np.searchsorted(chosen, grammar.n_rules))
+    entries = rows_of_segments(grammar.feature_offsets, chosen[:n_own])
+    rows = np.repeat(np.arange(n_own), np.diff(grammar.feature_offsets)[chosen[:n_own]])
+    first = table.features.names.index(OWN[0])
+    added = table.features.dense[chosen, first : first + len(OWN)]
+    where, which = np.nonzero(added)
+    columns = np.concatenate([grammar.feature_ids[entries], len(grammar.feature_names) + which])
+    values = np.concatenate([grammar.feature_values[entries], added[where, which]])
+    parts = _sparse(np.concatenate([rows, where]), columns, values, len(chosen))
+    return Features((*grammar.feature_names, *OWN), np.empty((len(chosen), 0)), *parts)
