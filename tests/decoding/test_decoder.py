@@ -112,12 +112,11 @@ def test_totals_are_those_of_the_rules_and_models_and_give_the_score(tmp_path):
     vector = np.array([WEIGHTS.get(name, 0.0) for name in pool.features.names])
     np.testing.assert_allclose(pool.scores(vector), pool.columns["score"], rtol=1e-9, atol=1e-12)
     derivations = pool.derivations
-    local = derivations.features
+    local = np.column_stack([derivations.features.column(name) for name in derivations.features.names])
+    whole = np.column_stack([pool.features.column(name) for name in derivations.features.names])
     for row in range(pool.n_hypotheses):
         uses = derivations.rules[derivations.offsets[row] : derivations.offsets[row + 1]]
-        summed = local.dense[uses].sum(axis=0)
-        n = len(local.names)
-        np.testing.assert_allclose(pool.features.dense[row, :n], summed, atol=1e-12)
+        np.testing.assert_allclose(whole[row], local[uses].sum(axis=0), atol=1e-12)
         said = math.fsum(sentence_score(models[0], pool.texts[row].split()))
         assert pool.features.column("LanguageModel")[row] == pytest.approx(said, abs=1e-4)
     assert np.diff(pool.columns["score"][: pool.offsets[1]]).max() <= 0
