@@ -57,8 +57,9 @@ def test_help_lists_every_command_and_no_command_is_an_error(run_cli):
 LIGHT = """
 import sys
 from luthier.cli.main import main
-code = main(sys.argv[1:])
-heavy = {"numpy", "numba", "scipy", "pyarrow", "rich", "matplotlib"} & set(sys.modules)
+heavy, arguments = set(sys.argv[1].split(",")), sys.argv[2:]
+code = main(arguments)
+heavy &= set(sys.modules)
 sys.exit(f"imported {heavy}" if heavy else code)
 """
 
@@ -68,9 +69,20 @@ sys.exit(f"imported {heavy}" if heavy else code)
     [["--help"], ["--version"], [], *([name, "--help"] for name in ("geometry", "surface", "minkowski", "tune"))],
 )
 def test_help_and_version_import_nothing_heavy(arguments):
-    done = subprocess.run([sys.executable, "-c", LIGHT, *arguments], capture_output=True, text=True)
+    heavy = "numpy,numba,scipy,pyarrow,rich,matplotlib"
+    done = subprocess.run([sys.executable, "-c", LIGHT, heavy, *arguments], capture_output=True, text=True)
     assert done.returncode == (0 if arguments else 2), done.stderr
     assert done.stdout.startswith("usage: luthier" if arguments != ["--version"] else f"luthier {__version__}\n")
+
+
+@pytest.mark.parametrize(
+    "command", [["rerank", "pool.arrow", "--weights", "w.txt", "-o", "light.out"], ["inspect", "pool.arrow"]]
+)
+def test_everyday_commands_import_neither_pandas_nor_matplotlib_nor_much_of_scipy(home, command):
+    heavy = "pandas,matplotlib,scipy.linalg,scipy.sparse,scipy.stats"
+    run = [sys.executable, "-c", LIGHT, heavy, *command]
+    done = subprocess.run(run, capture_output=True, text=True, cwd=home)
+    assert done.returncode == 0, done.stderr
 
 
 def test_an_unknown_command_or_option_is_refused_with_a_suggestion(run_cli, home):

@@ -10,7 +10,10 @@ Where that cannot be had, kernels are compiled in every run, which is said.
 
 from __future__ import annotations
 
+import contextlib
+import importlib
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
@@ -23,6 +26,27 @@ from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice
 
 FIRST_RUN = "compiling kernels, on the first run only ('luthier warm' does all at once) …"
+
+
+_BLAS = "scipy.linalg.cython_blas"
+
+
+def _load_array_functions() -> None:
+    """Load Numba's functions on arrays without SciPy: no kernel calls BLAS, and SciPy takes longer than they do.
+
+    Numba looks for BLAS once, for `np.kron` alone; where it finds none it has a loop of its own.
+    """
+    if numba.config.DISABLE_JIT or _BLAS in sys.modules:
+        return
+    sys.modules[_BLAS] = None  # type: ignore[assignment]  # says "not there"
+    try:
+        with contextlib.suppress(ImportError):  # another Numba may name it otherwise
+            importlib.import_module("numba.np.arraymath")
+    finally:
+        del sys.modules[_BLAS]
+
+
+_load_array_functions()
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]

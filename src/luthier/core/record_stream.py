@@ -17,6 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from luthier.core.arrow_arrays import numbers
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.io import STDIN, atomic_write, check_writable
 
@@ -153,9 +154,9 @@ def read_column(path: str | os.PathLike[str], name: str) -> Iterator[npt.NDArray
         for i in range(reader.num_record_batches):
             cells = reader.get_batch(i).column(name)
             if isinstance(cells, pa.FixedSizeListArray):
-                yield cells.values.to_numpy(zero_copy_only=False).reshape(len(cells), -1)
+                yield numbers(cells.values).reshape(len(cells), -1)
             else:
-                yield cells.to_numpy(zero_copy_only=False)
+                yield numbers(cells)
 
 
 def whole_rows(path: str | os.PathLike[str], length: int) -> int:

@@ -20,6 +20,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from luthier import __version__
+from luthier.core.arrow_arrays import numbers
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.io import STDIN, atomic_write
 from luthier.corpus.texts import Texts, Tokens
@@ -202,7 +203,7 @@ def _arrays(schema: pa.Schema, batch: pa.RecordBatch, meta: StoredMeta) -> dict[
         shape = meta.shapes.get(name, [])
         if len(cell.values) != _size(shape):
             raise LuthierError(f"the array {name!r} has {len(cell.values)} numbers, its shape is {shape}")
-        arrays[name] = cell.values.to_numpy(zero_copy_only=True).reshape(shape)
+        arrays[name] = numbers(cell.values).reshape(shape)
     return arrays
 
 

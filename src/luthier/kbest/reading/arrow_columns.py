@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from luthier.core.arrays import Bool, Float64, Int32, Int64
+from luthier.core.arrow_arrays import numbers
 from luthier.core.segments import offsets_from_counts, rows_of_segments
 from luthier.corpus.texts import Texts
 from luthier.kbest.building.names import NameTable
@@ -40,7 +41,7 @@ def is_number(kind: pa.DataType) -> bool:
 
 def present(array: pa.Array) -> Bool:
     """Return which values are not null."""
-    return np.asarray(array.is_valid().to_numpy(zero_copy_only=False), dtype=np.bool_)
+    return np.asarray(numbers(array.is_valid()), dtype=np.bool_)
 
 
 def texts_of(array: pa.Array) -> Texts:
@@ -62,7 +63,7 @@ def numbers_of(array: pa.Array) -> tuple[Float64, Bool]:
         array = array.cast(pa.float32())
     has = present(array)
     values = pc.fill_null(array.cast(pa.float64(), safe=False), 0.0)
-    return np.array(values.to_numpy(zero_copy_only=False), dtype=np.float64), has
+    return np.array(numbers(values), dtype=np.float64), has
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class Spread:
         """Return the children of a list, large list or map array; a null row has none."""
         if not len(array):
             return cls(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
-        bounds = np.asarray(array.offsets.to_numpy(zero_copy_only=False), dtype=np.int64)
+        bounds = np.asarray(numbers(array.offsets), dtype=np.int64)
         rows = np.flatnonzero(present(array))
         counts = np.zeros(len(array), dtype=np.int64)
         counts[rows] = np.diff(bounds)[rows]
@@ -157,7 +158,7 @@ class NumberLists:
         keys = spread.stretch(array.keys)
         if not pa.types.is_dictionary(keys.type):
             keys = keys.dictionary_encode()
-        label_of = np.asarray(keys.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
+        label_of = np.asarray(numbers(keys.indices), dtype=np.int64)
         labels = keys.dictionary.to_pylist()
         return cls(spread.offsets, labels, label_of[spread.children], values[spread.children])
 
