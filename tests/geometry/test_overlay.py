@@ -189,3 +189,19 @@ def test_a_bad_window_or_point_is_refused():
         Overlay(offsets, points * np.inf, SQUARE)
     with pytest.raises(LuthierError, match="values of 3 rows"):
         next(Overlay(offsets, points, SQUARE).stream(np.zeros((2, 1)), len))
+
+
+def test_cells_without_end_have_an_area_where_one_axis_does_nothing_but_by_rounding():
+    heights = [[0, 0, -2289.7336089597848], [0, 0, 0], [-5120, 4.547473508864641e-13, 2289.7336089597848], [0, 0, 0]]
+    offsets, points = np.array([0, 4]), np.array(heights, float)
+    noise = np.array([[5.68e-12, 4.55e-12, 2.54e-12]])
+    assert Overlay(offsets, points, noise=noise).count() == 3
+    assert Overlay(offsets, points, Window(-1.0, 1.0, -1.0, 3.0), noise=noise).count() == 3
+    assert Overlay(offsets, points, Window(-1.0, 1.0, 0.5, 2.0), noise=noise).count() == 1
+
+
+def test_an_area_made_by_noise_is_none_wherever_it_lies():
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.5, 0.5 + 1e-9, 0.0]])  # the last leads by 10⁻⁹ at most, x < 3
+    window = Window(-2.0, 2.0, -2.0, 2.0)
+    assert Overlay(np.array([0, 3]), points, window).count() == 3
+    assert Overlay(np.array([0, 3]), points, window, noise=np.array([[1e-8, 1e-8, 0.0]])).count() == 2

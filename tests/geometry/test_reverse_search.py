@@ -6,6 +6,7 @@ import threading
 
 import numpy as np
 import pytest
+from exact_cones import selections
 from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
@@ -14,6 +15,7 @@ from luthier.core.tasks import Threads
 from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.sums import search_steps
 from luthier.geometry.sums.coverage import share_covered
+from luthier.geometry.sums.grid import wide_spreads
 from luthier.geometry.sums.reverse_search import ReverseSearch, all_vertices
 from luthier.geometry.sums.search_frontier import Frontier
 from luthier.geometry.sums.search_parts import SearchSetting, search_in_parts
@@ -384,3 +386,47 @@ def test_a_row_far_away_does_not_put_the_start_on_a_boundary():
     points = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [-1e12, -1.0]])
     found = all_vertices(np.array([0, 4]), points, [1e-3, 1.1e-3])
     assert as_set(found) == {(1,), (2,), (3,)}
+
+
+FAR = -1e12  # a log of 0, as some write it
+BESIDE_FAR_ROWS = (  # each has a cone next to nothing wide, behind a facet that stands out by as much
+    (
+        [[0, 0, -1, 0], [1, 1, 0, -1], [0, 1, 0, 0]],
+        [[-1, 1, 1, -1], [1, 0, -1, 0], [0, 1, 1, 1], [1, 1, -1, 1], [-1, -1, 1, 1]],
+        [[1, -1, -1, -1], [1, 0, 1, -1], [-1, 1, -1, 0], [FAR, 0, 0, 1], [1, 0, 1, 0], [-1, 1, 0, 1]],
+    ),
+    (
+        [[1, -1, 1, 0], [-1, 0, 1, 0], [0, 0, 1, 0], [1, 1, 1, 0], [-1, -1, 0, -1]],
+        [[0, 1, -1, 0], [1, 0, 1, 0], [FAR, 1, -1, -1], [1, 0, 0, 0]],
+        [[0, 1, -1, 0], [0, 1, 0, 1], [1, 1, -1, 1], [1, 1, 1, 0], [-1, 1, -1, 0]],
+    ),
+    (
+        [[-2, -1, 2], [1, 0, -1], [2, 0, 0], [1, 1, 2], [2, -1, -2], [0, -1, -2]],
+        [[-1, FAR, 0], [-1, 0, -2], [-1, 1, -2], [1, 1, -1], [2, 2, 2]],
+        [[1, 0, -1], [-2, 1, 2], [0, 0, -2], [2, 1, -1], [-2, -2, 1]],
+        [[1, 0, 2], [-1, 0, -2]],
+    ),
+)
+
+
+@pytest.mark.parametrize("lists", BESIDE_FAR_ROWS)
+def test_cones_next_to_nothing_wide_are_found_beside_a_row_far_away(lists):
+    lists = [np.array(rows, float) for rows in lists]
+    offsets = np.cumsum([0, *map(len, lists)])
+    starts = {4: [-0.5, -0.05, -0.5, -0.3], 3: [0.9, 0.06, 1.0]}
+    expected = set(selections(lists))
+    for start in (np.array(starts[lists[0].shape[1]]), np.ones(lists[0].shape[1]) + 0.1 * np.arange(lists[0].shape[1])):
+        found = all_vertices(offsets, np.concatenate(lists), start) - offsets[:-1]
+        assert len(found) == len(expected)
+        assert set(map(tuple, found.tolist())) == expected
+
+
+def test_what_spreads_far_is_named_whether_one_list_does_or_all_do():
+    rng = np.random.default_rng(2)
+    features, offsets = rng.standard_normal((40, 2)), np.arange(0, 41, 10)
+    assert wide_spreads(offsets, features) == []
+    assert wide_spreads(offsets, np.round(features)) == []  # equal values are not apart
+    features[3, 1] = FAR
+    assert [(s, i) for s, i, _ in wide_spreads(offsets, features)] == [(0, 1)]
+    features[::3, 1] = FAR
+    assert sorted((s, i) for s, i, _ in wide_spreads(offsets, features)) == [(s, 1) for s in range(4)]

@@ -11,8 +11,6 @@ import numpy as np
 from luthier.core.jit import inner_kernel, kernel
 from luthier.geometry.plane._line_kernels import DOUBT, exact_side, meet, side
 
-ENDLESS = 2.0**105  # no two lines meet so far out
-
 
 class Polygon(NamedTuple):
     """A convex polygon: ``names[m]`` names a line, ``vectors[m]`` is it, ``points[m]`` where it meets the next."""
@@ -151,27 +149,8 @@ def clip_cell(faces, border, chosen, polygon):
 
 
 @kernel
-def clip_box(z, box, lines, polygon):
-    """Write which lines bound what some lines, (n, 2), leave of a box; return how many (0: nothing)."""
-    n = 4
-    lay_window(box, polygon)
-    for m in range(len(lines)):
-        i, j = lines[m, 0], lines[m, 1]
-        if i < 0:
-            continue
-        c, p, q = z[i, 0] - z[j, 0], z[i, 1] - z[j, 1], z[i, 2] - z[j, 2]
-        below = look_at_corners(z, box, i, j, c, p, q, polygon, n)
-        if below == n:
-            return 0
-        if below > 0:
-            n = cut(polygon, n, i, j, c, p, q)
-    return n
-
-
-@kernel
-def leads_inside(polygon, n, noise, owner):
-    """Tell whether at its centroid a polygon is inside of all its lines by more than noise."""
-    names, vectors, points = polygon.names, polygon.vectors, polygon.points
+def centroid(points, n):
+    """Return the centroid of a convex polygon, or the mean of its corners if it has no area."""
     x, y, total, mean_x, mean_y = 0.0, 0.0, 0.0, 0.0, 0.0
     x0, y0 = points[0, 1] / points[0, 0], points[0, 2] / points[0, 0]
     ax, ay = 0.0, 0.0
@@ -182,11 +161,17 @@ def leads_inside(polygon, n, noise, owner):
         x, y, total = x + doubled * (ax + bx), y + doubled * (ay + by), total + doubled
         ax, ay = bx, by
     x, y = (x / (3.0 * total), y / (3.0 * total)) if total > 0.0 else (mean_x, mean_y)
-    x, y = x + x0, y + y0
+    return x + x0, y + y0
+
+
+@kernel
+def leads_at(polygon, n, x, y, noise, owner):
+    """Tell whether a point is inside of all lines of a polygon by more than noise."""
+    names, vectors = polygon.names, polygon.vectors
     for m in range(n):
         c, p, q = vectors[m, 0], vectors[m, 1], vectors[m, 2]
         if names[m, 0] < 0:
-            limit = DOUBT * (abs(c) + abs(x) + abs(y))
+            limit = DOUBT * (abs(c) + abs(p * x) + abs(q * y))
         else:
             s = owner[names[m, 0]]
             limit = noise[s, 0] + abs(x) * noise[s, 1] + abs(y) * noise[s, 2]
@@ -196,31 +181,64 @@ def leads_inside(polygon, n, noise, owner):
 
 
 @kernel
-def has_room(z, border, polygon, n, noise, owner):
+def shrink(polygon, n, right, up, noise, owner, room):
+    """Write what a quadrant has of a polygon whose lines are all moved inward by noise; return how many lines.
+
+    There the absolute values in `leads_at` have one sign, so that what leads by more than noise is convex. Corners in
+    doubt are cut off. The first four lines of `room` are laid already: the window, and the axes of the quadrant.
+    """
+    names, vectors, signs, points = polygon.names, polygon.vectors, room.signs, room.points
+    size = 4
+    for m in range(n):
+        i, c, p, q = names[m, 0], vectors[m, 0], vectors[m, 1], vectors[m, 2]
+        if i < 0:
+            continue
+        s = owner[i]
+        c, p, q = c - noise[s, 0], p - right * noise[s, 1], q - up * noise[s, 2]
+        below = 0
+        for k in range(size):
+            det = c * points[k, 0] + p * points[k, 1] + q * points[k, 2]
+            doubt = DOUBT * (abs(c) * points[k, 3] + abs(p) * points[k, 4] + abs(q) * points[k, 5])
+            signs[k] = 1 if det > doubt else -1
+            below += signs[k] < 0
+        if below == size:
+            return 0
+        if below > 0:
+            size = cut(room, size, i, names[m, 1], c, p, q)
+            if not (points[size - 2, 0] > 0.0 and points[size - 1, 0] > 0.0):
+                return 0
+    return size
+
+
+@kernel
+def has_room(border, polygon, n, noise, owner):
     """Tell whether a polygon has an area beyond what noise in the heights can make.
 
-    A long one may have room near the origin only, where noise is least: if its centroid is in doubt, the part in a
-    box about the origin is looked at, four times as large as its lines and its nearest corner are far. The polygon is
-    overwritten then.
+    That is so if somewhere in it every list leads by more than noise. The centroid is tried first; then, in each
+    quadrant, the centroid of all that leads so: noise grows with x and y, and in a long polygon there may be room
+    near an axis only.
     """
-    if leads_inside(polygon, n, noise, owner):
+    x, y = centroid(polygon.points, n)
+    if leads_at(polygon, n, x, y, noise, owner):
         return True
-    farthest, nearest = 0.0, np.inf
-    for m in range(n):
-        point = polygon.points[m]
-        nearest = min(nearest, max(abs(point[1]), abs(point[2])) / abs(point[0]))
-        if polygon.names[m, 0] >= 0:
-            slope = max(abs(polygon.vectors[m, 1]), abs(polygon.vectors[m, 2]))
-            farthest = max(farthest, abs(polygon.vectors[m, 0]) / slope)
-    reach = 4.0 * (max(farthest, nearest if nearest < ENDLESS else 0.0) + 1.0)
+    room = Polygon(
+        np.empty((n + 4, 2), np.int64), np.empty((n + 4, 3)), np.empty((n + 4, 6)), np.empty(n + 4, np.int64)
+    )  # fmt: skip
     box = border.copy()
-    for b in range(4):
-        box[b, 0] = min(box[b, 0], reach)
-        box[b + 4, 0] = -box[b, 0]
-    if not (box[0, 0] + box[2, 0] > 0.0 and box[1, 0] + box[3, 0] > 0.0):
-        return False
-    n = clip_box(z, box, polygon.names[:n].copy(), polygon)
-    return n > 0 and leads_inside(polygon, n, noise, owner)
+    for quadrant in range(4):
+        right, up = 2.0 * (quadrant % 2) - 1.0, 2.0 * (quadrant // 2) - 1.0
+        box[:] = border
+        for b in (3 if right > 0.0 else 1, 0 if up > 0.0 else 2):
+            box[b, 0] = min(0.0, box[b, 0])
+        if not (box[0, 0] + box[2, 0] > 0.0 and box[1, 0] + box[3, 0] > 0.0):
+            continue
+        lay_window(box, room)
+        size = shrink(polygon, n, right, up, noise, owner, room)
+        if size > 0:
+            x, y = centroid(room.points, size)
+            if leads_at(polygon, n, x, y, noise, owner):
+                return True
+    return False
 
 
 @kernel
@@ -278,7 +296,7 @@ def subdivide(z, offsets, low, high, border, noise, owner, out):
             starts[head + 1] = starts[head] + n
             head += 1
             if n > 0 and not out.tied[s - low]:
-                out.tied[s - low] = not has_room(z, border, polygon, n, noise, owner)
+                out.tied[s - low] = not has_room(border, polygon, n, noise, owner)
         out.counts[s - low] = tail
         n_faces = keep_faces(first, last - first, place, starts, found, n_faces, out)
         if n_faces < 0:

@@ -43,7 +43,7 @@ def walk_in_order(faces, table, e, here, blur, scratch):
 def cell_has_room(faces, chosen, polygon):
     """Tell whether the cell of chosen faces has an area beyond what noise can make."""
     n = clip_cell(faces, faces.border, chosen, polygon)
-    return n > 0 and has_room(faces.z, faces.border, polygon, n, faces.noise, faces.owner)
+    return n > 0 and has_room(faces.border, polygon, n, faces.noise, faces.owner)
 
 
 @kernel

@@ -1,8 +1,9 @@
 # mypy: ignore-errors
 """Kernels that find the facets of a vertex's cone by rays, in any dimension. Symbols as in `_algebra_kernels`.
 
-A facet too many does no harm (what lies behind it is tested, and is no vertex), one too few would: where
-rounding leaves that question open, the answer is that there is a facet.
+A facet too many does no harm (what lies behind it is tested, and is no vertex), one too few would. A constraint that is
+a combination of others beyond all rounding is none; one that seems to be is kept, with the names of these others, so
+that exact arithmetic may drop it.
 """
 
 import math
@@ -24,7 +25,7 @@ from luthier.geometry.sums._algebra_kernels import (
 
 MOST_STEPS = 300
 NOTHING = 1e-14  # a rest this short, of a unit vector, is rounding
-MOST_CONES, SURELY = 64, 1e-9
+MOST_CONES, SURELY = 64, 1e-9  # cones that are remembered; shares below are never certain
 
 
 @kernel
@@ -107,35 +108,47 @@ def invert(basis, triangle, inverse):
 
 
 @kernel
-def is_inside_one(cones, n_cones, target):
+def doubt_of_shares(inverse):
+    """Return more than the shares of a unit vector in D unit columns may be wrong, given the inverse of these."""
+    n_dims, square = len(inverse), 0.0
+    for i in range(n_dims):
+        for k in range(n_dims):
+            square += inverse[i, k] * inverse[i, k]
+    return max(SURELY, 64 * n_dims * EPS * square)
+
+
+@kernel
+def is_inside_one(cones, doubts, n_cones, target):
     """Return whether a unit vector is well inside the cone of D facets that once implied another; the last first.
 
     That cone moves to the end: a neighbour of the vector is likely to be in it, too.
     """
-    n_dims = len(target)
-    for c in range(n_cones - 1, -1, -1):
+    n_dims, last = len(target), n_cones - 1
+    for c in range(last, -1, -1):
         inside = True
         for i in range(n_dims):
             share = 0.0
             for k in range(n_dims):
                 share += cones[c, i, k] * target[k]
-            if share <= SURELY:
+            if share <= doubts[c]:
                 inside = False
                 break
         if inside:
+            doubts[c], doubts[last] = doubts[last], doubts[c]
             for i in range(n_dims):
                 for k in range(n_dims):
-                    cones[c, i, k], cones[n_cones - 1, i, k] = cones[n_cones - 1, i, k], cones[c, i, k]
+                    cones[c, i, k], cones[last, i, k] = cones[last, i, k], cones[c, i, k]
             return True
     return False
 
 
 @kernel
-def facets_by_rays(at, m, same, found):
+def facets_by_rays(at, m, same, found, others):
     """Write one constraint of each facet of a cone, any D; return how many.
 
     Clarkson's way [clarkson1994]: a constraint is weighed against the facets found so far only; one that they do not
-    imply gives a ray along which a facet lies that is new.
+    imply gives a ray along which a facet lies that is new. ``others[j]`` are the constraints before j that it is a
+    combination of but for rounding (−1: none).
     """
     rows, norms, products = at.rows, at.norms, at.products
     n_dims = rows.shape[0]
@@ -145,7 +158,8 @@ def facets_by_rays(at, m, same, found):
         depths[j] = products[j] / norms[j]
         for i in range(n_dims):
             units[i, j] = rows[i, j] / norms[j]
-    n, n_cones, cones = 0, 0, np.empty((MOST_CONES, n_dims, n_dims))
+    n, n_cones, cones, doubts = 0, 0, np.empty((MOST_CONES + 1, n_dims, n_dims)), np.empty(MOST_CONES + 1)
+    others[:m] = -1
     for axis in range(2 * n_dims):
         rest[:] = 0.1
         rest[axis // 2] = 1.0 if axis % 2 else -1.0
@@ -153,16 +167,19 @@ def facets_by_rays(at, m, same, found):
     for j in range(m):
         while same[j] == j and not is_found[j]:
             target[:] = units[:, j]
-            if is_inside_one(cones, n_cones, target):
+            if is_inside_one(cones, doubts, n_cones, target):
                 break
             far, q = rest_outside(units, found, n, target, rest, room, gains)
             if 0.0 <= far <= NOTHING:
-                if q == n_dims and n_cones < len(cones):
+                if q == n_dims:
                     invert(room.basis, room.triangle, cones[n_cones])
-                    n_cones += 1
-                break
+                    doubts[n_cones] = doubt_of_shares(cones[n_cones])
+                    if is_inside_one(cones[n_cones:], doubts[n_cones:], 1, target):
+                        n_cones = min(n_cones + 1, MOST_CONES)
+                        break
+                others[j, :q] = room.held[:q]
             before = n
-            if far > 0.0:
+            if far > NOTHING:
                 n = shoot(units, m, same, depths, rest, gains, found, is_found, n)
             if n == before:
                 found[n], is_found[j] = j, True
@@ -186,11 +203,12 @@ def mark_first_of_class(classes, m, last_seen, turn, same):
 def keep_downhill(at, found, n, goal, edge_class, out, first):
     """Write the edges of those facets behind which `goal` does not lie, by ascending class; return how many."""
     rows, classes, edges, kept = at.rows, at.classes, at.edges, 0
+    bound = (len(goal) + 4) * EPS * length(goal)
     for f in range(n):
         j, ahead = found[f], 0.0
         for i in range(len(goal)):
             ahead += goal[i] * rows[i, j]
-        if edges[j] >= 0 and ahead < 0.0:
+        if edges[j] >= 0 and ahead < bound * at.norms[j]:
             place = first + kept
             while place > first and edge_class[out[place - 1]] > classes[j]:
                 out[place] = out[place - 1]
@@ -201,14 +219,29 @@ def keep_downhill(at, found, n, goal, edge_class, out, first):
 
 
 @kernel
-def downhill_by_rays(selections, inner, lists, limits, goal, most, n_classes, counts, out):
+def name_others(at, found, n, others, kept, supports):
+    """Write for kept edges the constraints that each seems to be a combination of, limit r as −2 − r; else −1."""
+    supports[: len(kept)] = -1
+    for f in range(n):
+        j = found[f]
+        if others[j, 0] < 0:
+            continue
+        for k in range(len(kept)):
+            if kept[k] == at.edges[j]:
+                for c in range(others.shape[1]):
+                    supports[k, c] = at.edges[others[j, c]] if others[j, c] >= 0 else -1
+
+
+@kernel
+def downhill_by_rays(selections, inner, lists, limits, goal, most, n_classes, counts, out, supports):
     """Write an edge of each facet of V vertices behind which `goal` does not lie, by ascending class.
 
     `inner` (V, D) are points x inside, `most` bounds the constraints of a vertex; ``counts[v]`` facets of
-    vertex v follow one another in `out`. Returns before which vertex there was no more room.
+    vertex v follow one another in `out`; ``supports`` (as long, D) names for each the constraints that imply it but for
+    rounding. Returns before which vertex there was no more room.
     """
     n_dims, total = inner.shape[1], 0
-    at, found = make_edges(n_dims, most), np.empty(most, np.int64)
+    at, found, others = make_edges(n_dims, most), np.empty(most, np.int64), np.empty((most, n_dims), np.int64)
     same, last_seen = np.empty(most, np.int64), np.full((n_classes, 2), -1)
     for v in range(len(selections)):
         m = gather(selections[v], lists, limits, at)
@@ -220,13 +253,15 @@ def downhill_by_rays(selections, inner, lists, limits, goal, most, n_classes, co
             sure &= at.products[j] > bound * at.norms[j]
         mark_first_of_class(at.classes, m, last_seen, v, same)
         if sure:
-            n = facets_by_rays(at, m, same, found)
+            n = facets_by_rays(at, m, same, found, others)
         else:  # too thin for rounded numbers: every direction may be a facet
+            others[:m] = -1
             for j in range(m):
                 if same[j] == j:
                     found[n] = j
                     n += 1
         counts[v] = keep_downhill(at, found, n, goal, lists.edge_class, out, total)
+        name_others(at, found, n, others, out[total : total + counts[v]], supports[total:])
         total += counts[v]
     return len(selections)
 

@@ -190,7 +190,8 @@ def name_support(held, q, edges, support):
 def first_wall(at, m, x, goal, towards):
     """Return (answer, class): which wall a walk from −x to `goal` meets first; `NOWHERE` for none.
 
-    The walk meets wall j where ``x·d_j / goal·d_j`` is least, over those with ``goal·d_j > 0``.
+    The walk meets wall j where ``x·d_j / goal·d_j`` is least, over those with ``goal·d_j > 0``. Those whose sign is in
+    doubt may come first, too.
     """
     rows, norms, products, classes = at.rows, at.norms, at.products, at.classes
     n_dims = rows.shape[0]
@@ -200,14 +201,14 @@ def first_wall(at, m, x, goal, towards):
     for j in range(m):
         if towards[j] > unit_goal * norms[j] and products[j] < least * towards[j]:
             least, where = products[j] / towards[j], j
-    if where < 0:
-        return YES, NOWHERE
-    high = (products[where] + unit_x * norms[where]) / (towards[where] - unit_goal * norms[where]) * (1.0 + 4 * EPS)
+    high = math.inf
+    if where >= 0:
+        high = (products[where] + unit_x * norms[where]) / (towards[where] - unit_goal * norms[where]) * (1.0 + 4 * EPS)
     for j in range(m):
-        if towards[j] > unit_goal * norms[j] and classes[j] != classes[where]:
-            if products[j] - unit_x * norms[j] <= high * (towards[j] + unit_goal * norms[j]):
-                return DOUBT, classes[where]
-    return YES, classes[where]
+        if towards[j] > -unit_goal * norms[j] and (where < 0 or classes[j] != classes[where]):
+            if where < 0 or products[j] - unit_x * norms[j] <= high * (towards[j] + unit_goal * norms[j]):
+                return DOUBT, NOWHERE
+    return YES, classes[where] if where >= 0 else NOWHERE
 
 
 @kernel

@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 
-from luthier.core._exact_kernels import two_product
+from luthier.core._exact_kernels import sign_of_sum, two_product
 from luthier.core.jit import kernel
 from luthier.geometry.sums._algebra_kernels import EPS, gather, length, make_edges, multiply
 from luthier.geometry.sums._facet_kernels import keep_downhill
@@ -42,8 +42,32 @@ def exact_turn(rows, a, b, c):
 
 
 @kernel
-def plane_coordinates(rows, m, x, products, first, second):
-    """Write where the rays of the d_j pierce the plane ``x·y = 1``, in two coordinates with x right-handed."""
+def minor_sign(rows, a, b, k):
+    """Return the sign of component k of d_a × d_b, exactly."""
+    i, j = (k + 1) % 3, (k + 2) % 3
+    terms = np.empty(4)
+    terms[0], terms[1] = two_product(rows[i, a], rows[j, b])
+    terms[2], terms[3] = two_product(-rows[j, a], rows[i, b])
+    return sign_of_sum(terms, 4)
+
+
+@kernel
+def lies_beyond(rows, here, there, j):
+    """Tell whether d_j is beyond d_there, seen from d_here, where the three lie in one plane on one side of 0."""
+    for k in range(3):
+        turn = minor_sign(rows, here, there, k)
+        if turn != 0:
+            return minor_sign(rows, there, j, k) == turn
+    return False
+
+
+@kernel
+def plane_coordinates(at, m, x, first, second, doubts):
+    """Write where the rays of the d_j pierce the plane ``x·y = 1``, in two coordinates with x right-handed.
+
+    ``doubts[j]`` is more than both may be wrong.
+    """
+    rows, norms, products = at.rows, at.norms, at.products
     size = length(x)
     a, b, c = x[0] / size, x[1] / size, x[2] / size
     least = 0 if abs(a) <= abs(b) and abs(a) <= abs(c) else (1 if abs(b) <= abs(c) else 2)
@@ -58,28 +82,29 @@ def plane_coordinates(rows, m, x, products, first, second):
     for j in range(m):
         first[j] = (u[0] * rows[0, j] + u[1] * rows[1, j] + u[2] * rows[2, j]) / products[j]
         second[j] = (v[0] * rows[0, j] + v[1] * rows[1, j] + v[2] * rows[2, j]) / products[j]
+        lost = 16 * EPS * norms[j] / products[j]  # of the product with x, and of what is divided by it
+        doubts[j] = lost * (1.0 + size * (abs(first[j]) + abs(second[j])))
 
 
 @kernel
-def sure_corner(first, second, m, classes):
+def sure_corner(first, second, doubts, m, classes):
     """Return a point that is alone the farthest in some direction, with all of its class; −1 for none."""
     for attempt in range(ANGLES):
         a, b = math.cos(0.37 + attempt), math.sin(0.37 + attempt)
-        best, size = 0, 0.0
+        best = 0
         for j in range(m):
-            size = max(size, abs(first[j]) + abs(second[j]))
             if a * first[j] + b * second[j] > a * first[best] + b * second[best]:
                 best = j
-        reach, alone = a * first[best] + b * second[best] - 1e-9 * size, True
+        reach, alone = a * first[best] + b * second[best] - doubts[best], True
         for j in range(m):
-            alone &= classes[j] == classes[best] or a * first[j] + b * second[j] < reach
+            alone &= classes[j] == classes[best] or a * first[j] + b * second[j] + doubts[j] < reach
         if alone:
             return best
     return -1
 
 
 @kernel
-def next_corner(at, m, first, second, here):
+def next_corner(at, m, here):
     """Return the point after `here` on the hull, counter-clockwise: nothing lies to the right of the way."""
     rows, norms, classes, there = at.rows, at.norms, at.classes, -1
     n0, n1, n2 = 0.0, 0.0, 0.0
@@ -93,9 +118,7 @@ def next_corner(at, m, first, second, here):
                 det = exact_turn(rows, here, there, j)
             turn = det
             if det == 0.0:
-                a, b = first[j] - first[here], second[j] - second[here]
-                c, d = first[there] - first[here], second[there] - second[here]
-                turn = -1.0 if a * a + b * b > c * c + d * d else 1.0
+                turn = -1.0 if lies_beyond(rows, here, there, j) else 1.0
         if turn < 0.0:
             there = j
             n0 = rows[1, here] * rows[2, j] - rows[2, here] * rows[1, j]
@@ -105,21 +128,22 @@ def next_corner(at, m, first, second, here):
 
 
 @kernel
-def facets_in_space(at, m, x, first, second, found):
+def facets_in_space(at, m, x, pierced, found):
     """Write one constraint of each facet of a cone, D = 3; return how many, −1 where that is not sure.
 
     Facets are the corners of the convex hull of the d_j seen in a plane, found by wrapping; which
-    of three goes first is decided exactly.
+    of three goes first is decided exactly. `pierced` is room for coordinates.
     """
-    plane_coordinates(at.rows, m, x, at.products, first, second)
-    start = sure_corner(first, second, m, at.classes)
+    first, second, doubts = pierced
+    plane_coordinates(at, m, x, first, second, doubts)
+    start = sure_corner(first, second, doubts, m, at.classes)
     if start < 0:
         return -1
     n, here = 0, start
     while n < m:
         found[n] = here
         n += 1
-        here = next_corner(at, m, first, second, here)
+        here = next_corner(at, m, here)
         if here < 0 or at.classes[here] == at.classes[start]:
             return n
     return -1
@@ -134,7 +158,7 @@ def downhill_in_space(selections, inner, lists, limits, goal, most, counts, out)
     which vertex there was no more room.
     """
     at, found = make_edges(3, most), np.empty(most, np.int64)
-    first, second, total = np.empty(most), np.empty(most), 0
+    pierced, total = (np.empty(most), np.empty(most), np.empty(most)), 0
     for v in range(len(selections)):
         m = gather(selections[v], lists, limits, at)
         if total + m > len(out):
@@ -144,7 +168,7 @@ def downhill_in_space(selections, inner, lists, limits, goal, most, counts, out)
         for j in range(m):
             sure &= at.products[j] > bound * at.norms[j]
         counts[v] = -1
-        n = facets_in_space(at, m, inner[v], first, second, found) if sure else -1
+        n = facets_in_space(at, m, inner[v], pierced, found) if sure else -1
         if n >= 0:
             counts[v] = keep_downhill(at, found, n, goal, lists.edge_class, out, total)
             total += counts[v]

@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
+from luthier.core.segments import segment_of_rows
 from luthier.geometry.balance import balanced, centred
 
 GRID_BITS, MORE_BITS = 36, 16
@@ -47,10 +48,29 @@ class Grid:
 
 
 def wide_spreads(offsets: Int64, features: Float64) -> list[tuple[int, int, float]]:
-    """Return lists, columns and spreads, largest first, where a list spreads 2³⁰ times as far as the median list."""
+    """Return lists, columns and spreads, largest first, beside which other differences may be lost.
+
+    These are 2³⁰ times as far as the median list spreads, or as a list's own values, sorted, are mostly apart: a few
+    steps of the grid are then all that tells most rows from one another.
+    """
     starts = offsets[:-1]
     spreads = np.maximum.reduceat(features, starts) - np.minimum.reduceat(features, starts)  # (N, D)
     usual = np.array([np.median(column[column > 0]) if np.any(column > 0) else np.inf for column in spreads.T])
-    wide = np.argwhere(spreads >= 2.0**WIDE_BITS * usual)
+    gaps = np.stack([_usual_gaps(offsets, column) for column in features.T], axis=1)
+    wide = np.argwhere((spreads > 0) & (spreads >= 2.0**WIDE_BITS * np.minimum(usual, gaps)))
     found = [(int(s), int(i), float(spreads[s, i])) for s, i in wide]
     return sorted(found, key=lambda spread: (-spread[2], spread))
+
+
+def _usual_gaps(offsets: Int64, column: Float64) -> Float64:
+    """Return the median of what lies between different values of each list, sorted, (M,) → (N,); of two the lower."""
+    owner = segment_of_rows(offsets)
+    order = np.lexsort((column, owner))
+    gaps, within = np.diff(column[order]), np.diff(owner[order]) == 0
+    gaps, owners = gaps[within & (gaps > 0)], owner[order][1:][within & (gaps > 0)]
+    gaps = gaps[np.lexsort((gaps, owners))]
+    counts = np.bincount(owners, minlength=len(offsets) - 1)
+    ends = np.cumsum(counts)
+    out = np.full(len(counts), np.inf)
+    out[counts > 0] = gaps[(ends - counts + (counts - 1) // 2)[counts > 0]]
+    return out

@@ -18,11 +18,12 @@ from luthier.geometry.sums import _search_kernels as kernels
 from luthier.geometry.sums._algebra_kernels import Limits
 from luthier.geometry.sums._facet_kernels import downhill_by_rays
 from luthier.geometry.sums._space_kernels import downhill_in_space
-from luthier.geometry.sums.exact_cone import exact_rows, first_wall, nearest_to_origin
+from luthier.geometry.sums.exact_cone import exact_rows, first_wall, is_positive_combination, nearest_to_origin
 from luthier.geometry.sums.grid import GRID_BITS, WHOLE_BITS
 from luthier.geometry.sums.summands import Summands, inner_points, primitive
 
 CERTAIN = 2.0**-44  # by this much, in units of the start's and an edge's length, rows are told apart for certain
+MOST_REMEMBERED = 100_000
 SMALLEST_MOVE, LARGEST_MOVE = -24, -4  # powers of two by which a start on a boundary is moved
 
 
@@ -61,6 +62,7 @@ class Steps:
         self.limit_classes = self._classes_of_limits()
         self.most = summands.most_edges + len(self.limits)
         self.shortcut = shortcut and summands.n_dims == 3 and self._spans_space()
+        self._implied: dict[tuple[int, ...], bool] = {}  # by directions: neighbours ask the same
         self.goal = self._moved_off_boundaries(summands.to_grid(start))
 
     def _limits_on_grid(self, limits: npt.ArrayLike | None) -> Float64:
@@ -171,41 +173,67 @@ class Steps:
 
     def facets(self, selections: Int64, inner: Float64) -> tuple[Int64, Int64]:
         """Return the facets of vertices' cones that lead away from the start: (F,) vertices and (F,) edges."""
+        if not self.shortcut:
+            return self._facets_by_rays(selections, inner, np.arange(len(selections)))
         s, n = self.summands, len(selections)
         counts, parts = np.empty(n, np.int64), []
         first = 0
         while first < n:
             room = np.empty(8 * (n - first) + self.most, np.int64)
-            arguments = (flat(selections[first:]), flat(inner[first:]), s.kernel_lists, self._kernel_limits)
-            if self.shortcut:
-                last = first + downhill_in_space(*arguments, flat(self.goal), self.most, counts[first:], room)
-            else:
-                last = first + downhill_by_rays(
-                    *arguments, flat(self.goal), self.most, len(s.opposite), counts[first:], room
-                )
+            last = first + downhill_in_space(
+                flat(selections[first:]), flat(inner[first:]), s.kernel_lists, self._kernel_limits, flat(self.goal),
+                self.most, counts[first:], room,
+            )  # fmt: skip
             parts.append(room[: np.maximum(counts[first:last], 0).sum()])
             first = last
-        edges = np.concatenate(parts)
-        owners = np.repeat(np.arange(n), np.maximum(counts, 0))
-        within = ~np.isin(s.edge_class[edges], self.limit_classes)  # behind a limit nothing is searched
-        owners, edges = owners[within], edges[within]
-        if np.any(counts < 0):  # three dimensions, but too thin for the shortcut
-            return self._with_open_ones(selections, inner, np.flatnonzero(counts < 0), owners, edges)
+        owners, edges = self._within(np.repeat(np.arange(n), np.maximum(counts, 0)), np.concatenate(parts))
+        if np.any(counts < 0):  # too thin for the shortcut
+            others = self._facets_by_rays(selections, inner, np.flatnonzero(counts < 0))
+            owners, edges = (np.concatenate(both) for both in zip((owners, edges), others, strict=True))
+            order = np.lexsort((s.edge_class[edges], owners))
+            owners, edges = owners[order], edges[order]
         return owners, edges
 
-    def _with_open_ones(
-        self, selections: Int64, inner: Float64, which: Int64, owners: Int64, edges: Int64
-    ) -> tuple[Int64, Int64]:
-        s = self.summands
-        counts, room = np.empty(len(which), np.int64), np.empty(len(which) * self.most, np.int64)
-        downhill_by_rays(
-            flat(selections[which]), flat(inner[which]), s.kernel_lists, self._kernel_limits, flat(self.goal),
-            self.most, len(s.opposite), counts, room,
-        )  # fmt: skip
-        owners = np.concatenate([owners, np.repeat(which, counts)])
-        edges = np.concatenate([edges, room[: counts.sum()]])
-        order = np.lexsort((s.edge_class[edges], owners))
-        return owners[order], edges[order]
+    def _facets_by_rays(self, selections: Int64, inner: Float64, which: Int64) -> tuple[Int64, Int64]:
+        """Return the same for some of the vertices, in any dimension."""
+        s, n = self.summands, len(which)
+        counts, parts, first = np.empty(n, np.int64), [], 0
+        while first < n:
+            room = np.empty(8 * (n - first) + self.most, np.int64)
+            supports = np.empty((len(room), s.n_dims), np.int64)
+            now = which[first:]
+            last = first + downhill_by_rays(
+                flat(selections[now]), flat(inner[now]), s.kernel_lists, self._kernel_limits, flat(self.goal), self.most,
+                len(s.opposite), counts[first:], room, supports,
+            )  # fmt: skip
+            found = int(counts[first:last].sum())
+            owners = np.repeat(which[first:last], counts[first:last])
+            doubtful = np.flatnonzero(supports[:found, 0] != -1)
+            kept = np.ones(found, np.bool_)
+            kept[doubtful] = [not self._is_implied(int(room[f]), supports[f]) for f in doubtful.tolist()]
+            parts.append((owners[kept], room[:found][kept]))
+            first = last
+        return self._within(*(np.concatenate(both) for both in zip(*parts, strict=True)))
+
+    def _within(self, owners: Int64, edges: Int64) -> tuple[Int64, Int64]:
+        """Return the facets that are no limits: behind those nothing is searched."""
+        within = ~np.isin(self.summands.edge_class[edges], self.limit_classes)
+        return owners[within], edges[within]
+
+    def _is_implied(self, edge: int, support: Int64) -> bool:
+        """Return whether an edge is a combination of others, exactly; these are edges, or −2 − limit."""
+        edges, limits = support[support >= 0], -2 - support[support < -1]
+        classes = self.summands.edge_class
+        key = (int(classes[edge]), *sorted(classes[edges].tolist()), *sorted((-1 - limits).tolist()))
+        implied = self._implied.get(key)
+        if implied is None:
+            rows = np.concatenate([self.summands.directions[edges], self.limits[limits]])
+            target = exact_rows(_whole(self.summands.directions[[edge]]))[0]
+            implied = is_positive_combination(target, exact_rows(_whole(rows)))
+            if len(self._implied) >= MOST_REMEMBERED:
+                self._implied.clear()
+            self._implied[key] = implied
+        return implied
 
     def _edges_at(self, selection: Int64) -> Int64:
         """Return the edges that leave the corners of a vertex."""

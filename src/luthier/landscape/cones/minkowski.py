@@ -189,8 +189,9 @@ class SearchJob:
             lists = len({number for number, _, _ in wide})
             axis = ("the start", *self.subspace.names)[i]
             warnings.warn(
-                f"{lists:,} list{'s' * (lists > 1)} spread 2^30 times as far as the median list, the widest (sentence "
-                f"{self.sentences[s]}) by {spread:.3g} along {axis}: differences below 2^-52 of that are lost. "
+                f"{lists:,} list{'s' * (lists > 1)} spread 2^30 times as far as others, or as their rows are mostly "
+                f"apart, the widest (sentence {self.sentences[s]}) by {spread:.3g} along {axis}: differences below 2^-36 "
+                "of that may be lost. "
                 "hint: a value that stands for the log of 0 may be nearer to the others",
                 LuthierWarning,
                 stacklevel=2,
