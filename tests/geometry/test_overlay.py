@@ -201,7 +201,7 @@ def test_cells_without_end_have_an_area_where_one_axis_does_nothing_but_by_round
 
 
 def test_an_area_made_by_noise_is_none_wherever_it_lies():
-    points = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.5, 0.5 + 1e-9, 0.0]])  # the last leads by 10⁻⁹ at most, x < 3
+    points = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 0.0], [0.5 + 1e-9, 0.5, 0.0]])  # the last leads by 10⁻⁹ at most
     window = Window(-2.0, 2.0, -2.0, 2.0)
     assert Overlay(np.array([0, 3]), points, window).count() == 3
     assert Overlay(np.array([0, 3]), points, window, noise=np.array([[1e-8, 1e-8, 0.0]])).count() == 2

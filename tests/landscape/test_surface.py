@@ -196,3 +196,14 @@ def test_an_axis_that_changes_nothing_is_refused():
     pool = plane.problem.pool.with_features(Features.from_dense(plane.problem.names, dense))
     with pytest.raises(LuthierError, match="constant in every list"):
         read_window(Problem.make(pool, plane.problem.metric), plane.subspace, [])
+
+
+@pytest.mark.parametrize("power", [-990, 990])
+@pytest.mark.parametrize("kind", ["real", "sparse"])
+def test_the_usual_window_is_the_same_for_features_of_any_size(kind, power):
+    plane = plane_of(1, kind=kind)
+    pool, old = plane.problem.pool, plane.problem.pool.features
+    scaled = dataclasses.replace(old, dense=np.ldexp(old.dense, power), values=np.ldexp(old.values, power))
+    problem = Problem.make(pool.with_features(scaled), load_metric("bleu"))
+    np.testing.assert_array_equal(problem.spread, np.ldexp(plane.problem.spread, power))
+    assert read_window(problem, plane.subspace, []) == read_window(plane.problem, plane.subspace, [])

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.nearby import Nearby
@@ -241,3 +242,24 @@ def test_subsets_are_drawn_once():
     drawn = distinct_subsets(30, 3, 50, rng)
     assert len(drawn) == len({tuple(chosen) for chosen in drawn}) == 50
     assert all(0 <= a < b < c < 30 for a, b, c in drawn)
+
+
+def test_two_whole_numbered_features_have_one_plane_and_it_is_searched_a_few_times(monkeypatch):
+    """Every pair of directions spans the same plane: a hundred random ones would cost a hundred times as much."""
+    rng = np.random.default_rng(5)
+    lists = [rng.integers(-8, 9, (30, 2)).astype(float) for _ in range(20)]
+    problem = problem_of(lists, [rng.integers(0, 9, 30).astype(float) for _ in lists])
+    searched: list[int] = []
+    stream = Overlay.stream
+
+    def counted(overlay, values, visit, **options):
+        searched.append(sum(stream(overlay, values, len)))
+        return stream(overlay, values, visit, **options)
+
+    monkeypatch.setattr(Overlay, "stream", counted)
+    for planes in ("both", "random"):
+        searched.clear()
+        state = last(tuner("plane", planes=planes), problem, np.ones(2))[-1]
+        assert state.gain > problem.gain(np.ones(2))
+        assert 0 < len(searched) <= 30
+        assert max(searched) < 10_000  # cells, most of them without area: no more than pairs of edges

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
+from luthier.geometry.plane._arrangement_kernels import centre_of
 from luthier.geometry.plane._line_kernels import DOUBT, exact_side, meet, side
 
 
@@ -46,6 +47,20 @@ class Found(NamedTuple):
     sides: np.ndarray
     counts: np.ndarray
     tied: np.ndarray
+
+
+class Room(NamedTuple):
+    """Where `has_room` finds the lines of a cell, and writes corners of what they leave."""
+
+    lines: np.ndarray
+    corners: np.ndarray
+    before: np.ndarray
+
+
+@kernel
+def make_room(n_lines):
+    """Return room for cells of so many lines."""
+    return Room(np.empty((n_lines, 2), np.int64), np.empty((n_lines + 8, 2)), np.empty((n_lines + 8, 2)))
 
 
 @inner_kernel
@@ -149,96 +164,98 @@ def clip_cell(faces, border, chosen, polygon):
 
 
 @kernel
-def centroid(points, n):
-    """Return the centroid of a convex polygon, or the mean of its corners if it has no area."""
-    x, y, total, mean_x, mean_y = 0.0, 0.0, 0.0, 0.0, 0.0
-    x0, y0 = points[0, 1] / points[0, 0], points[0, 2] / points[0, 0]
-    ax, ay = 0.0, 0.0
+def leads_at(z, border, lines, n, x, y, noise, owner):
+    """Tell whether a point is inside of n lines and the window by more than noise."""
+    for b in range(4):
+        c, p, q = border[b, 0], border[b, 1], border[b, 2]
+        if not c + p * x + q * y > DOUBT * (abs(c) + abs(p * x) + abs(q * y)):
+            return False
     for m in range(n):
-        bx, by = points[m, 1] / points[m, 0] - x0, points[m, 2] / points[m, 0] - y0
-        mean_x, mean_y = mean_x + bx / n, mean_y + by / n
-        doubled = ax * by - ay * bx
-        x, y, total = x + doubled * (ax + bx), y + doubled * (ay + by), total + doubled
-        ax, ay = bx, by
-    x, y = (x / (3.0 * total), y / (3.0 * total)) if total > 0.0 else (mean_x, mean_y)
-    return x + x0, y + y0
-
-
-@kernel
-def leads_at(polygon, n, x, y, noise, owner):
-    """Tell whether a point is inside of all lines of a polygon by more than noise."""
-    names, vectors = polygon.names, polygon.vectors
-    for m in range(n):
-        c, p, q = vectors[m, 0], vectors[m, 1], vectors[m, 2]
-        if names[m, 0] < 0:
-            limit = DOUBT * (abs(c) + abs(p * x) + abs(q * y))
-        else:
-            s = owner[names[m, 0]]
-            limit = noise[s, 0] + abs(x) * noise[s, 1] + abs(y) * noise[s, 2]
-        if not c + p * x + q * y > limit:
+        i, j = lines[m, 0], lines[m, 1]
+        if i < 0:
+            continue
+        c, p, q, s = z[i, 0] - z[j, 0], z[i, 1] - z[j, 1], z[i, 2] - z[j, 2], owner[i]
+        lost = DOUBT / 2.0 * (abs(c) + abs(p * x) + abs(q * y))  # here, by rounding
+        if not c + p * x + q * y > lost + noise[s, 0] + abs(x) * noise[s, 1] + abs(y) * noise[s, 2]:
             return False
     return True
 
 
 @kernel
-def shrink(polygon, n, right, up, noise, owner, room):
-    """Write what a quadrant has of a polygon whose lines are all moved inward by noise; return how many lines.
+def lay_quadrant(border, right, up, corners):
+    """Write the corners of the part of the window that is in a quadrant; return how many there are."""
+    x_low, x_high, y_low, y_high = -border[3, 0], border[1, 0], -border[0, 0], border[2, 0]
+    x_low, x_high = (max(0.0, x_low), x_high) if right > 0.0 else (x_low, min(0.0, x_high))
+    y_low, y_high = (max(0.0, y_low), y_high) if up > 0.0 else (y_low, min(0.0, y_high))
+    if not (x_low < x_high and y_low < y_high):
+        return 0
+    corners[0, 0], corners[0, 1], corners[1, 0], corners[1, 1] = x_low, y_low, x_high, y_low
+    corners[2, 0], corners[2, 1], corners[3, 0], corners[3, 1] = x_high, y_high, x_low, y_high
+    return 4
 
-    There the absolute values in `leads_at` have one sign, so that what leads by more than noise is convex. Corners in
-    doubt are cut off. The first four lines of `room` are laid already: the window, and the axes of the quadrant.
+
+@kernel
+def shave(corners, n, c, p, q, before):
+    """Keep of a polygon what is above a line; return how many corners it has then.
+
+    New corners are means of two: in a quadrant these lose nothing but the last bits, however far the window goes.
     """
-    names, vectors, signs, points = polygon.names, polygon.vectors, room.signs, room.points
-    size = 4
-    for m in range(n):
-        i, c, p, q = names[m, 0], vectors[m, 0], vectors[m, 1], vectors[m, 2]
-        if i < 0:
-            continue
-        s = owner[i]
-        c, p, q = c - noise[s, 0], p - right * noise[s, 1], q - up * noise[s, 2]
-        below = 0
-        for k in range(size):
-            det = c * points[k, 0] + p * points[k, 1] + q * points[k, 2]
-            doubt = DOUBT * (abs(c) * points[k, 3] + abs(p) * points[k, 4] + abs(q) * points[k, 5])
-            signs[k] = 1 if det > doubt else -1
-            below += signs[k] < 0
-        if below == size:
+    before[:n] = corners[:n]
+    x0, y0 = before[n - 1, 0], before[n - 1, 1]
+    size, height0 = 0, c + p * x0 + q * y0
+    for k in range(n):
+        x, y = before[k, 0], before[k, 1]
+        height = c + p * x + q * y
+        if size + 2 > len(corners):
             return 0
-        if below > 0:
-            size = cut(room, size, i, names[m, 1], c, p, q)
-            if not (points[size - 2, 0] > 0.0 and points[size - 1, 0] > 0.0):
-                return 0
+        if (height > 0.0) != (height0 > 0.0):
+            there, back = height0 / (height0 - height), height / (height - height0)
+            corners[size, 0], corners[size, 1] = x * there + x0 * back, y * there + y0 * back
+            size += 1
+        if height > 0.0:
+            corners[size, 0], corners[size, 1] = x, y
+            size += 1
+        x0, y0, height0 = x, y, height
     return size
 
 
 @kernel
-def has_room(border, polygon, n, noise, owner):
-    """Tell whether a polygon has an area beyond what noise in the heights can make.
+def has_room(z, border, lines, n, noise, owner, room):
+    """Tell whether what n lines, (…, 2), leave of the window has an area beyond what noise in the heights can make.
 
-    That is so if somewhere in it every list leads by more than noise. The centroid is tried first; then, in each
-    quadrant, the centroid of all that leads so: noise grows with x and y, and in a long polygon there may be room
-    near an axis only.
+    That is so if somewhere every list leads by more than noise. In a quadrant all that does so is convex: what is left
+    if every line is moved inward by noise, which grows with x and y. Floats suffice to find a point of it,
+    since that point is looked at again. Lines of the border, with a name below 0, are left out.
     """
-    x, y = centroid(polygon.points, n)
-    if leads_at(polygon, n, x, y, noise, owner):
-        return True
-    room = Polygon(
-        np.empty((n + 4, 2), np.int64), np.empty((n + 4, 3)), np.empty((n + 4, 6)), np.empty(n + 4, np.int64)
-    )  # fmt: skip
-    box = border.copy()
+    inside = np.empty(2)
     for quadrant in range(4):
         right, up = 2.0 * (quadrant % 2) - 1.0, 2.0 * (quadrant // 2) - 1.0
-        box[:] = border
-        for b in (3 if right > 0.0 else 1, 0 if up > 0.0 else 2):
-            box[b, 0] = min(0.0, box[b, 0])
-        if not (box[0, 0] + box[2, 0] > 0.0 and box[1, 0] + box[3, 0] > 0.0):
-            continue
-        lay_window(box, room)
-        size = shrink(polygon, n, right, up, noise, owner, room)
+        size = lay_quadrant(border, right, up, room.corners)
+        for m in range(n):
+            i, j = lines[m, 0], lines[m, 1]
+            if i < 0 or size == 0:
+                continue
+            c, p, q, s = z[i, 0] - z[j, 0], z[i, 1] - z[j, 1], z[i, 2] - z[j, 2], owner[i]
+            c, p, q = c - noise[s, 0], p - right * noise[s, 1], q - up * noise[s, 2]
+            size = shave(room.corners, size, c, p, q, room.before)
         if size > 0:
-            x, y = centroid(room.points, size)
-            if leads_at(polygon, n, x, y, noise, owner):
+            centre_of(room.corners, size, inside)
+            if leads_at(z, border, lines, n, inside[0], inside[1], noise, owner):
                 return True
     return False
+
+
+@kernel
+def face_has_room(z, border, polygon, n, noise, owner, room):
+    """Tell the same of a face that was cut out already: its centroid is nearly always enough."""
+    inside = np.empty(2)
+    for m in range(n):
+        room.corners[m, 0] = polygon.points[m, 1] / polygon.points[m, 0]
+        room.corners[m, 1] = polygon.points[m, 2] / polygon.points[m, 0]
+    centre_of(room.corners, n, inside)
+    return leads_at(z, border, polygon.names, n, inside[0], inside[1], noise, owner) or has_room(
+        z, border, polygon.names, n, noise, owner, room
+    )
 
 
 @kernel
@@ -272,6 +289,7 @@ def subdivide(z, offsets, low, high, border, noise, owner, out):
         np.empty((longest + 8, 2), np.int64), np.empty((longest + 8, 3)), np.empty((longest + 8, 6)),
         np.empty(longest + 8, np.int64),
     )  # fmt: skip
+    room = make_room(longest + 8)
     queue, place = np.empty(longest, np.int64), np.empty(longest, np.int64)
     starts, found = np.empty(longest + 1, np.int64), np.empty(8 * longest + 16, np.int64)
     n_faces = 0
@@ -296,7 +314,7 @@ def subdivide(z, offsets, low, high, border, noise, owner, out):
             starts[head + 1] = starts[head] + n
             head += 1
             if n > 0 and not out.tied[s - low]:
-                out.tied[s - low] = not has_room(border, polygon, n, noise, owner)
+                out.tied[s - low] = not face_has_room(z, border, polygon, n, noise, owner, room)
         out.counts[s - low] = tail
         n_faces = keep_faces(first, last - first, place, starts, found, n_faces, out)
         if n_faces < 0:

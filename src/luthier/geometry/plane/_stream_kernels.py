@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luthier.core.jit import kernel
-from luthier.geometry.plane._face_kernels import clip_cell, has_room
+from luthier.geometry.plane._face_kernels import has_room
 from luthier.geometry.plane._line_kernels import difference_of_products, line_of, upward
 from luthier.geometry.plane._walk_kernels import mark_crowded, order_hops, walk
 
@@ -40,10 +40,15 @@ def walk_in_order(faces, table, e, here, blur, scratch):
 
 
 @kernel
-def cell_has_room(faces, chosen, polygon):
+def cell_has_room(faces, chosen, room):
     """Tell whether the cell of chosen faces has an area beyond what noise can make."""
-    n = clip_cell(faces, faces.border, chosen, polygon)
-    return n > 0 and has_room(faces.border, polygon, n, faces.noise, faces.owner)
+    lines, n = room.lines, 0
+    for k in chosen:
+        for m in range(faces.ptr[k], faces.ptr[k + 1]):
+            if faces.sides[m] >= 0:
+                lines[n, 0], lines[n, 1] = k, faces.sides[m]
+                n += 1
+    return has_room(faces.z, faces.border, lines, n, faces.noise, faces.owner, room)
 
 
 @kernel
@@ -103,8 +108,8 @@ def sweep(faces, values, table, e, here, scratch, n, totals, rows, first):
 
 
 @kernel
-def settle(faces, table, e, here, scratch, n, polygon, rows, first, last):
-    """Write of the rows first … last − 1, which edge e owns, whether cells in doubt have an area, by clipping them."""
+def settle(faces, table, e, here, scratch, n, room, rows, first, last):
+    """Write of the rows first … last − 1, which edge e owns, whether cells in doubt have an area."""
     z, owner, edge, kind, now = faces.z, faces.owner, table.lines[e], table.kinds[e], scratch.now
     keys, sized = rows.keys, rows.sized
     if np.all(sized[first:last]):
@@ -114,7 +119,7 @@ def settle(faces, table, e, here, scratch, n, polygon, rows, first, last):
     if keys[row, 1] < 0:
         if kind == 0:
             now[here] = edge[0]
-        sized[row] = sized[row] or cell_has_room(faces, now, polygon)
+        sized[row] = sized[row] or cell_has_room(faces, now, room)
         row += 1
     for m in range(n):
         k = scratch.order[m]
@@ -124,12 +129,12 @@ def settle(faces, table, e, here, scratch, n, polygon, rows, first, last):
             if not sized[row]:
                 if kind == 0:
                     now[here] = edge[0] if upward(z[old, 1] - z[new, 1], z[old, 2] - z[new, 2]) else edge[1]
-                sized[row] = cell_has_room(faces, now, polygon)
+                sized[row] = cell_has_room(faces, now, room)
             row += 1
 
 
 @kernel
-def stream(faces, table, blur, values, constant, start, stop, scratch, polygon, rows):
+def stream(faces, table, blur, values, constant, start, stop, scratch, room, rows):
     """Write the cells that edges start … own, until room runs short; return the next edge and how many cells.
 
     ``constant`` is the sum of values over the lists that have one face only. Less than 0 cells are a fault.
@@ -153,7 +158,7 @@ def stream(faces, table, blur, values, constant, start, stop, scratch, polygon, 
                     totals[v] += values[state[busy[a]], v]
         new = sweep(faces, values, table, e, here, scratch, n, totals, rows, count)
         rows.keys[count : count + new, 0] = e
-        settle(faces, table, e, here, scratch, n, polygon, rows, count, count + new)
+        settle(faces, table, e, here, scratch, n, room, rows, count, count + new)
         count += new
         e += 1
     return e, count

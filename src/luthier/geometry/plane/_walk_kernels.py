@@ -13,6 +13,7 @@ import numpy as np
 from luthier.core.jit import inner_kernel, kernel
 from luthier.geometry.plane._line_kernels import LARGEST, UNIT, line_of, meet, minor_sign, side, upward
 
+NEAR = 8  # so many neighbours a crossing is compared with one by one
 STEEP_DOUBT = 8.0 * UNIT * LARGEST  # how wrong the slope of a difference of rows along an edge may be
 
 
@@ -213,7 +214,7 @@ def walk(faces, here, edge, end, course, turn, blur, scratch):
 @kernel
 def order_hops(faces, edge, course, scratch, n):
     """Write in which order an edge, going up, meets its crossings: into buckets first, then by comparing."""
-    hops, places, order, buckets = scratch.hops, scratch.places, scratch.order, scratch.buckets
+    places, order, buckets = scratch.places, scratch.order, scratch.buckets
     buckets[: n + 1] = 0
     for m in range(n):
         buckets[bucket(places[m, 0], course, n) + 1] += 1
@@ -224,20 +225,35 @@ def order_hops(faces, edge, course, scratch, n):
         order[buckets[b]] = m
         buckets[b] += 1
     for m in range(1, n):
-        new = order[m]
-        place, doubt = places[new, 0], places[new, 1]
-        k = m - 1
-        while k >= 0:
-            old = order[k]
-            if places[old, 0] + places[old, 1] < place - doubt:
-                break
-            if not places[old, 0] - places[old, 1] > place + doubt and not comes_first(
-                faces.z, faces.border, edge[0], edge[1], hops[new, 0], hops[new, 1], hops[old, 0], hops[old, 1]
-            ):
-                break
-            order[k + 1] = old
+        new, k = order[m], m - 1
+        while k >= 0 and k >= m - NEAR and precedes(faces, edge, scratch, new, order[k]):
+            order[k + 1] = order[k]
             k -= 1
+        if k >= 0 and k < m - NEAR:  # many meet in one place: halve what is left instead of going through it
+            low, high = 0, k + 1
+            while low < high:
+                middle = (low + high) // 2
+                if precedes(faces, edge, scratch, new, order[middle]):
+                    high = middle
+                else:
+                    low = middle + 1
+            for move in range(k, low - 1, -1):
+                order[move + 1] = order[move]
+            k = low - 1
         order[k + 1] = new
+
+
+@inner_kernel
+def precedes(faces, edge, scratch, new, old):
+    """Tell whether an edge, going up, meets one crossing before another."""
+    places, hops = scratch.places, scratch.hops
+    if places[old, 0] + places[old, 1] < places[new, 0] - places[new, 1]:
+        return False
+    if places[old, 0] - places[old, 1] > places[new, 0] + places[new, 1]:
+        return True
+    return comes_first(
+        faces.z, faces.border, edge[0], edge[1], hops[new, 0], hops[new, 1], hops[old, 0], hops[old, 1]
+    )  # fmt: skip
 
 
 @inner_kernel

@@ -240,7 +240,7 @@ class Overlay:
         while e < edges.stop:
             e, n = kernels.stream(
                 self.faces.arrays, self.edges.arrays, self.blur, own, constant, e, edges.stop,
-                room.scratch, room.polygon, room.rows,
+                room.scratch, room.cell, room.rows,
             )  # fmt: skip
             if without_fault(n):
                 sums, low, keys, sized = (part[:n].copy() for part in room.rows)
@@ -261,7 +261,7 @@ class Room:
     """Where one worker writes cells."""
 
     def __init__(self, overlay: Overlay, values: npt.NDArray[Any]) -> None:
-        self.scratch, self.polygon = room_for_walks(overlay), overlay.faces.room_for_cell()
+        self.scratch, self.cell = room_for_walks(overlay), face_kernels.make_room(overlay.faces.most_lines)
         size = max(CELLS_AT_ONCE, len(overlay.faces.rows) + 1)
         self.rows = kernels.CellRows(
             np.empty((size, values.shape[1]), values.dtype), np.empty((size, 2)), np.empty((size, 2), np.int64),

@@ -182,10 +182,14 @@ class Subdivisions:
         """How many faces each list has, (N,)."""
         return np.diff(self.offsets)
 
+    @property
+    def most_lines(self) -> int:
+        """How many lines a cell may have: of each list, its face with the most sides may count."""
+        return int(np.maximum.reduceat(np.diff(self.arrays.ptr), self.offsets[:-1]).sum())
+
     def room_for_cell(self) -> kernels.Polygon:
-        """Return where the polygon of any cell may be written: of each list, its face with the most sides may count."""
-        most = np.maximum.reduceat(np.diff(self.arrays.ptr), self.offsets[:-1])
-        size = int(most.sum()) + 8
+        """Return where the polygon of any cell may be written."""
+        size = self.most_lines + 8
         return kernels.Polygon(
             np.empty((size, 2), np.int64), np.empty((size, 3)), np.empty((size, 6)), np.empty(size, np.int64)
         )

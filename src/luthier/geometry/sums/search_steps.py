@@ -203,8 +203,8 @@ class Steps:
             supports = np.empty((len(room), s.n_dims), np.int64)
             now = which[first:]
             last = first + downhill_by_rays(
-                flat(selections[now]), flat(inner[now]), s.kernel_lists, self._kernel_limits, flat(self.goal), self.most,
-                len(s.opposite), counts[first:], room, supports,
+                flat(selections[now]), flat(inner[now]), s.kernel_lists, self._kernel_limits, flat(self.goal),
+                self.most, len(s.opposite), counts[first:], room, supports,
             )  # fmt: skip
             found = int(counts[first:last].sum())
             owners = np.repeat(which[first:last], counts[first:last])

@@ -190,9 +190,8 @@ class SearchJob:
             axis = ("the start", *self.subspace.names)[i]
             warnings.warn(
                 f"{lists:,} list{'s' * (lists > 1)} spread 2^30 times as far as others, or as their rows are mostly "
-                f"apart, the widest (sentence {self.sentences[s]}) by {spread:.3g} along {axis}: differences below 2^-36 "
-                "of that may be lost. "
-                "hint: a value that stands for the log of 0 may be nearer to the others",
+                f"apart, the widest (sentence {self.sentences[s]}) by {spread:.3g} along {axis}: differences below "
+                "2^-36 of that may be lost. hint: a value that stands for the log of 0 may be nearer to the others",
                 LuthierWarning,
                 stacklevel=2,
             )

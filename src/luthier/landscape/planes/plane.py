@@ -18,6 +18,7 @@ from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
+from luthier.kbest.spread import squarable
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.noise import height_noise, rounding_of
 from luthier.landscape.planes.plane_lists import PlaneLists
@@ -114,14 +115,21 @@ def usual_reach(problem: ListProblem, subspace: Subspace) -> Float64:
     So far that the score along the axis changes by `WINDOW_REACH` times what a feature changes it on average: with
     s the standard deviation within lists, mean(|w|·s) / s(axis).
     """
-    effect = float(np.mean(np.abs(subspace.start) * problem.spread)) or 1.0
+    effects = np.abs(subspace.start) * problem.spread
+    most = float(effects.max(initial=0.0)) or 1.0
+    effect = most * float(np.mean(effects / most)) or 1.0
     along = project(problem.pool, subspace)[:, 1:]
+    sizes = np.abs(along).max(axis=0)
+    if not np.all(np.isfinite(sizes)):
+        raise LuthierError("expected finite scores, found others. hint: scale the features")
+    powers = squarable(sizes)
+    along = np.ldexp(along, -powers)
     means = np.add.reduceat(along, problem.offsets[:-1], axis=0) / np.diff(problem.offsets)[:, None]
-    spread = np.sqrt(np.mean((along - means[segment_of_rows(problem.offsets)]) ** 2, axis=0))
-    for name, s, size in zip(subspace.names, spread, np.abs(along).max(axis=0), strict=True):
+    spread = np.ldexp(np.sqrt(np.mean((along - means[segment_of_rows(problem.offsets)]) ** 2, axis=0)), powers)
+    for name, s, size in zip(subspace.names, spread, sizes, strict=True):
         if not s > NEGLIGIBLE * size:
             raise LuthierError(f"the axis {name!r} is constant in every list: it changes nothing. hint: take another")
-    reach: Float64 = WINDOW_REACH * effect / spread
+    reach: Float64 = WINDOW_REACH * (effect / spread)
     return reach
 
 

@@ -113,4 +113,6 @@ class Method(ListTuner):
             vectors, _ = random_directions(problem, self.dims * self.random, rng)
             each = vectors.reshape(self.random, self.dims, problem.n_features)
             drawn += [(vectors, f"random plane {k}") for k, vectors in enumerate(each)]
+        if len(lines) == self.dims:
+            return drawn[:1]  # all of them span the one space there is
         return [drawn[k] for k in rng.permutation(len(drawn))]
