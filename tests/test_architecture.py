@@ -4,10 +4,10 @@ To change the architecture, change a line of the tables here, with a reason.
 """
 
 import ast
+import functools
 import re
+import sys
 from pathlib import Path
-
-import pytest
 
 import room_drawing
 
@@ -69,69 +69,96 @@ FILE_LIMIT, TEST_FILE_LIMIT, FUNCTION_LIMIT, ARGUMENT_LIMIT = 400, 600, 60, 6
 
 FILES = sorted(SOURCE.rglob("*.py"))
 ROOM_FILES = [path for path in FILES if path.parent != SOURCE]
+STANDARD_LIBRARY = sys.stdlib_module_names | {"__future__"}
 
 
 def relative(path):
     return path.relative_to(SOURCE).as_posix()
 
 
+@functools.cache
+def tree_of(path):
+    return ast.parse(path.read_text())
+
+
+@functools.cache
+def functions_of(path):
+    return [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
+@functools.cache
 def imported_modules(path):
-    for node in ast.walk(ast.parse(path.read_text())):
+    modules = []
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            modules += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{relative(path)}:{node.lineno}: imports are absolute"
-            yield node.module
+            modules.append(node.module)
+    return modules
 
 
-def standard_library():
-    import sys
-
-    return sys.stdlib_module_names | {"__future__"}
-
-
-@pytest.mark.parametrize("path", ROOM_FILES, ids=relative)
-def test_a_room_imports_only_what_it_may(path):
-    room = path.relative_to(SOURCE).parts[0]
-    assert room in MAY_IMPORT, f"{room} is no room of the house: give it a line in MAY_IMPORT"
-    rooms, third_parties = MAY_IMPORT[room]
-    rooms = rooms | WARMING if path.name == "warming.py" else rooms
-    for module in imported_modules(path):
-        top, *rest = module.split(".")
-        if top == "luthier":
-            assert not rest or rest[0] in rooms | {room}, f"{room} may not import {module}"
-        elif top not in standard_library():
-            assert top in third_parties, f"{room} may not import {module}"
-            assert relative(path) in ONLY_IN.get(top, {relative(path)}), f"{module} has a file of its own"
+def complaints(rule, paths):
+    """Return what a rule has to say of files, each with the file's name; one test then shows them all."""
+    paths = list(paths)
+    assert paths, "no file is looked at: the rule holds for nothing"
+    return [f"{path.relative_to(ROOT).as_posix()}: {fault}" for path in paths for fault in rule(path)]
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.name.endswith("kernels.py")], ids=relative)
-def test_a_kernel_file_imports_nothing_but_numpy_math_jit_and_kernel_files(path):
+def test_a_room_imports_only_what_it_may():
+    def rule(path):
+        room = path.relative_to(SOURCE).parts[0]
+        if room not in MAY_IMPORT:
+            yield f"{room} is no room of the house: give it a line in MAY_IMPORT"
+            return
+        rooms, third_parties = MAY_IMPORT[room]
+        rooms = rooms | WARMING if path.name == "warming.py" else rooms
+        for module in imported_modules(path):
+            top, *rest = module.split(".")
+            if top == "luthier" and rest and rest[0] not in rooms | {room}:
+                yield f"{room} may not import {module}"
+            if top not in STANDARD_LIBRARY | {"luthier"} | third_parties:
+                yield f"{room} may not import {module}"
+            if relative(path) not in ONLY_IN.get(top, {relative(path)}):
+                yield f"{module} has a file of its own"
+
+    assert complaints(rule, ROOM_FILES) == []
+
+
+def test_a_kernel_file_imports_nothing_but_numpy_math_jit_and_kernel_files():
     # a kept kernel notices that a kernel file it was compiled from has changed, and no other file;
     # typing has NamedTuple, in which many arrays travel
-    for module in set(imported_modules(path)) - {"numpy", "math", "typing", "luthier.core.jit"}:
-        assert re.fullmatch(r"luthier\.\w+(\.\w+)*\._\w*kernels", module), f"{module} is no kernel file"
+    def rule(path):
+        for module in set(imported_modules(path)) - {"numpy", "math", "typing", "luthier.core.jit"}:
+            if not re.fullmatch(r"luthier\.\w+(\.\w+)*\._\w*kernels", module):
+                yield f"{module} is no kernel file"
+
+    assert complaints(rule, (p for p in FILES if p.name.endswith("kernels.py"))) == []
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.parent.name in ("methods", "readers", "writers")], ids=relative)
-def test_methods_do_not_import_each_other(path):
-    package = "luthier." + path.parent.relative_to(SOURCE).as_posix().replace("/", ".")
-    assert not [m for m in imported_modules(path) if m.startswith(package + ".")]
+def test_methods_do_not_import_each_other():
+    def rule(path):
+        package = "luthier." + path.parent.relative_to(SOURCE).as_posix().replace("/", ".")
+        yield from (m for m in imported_modules(path) if m.startswith(package + "."))
+
+    assert complaints(rule, (p for p in FILES if p.parent.name in ("methods", "readers", "writers"))) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_files_and_functions_are_small(path):
-    text = path.read_text()
-    if relative(path) not in LONG_FILES:
-        assert len(text.splitlines()) <= FILE_LIMIT
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+def test_files_and_functions_are_small():
+    def rule(path):
+        lines = len(path.read_text().splitlines())
+        if lines > FILE_LIMIT and relative(path) not in LONG_FILES:
+            yield f"{lines} lines"
+        for node in functions_of(path):
             body = node.body[1:] if ast.get_docstring(node) else node.body
             length = body[-1].end_lineno - body[0].lineno + 1 if body else 0
-            assert length <= FUNCTION_LIMIT, f"{node.name} has {length} lines"
-            if not path.name.endswith("kernels.py"):
-                positional = [a for a in node.args.args if a.arg not in ("self", "cls")]
-                assert len(positional) <= ARGUMENT_LIMIT, f"{node.name} takes {len(positional)} arguments"
+            if length > FUNCTION_LIMIT:
+                yield f"{node.name} has {length} lines"
+            positional = [a for a in node.args.args if a.arg not in ("self", "cls")]
+            if len(positional) > ARGUMENT_LIMIT and not path.name.endswith("kernels.py"):
+                yield f"{node.name} takes {len(positional)} arguments"
+
+    assert complaints(rule, FILES) == []
 
 
 def test_the_exceptions_are_still_needed():
@@ -140,24 +167,29 @@ def test_the_exceptions_are_still_needed():
         assert reason
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "tests").rglob("*.py")), ids=lambda p: p.name)
-def test_test_files_are_not_too_long(path):
-    assert len(path.read_text().splitlines()) <= TEST_FILE_LIMIT
+def test_test_files_are_not_too_long():
+    def rule(path):
+        lines = len(path.read_text().splitlines())
+        if lines > TEST_FILE_LIMIT:
+            yield f"{lines} lines"
+
+    assert complaints(rule, sorted((ROOT / "tests").rglob("*.py"))) == []
 
 
-@pytest.mark.parametrize("path", FILES, ids=relative)
-def test_no_module_holds_state_that_changes(path):
+def test_no_module_holds_state_that_changes():
     """Module-level lists, dictionaries and sets are constants: upper case, or `__all__`."""
-    for node in ast.parse(path.read_text()).body:
-        targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-        value = getattr(node, "value", None)
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(
-            value, ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
-        ):
-            for target in targets:
-                name = getattr(target, "id", "")
-                assert name.isupper() or name.strip("_").isupper() or name == "__all__", f"{name} can change"
-        assert not isinstance(node, ast.Global)
+    collections = ast.List | ast.Dict | ast.Set | ast.ListComp | ast.DictComp | ast.SetComp
+
+    def rule(path):
+        for node in tree_of(path).body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, collections):
+                for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                    name = getattr(target, "id", "")
+                    if not (name.isupper() or name.strip("_").isupper() or name == "__all__"):
+                        yield f"{name} can change"
+        yield from ("'global'" for node in ast.walk(tree_of(path)) if isinstance(node, ast.Global))
+
+    assert complaints(rule, FILES) == []
 
 
 def test_numba_and_heavy_libraries_are_not_imported_by_the_package_itself():
@@ -186,27 +218,33 @@ def test_the_drawing_of_the_rooms_is_what_the_imports_say():
 
 
 def annotated_arguments(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
-                yield node, argument, "" if argument.annotation is None else ast.unparse(argument.annotation)
+    for node in functions_of(path):
+        for argument in [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]:
+            yield node, argument, "" if argument.annotation is None else ast.unparse(argument.annotation)
 
 
-@pytest.mark.parametrize("path", [p for p in ROOM_FILES if p.relative_to(SOURCE).parts[0] != "cli"], ids=relative)
-def test_no_options_without_a_type_below_the_door(path):
+def test_no_options_without_a_type_below_the_door():
     """What the command line was given becomes typed jobs in `cli`; no namespace and no bag of values goes deeper."""
-    for function, argument, annotation in annotated_arguments(path):
-        where = f"{function.name}({argument.arg}: {annotation})"
-        assert "Namespace" not in annotation, where
-        if argument.arg in ("options", "settings", "args", "config", "configuration", "job"):
-            assert annotation not in ("Any", "dict[str, Any]", "Mapping[str, Any]", "object"), where
+    bags = ("Any", "dict[str, Any]", "Mapping[str, Any]", "object")
+
+    def rule(path):
+        for function, argument, annotation in annotated_arguments(path):
+            is_options = argument.arg in ("options", "settings", "args", "config", "configuration", "job")
+            if "Namespace" in annotation or (is_options and annotation in bags):
+                yield f"{function.name}({argument.arg}: {annotation})"
+
+    assert complaints(rule, (p for p in ROOM_FILES if p.relative_to(SOURCE).parts[0] != "cli")) == []
 
 
-@pytest.mark.parametrize("path", sorted((SOURCE / "report").rglob("*.py")), ids=relative)
-def test_the_room_that_shows_results_knows_their_types(path):
-    assert "Protocol" not in path.read_text(), "import the result's own type"
-    for function, argument, annotation in annotated_arguments(path):
-        assert annotation not in ("dict[str, Any]", "Mapping[str, Any]"), f"{function.name}({argument.arg})"
+def test_the_room_that_shows_results_knows_their_types():
+    def rule(path):
+        if "Protocol" in path.read_text():
+            yield "a Protocol: import the result's own type"
+        for function, argument, annotation in annotated_arguments(path):
+            if annotation in ("dict[str, Any]", "Mapping[str, Any]"):
+                yield f"{function.name}({argument.arg})"
+
+    assert complaints(rule, sorted((SOURCE / "report").rglob("*.py"))) == []
 
 
 def test_tests_stand_where_what_they_test_stands():
