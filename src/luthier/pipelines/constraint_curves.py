@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import time
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -19,6 +18,7 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
+from luthier.core.stopwatch import Stopwatch
 from luthier.geometry.lp.feasible_subset import SelectionTests
 from luthier.kbest.pool import Pool
 from luthier.landscape.list_problem import ListProblem
@@ -148,8 +148,8 @@ def _timed(pool: Pool, metric: Metric, limit: float) -> tuple[float, bool]:
     reason = method.refuses(problem)
     if reason:
         raise LuthierError(f"{SOLVER} cannot be timed by this metric: {reason}. hint: --timed-draws 0 leaves it out")
-    begun = time.process_time()
+    stopwatch = Stopwatch()
     for _ in method.steps(problem, problem.default_start(), make_rng(0)):
-        if time.process_time() - begun > limit:
-            return time.process_time() - begun, False
-    return time.process_time() - begun, True
+        if stopwatch.seconds()[0] > limit:
+            return stopwatch.seconds()[0], False
+    return stopwatch.seconds()[0], True

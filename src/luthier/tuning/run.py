@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import pickle
 import threading
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,6 +14,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.progress import Advance, progress
 from luthier.core.rng import child_rng
+from luthier.core.stopwatch import Stopwatch
 from luthier.core.tasks import Engine, Given, Recipe, Threads, opened, run_units
 from luthier.core.threads import one_blas_thread, stopping_gently
 from luthier.landscape.problem import Problem
@@ -77,7 +77,7 @@ class Result:
     heldout_note : where the held-out sentences disagree with it by more than chance; '' if they do not
     traces : one for each run, in order
     interrupted : bool
-    seconds : CPU and wall-clock seconds of this process while it ran
+    seconds : CPU and wall-clock seconds of this process while it ran, without what compiling took
     """
 
     weights: Float64
@@ -123,7 +123,7 @@ def run(
     start = _checked_start(tuner, problem, start)
     if heldout is not None and heldout.names != problem.names:
         raise LuthierError("the held-out pool has other features, or has them in another order")
-    clocks = time.process_time(), time.perf_counter()
+    stopwatch = Stopwatch()
     job = _Job(_Runs.make(tuner, (problem, heldout), start, options), engine, recipe)
     keeper = Checkpoint.open(options.checkpoint, resume=options.resume, identity=job.identity())
     try:
@@ -145,7 +145,7 @@ def run(
         note=answer.note,
         traces=tuple(traces),
         interrupted=interrupted,
-        seconds=(time.process_time() - clocks[0], time.perf_counter() - clocks[1]),
+        seconds=stopwatch.seconds(),
         heldout_note=said,
         record=answer.record,
     )

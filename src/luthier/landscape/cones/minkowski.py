@@ -20,6 +20,7 @@ from luthier.core.locks import locked
 from luthier.core.progress import progress
 from luthier.core.record_stream import Column, RecordWriter, file_rows, read_column, whole_rows, write_as_file
 from luthier.core.rng import make_rng
+from luthier.core.stopwatch import Stopwatch
 from luthier.core.threads import stopping_gently
 from luthier.geometry.subspace import Subspace
 from luthier.geometry.sums.certainty import Certainty
@@ -225,7 +226,7 @@ class SearchJob:
             return self._run()
 
     def _run(self) -> SearchReport:
-        begin, stop = time.process_time(), threading.Event()
+        stopwatch, stop = Stopwatch(), threading.Event()
         if self.options.resume:
             self._restore()
         elif _is_unfinished(self.options.state_path):
@@ -235,7 +236,7 @@ class SearchJob:
             )
         if not self.search.complete:
             self._search(stop)
-        return self._report(stop.is_set() and not self.search.complete, time.process_time() - begin)
+        return self._report(stop.is_set() and not self.search.complete, stopwatch.seconds()[0])
 
     def _search(self, stop: threading.Event) -> None:
         """Search into the rows; write them as the output, and drop them if there is nothing left to find."""

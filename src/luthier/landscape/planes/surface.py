@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import time
 from typing import Any
 
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.rng import make_rng
+from luthier.core.stopwatch import Stopwatch
 from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster
@@ -174,7 +174,7 @@ class SurfaceReport:
 
 def look_at_plane(plane: Plane, options: SurfaceOptions) -> SurfaceReport:
     """Find every cell of a plane's window; Ctrl-C ends a stream early, and the report says so."""
-    began, problem = time.perf_counter(), plane.problem
+    stopwatch, problem = Stopwatch(), plane.problem
     found = survey(
         plane.overlay,
         problem,
@@ -199,7 +199,7 @@ def look_at_plane(plane: Plane, options: SurfaceOptions) -> SurfaceReport:
         best=_describe(plane, *_best_keys(plane, found, record, options.keep)),
         check=_check(plane, found, record, options),
         record=record,
-        seconds=time.perf_counter() - began,
+        seconds=stopwatch.seconds()[1],
     )
 
 
