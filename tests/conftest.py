@@ -2,12 +2,29 @@
 
 import os
 
+import hypothesis
 import numpy as np
 import pytest
 
-if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
+CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
+FEWER = 4  # examples of a property where kernels are plain Python or checked: another leg has tried all of them
+
+if PLAIN:
     # Hashes overflow on purpose; compiled code does so in silence, NumPy's scalars warn.
     np.seterr(over="ignore")
+
+
+def pytest_collection_modifyitems(items):
+    """Try fewer examples of each property in the legs that look at what kernels do, not at what comes out."""
+    if not (PLAIN or CHECKED):
+        return
+    name = "_hypothesis_internal_use_settings"  # Hypothesis has no public way; without it tests are only slower
+    for test in {id(test): test for test in (getattr(item, "obj", None) for item in items)}.values():
+        chosen = getattr(test, name, None)
+        if chosen is not None:
+            fewer = max(5, chosen.max_examples // FEWER)
+            setattr(test, name, hypothesis.settings(chosen, max_examples=min(fewer, chosen.max_examples)))
 
 
 @pytest.fixture

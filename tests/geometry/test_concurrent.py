@@ -20,6 +20,7 @@ def oblique(seed, *, lists=20, rows=30, largest=8):
     return np.arange(lists + 1) * rows, features @ np.concatenate([start[None], turned]).T
 
 
+@pytest.mark.compiled  # a minute each as plain Python; with checked indices they are quick
 @pytest.mark.parametrize("seed", [23, 40])  # these wrote outside their arrays
 def test_corners_of_nearly_coincident_boundaries_are_finite_and_cells_hold_their_positions(seed):
     offsets, points = oblique(seed)
