@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from luthier.geometry.joint import _joint_kernels as kernels
-from luthier.geometry.joint.corners import Corners
+from luthier.geometry.joint.corners import Corners, make_room
 from luthier.geometry.joint.joint_halves import best_by_halves
 from luthier.geometry.joint.joint_search import best_selection
 
@@ -64,11 +64,12 @@ def test_the_kernel_solves_programmes_as_highs_does(seed):
     rows = rng.integers(-3, 4, (int(rng.integers(1, 15)), n)).astype(float)
     rows = rows[np.any(rows != 0, axis=1)]
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    room = kernels.make_room(n, len(rows), 1)
-    margin = kernels.widest(rows, len(rows), room)
+    room = make_room(n, len(rows), 1)
+    room.rows[:] = rows
+    margin = kernels.widest(len(rows), room)
     assert margin == pytest.approx(margin_by_highs(rows), abs=1e-8)
-    assert np.all(rows @ room[1][:n] <= -margin + 1e-9)
-    assert np.all(np.abs(room[1][:n]) <= 1 + 1e-9)
+    assert np.all(rows @ room.point[:n] <= -margin + 1e-9)
+    assert np.all(np.abs(room.point[:n]) <= 1 + 1e-9)
 
 
 @pytest.mark.parametrize("integers", [True, False])

@@ -84,7 +84,9 @@ def gather_spans(data, starts, stops, offsets, out):
             for i in range(stop - start):
                 out[at + i] = data[start + i]
         else:
-            out[at : at + stop - start] = data[start:stop]
+            source, target = data[start:stop], out[at : at + stop - start]
+            for i in range(len(target)):
+                target[i] = source[i]
 
 
 @inner_kernel

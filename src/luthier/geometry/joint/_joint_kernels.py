@@ -6,14 +6,14 @@ together, the most valuable first. A *cone* is a table of rows a of length 1, th
 facets of corner e are the rows (P_j − P_e) / ‖P_j − P_e‖ for the corners j of its list that bound its cone;
 `borders` marks these j, one square table per list, computed when first needed (`known`).
 
-`ties` says for each list how near scores must be to be looked at as tied, whatever the rows.
-
-`lists` is (points, values, offsets, ties), `facets` is (borders, table_starts, known), `room` is scratch.
+Arrays are copied by loops: Numba compiles ``a[:] = b`` together with the words of an error message, for seconds.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
-from luthier.core.jit import kernel
+from luthier.core.jit import inner_kernel, kernel
 
 STRICT = 1e-9  # weights of a cone's inside, |w_k| ≤ 1, are at least so far from its sides
 NUDGE = 1e-11  # what w_k is worth beside the margin, so that no two bases are equally good
@@ -23,23 +23,65 @@ TIE = 1e-10  # scores nearer than this, in units of the largest difference |w_k|
 LOST = -9.0  # "margin" of a programme that rounding made unsolvable
 
 
-@kernel
-def make_room(n, n_rows, n_lists):
-    """Return scratch: rows, point, inverse, multipliers, right sides, an entering row, its coefficients, values.
+class Lists(NamedTuple):
+    """Corners of N lists: points (E, n), values (E,), offsets (N+1,).
 
-    The last three are where `keep_basis` leaves an inverse, multipliers and right sides to begin with.
+    `ties` (N,) says how near scores of a list must be to be looked at as tied, whatever the rows.
     """
-    return (
-        np.empty((n_rows, n)), np.empty(n + 1), np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1),
-        np.empty(n + 1), np.empty(n + 1), np.empty(n_lists),
-        np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1),
-    )  # fmt: skip
+
+    points: np.ndarray
+    values: np.ndarray
+    offsets: np.ndarray
+    ties: np.ndarray
+
+
+class Facets(NamedTuple):
+    """Which corners bound each other: a square table per list in `borders`, whose rows are filled when `known`."""
+
+    borders: np.ndarray
+    table_starts: np.ndarray
+    known: np.ndarray
+
+
+class Reach(NamedTuple):
+    """The corners of each list that a cone does not exclude, from `first` (N,) to before `last` (N,)."""
+
+    first: np.ndarray
+    last: np.ndarray
+
+
+class Best(NamedTuple):
+    """The best selection so far: its value (1,) and its weights (n,)."""
+
+    value: np.ndarray
+    weights: np.ndarray
+
+
+class Room(NamedTuple):
+    """Scratch of programmes: the rows of a cone, the point (w, t), and the basis as in `lp/_lp_kernels.py`.
+
+    `alpha` are the coefficients of the entering row; `values` (N,) are those of the lists. The last three are
+    where `keep_basis` leaves a basis to begin with.
+    """
+
+    rows: np.ndarray
+    point: np.ndarray
+    inverse: np.ndarray
+    y: np.ndarray
+    rhs: np.ndarray
+    entering: np.ndarray
+    alpha: np.ndarray
+    values: np.ndarray
+    kept_inverse: np.ndarray
+    kept_y: np.ndarray
+    kept_rhs: np.ndarray
 
 
 @kernel
-def start_at_corner(n, room):
+def start_at_corner(room):
     """Make the basis of the box's corner with t large."""
-    inverse, y, rhs = room[2], room[3], room[4]
+    inverse, y, rhs = room.inverse, room.y, room.rhs
+    n = len(y) - 1
     inverse[:] = 0.0
     for k in range(n):
         inverse[k, k], rhs[k] = 1.0, 1.0
@@ -47,32 +89,51 @@ def start_at_corner(n, room):
     inverse[n, n], rhs[n], y[n] = 1.0, 4.0 * n, 1.0
 
 
+@inner_kernel
+def copy_row(source, i, target, j):
+    """Write row i of one table as row j of another, whose first columns it fills."""
+    for k in range(source.shape[1]):
+        target[j, k] = source[i, k]
+
+
+@inner_kernel
+def copy_rows(source, m, target):
+    """Write the first m rows of one table into another."""
+    for i in range(m):
+        copy_row(source, i, target, i)
+
+
 @kernel
 def keep_basis(room):
     """Keep the present basis: more rows can only take it further."""
-    room[8][:], room[9][:], room[10][:] = room[2], room[3], room[4]
+    copy_rows(room.inverse, len(room.y), room.kept_inverse)
+    for k in range(len(room.y)):
+        room.kept_y[k], room.kept_rhs[k] = room.y[k], room.rhs[k]
 
 
 @kernel
 def start_at_kept(room):
     """Go back to the basis that was kept."""
-    room[2][:], room[3][:], room[4][:] = room[8], room[9], room[10]
+    copy_rows(room.kept_inverse, len(room.y), room.inverse)
+    for k in range(len(room.y)):
+        room.y[k], room.rhs[k] = room.kept_y[k], room.kept_rhs[k]
 
 
 @kernel
-def widest(rows, m, room):
-    """Maximise t subject to rows·w + t ≤ 0 over the first m rows and |w_k| ≤ 1; leave (w, t) in room[1].
+def widest(m, room):
+    """Maximise t subject to a·w + t ≤ 0 for the first m rows a and |w_k| ≤ 1; leave (w, t) in the room's point.
 
     Returns t, or LOST.
     """
-    start_at_corner(rows.shape[1], room)
-    return widen(rows, m, room)
+    start_at_corner(room)
+    return widen(m, room)
 
 
 @kernel
-def widen(rows, m, room):
+def widen(m, room):
     """Do the same by a dual simplex from the basis in `room`, which is that of some of the rows."""
-    x, inverse, y, rhs, row, alpha = room[1], room[2], room[3], room[4], room[5], room[6]
+    rows, x, row, alpha = room.rows, room.point, room.entering, room.alpha
+    inverse, y, rhs = room.inverse, room.y, room.rhs
     n = rows.shape[1]
     for _ in range(MOST_PIVOTS):
         for k in range(n + 1):
@@ -96,7 +157,8 @@ def widen(rows, m, room):
             row[:] = 0.0
             row[side] = 1.0 if x[side] > 0.0 else -1.0
         else:
-            row[:n] = rows[entering]
+            for k in range(n):
+                row[k] = rows[entering, k]
             row[n] = 1.0
         leaving, least = -1, np.inf
         for r in range(n + 1):
@@ -135,72 +197,75 @@ def put_row(points, j, e, rows, m):
 @kernel
 def corner_margins(lists, room, out):
     """Write the margin of each corner's own cone, or LOST; a list of one corner leaves all weights to it."""
-    points, _, offsets, _ = lists
-    for s in range(len(offsets) - 1):
-        low, high = offsets[s], offsets[s + 1]
+    for s in range(len(lists.offsets) - 1):
+        low, high = lists.offsets[s], lists.offsets[s + 1]
         for e in range(low, high):
             m = 0
             for j in range(low, high):
                 if j != e:
-                    put_row(points, j, e, room[0], m)
+                    put_row(lists.points, j, e, room.rows, m)
                     m += 1
-            out[e] = widest(room[0], m, room)
+            out[e] = widest(m, room)
+
+
+@inner_kernel
+def turn_row(rows, i):
+    """Turn a row round."""
+    for k in range(rows.shape[1]):
+        rows[i, k] = -rows[i, k]
 
 
 @kernel
-def spare_rows(rows, names, m, room):
+def spare_rows(names, m, room):
     """Drop those of the first m rows that the others imply, their names with them; return how many are left.
 
     A row that is dropped is gone for those after it: of rows in one direction one stays.
     """
     i = 0
     while i < m:
-        rows[i] = -rows[i]
-        other = widest(rows, m, room)
-        rows[i] = -rows[i]
+        turn_row(room.rows, i)
+        other = widest(m, room)
+        turn_row(room.rows, i)
         if other > STRICT or other == LOST:
             i += 1
         else:
             m -= 1
-            rows[i], names[i] = rows[m], names[m]
+            copy_row(room.rows, m, room.rows, i)
+            names[i] = names[m]
     return m
 
 
 @kernel
 def find_borders(lists, facets, s, e, room):
     """Mark which corners j of list s bound the cone of corner e: those that can beat e alone."""
-    points, _, offsets, _ = lists
-    borders, table_starts, known = facets
-    rows, low, high = room[0], offsets[s], offsets[s + 1]
-    first = table_starts[s] + (e - low) * (high - low)
-    known[e] = True
-    if points.shape[1] > FEW_DIMENSIONS:
-        borders[first : first + high - low] = True
+    low, high = lists.offsets[s], lists.offsets[s + 1]
+    first = facets.table_starts[s] + (e - low) * (high - low)
+    facets.known[e] = True
+    few = lists.points.shape[1] <= FEW_DIMENSIONS
+    facets.borders[first : first + high - low] = not few
+    if not few:
         return 0
-    borders[first : first + high - low] = False
     names, m = np.empty(high - low, np.int64), 0
     for j in range(low, high):
         if j != e:
-            put_row(points, j, e, rows, m)
+            put_row(lists.points, j, e, room.rows, m)
             names[m] = j
             m += 1
     solved = m
-    m = spare_rows(rows, names, m, room)
+    m = spare_rows(names, m, room)
     for i in range(m):
-        borders[first + names[i] - low] = True
+        facets.borders[first + names[i] - low] = True
     return solved
 
 
 @kernel
 def add_facets(lists, facets, s, e, m, room):
-    """Put the facets of corner e behind the first m rows of room[0]; return how many rows there are then."""
-    points, _, offsets, _ = lists
-    borders, table_starts, _ = facets
-    low, high = offsets[s], offsets[s + 1]
-    first = table_starts[s] + (e - low) * (high - low)
+    """Put the facets of corner e behind the first m rows; return how many rows there are then."""
+    low, high = lists.offsets[s], lists.offsets[s + 1]
+    first = facets.table_starts[s] + (e - low) * (high - low)
     for j in range(low, high):
-        if j != e and borders[first + j - low]:
-            put_row(points, j, e, room[0], m)
+        if j != e and facets.borders[first + j - low]:
+            put_row(lists.points, j, e, room.rows, m)
             m += 1
     return m
 
@@ -212,12 +277,12 @@ def test_corner(lists, facets, cone, s, e, room):
     The basis that was kept must be the cone's.
     """
     solved = 1
-    if not facets[2][e]:
+    if not facets.known[e]:
         solved += find_borders(lists, facets, s, e, room)
-    room[0][: len(cone)] = cone
+    copy_rows(cone, len(cone), room.rows)
     m = add_facets(lists, facets, s, e, len(cone), room)
     start_at_kept(room)
-    return widen(room[0], m, room), solved
+    return widen(m, room), solved
 
 
 @kernel
@@ -234,8 +299,8 @@ def is_tied(points, one, other, weights):
 @kernel
 def lowest_of_tied(lists, s, weights):
     """Return the least value of the corners tied for the first place in list s, and whether there are several."""
-    points, values, offsets, ties = lists
-    low, high = offsets[s], offsets[s + 1]
+    points, values = lists.points, lists.values
+    low, high = lists.offsets[s], lists.offsets[s + 1]
     top, second, first = -np.inf, -np.inf, low
     for e in range(low, high):
         score = 0.0
@@ -246,7 +311,7 @@ def lowest_of_tied(lists, s, weights):
         elif score > second:
             second = score
     least, several = values[first], False
-    if high - low > 1 and second >= top - ties[s]:
+    if high - low > 1 and second >= top - lists.ties[s]:
         for e in range(low, high):
             if e != first and is_tied(points, first, e, weights):
                 least, several = min(least, values[e]), True
@@ -254,16 +319,15 @@ def lowest_of_tied(lists, s, weights):
 
 
 @kernel
-def values_at(lists, first, last, weights, out):
+def values_at(lists, reach, weights, out):
     """Write the least value of the corners tied for the first place in each list; return sum and number of ties.
 
-    Lists that are decided, with one corner from `first` to `last`, have its value and no tie.
+    Lists that are decided, with one corner within reach, have its value and no tie.
     """
-    values = lists[1]
     total, n_tied = 0.0, 0
-    for s in range(len(first)):
-        if last[s] - first[s] == 1:
-            out[s] = values[first[s]]
+    for s in range(len(out)):
+        if reach.last[s] - reach.first[s] == 1:
+            out[s] = lists.values[reach.first[s]]
         else:
             out[s], several = lowest_of_tied(lists, s, weights)
             n_tied += several
@@ -272,51 +336,59 @@ def values_at(lists, first, last, weights, out):
 
 
 @kernel
-def raise_low(lists, first, last, weights, low, best, best_weights, room):
+def raise_low(lists, reach, weights, low, best, room):
     """Raise the values known to be in reach by those at some weights of the cone, and the best of all."""
-    total, n_tied = values_at(lists, first, last, weights, room[7])
+    total, n_tied = values_at(lists, reach, weights, room.values)
     for s in range(len(low)):
-        low[s] = max(low[s], room[7][s])
-    if n_tied == 0 and total > best[0]:
-        best[0] = total
-        best_weights[:] = weights
+        low[s] = max(low[s], room.values[s])
+    if n_tied == 0 and total > best.value[0]:
+        best.value[0] = total
+        for k in range(len(weights)):
+            best.weights[k] = weights[k]
 
 
 @kernel
-def look_ahead(lists, facets, cone, first, last, witnesses, n_witnesses, best, best_weights, slack, room):
-    """Find the most valuable corner of each list within reach of a cone; `first` moves there.
+def start_with_cone(cone, room):
+    """Solve for the widest of a cone, and keep its basis for the parts of it."""
+    copy_rows(cone, len(cone), room.rows)
+    widest(len(cone), room)
+    keep_basis(room)
+
+
+@kernel
+def look_ahead(lists, facets, cone, reach, witnesses, n_witnesses, best, slack, room):
+    """Find the most valuable corner of each list within reach of a cone; `reach.first` moves there.
 
     `witnesses` (w, n), weights inside the cone, are as many as `n_witnesses`; those found are added while
     there is room. Returns the sum of the values within reach, an upper bound for the cone, cut short when it
-    falls to best[0] + slack; the number of witnesses; the programmes solved; how many of them were lost.
+    falls to the best value + slack; the number of witnesses; the programmes solved; how many of them were lost.
     """
-    values = lists[1]
+    values, first, n = lists.values, reach.first, cone.shape[1]
     low = np.full(len(first), -np.inf)
     for i in range(n_witnesses):
-        raise_low(lists, first, last, witnesses[i], low, best, best_weights, room)
+        raise_low(lists, reach, witnesses[i], low, best, room)
     bound = 0.0
     for s in range(len(first)):
         bound += values[first[s]]
-    widest(cone, len(cone), room)
-    keep_basis(room)
+    start_with_cone(cone, room)
     solved, lost = 1, 0
     for s in range(len(first)):
         while values[first[s]] > low[s]:
-            if bound <= best[0] + slack:
+            if bound <= best.value[0] + slack:
                 return bound, n_witnesses, solved, lost
             margin, count = test_corner(lists, facets, cone, s, first[s], room)
             solved += count
             if margin > STRICT:
-                weights = room[1][: cone.shape[1]].copy()
-                raise_low(lists, first, last, weights, low, best, best_weights, room)
+                raise_low(lists, reach, room.point[:n], low, best, room)
                 low[s] = max(low[s], values[first[s]])
                 if n_witnesses < len(witnesses):
-                    witnesses[n_witnesses] = weights
+                    for k in range(n):
+                        witnesses[n_witnesses, k] = room.point[k]
                     n_witnesses += 1
             elif margin == LOST:
                 lost += 1
                 low[s] = values[first[s]]  # not excluded
-            elif first[s] + 1 >= last[s]:
+            elif first[s] + 1 >= reach.last[s]:
                 return -np.inf, n_witnesses, solved, lost
             else:
                 bound -= values[first[s]] - values[first[s] + 1]
@@ -325,59 +397,65 @@ def look_ahead(lists, facets, cone, first, last, witnesses, n_witnesses, best, b
 
 
 @kernel
-def choose_list(lists, first, last, witnesses, n_witnesses, room):
+def choose_list(lists, reach, witnesses, room):
     """Return the list to divide a cone by: where the best witness falls farthest behind what is within reach.
 
     If it falls behind nowhere, a list in which it is tied; −1 if there is none either.
     """
-    values, out = lists[1], room[7]
+    values, out = lists.values, room.values
     best, at = -np.inf, 0
-    for i in range(n_witnesses):
-        total, _ = values_at(lists, first, last, witnesses[i], out)
+    for i in range(len(witnesses)):
+        total, _ = values_at(lists, reach, witnesses[i], out)
         if total > best:
             best, at = total, i
-    values_at(lists, first, last, witnesses[at], out)
+    values_at(lists, reach, witnesses[at], out)
     chosen, drop = -1, 0.0
-    for s in range(len(first)):
-        if values[first[s]] - out[s] > drop:
-            chosen, drop = s, values[first[s]] - out[s]
+    for s in range(len(out)):
+        if values[reach.first[s]] - out[s] > drop:
+            chosen, drop = s, values[reach.first[s]] - out[s]
     if chosen < 0:
-        for s in range(len(first)):
-            if last[s] - first[s] > 1 and lowest_of_tied(lists, s, witnesses[at])[1]:
+        for s in range(len(out)):
+            if reach.last[s] - reach.first[s] > 1 and lowest_of_tied(lists, s, witnesses[at])[1]:
                 return s
     return chosen
 
 
 @kernel
-def part_of_cone(lists, facets, cone, s, e, most, witnesses, n_witnesses, inside, rows, room):
+def keep_inside(lists, s, e, witnesses, inside):
+    """Put the witnesses at which corner e of list s is ahead behind the first of `inside`; return how many there are.
+
+    There are no more than find room.
+    """
+    count = 1
+    for i in range(len(witnesses)):
+        ahead = count < len(inside)
+        for j in range(lists.offsets[s], lists.offsets[s + 1]):
+            if ahead and j != e and is_tied(lists.points, e, j, witnesses[i]):
+                ahead = False
+        if ahead:
+            copy_row(witnesses, i, inside, count)
+            count += 1
+    return count
+
+
+@kernel
+def part_of_cone(lists, facets, cone, s, e, most, witnesses, inside, room):
     """Return margin, rows, witnesses and programmes of the part of a cone in which list s selects corner e.
 
-    Its rows are left in `rows`, without those that can be spared if they are more than `most`; weights
+    Its rows are left in the room, without those that can be spared if they are more than `most`; weights
     inside it in `inside`, the widest first.
     """
-    points, _, offsets, _ = lists
-    n = cone.shape[1]
-    widest(cone, len(cone), room)
-    keep_basis(room)
+    start_with_cone(cone, room)
     margin, solved = test_corner(lists, facets, cone, s, e, room)
     solved += 1
     if margin <= STRICT:
         return margin, 0, 0, solved
-    inside[0] = room[1][:n]
-    count = 1
-    for i in range(n_witnesses):
-        ahead = count < len(inside)
-        for j in range(offsets[s], offsets[s + 1]):
-            if ahead and j != e and is_tied(points, e, j, witnesses[i]):
-                ahead = False
-        if ahead:
-            inside[count] = witnesses[i]
-            count += 1
-    m = len(cone)
-    room[0][:m] = cone
-    m = add_facets(lists, facets, s, e, m, room)
+    for k in range(cone.shape[1]):
+        inside[0, k] = room.point[k]
+    count = keep_inside(lists, s, e, witnesses, inside)
+    copy_rows(cone, len(cone), room.rows)
+    m = add_facets(lists, facets, s, e, len(cone), room)
     if m > most:
         solved += m
-        m = spare_rows(room[0], np.empty(m, np.int64), m, room)
-    rows[:m] = room[0][:m]
+        m = spare_rows(np.empty(m, np.int64), m, room)
     return margin, m, count, solved

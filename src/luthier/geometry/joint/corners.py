@@ -7,14 +7,12 @@ from functools import cached_property
 
 import numpy as np
 
-from luthier.core.arrays import Bool, Float64, Int64, flat, frozen
+from luthier.core.arrays import Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.geometry.joint import _joint_kernels as kernels
 from luthier.geometry.lp.lp import largest_margin
 from luthier.geometry.polytopes.polytope import extreme_rows_of_lists
-
-Arrays = tuple[Float64, Float64, Int64, Float64]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,7 +71,7 @@ class Corners:
     def _wide(self) -> Corners:
         """Return the corners whose own cones have a margin; a list keeps one at least."""
         margins = np.empty(len(self.points))
-        kernels.corner_margins(self.arrays, self.make_room(0), margins)
+        kernels.corner_margins(self.lists, self.make_room(0), margins)
         for e in np.flatnonzero(margins == kernels.LOST).tolist():
             margins[e] = largest_margin(self.cone(np.array([e]))[len(self.walls) :]).margin
         kept = margins > kernels.STRICT
@@ -105,21 +103,21 @@ class Corners:
         return frozen(kernels.TIE * spans.sum(axis=1))
 
     @cached_property
-    def arrays(self) -> Arrays:
-        """What kernels take: points, values, offsets, ties."""
-        return flat(self.points), flat(self.values), flat(self.offsets), flat(self.ties)
+    def lists(self) -> kernels.Lists:
+        """The corners as kernels take them."""
+        return kernels.Lists(flat(self.points), flat(self.values), flat(self.offsets), flat(self.ties))
 
     @cached_property
-    def borders(self) -> tuple[Bool, Int64, Bool]:
+    def facets(self) -> kernels.Facets:
         """Which corners of a list bound each other's cones, filled in as kernels ask for it."""
         squares = offsets_from_counts(np.diff(self.offsets) ** 2)
-        return np.zeros(int(squares[-1]), np.bool_), flat(squares[:-1]), np.zeros(len(self.points), np.bool_)
+        borders, known = np.zeros(int(squares[-1]), np.bool_), np.zeros(len(self.points), np.bool_)
+        return kernels.Facets(borders, flat(squares[:-1]), known)
 
-    def make_room(self, n_rows: int) -> tuple[Float64, ...]:
+    def make_room(self, n_rows: int) -> kernels.Room:
         """Return scratch for kernels with programmes of up to `n_rows` rows beside those of one list."""
         longest = int(np.diff(self.offsets).max())
-        room: tuple[Float64, ...] = kernels.make_room(self.points.shape[1], n_rows + longest, self.n_lists)
-        return room
+        return make_room(self.points.shape[1], n_rows + longest, self.n_lists)
 
     def select(self, weights: Float64) -> Int64:
         """Return the corner of each list that weights select, (n,) → (N,); of tied ones the first row's."""
@@ -129,9 +127,17 @@ class Corners:
 
     def is_strict(self, weights: Float64) -> bool:
         """Return whether weights are within the walls and tie no list."""
-        room = np.empty(self.n_lists)
-        _, n_tied = kernels.values_at(self.arrays, self.offsets[:-1], self.offsets[1:], flat(weights), room)
-        return bool(not n_tied and np.all(self.walls @ weights < 0))
+        return self.value_at(weights) is not None and bool(np.all(self.walls @ weights < 0))
+
+    def value_at(self, weights: Float64) -> float | None:
+        """Return the value of what weights select; None where they tie a list."""
+        total, n_tied = kernels.values_at(self.lists, self.all_within_reach, np.array(weights), np.empty(self.n_lists))
+        return None if n_tied else float(total)
+
+    @cached_property
+    def all_within_reach(self) -> kernels.Reach:
+        """All corners of all lists."""
+        return kernels.Reach(self.offsets[:-1].copy(), self.offsets[1:].copy())
 
     def cone(self, corners: Int64) -> Float64:
         """Return rows of length 1 of the joint cone of corners, one of each of some lists, walls included."""
@@ -153,3 +159,12 @@ class Corners:
             return np.ones(self.points.shape[1]), 1.0
         found = largest_margin(rows)
         return found.weights, found.margin
+
+
+def make_room(n: int, n_rows: int, n_lists: int) -> kernels.Room:
+    """Return scratch for kernels, for programmes of n unknowns and `n_rows` rows, and values of lists."""
+    basis = (np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1))
+    kept = (np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1))
+    return kernels.Room(
+        np.empty((n_rows, n)), np.empty(n + 1), *basis, np.empty(n + 1), np.empty(n + 1), np.empty(n_lists), *kept
+    )

@@ -79,29 +79,29 @@ class _Search:
         self.lps = self.visited = 0
         self.cut = False
         self.room = corners.make_room(0)
-        self.ends = corners.offsets[:-1].copy(), corners.offsets[1:].copy()
         if start is not None and corners.is_strict(start):
             self.propose(start)
         self.root = _grow(self, 0, corners.n_lists)
 
     def propose(self, weights: Float64) -> None:
         """Take the selection of weights as a candidate."""
-        value, n_tied = kernels.values_at(self.corners.arrays, *self.ends, weights, self.room[7])
-        if not n_tied and value > self.best[0]:
+        value = self.corners.value_at(weights)
+        if value is not None and value > self.best[0]:
             self.best[0], self.weights = value, weights.copy()
 
     def test(self, rows: Float64) -> Float64 | None:
         """Return weights strictly inside a cone, or None."""
         if self.most and self.lps >= self.most:
             raise _OutOfLps
-        if len(rows) > len(self.room[0]):
+        if len(rows) > len(self.room.rows):
             self.room = self.corners.make_room(2 * len(rows))
+        self.room.rows[: len(rows)] = rows
         self.lps += 1
-        margin = kernels.widest(rows, len(rows), self.room)
+        margin = kernels.widest(len(rows), self.room)
         if margin == kernels.LOST:
             found = largest_margin(rows)
             return found.weights if found.margin > kernels.STRICT else None
-        return self.room[1][:-1].copy() if margin > kernels.STRICT else None
+        return self.room.point[:-1].copy() if margin > kernels.STRICT else None
 
     def spared(self, rows: Float64) -> Float64:
         """Return the rows of a cone without those that can be spared, if there are many."""

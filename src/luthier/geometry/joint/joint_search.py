@@ -94,40 +94,40 @@ class _Search:
 
     def __init__(self, corners: Corners, start: Float64 | None) -> None:
         self.corners, n = corners, corners.points.shape[1]
-        self.best, self.weights = np.array([-np.inf]), np.zeros(n)
+        self.best = kernels.Best(np.array([-np.inf]), np.zeros(n))
         self.lps = self.visited = 0
         self.slack = ROUNDING * max(1.0, abs(corners.highest), float(np.abs(corners.values).sum() / n))
         few = n <= kernels.FEW_DIMENSIONS
         self.most_rows = ROWS_PER_DIMENSION * n + len(corners.walls) if few else NO_LIMIT
         self.longest = int(np.diff(corners.offsets).max())
-        self.room, self.rows_out = corners.make_room(0), np.empty((0, n))
+        self.room = corners.make_room(0)
         if start is not None and corners.is_strict(start):
-            self.best[0] = corners.values[corners.select(start)].sum()
-            self.weights[:] = start
+            self.best.value[0] = corners.values[corners.select(start)].sum()
+            self.best.weights[:] = start
         self.numbers = itertools.count()
         self.queue: list[tuple[float, int, _Cone]] = []
 
     def run(self, most: int, every: int) -> Iterator[Progress]:
         """Yield the progress until no cone is left."""
         self.push_root()
-        shown, told = self.best[0], every
+        shown, told = self.best.value[0], every
         while self.queue:
             bound = -self.queue[0][0]
-            if bound <= self.best[0] + self.slack or (most and self.lps >= most):
+            if bound <= self.best.value[0] + self.slack or (most and self.lps >= most):
                 break
             self.visit(-bound, heapq.heappop(self.queue)[2])
-            if self.best[0] > shown or self.lps >= told:
-                shown, told = self.best[0], self.lps + every
+            if self.best.value[0] > shown or self.lps >= told:
+                shown, told = self.best.value[0], self.lps + every
                 yield self.progress(finished=False)
         yield self.progress(finished=True)
 
     def progress(self, *, finished: bool) -> Progress:
         """Return how things stand; the bound is that of the best cone left, if it is above the best candidate."""
         bound = -self.queue[0][0] if self.queue else -np.inf
-        value = float(self.best[0])
+        value = float(self.best.value[0])
         found = np.isfinite(value)
         return Progress(
-            self.weights.copy() if found else None, value,
+            self.best.weights.copy() if found else None, value,
             value if found and bound <= value + self.slack else bound,
             self.lps, self.visited, finished,
         )  # fmt: skip
@@ -144,16 +144,17 @@ class _Search:
                 return
             inside = margin.weights
         first, decided = corners.offsets[:-1].copy(), np.diff(corners.offsets) == 1
-        self.push(corners.highest, _Cone(corners.walls, first, decided, inside[None], tight=False))
+        rows, inside = np.array(corners.walls), np.array(inside[None])  # as those of parts: kernels compile once
+        self.push(corners.highest, _Cone(rows, first, decided, inside, tight=False))
 
     def push(self, bound: float, cone: _Cone) -> None:
         """Put a cone into the queue, unless it cannot hold anything better."""
-        if bound > self.best[0] + self.slack:
+        if bound > self.best.value[0] + self.slack:
             heapq.heappush(self.queue, (-bound, next(self.numbers), cone))
 
-    def last(self, cone: _Cone) -> Int64:
-        """Return where the corners of each list end: lists that are decided have one."""
-        return np.where(cone.decided, cone.first + 1, self.corners.offsets[1:])
+    def reach(self, cone: _Cone) -> kernels.Reach:
+        """Return the corners that a cone does not exclude: lists that are decided have one."""
+        return kernels.Reach(cone.first.copy(), np.where(cone.decided, cone.first + 1, self.corners.offsets[1:]))
 
     def visit(self, negative_bound: float, cone: _Cone) -> None:
         """Look ahead from a cone and put it back, or divide it."""
@@ -168,45 +169,41 @@ class _Search:
             if self.queue and bound < -self.queue[0][0] - self.slack:
                 self.push(bound, cone)
                 return
-        if bound <= self.best[0] + self.slack:
+        if bound <= self.best.value[0] + self.slack:
             return
-        chosen = kernels.choose_list(
-            self.corners.arrays, cone.first, self.last(cone), cone.witnesses, len(cone.witnesses), self.room
-        )
+        chosen = kernels.choose_list(self.corners.lists, self.reach(cone), cone.witnesses, self.room)
         if chosen >= 0:
             self.push(bound, dataclasses.replace(cone, part=(int(chosen), int(cone.first[chosen]))))
 
     def make_room(self, cone: _Cone) -> None:
         """Have scratch for programmes of a cone's rows and one list's."""
-        if len(cone.rows) + self.longest > len(self.rows_out):
+        if len(cone.rows) + self.longest > len(self.room.rows):
             self.room = self.corners.make_room(2 * len(cone.rows))
-            self.rows_out = np.empty_like(self.room[0])
 
     def look_ahead(self, cone: _Cone) -> tuple[float, _Cone]:
         """Return the bound of a cone, and the cone without the corners that are out of its reach."""
-        first, known = cone.first.copy(), len(cone.witnesses)
-        witnesses = np.empty((max(WITNESSES, known), len(self.weights)))
+        reach, known = self.reach(cone), len(cone.witnesses)
+        witnesses = np.empty((max(WITNESSES, known), len(self.best.weights)))
         witnesses[:known] = cone.witnesses
         bound, known, solved, _ = kernels.look_ahead(
-            self.corners.arrays, self.corners.borders, cone.rows, first, self.last(cone),
-            witnesses, known, self.best, self.weights, self.slack, self.room,
+            self.corners.lists, self.corners.facets, cone.rows, reach, witnesses, known,
+            self.best, self.slack, self.room,
         )  # fmt: skip
         self.lps += solved
-        return bound, _Cone(cone.rows, first, cone.decided, witnesses[:known].copy(), tight=True)
+        return bound, _Cone(cone.rows, reach.first, cone.decided, witnesses[:known].copy(), tight=True)
 
     def divide(self, bound: float, cone: _Cone, s: int, e: int) -> None:
         """Queue the part of a cone in which list s selects corner e, and what is left: the parts of less worth."""
-        values, inside = self.corners.values, np.empty((WITNESSES, len(self.weights)))
+        values, inside = self.corners.values, np.empty((WITNESSES, len(self.best.weights)))
         margin, n_rows, count, solved = kernels.part_of_cone(
-            self.corners.arrays, self.corners.borders, cone.rows, s, e, self.most_rows,
-            cone.witnesses, len(cone.witnesses), inside, self.rows_out, self.room,
-        )  # fmt: skip
+            self.corners.lists, self.corners.facets, cone.rows, s, e, self.most_rows, cone.witnesses, inside, self.room
+        )
         self.lps += solved
-        rows, witnesses = self.rows_out[:n_rows].copy(), inside[:count].copy()
+        rows, witnesses = self.room.rows[:n_rows].copy(), inside[:count].copy()
         if margin == kernels.LOST:
             rows = np.concatenate([cone.rows, self.corners.cone(np.array([e]))[len(self.corners.walls) :]])
             found = largest_margin(rows)
-            margin, witnesses = found.margin, found.weights[None]
+            margin, witnesses = found.margin, np.array(found.weights[None])
         if margin > kernels.STRICT:
             first, decided = cone.first.copy(), cone.decided.copy()
             first[s], decided[s] = e, True

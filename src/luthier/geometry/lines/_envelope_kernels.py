@@ -321,7 +321,9 @@ def fast_envelopes(
                 radius, size, exact, segment, units, lanes, top, chosen, probes, vertices, rows, a, b,
             )  # fmt: skip
             if n > FEW:
-                order[:n] = np.argsort(b[:n])
+                sorted_rows = np.argsort(b[:n])
+                for i in range(n):
+                    order[i] = sorted_rows[i]
             else:
                 for i in range(n):
                     order[i] = i

@@ -1,6 +1,8 @@
 # mypy: ignore-errors
 """Kernels that find which rows of a cone are needed: its facets, each proven by a linear programme."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
@@ -8,9 +10,7 @@ from luthier.geometry.lp._lp_kernels import (
     LANES,
     OPTIMAL,
     STOPPED,
-    make_hot,
-    make_scratch,
-    make_state,
+    Problem,
     product,
     simplex,
     start_at_corner,
@@ -19,6 +19,20 @@ from luthier.geometry.lp._lp_kernels import (
 
 KEPT_BASES = 16
 OPEN, FACET, REDUNDANT = 0, 1, 2
+
+
+class Cone(NamedTuple):
+    """Rows (m, d) of a cone {w : rows·w ≤ 0}, those that may be facets, and what is known of each row (m,)."""
+
+    rows: np.ndarray
+    candidates: np.ndarray
+    flags: np.ndarray
+
+
+@kernel
+def empty_problem(n_blocks, d):
+    """Return a problem whose rows all bound nothing."""
+    return Problem(np.zeros((n_blocks, d, LANES)), np.full((n_blocks, LANES), np.inf), np.ones(d))
 
 
 @kernel
@@ -49,24 +63,24 @@ def parallel_groups(rows, order, keys, tolerance, leaders):
 
 
 @kernel
-def lay_row(row, scale, place, blocks, limits):
-    """Put a row, scaled, at its place among blocks, with the limit 0."""
-    for k in range(len(row)):
-        blocks[place // LANES, k, place % LANES] = row[k] * scale
-    limits[place // LANES, place % LANES] = 0.0
+def lay_row(rows, i, scale, problem, place):
+    """Put row i, scaled, at its place in a problem, with the limit 0."""
+    for k in range(rows.shape[1]):
+        problem.blocks[place // LANES, k, place % LANES] = rows[i, k] * scale
+    problem.limits[place // LANES, place % LANES] = 0.0
 
 
 @kernel
-def shoot(scaled, zeros, candidates, direction, scratch, rows, flags, found, limits, n_found):
+def shoot(cone, scaled, direction, scratch, found, n_found):
     """Make the row met first from the interior point a facet; return how many are known, −1 if it was one."""
-    v, block, lane = worst_row(scaled, zeros, len(scaled), direction, scratch[2], scratch[3], scratch[4])
+    v, block, lane = worst_row(scaled.blocks, scaled.limits, len(scaled.blocks), direction, scratch)
     if v <= 0.0:
         return -1
-    hit = candidates[block * LANES + lane]
-    if flags[hit] == FACET:
+    hit = cone.candidates[block * LANES + lane]
+    if cone.flags[hit] == FACET:
         return -1
-    flags[hit] = FACET
-    lay_row(rows[hit], 1.0, n_found, found, limits)
+    cone.flags[hit] = FACET
+    lay_row(cone.rows, hit, 1.0, found, n_found)
     return n_found + 1
 
 
@@ -89,45 +103,51 @@ def implied(c, bases, sides, n_bases, tolerance):
     return False
 
 
+@inner_kernel
+def keep_basis(state, bases, sides, place):
+    """Keep the present basis, for `implied`."""
+    for r in range(len(state.rhs)):
+        sides[place, r] = state.rhs[r]
+        for k in range(len(state.rhs)):
+            bases[place, k, r] = state.inverse[k, r]
+
+
 @kernel
-def find_facets(rows, candidates, interior, seeds, tolerance, flags):
-    """Flag each candidate FACET of the cone {w : rows·w ≤ 0}, REDUNDANT, or OPEN where rounding forbids a claim.
+def find_facets(cone, interior, seeds, tolerance, state, hot, scratch):
+    """Flag each candidate FACET of the cone, REDUNDANT, or leave it OPEN where rounding forbids a claim.
 
     Clarkson's way: a candidate is redundant if the facets found so far imply it, an LP over these alone; if
     they do not, the LP's point lies outside the cone, and the first row met on the way to it from the
     interior point is a facet: the one with the largest a_i·u / (−a_i·interior) for the direction u.
     """
+    rows, candidates, flags = cone.rows, cone.candidates, cone.flags
     m, d = len(candidates), rows.shape[1]
     n_all = (m + LANES - 1) // LANES
-    scaled, zeros = np.zeros((n_all, d, LANES)), np.full((n_all, LANES), np.inf)
-    found, limits = np.zeros((n_all, d, LANES)), np.full((n_all, LANES), np.inf)
+    scaled, found = empty_problem(n_all, d), empty_problem(n_all, d)
     for i in range(m):
-        lay_row(rows[candidates[i]], -1.0 / product(rows[candidates[i]], interior), i, scaled, zeros)
-    box, direction, n_found = np.ones(d), np.empty(d), 0
-    state, hot, scratch, counts = make_state(d), make_hot(d), make_scratch(d), np.zeros(2, np.int64)
-    basis, inverse, rhs, y, x = state
+        lay_row(rows, candidates[i], -1.0 / product(rows[candidates[i]], interior), scaled, i)
+    direction, n_found, pivots = np.empty(d), 0, np.zeros(2, np.int64)
     bases, sides, n_bases = np.empty((KEPT_BASES, d, d)), np.empty((KEPT_BASES, d)), 0
     for q in range(len(seeds)):
-        more = shoot(scaled, zeros, candidates, seeds[q], scratch, rows, flags, found, limits, n_found)
-        n_found = max(n_found, more)
+        n_found = max(n_found, shoot(cone, scaled, seeds[q], scratch, found, n_found))
     for i in candidates:
         while flags[i] == OPEN:
             if implied(rows[i], bases, sides, min(n_bases, KEPT_BASES), tolerance):
                 flags[i] = REDUNDANT
                 break
-            start_at_corner(box, rows[i], basis, inverse, rhs, y)
+            start_at_corner(found.box, rows[i], state)
             n_blocks = (n_found + LANES - 1) // LANES
-            status = simplex((found, limits, box), n_blocks, rows[i], state, hot, scratch, tolerance, counts)
-            if status == STOPPED or (status == OPTIMAL and product(rows[i], x) <= tolerance):
+            status = simplex(found, n_blocks, rows[i], state, hot, scratch, tolerance, pivots)
+            if status == STOPPED or (status == OPTIMAL and product(rows[i], state.x) <= tolerance):
                 flags[i] = REDUNDANT
-                bases[n_bases % KEPT_BASES], sides[n_bases % KEPT_BASES] = inverse, rhs
+                keep_basis(state, bases, sides, n_bases % KEPT_BASES)
                 n_bases += 1
             elif status != OPTIMAL:
                 break
             else:
                 for k in range(d):
-                    direction[k] = x[k] - interior[k]
-                more = shoot(scaled, zeros, candidates, direction, scratch, rows, flags, found, limits, n_found)
+                    direction[k] = state.x[k] - interior[k]
+                more = shoot(cone, scaled, direction, scratch, found, n_found)
                 if more < 0:
                     break
                 n_found = more

@@ -15,6 +15,8 @@ vectorised step. Rows that entered a basis before are kept in a small `hot` stor
 objectives over the same rows meet the same few constraints, so most pivots cost no pass over all rows.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
@@ -29,6 +31,58 @@ DRIFT = 1e-12  # the inverse is made anew when what it should solve is off by mo
 REFRESH = 40  # … and after so many pivots in any case
 
 
+class Problem(NamedTuple):
+    """Rows in blocks (n_blocks, d, LANES), their limits (n_blocks, LANES), and the box (d,)."""
+
+    blocks: np.ndarray
+    limits: np.ndarray
+    box: np.ndarray
+
+
+class State(NamedTuple):
+    """A basis: its constraints (d,), the inverse of their rows, their limits, the multipliers y, the point x."""
+
+    basis: np.ndarray
+    inverse: np.ndarray
+    rhs: np.ndarray
+    y: np.ndarray
+    x: np.ndarray
+
+
+class Hot(NamedTuple):
+    """Rows that entered before, in blocks as the others; `rows` says which they are, `counter` (1,) how many came."""
+
+    blocks: np.ndarray
+    limits: np.ndarray
+    rows: np.ndarray
+    counter: np.ndarray
+
+
+class Scratch(NamedTuple):
+    """What a pivot needs: a row and its coefficients alpha (d,), three arrays of a block's width, a matrix (d, d)."""
+
+    row: np.ndarray
+    alpha: np.ndarray
+    work: np.ndarray
+    top: np.ndarray
+    where: np.ndarray
+    matrix: np.ndarray
+
+
+class Answers(NamedTuple):
+    """What is written for n objectives: points (n, d), status (n,), `active` and `multipliers` (n, d + 1), pivots (n,).
+
+    `active` are the constraints that decide, and `multipliers` how much each counts: y at an optimum, Farkas' if
+    infeasible; then the last is the row that shuts out.
+    """
+
+    points: np.ndarray
+    status: np.ndarray
+    active: np.ndarray
+    multipliers: np.ndarray
+    pivots: np.ndarray
+
+
 @inner_kernel
 def product(a, b):
     """Return a·b."""
@@ -39,8 +93,9 @@ def product(a, b):
 
 
 @inner_kernel
-def worst_row(blocks, limits, n_blocks, x, work, top, where):
+def worst_row(blocks, limits, n_blocks, x, scratch):
     """Return (violation, block, lane) of the row that x violates most, the first of equals in a lane."""
+    work, top, where = scratch.work, scratch.top, scratch.where
     d = len(x)
     for lane in range(LANES):
         top[lane] = -np.inf
@@ -64,37 +119,38 @@ def worst_row(blocks, limits, n_blocks, x, work, top, where):
 
 
 @inner_kernel
-def fetch(blocks, limits, box, constraint, row):
+def fetch(problem, constraint, row):
     """Write the row of a constraint; return its limit."""
     if constraint >= 0:
         block, lane = constraint // LANES, constraint % LANES
         for k in range(len(row)):
-            row[k] = blocks[block, k, lane]
-        return limits[block, lane]
+            row[k] = problem.blocks[block, k, lane]
+        return problem.limits[block, lane]
     for k in range(len(row)):
         row[k] = 0.0
     k = (-1 - constraint) // 2
     row[k] = 1.0 if (-1 - constraint) % 2 == 0 else -1.0
-    return box[k]
+    return problem.box[k]
 
 
 @inner_kernel
-def keep_hot(blocks, limits, block, lane, hot_blocks, hot_limits, hot_rows, counter):
+def keep_hot(problem, block, lane, hot):
     """Copy a row to the hot store, in the place of the oldest if it is full."""
-    place = counter[0] % (HOT_BLOCKS * LANES)
-    counter[0] += 1
-    for k in range(blocks.shape[1]):
-        hot_blocks[place // LANES, k, place % LANES] = blocks[block, k, lane]
-    hot_limits[place // LANES, place % LANES] = limits[block, lane]
-    hot_rows[place] = block * LANES + lane
+    place = hot.counter[0] % (HOT_BLOCKS * LANES)
+    hot.counter[0] += 1
+    for k in range(problem.blocks.shape[1]):
+        hot.blocks[place // LANES, k, place % LANES] = problem.blocks[block, k, lane]
+    hot.limits[place // LANES, place % LANES] = problem.limits[block, lane]
+    hot.rows[place] = block * LANES + lane
 
 
 @kernel
-def refactor(blocks, limits, box, basis, c, inverse, rhs, y, matrix, row):
+def refactor(problem, c, state, scratch):
     """Invert the basis anew (Gauss–Jordan, partial pivots), and y with it; return whether it went well."""
+    inverse, y, matrix, row = state.inverse, state.y, scratch.matrix, scratch.row
     d = len(c)
     for r in range(d):
-        rhs[r] = fetch(blocks, limits, box, basis[r], row)
+        state.rhs[r] = fetch(problem, state.basis[r], row)
         for k in range(d):
             matrix[r, k] = row[k]
             inverse[r, k] = 1.0 if r == k else 0.0
@@ -131,14 +187,15 @@ def refactor(blocks, limits, box, basis, c, inverse, rhs, y, matrix, row):
 
 
 @kernel
-def drift(blocks, limits, box, basis, c, x, y, row, rest):
+def drift(problem, c, state, scratch):
     """Return how far the basis is from being solved by x, and c from being the sum of y_r a_r."""
+    x, y, row, rest = state.x, state.y, scratch.row, scratch.alpha
     worst = 0.0
     d = len(c)
     for k in range(d):
         rest[k] = c[k]
     for r in range(d):
-        total = -fetch(blocks, limits, box, basis[r], row)
+        total = -fetch(problem, state.basis[r], row)
         for k in range(d):
             total += row[k] * x[k]
             rest[k] -= y[r] * row[k]
@@ -184,16 +241,17 @@ def pivot_in(inverse, y, alpha, out, step):
 
 
 @kernel
-def start_at_corner(box, c, basis, inverse, rhs, y):
+def start_at_corner(box, c, state):
     """Make the corner of the box towards c the basis."""
+    inverse = state.inverse
     for k in range(len(c)):
         sign = 1.0 if c[k] >= 0.0 else -1.0
         for r in range(len(c)):
             inverse[k, r] = 0.0
         inverse[k, k] = sign
-        rhs[k] = box[k]
-        y[k] = abs(c[k])
-        basis[k] = -1 - 2 * k if sign > 0.0 else -2 - 2 * k
+        state.rhs[k] = box[k]
+        state.y[k] = abs(c[k])
+        state.basis[k] = -1 - 2 * k if sign > 0.0 else -2 - 2 * k
 
 
 @kernel
@@ -214,40 +272,37 @@ def really_infeasible(alpha, rhs, box, violation):
 
 
 @inner_kernel
-def choose(problem, n_blocks, hot, x, tolerance, work, top, where):
-    """Return (constraint, violation): the worst of the box and the hot rows, if none is violated of all."""
-    blocks, limits, box = problem
-    hot_blocks, hot_limits, hot_rows, counter = hot
+def choose(problem, n_blocks, hot, x, tolerance, scratch):
+    """Return (constraint, violation): the worst of the box and the hot rows; of all rows if none is violated."""
     entering, violation = -1, -np.inf
     for k in range(len(x)):
-        if abs(x[k]) - box[k] > violation:
-            violation = abs(x[k]) - box[k]
+        if abs(x[k]) - problem.box[k] > violation:
+            violation = abs(x[k]) - problem.box[k]
             entering = -1 - 2 * k if x[k] > 0.0 else -2 - 2 * k
-    if counter[0] > 0 and n_blocks > HOT_BLOCKS:
-        n_hot = min((counter[0] + LANES - 1) // LANES, HOT_BLOCKS)
-        v, block, lane = worst_row(hot_blocks, hot_limits, n_hot, x, work, top, where)
+    if hot.counter[0] > 0 and n_blocks > HOT_BLOCKS:
+        n_hot = min((hot.counter[0] + LANES - 1) // LANES, HOT_BLOCKS)
+        v, block, lane = worst_row(hot.blocks, hot.limits, n_hot, x, scratch)
         if v > violation:
-            entering, violation = hot_rows[block * LANES + lane], v
+            entering, violation = hot.rows[block * LANES + lane], v
     if violation <= tolerance:
-        v, block, lane = worst_row(blocks, limits, n_blocks, x, work, top, where)
+        v, block, lane = worst_row(problem.blocks, problem.limits, n_blocks, x, scratch)
         if v > tolerance:
             entering, violation = block * LANES + lane, v
-            keep_hot(blocks, limits, block, lane, hot_blocks, hot_limits, hot_rows, counter)
+            keep_hot(problem, block, lane, hot)
     return entering, violation
 
 
 @kernel
 def choose_lowest(problem, n_blocks, x, tolerance):
     """Return (constraint, violation) of the lowest violated constraint, by Bland's rule; violation −inf if none is."""
-    blocks, limits, box = problem
     for k in range(len(x) - 1, -1, -1):
-        if abs(x[k]) - box[k] > tolerance:
-            return (-1 - 2 * k if x[k] > 0.0 else -2 - 2 * k), abs(x[k]) - box[k]
+        if abs(x[k]) - problem.box[k] > tolerance:
+            return (-1 - 2 * k if x[k] > 0.0 else -2 - 2 * k), abs(x[k]) - problem.box[k]
     for block in range(n_blocks):
         for lane in range(LANES):
-            total = -limits[block, lane]
+            total = -problem.limits[block, lane]
             for k in range(len(x)):
-                total += x[k] * blocks[block, k, lane]
+                total += x[k] * problem.blocks[block, k, lane]
             if total > tolerance:
                 return block * LANES + lane, total
     return -1, -np.inf
@@ -262,11 +317,13 @@ def simplex(problem, n_blocks, c, state, hot, scratch, enough, pivots):
     On INFEASIBLE, alpha are the coefficients in the basis of the row that shuts everything out, none
     positive, and pivots[1] is that constraint: a certificate by Farkas.
     """
-    blocks, limits, box = problem
-    basis, inverse, rhs, y, x = state
-    row, alpha, work, top, where, matrix = scratch
+    inverse, rhs, x = state.inverse, state.rhs, state.x
+    row, alpha = scratch.row, scratch.alpha
     d = len(c)
-    floor = FLOOR * box.max()
+    largest = 0.0
+    for k in range(d):
+        largest = max(largest, problem.box[k])
+    floor = FLOOR * largest
     since, stalled = 0, 0
     for turn in range(50 * d + 200):
         pivots[0] = turn
@@ -284,93 +341,56 @@ def simplex(problem, n_blocks, c, state, hot, scratch, enough, pivots):
         if careful:
             entering, violation = choose_lowest(problem, n_blocks, x, tolerance)
         else:
-            entering, violation = choose(problem, n_blocks, hot, x, tolerance, work, top, where)
+            entering, violation = choose(problem, n_blocks, hot, x, tolerance, scratch)
         if violation <= tolerance:
-            if since == 0 or drift(blocks, limits, box, basis, c, x, y, row, alpha) <= DRIFT:
+            if since == 0 or drift(problem, c, state, scratch) <= DRIFT:
                 return OPTIMAL
         if violation <= tolerance or since > REFRESH:
-            if not refactor(blocks, limits, box, basis, c, inverse, rhs, y, matrix, row):
+            if not refactor(problem, c, state, scratch):
                 return GAVE_UP
             since = 0
             continue
-        limit = fetch(blocks, limits, box, entering, row)
+        limit = fetch(problem, entering, row)
         for r in range(d):
             total = 0.0
             for k in range(d):
                 total += row[k] * inverse[k, r]
             alpha[r] = total
-        out, step = leaving(alpha, y, basis, careful)
+        out, step = leaving(alpha, state.y, state.basis, careful)
         if out < 0:
             pivots[1] = entering
-            return INFEASIBLE if really_infeasible(alpha, rhs, box, violation) else GAVE_UP
+            return INFEASIBLE if really_infeasible(alpha, rhs, problem.box, violation) else GAVE_UP
         stalled = 0 if step > 1e-15 else stalled + 1
-        pivot_in(inverse, y, alpha, out, step)
-        basis[out], rhs[out] = entering, limit
+        pivot_in(inverse, state.y, alpha, out, step)
+        state.basis[out], rhs[out] = entering, limit
         since += 1
     return GAVE_UP
 
 
 @kernel
-def make_state(d):
-    """Return room for a basis: (basis, inverse, rhs, y, x)."""
-    return np.zeros(d, np.int64), np.zeros((d, d)), np.zeros(d), np.zeros(d), np.zeros(d)
-
-
-@kernel
-def make_hot(d):
-    """Return an empty hot store."""
-    limits = np.full((HOT_BLOCKS, LANES), np.inf)
-    return np.zeros((HOT_BLOCKS, d, LANES)), limits, np.zeros(HOT_BLOCKS * LANES, np.int64), np.zeros(1, np.int64)
-
-
-@kernel
-def make_scratch(d):
-    """Return room for what a pivot needs: (row, alpha, work, top, where, matrix)."""
-    work, top = np.zeros(LANES), np.zeros(LANES)
-    return np.zeros(d), np.zeros(d), work, top, np.zeros(LANES, np.int64), np.zeros((d, d))
-
-
-@kernel
-def write_support(status, state, scratch, pivots, active, multipliers):
-    """Write the constraints that decide, and their multipliers: y at an optimum, Farkas' if infeasible.
-
-    `active` (d + 1,) and `multipliers` (d + 1,); the last is the row that shuts out, if infeasible.
-    """
-    basis, y, alpha = state[0], state[3], scratch[1]
-    d = len(y)
+def write_answer(q, state, scratch, pivots, answers):
+    """Write the point, the constraints that decide and their multipliers; the status is there already."""
+    d = len(state.y)
+    infeasible = answers.status[q] == INFEASIBLE
     for r in range(d):
-        active[r] = basis[r]
-        multipliers[r] = max(-alpha[r], 0.0) if status == INFEASIBLE else y[r]
-    active[d] = pivots[1] if status == INFEASIBLE else active[0]
-    multipliers[d] = 1.0 if status == INFEASIBLE else 0.0
+        answers.points[q, r] = state.x[r]
+        answers.active[q, r] = state.basis[r]
+        answers.multipliers[q, r] = max(-scratch.alpha[r], 0.0) if infeasible else state.y[r]
+    answers.active[q, d] = pivots[1] if infeasible else state.basis[0]
+    answers.multipliers[q, d] = 1.0 if infeasible else 0.0
+    answers.pivots[q] = pivots[0]
 
 
 @kernel
-def maximize_many(blocks, limits, box, objectives, points, status, active, multipliers, pivots):
-    """Solve for every objective, (n, d), from the box's corner; rows met before are looked at first."""
-    n, d = objectives.shape
-    problem = (blocks, limits, box)
-    state, hot, scratch = make_state(d), make_hot(d), make_scratch(d)
-    basis, inverse, rhs, y, x = state
-    counts = np.zeros(2, np.int64)
-    for q in range(n):
+def maximize_many(problem, objectives, state, cold, hot, scratch, answers):
+    """Solve for every objective, (n, d); rows met before are looked at first.
+
+    Each starts from the box's corner; the first from the basis in `state`, of some of the rows, unless `cold`.
+    """
+    pivots = np.zeros(2, np.int64)
+    for q in range(len(objectives)):
         c = objectives[q]
-        start_at_corner(box, c, basis, inverse, rhs, y)
-        status[q] = simplex(problem, len(blocks), c, state, hot, scratch, -np.inf, counts)
-        for k in range(d):
-            points[q, k] = x[k]
-        write_support(status[q], state, scratch, counts, active[q], multipliers[q])
-        pivots[q] = counts[0]
-
-
-@kernel
-def continue_one(blocks, limits, box, n_blocks, c, state, cold, active, multipliers, counts):
-    """Solve for one objective, from the basis of an earlier call with fewer rows unless `cold`."""
-    basis, inverse, rhs, y = state[0], state[1], state[2], state[3]
-    d = len(c)
-    scratch = make_scratch(d)
-    if cold:
-        start_at_corner(box, c, basis, inverse, rhs, y)
-    status = simplex((blocks, limits, box), n_blocks, c, state, make_hot(d), scratch, -np.inf, counts)
-    write_support(status, state, scratch, counts, active, multipliers)
-    return status
+        if cold or q > 0:
+            start_at_corner(problem.box, c, state)
+        answers.status[q] = simplex(problem, len(problem.blocks), c, state, hot, scratch, -np.inf, pivots)
+        write_answer(q, state, scratch, pivots, answers)

@@ -99,10 +99,9 @@ def maximize(
     problem.add(a, b)
     sizes = np.abs(c).max(axis=1, initial=0.0)
     sizes[sizes == 0.0] = 1.0
-    points, status, pivots = np.empty((n, d)), np.empty(n, np.int64), np.empty(n, np.int64)
-    active, multipliers = np.full((n, d + 1), -1, np.int64), np.zeros((n, d + 1))
-    blocks, tops = problem.arrays()
-    kernels.maximize_many(blocks, tops, sides, c / sizes[:, None], points, status, active, multipliers, pivots)
+    answers = _make_answers(n, d)
+    kernels.maximize_many(problem.arrays(), c / sizes[:, None], _make_state(d), True, *_make_room(d), answers)
+    points, status, active, multipliers, pivots = answers
     multipliers *= sizes[:, None] / problem.lengths_of(active)
     multipliers[status == INFEASIBLE] /= sizes[status == INFEASIBLE, None]
     optima = Optima(np.empty(n), points, status, active, multipliers, pivots)
@@ -158,7 +157,8 @@ def irredundant(rows: npt.ArrayLike, interior: npt.ArrayLike) -> Bool:
     shifts /= np.sqrt((shifts * shifts).sum(axis=1, keepdims=True))
     w = w + 0.25 * slack.min(initial=1.0) * shifts[0]
     flags = np.zeros(len(a), np.int8)
-    facet_kernels.find_facets(unit, candidates, w, shifts[1:].copy(), FACET_WIDTH, flags)
+    cone = facet_kernels.Cone(unit, candidates, flags)
+    facet_kernels.find_facets(cone, w, shifts[1:].copy(), FACET_WIDTH, _make_state(len(w)), *_make_room(len(w)))
     for i in candidates[flags[candidates] == facet_kernels.OPEN]:  # the arithmetic gave up: ask with all other rows
         others = candidates[candidates != i]
         value = maximize(unit[others], np.zeros(len(others)), unit[i]).values[0]
@@ -181,7 +181,7 @@ class MarginProblem:
 
     def __init__(self, n_columns: int) -> None:
         self._rows = Rows(n_columns + 1, np.ones(n_columns + 1))
-        self._state = kernels.make_state(n_columns + 1)
+        self._state = _make_state(n_columns + 1)
         self._cold = True
         self._objective = np.zeros(n_columns + 1)
         self._objective[-1] = 1.0
@@ -200,21 +200,19 @@ class MarginProblem:
     def solve(self) -> Margin:
         """Return the largest margin over the rows so far."""
         d = len(self._objective)
-        blocks, limits = self._rows.arrays()
-        active, multipliers, counts = np.empty((1, d + 1), np.int64), np.empty((1, d + 1)), np.zeros(2, np.int64)
-        status = kernels.continue_one(
-            blocks, limits, self._rows.box, len(blocks), self._objective, self._state, self._cold,
-            active[0], multipliers[0], counts,
-        )  # fmt: skip
-        self._cold = status != OPTIMAL
-        point = self._state[4]
-        if status != OPTIMAL:  # w = 0, t = 0 always fits: the arithmetic gave up
-            optima = Optima(np.empty(1), np.empty((1, d)), np.empty(1, np.int64), active, multipliers, counts)
+        answers = _make_answers(1, d)
+        kernels.maximize_many(
+            self._rows.arrays(), self._objective[None], self._state, self._cold, *_make_room(d), answers
+        )
+        points, status, active, multipliers, pivots = answers
+        self._cold = bool(status[0] != OPTIMAL)
+        if self._cold:  # w = 0, t = 0 always fits: the arithmetic gave up
             a, b = self._rows.original()
+            optima = Optima(np.empty(1), points, status, active, multipliers, pivots)
             _ask_highs(a, b, self._objective, self._rows.box, optima, 0)
-            point = optima.points[0]
         else:
             multipliers /= self._rows.lengths_of(active)
+        point = points[0]
         chosen = (active[0] >= 0) & (multipliers[0] > 0.0)
         order = np.argsort(active[0][chosen], kind="stable")
         kept, shares = active[0][chosen][order], multipliers[0][chosen][order]
@@ -244,14 +242,14 @@ class Rows:
         self._limits[at // kernels.LANES, at % kernels.LANES] = limits / lengths
         self._lengths = np.concatenate([self._lengths, lengths])
 
-    def arrays(self) -> tuple[Float64, Float64]:
-        """Return the blocks, (n_blocks, d, LANES), and limits, (n_blocks, LANES), in use."""
+    def arrays(self) -> kernels.Problem:
+        """Return the blocks in use, their limits, and the box."""
         n_blocks = max(-(-len(self) // kernels.LANES), 1)
-        return self._blocks[:n_blocks], self._limits[:n_blocks]
+        return kernels.Problem(self._blocks[:n_blocks], self._limits[:n_blocks], self.box)
 
     def original(self) -> tuple[Float64, Float64]:
         """Return rows and limits as they were, up to rounding."""
-        blocks, limits = self.arrays()
+        blocks, limits, _ = self.arrays()
         rows = blocks.transpose(0, 2, 1).reshape(-1, blocks.shape[1])[: len(self)]
         return rows * self._lengths[:, None], limits.reshape(-1)[: len(self)] * self._lengths
 
@@ -269,6 +267,31 @@ class Rows:
             limits = np.full((larger, kernels.LANES), np.inf)
             blocks[:have], limits[:have] = self._blocks, self._limits
             self._blocks, self._limits = blocks, limits
+
+
+def _make_state(d: int) -> kernels.State:
+    """Return the place of a basis."""
+    return kernels.State(np.zeros(d, np.int64), np.zeros((d, d)), np.zeros(d), np.zeros(d), np.zeros(d))
+
+
+def _make_room(d: int) -> tuple[kernels.Hot, kernels.Scratch]:
+    """Return an empty hot store, and scratch."""
+    lanes, most = kernels.LANES, kernels.HOT_BLOCKS
+    hot = kernels.Hot(
+        np.zeros((most, d, lanes)), np.full((most, lanes), np.inf),
+        np.zeros(most * lanes, np.int64), np.zeros(1, np.int64),
+    )  # fmt: skip
+    return hot, kernels.Scratch(
+        np.zeros(d), np.zeros(d), np.zeros(lanes), np.zeros(lanes), np.zeros(lanes, np.int64), np.zeros((d, d))
+    )
+
+
+def _make_answers(n: int, d: int) -> kernels.Answers:
+    """Return room for the answers to n objectives."""
+    return kernels.Answers(
+        np.empty((n, d)), np.empty(n, np.int64), np.full((n, d + 1), -1, np.int64), np.zeros((n, d + 1)),
+        np.empty(n, np.int64),
+    )  # fmt: skip
 
 
 def _ask_highs(a: Float64, b: Float64, c: Float64, box: Float64, optima: Optima, q: int) -> None:

@@ -37,7 +37,8 @@ def rest_outside(units, facets, n, target, rest, room, gains):
     ``r·d ≤ 0`` for all columns d and ``r·target = ‖r‖²``: a direction that separates them.
     """
     n_dims, q = len(target), 0
-    rest[:] = target
+    for i in range(n_dims):
+        rest[i] = target[i]
     held, weights, shares, column = room.held, room.weights, room.shares, room.vectors[3]
     basis, triangle = room.basis, room.triangle
     for _ in range(MOST_STEPS):
@@ -69,7 +70,8 @@ def rest_outside(units, facets, n, target, rest, room, gains):
             for c in range(q):
                 inside &= shares[c] > 0.0
             if inside:
-                weights[:q] = shares[:q]
+                for c in range(q):
+                    weights[c] = shares[c]
                 break
             q = drop_behind(held, weights, shares, q)
         for i in range(n_dims):
@@ -166,7 +168,8 @@ def facets_by_rays(at, m, same, found, others):
         n = shoot(units, m, same, depths, rest, gains, found, is_found, n)
     for j in range(m):
         while same[j] == j and not is_found[j]:
-            target[:] = units[:, j]
+            for i in range(n_dims):
+                target[i] = units[i, j]
             if is_inside_one(cones, doubts, n_cones, target):
                 break
             far, q = rest_outside(units, found, n, target, rest, room, gains)
@@ -289,7 +292,8 @@ def needless_edges(lists, most, rests, supports):
                 if other != e:
                     others[n] = other - low
                     n += 1
-            target[:] = units[:, e - low]
+            for i in range(n_dims):
+                target[i] = units[i, e - low]
             rests[e], q = rest_outside(units, others, n, target, rest, room, gains)
             for c in range(q):
                 supports[e, c] = low + room.held[c]

@@ -164,7 +164,8 @@ def canonical(at, m, x, room):
                 inside &= shares[c] > 0.0
                 least = min(least, shares[c])
             if inside:
-                weights[:q] = shares[:q]
+                for c in range(q):
+                    weights[c] = shares[c]
                 if q > n_dims and least > SURE and quality > SURE:
                     return NO, q
                 break
@@ -251,7 +252,8 @@ def test_children(facets, selections, lists, ends, limits, goal, most, out):
         if total + len(behind) > len(out.changes):
             return f
         here, kind, n = selections[facets.owners[f]], lists.edge_class[facets.edges[f]], 0
-        behind[:] = here
+        for s in range(len(here)):
+            behind[s] = here[s]
         for s in range(len(here)):
             for e in range(lists.edge_first[here[s]], lists.edge_first[here[s] + 1]):
                 if lists.edge_class[e] == kind:
