@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from luthier.geometry.joint import _joint_kernels as kernels
+from luthier.geometry.joint import _margin_kernels as margin_kernels
 from luthier.geometry.joint.corners import Corners, make_room
 from luthier.geometry.joint.joint_halves import best_by_halves
 from luthier.geometry.joint.joint_search import best_selection
@@ -66,7 +66,7 @@ def test_the_kernel_solves_programmes_as_highs_does(seed):
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     room = make_room(n, len(rows), 1)
     room.rows[:] = rows
-    margin = kernels.widest(len(rows), room)
+    margin = margin_kernels.widest(len(rows), room)
     assert margin == pytest.approx(margin_by_highs(rows), abs=1e-8)
     assert np.all(rows @ room.point[:n] <= -margin + 1e-9)
     assert np.all(np.abs(room.point[:n]) <= 1 + 1e-9)

@@ -11,6 +11,7 @@ from luthier.core.arrays import Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.geometry.joint import _joint_kernels as kernels
+from luthier.geometry.joint import _margin_kernels as margin_kernels
 from luthier.geometry.lp.lp import largest_margin
 from luthier.geometry.polytopes.polytope import extreme_rows_of_lists
 
@@ -72,9 +73,9 @@ class Corners:
         """Return the corners whose own cones have a margin; a list keeps one at least."""
         margins = np.empty(len(self.points))
         kernels.corner_margins(self.lists, self.make_room(0), margins)
-        for e in np.flatnonzero(margins == kernels.LOST).tolist():
+        for e in np.flatnonzero(margins == margin_kernels.LOST).tolist():
             margins[e] = largest_margin(self.cone(np.array([e]))[len(self.walls) :]).margin
-        kept = margins > kernels.STRICT
+        kept = margins > margin_kernels.STRICT
         lists = segment_of_rows(self.offsets)
         kept |= ~np.logical_or.reduceat(kept, self.offsets[:-1])[lists]
         if np.all(kept):
@@ -114,7 +115,7 @@ class Corners:
         borders, known = np.zeros(int(squares[-1]), np.bool_), np.zeros(len(self.points), np.bool_)
         return kernels.Facets(borders, flat(squares[:-1]), known)
 
-    def make_room(self, n_rows: int) -> kernels.Room:
+    def make_room(self, n_rows: int) -> margin_kernels.Room:
         """Return scratch for kernels with programmes of up to `n_rows` rows beside those of one list."""
         longest = int(np.diff(self.offsets).max())
         return make_room(self.points.shape[1], n_rows + longest, self.n_lists)
@@ -161,10 +162,10 @@ class Corners:
         return found.weights, found.margin
 
 
-def make_room(n: int, n_rows: int, n_lists: int) -> kernels.Room:
+def make_room(n: int, n_rows: int, n_lists: int) -> margin_kernels.Room:
     """Return scratch for kernels, for programmes of n unknowns and `n_rows` rows, and values of lists."""
     basis = (np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1))
     kept = (np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1))
-    return kernels.Room(
+    return margin_kernels.Room(
         np.empty((n_rows, n)), np.empty(n + 1), *basis, np.empty(n + 1), np.empty(n + 1), np.empty(n_lists), *kept
     )

@@ -19,7 +19,7 @@ import heapq
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.geometry.joint import _joint_kernels as kernels
+from luthier.geometry.joint import _margin_kernels as margin_kernels
 from luthier.geometry.joint.corners import Corners
 from luthier.geometry.joint.joint_search import ROUNDING, Progress
 from luthier.geometry.lp.lp import largest_margin
@@ -97,11 +97,11 @@ class _Search:
             self.room = self.corners.make_room(2 * len(rows))
         self.room.rows[: len(rows)] = rows
         self.lps += 1
-        margin = kernels.widest(len(rows), self.room)
-        if margin == kernels.LOST:
+        margin = margin_kernels.widest(len(rows), self.room)
+        if margin == margin_kernels.LOST:
             found = largest_margin(rows)
-            return found.weights if found.margin > kernels.STRICT else None
-        return self.room.point[:-1].copy() if margin > kernels.STRICT else None
+            return found.weights if found.margin > margin_kernels.STRICT else None
+        return self.room.point[:-1].copy() if margin > margin_kernels.STRICT else None
 
     def spared(self, rows: Float64) -> Float64:
         """Return the rows of a cone without those that can be spared, if there are many."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.geometry.joint import _joint_kernels as kernels
+from luthier.geometry.joint import _margin_kernels as margin_kernels
 from luthier.geometry.joint.corners import Corners
 from luthier.geometry.lp.lp import largest_margin
 
@@ -140,7 +141,7 @@ class _Search:
         if len(corners.walls):
             margin = largest_margin(corners.walls)
             self.lps += 1
-            if margin.margin <= kernels.STRICT:
+            if margin.margin <= margin_kernels.STRICT:
                 return
             inside = margin.weights
         first, decided = corners.offsets[:-1].copy(), np.diff(corners.offsets) == 1
@@ -200,11 +201,11 @@ class _Search:
         )
         self.lps += solved
         rows, witnesses = self.room.rows[:n_rows].copy(), inside[:count].copy()
-        if margin == kernels.LOST:
+        if margin == margin_kernels.LOST:
             rows = np.concatenate([cone.rows, self.corners.cone(np.array([e]))[len(self.corners.walls) :]])
             found = largest_margin(rows)
             margin, witnesses = found.margin, np.array(found.weights[None])
-        if margin > kernels.STRICT:
+        if margin > margin_kernels.STRICT:
             first, decided = cone.first.copy(), cone.decided.copy()
             first[s], decided[s] = e, True
             self.push(bound, _Cone(rows, first, decided, witnesses, tight=False))
