@@ -17,6 +17,9 @@ from luthier.evaluation.ranking import median_replica, most_different_sentences
 from luthier.evaluation.systems import System, system_from_pool
 from luthier.invented.lists.synthetic import SyntheticLists
 
+# slow as plain Python; test_randomisation.py and the tests of metrics reach the same kernels
+pytestmark = pytest.mark.compiled
+
 FEW = Settings(draws=100, shuffles=200)
 
 

@@ -4,6 +4,7 @@ import fuzz_integers
 import pytest
 
 
+@pytest.mark.compiled  # slow as plain Python; test_overlay.py and test_arrangement.py reach the same kernels
 @pytest.mark.parametrize("subject", fuzz_integers.SUBJECTS, ids=lambda subject: subject.__name__)
 def test_whole_numbers_are_as_brute_force_finds_them(subject):
     # 30: a cell of area 0.26 with corners 1e-16 apart; 1062: a strip whose centroid is infinitely far

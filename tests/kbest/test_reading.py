@@ -173,7 +173,7 @@ def test_out_of_order_is_a_fault_unless_allowed(write):
     with pytest.raises(InputError, match="found '0' after '1'") as caught:
         read_pool(write("list", text), refs=refs)
     assert (caught.value.line, caught.value.kind) == (2, "order")
-    assert "--any-order" in caught.value.hint
+    assert "`any_order`" in caught.value.hint
     pool = read_pool(write("list", text), refs=refs, options=ReadOptions(any_order=True))
     assert content(pool) == {"0": [("a", {"lm": 1}), ("b", {"lm": 1})], "1": [("d", {"lm": 3}), ("e", {"lm": 2})]}
     assert pool.columns["score"].tolist() == [1, 1, 1, 1]
@@ -241,6 +241,7 @@ def sparse_list(n_rows, n_names):
     return "".join(lines)
 
 
+@pytest.mark.compiled  # slow as plain Python; texts drawn at random reach the same kernels
 def test_thousands_of_names_are_stored_sparsely_and_common_ones_densely(write):
     text = sparse_list(1500, 701)
     pool = read_pool(write("list", text))
@@ -319,7 +320,7 @@ def test_twice_as_many_references_as_sentences_is_an_error(tmp_path):
     (tmp_path / "list.moses").write_text("".join(f"{i} ||| a{i} ||| lm= {i} ||| 0\n" for i in range(12)))
     (tmp_path / "refs").write_text("r\n" * 24)
     paths = [str(tmp_path / "list.moses")], [str(tmp_path / "refs")], None
-    with pytest.raises(InputError, match=r"found 12 sentences with hypotheses for 24 references.*--allow-empty"):
+    with pytest.raises(InputError, match=r"found 12 sentences with hypotheses for 24 references.*`allow_empty`"):
         read_lists(*paths, ReadOptions())
     with pytest.warns(LuthierWarning, match="12 of 24 sentences have no hypotheses"):
         assert read_lists(*paths, ReadOptions(allow_empty=True)).pool.n_sentences == 24
