@@ -137,7 +137,7 @@ BAD = {
         "a\n",
         "x\n",
         ["--apply", "none"],
-        "none: expected a model that 'luthier align --train' wrote, found no such",
+        "none: expected a model that 'luthier align' wrote, found no such",
     ),
     "both": (
         "a\n",

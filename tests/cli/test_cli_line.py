@@ -137,9 +137,9 @@ def test_what_makes_no_sense_is_refused(run_cli, folder, arguments, complaint, m
 
 
 def test_an_interval_that_does_not_hold_is_told_loudly(run_cli, folder, monkeypatch):
-    from luthier.landscape.lines import line_curve
+    from luthier.landscape.lines import line_report
 
-    monkeypatch.setattr(line_curve, "rerank", lambda pool, weights, threads: 0 * rerank(pool, weights))
+    monkeypatch.setattr(line_report, "rerank", lambda pool, weights, threads: 0 * rerank(pool, weights))
     code, _, err = line(run_cli, folder, "--axis", axis_of(folder), "--quiet")
     assert code == 1
     assert "re-rank to another selection" in err

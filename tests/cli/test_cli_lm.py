@@ -82,8 +82,8 @@ def test_marks_are_dropped_on_request(run_cli, home):
         (b"\n\n", [], "text: expected at least one word, found 2 empty lines"),
         (b"a\n", ["--order", "0"], "'order' parameter of estimate must be an int in [1, 10], got 0"),
         (b"a\n", ["--order", "12"], "'order' parameter of estimate must be an int in [1, 10], got 12"),
-        (b"a\n", ["--prune", "0", "2", "1"], "expected at most 5 thresholds for --prune"),
-        (b"a\n", ["--prune", "0", "-1"], "expected at most 5 thresholds for --prune"),
+        (b"a\n", ["--prune", "0", "2", "1"], "expected at most 5 thresholds to prune by"),
+        (b"a\n", ["--prune", "0", "-1"], "expected at most 5 thresholds to prune by"),
     ],
 )
 def test_what_cannot_be_estimated_is_refused_and_nothing_is_written(run_cli, home, content, options, message):

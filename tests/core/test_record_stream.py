@@ -66,7 +66,7 @@ def test_going_on_drops_what_was_not_whole(tmp_path):
 def test_a_file_that_has_lost_rows_cannot_be_gone_on_with(tmp_path):
     path = tmp_path / "rows.arrow"
     path.write_bytes(b"abc")
-    with pytest.raises(InputError, match="without --resume"):
+    with pytest.raises(InputError, match="without `resume`"):
         RecordWriter(path, {}, 10)
     with pytest.raises(InputError, match="an Arrow file"):
         read_about(path)

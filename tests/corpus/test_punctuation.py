@@ -34,7 +34,7 @@ def test_what_is_said_of_texts(hyps, refs, told):
 
 def test_words_of_raw_text_are_warned_of_once_and_not_with_a_tokenizer():
     batch = Batch.from_lines(Texts.from_strings(RAW), [Texts.from_strings(RAW)])
-    with pytest.warns(LuthierWarning, match="look untokenised .* hint: --tokenize 13a"):
+    with pytest.warns(LuthierWarning, match="look untokenised .* hint: `tokenize` 13a"):
         load_metric("bleu").stats(batch)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

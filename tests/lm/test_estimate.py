@@ -168,7 +168,7 @@ def test_an_order_out_of_range_is_refused(order):
 
 @pytest.mark.parametrize("prune", [(1,), (0, 2, 1), (0, -1), (0, 0, 0, 0), ()])
 def test_thresholds_that_cannot_be_are_refused(prune):
-    with pytest.raises(LuthierError, match="expected at most 3 thresholds for --prune"):
+    with pytest.raises(LuthierError, match="expected at most 3 thresholds to prune by"):
         EstimateOptions(order=3, prune=prune)
 
 

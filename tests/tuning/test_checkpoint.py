@@ -126,7 +126,7 @@ def test_the_checkpoint_of_another_job_is_refused(tmp_path):
 def test_a_checkpoint_is_not_overwritten_and_must_be_one(tmp_path):
     path = tmp_path / "kept"
     run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path)))
-    with pytest.raises(LuthierError, match=r"there is a checkpoint already\. hint: --resume"):
+    with pytest.raises(LuthierError, match=r"there is a checkpoint already\. hint: `resume`"):
         run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(path)))
     with pytest.raises(LuthierError, match="to resume a job needs a checkpoint file"):
         run(Cut(), random_problem(1), START, RunOptions(resume=True))

@@ -80,7 +80,7 @@ def read_bitext(
     if not len(kept):
         raise InputError(
             expected=f"at least one pair with 1 to {max_words} words on each side",
-            found=f"none in {len(shortest)}", path=names[0], hint="--max-words is the limit",
+            found=f"none in {len(shortest)}", path=names[0], hint="`max_words` is the limit",
         )  # fmt: skip
     return Bitext(
         sides[0], sides[1], words[0].texts(), words[1].texts(), frozen(kept),

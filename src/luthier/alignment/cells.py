@@ -106,7 +106,7 @@ def number_cells(bitext: Bitext) -> Cells:
     if offsets[-1] > MOST_TYPES:
         raise LuthierError(
             f"expected at most {MOST_TYPES:,} pairs of words in sentences, found {offsets[-1]:,}. "
-            "hint: align the text in parts, or lower --max-words"
+            "hint: align the text in parts, or lower `max_words`"
         )
     word_starts = offsets_from_counts(np.bincount(source.ids, minlength=n_sources))
     order = np.empty(len(source.ids), dtype=np.int64)

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from luthier import __version__
-from luthier.core.errors import LuthierError, describe_os_error, printable
+from luthier.cli.flags import spoken
+from luthier.core.errors import LuthierError, describe_os_error
 from luthier.core.plugins import Plugin, available
 
 COMMANDS = "luthier.cli.commands"
@@ -179,7 +180,7 @@ def _entry(plugin: Plugin) -> str:
 
 def _complain(message: str) -> None:
     with contextlib.suppress(OSError):  # where even that cannot be written, the exit code says it
-        print(printable(f"luthier: {message}"), file=sys.stderr)  # noqa: T201
+        print(spoken(f"luthier: {message}"), file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
+from luthier.cli.flags import spoken
 from luthier.core.errors import ESCAPES, LuthierWarning, printable
 from luthier.core.progress import Advance, speaking
 
@@ -47,7 +48,7 @@ class Output:
     def note(self, message: str) -> None:
         """Say something that is neither result, warning nor error."""
         if not self.quiet:
-            print(printable(message), file=sys.stderr)  # noqa: T201
+            print(spoken(message), file=sys.stderr)  # noqa: T201
 
     def emit(self, data: Mapping[str, Any], render: Callable[[], Any]) -> None:
         """Print a result: `data` as JSON if asked for, else what `render` returns (a table, a text)."""
@@ -62,7 +63,7 @@ class Output:
     def _show_warning(self, message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
         if issubclass(category, LuthierWarning):
             if str(message) not in self._warned:  # several pools or metrics may say the same
-                print(printable(f"luthier: warning: {message}"), file=sys.stderr)  # noqa: T201
+                print(spoken(f"luthier: warning: {message}"), file=sys.stderr)  # noqa: T201
             self._warned.add(str(message))
         else:
             self._show_before(message, category, *rest, **more)

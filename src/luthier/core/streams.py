@@ -28,7 +28,7 @@ def damage_error(error: Exception, path: str, line: int) -> TruncatedError:
         found=f"damaged or cut off data ({reason})",
         path=path,
         line=line,
-        hint="fetch or write the file again; --skip-bad keeps the lines before the damage",
+        hint="fetch or write the file again; `skip_bad` keeps the lines before the damage",
         kind="truncated",
     )
 

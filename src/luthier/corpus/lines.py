@@ -76,7 +76,7 @@ def windows_line_error(path: str, line: int) -> InputError:
     """Return the complaint about a carriage return before the line feed."""
     return InputError(
         expected="a line that ends in a line feed", found="a Windows line end (CR LF)", path=path,
-        line=line, hint="convert with: sed -i 's/\\r$//' FILE; or let --skip-bad mend it",
+        line=line, hint="convert with: sed -i 's/\\r$//' FILE; or let `skip_bad` mend it",
         kind="windows-line-end",
     )  # fmt: skip
 
@@ -85,7 +85,7 @@ def bom_error(path: str) -> InputError:
     """Return the complaint about a byte-order mark."""
     return InputError(
         expected="text from the first byte on", found="a byte-order mark (BOM)", path=path, line=1,
-        hint="remove it with: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE; or let --skip-bad mend it",
+        hint="remove it with: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE; or let `skip_bad` mend it",
         kind="byte-order-mark",
     )  # fmt: skip
 

@@ -34,11 +34,11 @@ def tokenization_warning(hypotheses: Sequence[str] | Texts, references: Sequence
         which = "hypotheses have" if ours > SHARE else "references have"
         return (
             f"the {which} punctuation glued to words and the other side has not: they are not tokenised alike, and "
-            "words will not match. hint: tokenise both in one way, or take both raw with --tokenize 13a"
+            "words will not match. hint: tokenise both in one way, or take both raw with `tokenize` 13a"
         )
     if (ours or 0.0) > SHARE and (theirs or 0.0) > SHARE:
         return (
             "the texts look untokenised (punctuation is glued to words), and no tokenizer is set: 'dog.' and 'dog' "
-            "count as different words. hint: --tokenize 13a, as sacrebleu does by default"
+            "count as different words. hint: `tokenize` 13a, as sacrebleu does by default"
         )
     return ""

@@ -57,7 +57,7 @@ def open_model(folder: str | os.PathLike[str]) -> Model:
     if not path.is_file():
         raise InputError(
             expected=f"a folder with a model ({FILE})", found="none", path=display_name(folder),
-            hint="make it: luthier extract --source S --target T --links L --model DIR",
+            hint="'luthier extract' makes it from a parallel text and its links",
         )  # fmt: skip
     arrays, about = open_arrays(path, KIND)
     for column, dtype in (COLUMNS | {f"lexicon_{k}": v for k, v in LEXICON.items()}).items():

@@ -137,7 +137,7 @@ def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
 def _damaged(path: str | os.PathLike[str], found: str) -> InputError:
     return InputError(
         expected="a pool as luthier writes it", found=f"damage ({found})", path=str(path), kind="damaged",
-        hint="fetch the file again, or make it anew with: luthier pool LIST --refs REFS -o pool.arrow",
+        hint="fetch the file again, or make it anew with 'luthier pool'",
     )  # fmt: skip
 
 
@@ -160,7 +160,7 @@ def _map(path: str | os.PathLike[str]) -> tuple[pa.Schema, pa.RecordBatch]:
             expected="a pool (an Arrow IPC file)",
             found=f"something else, or a file cut off ({(str(error) or 'sizes beyond memory').splitlines()[0]})",
             path=str(path),
-            hint="a pool is made by: luthier pool LIST --refs REFS -o pool.arrow",
+            hint="'luthier pool' makes a pool from lists",
         ) from None
 
 
@@ -171,7 +171,7 @@ def _meta(path: str | os.PathLike[str], schema: pa.Schema) -> StoredMeta:
     if not version:
         raise InputError(
             expected="a pool", found="an Arrow file of another kind", path=str(path),
-            hint="make one with: luthier pool LIST --refs REFS -o pool.arrow",
+            hint="make one with 'luthier pool'",
         )  # fmt: skip
     if version != str(FORMAT_VERSION):
         newer = version.isascii() and version.isdigit() and len(version) < 9 and int(version) > FORMAT_VERSION

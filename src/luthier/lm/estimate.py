@@ -35,7 +35,7 @@ class EstimateOptions:
         fine = all(isinstance(t, int) and t >= 0 for t in self.prune) and 1 <= len(self.prune) <= self.order
         if not fine or self.prune[0] != 0 or list(self.prune) != sorted(self.prune):
             raise ParameterError(
-                f"expected at most {self.order} thresholds for --prune, whole numbers that begin with 0 (no word "
+                f"expected at most {self.order} thresholds to prune by, whole numbers that begin with 0 (no word "
                 f"leaves) and never descend, found {' '.join(map(str, self.prune))}"
             )
 

@@ -26,7 +26,7 @@ def without_marks(tokens: Tokens, path: str = "", *, skip: bool) -> Tokens:
         raise InputError(
             expected="words only", found=f"{MARKS[tokens.ids[first]]!r}, which a model keeps for itself", path=path,
             line=int(np.searchsorted(tokens.offsets, first, side="right")),
-            hint="take it out of the text, or let --skip-symbols do so",
+            hint="take it out of the text, or let `skip_symbols` do so",
         )  # fmt: skip
     before = np.concatenate(([0], np.cumsum(~marks)))
     kept = np.diff(before[tokens.offsets])

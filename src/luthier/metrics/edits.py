@@ -47,8 +47,8 @@ class ErrorRate(Metric):
 def word_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
     """Return edits and reference length of each hypothesis, by edit distance, (M, 2).
 
-    Of several references the one with the fewest edits counts; of equals the longest, which gives the
-    lowest rate.
+    If there are several references, the one with the fewest edits counts; if several have as few, the longest of
+    these counts, which gives the lowest rate.
 
     Parameters
     ----------

@@ -53,7 +53,7 @@ class AlignJob:
         """Raise `LuthierError` before any work if the job cannot end well."""
         if not self.files:
             raise LuthierError(
-                "nothing to write. hint: name a file of links (-o), a model (--train) or scores (--scores)"
+                "nothing to write. hint: name a file of links (-o), a model (`train`) or scores (`scores`)"
             )
         if self.train is not None and self.apply is not None:
             raise LuthierError("a kept model (--apply) is not trained: leave --train out")

@@ -147,7 +147,7 @@ def _timed(pool: Pool, metric: Metric, limit: float) -> tuple[float, bool]:
     problem, method = ListProblem.of(pool, metric), tuner(SOLVER, max_lps=0)  # no end but the proof
     reason = method.refuses(problem)
     if reason:
-        raise LuthierError(f"{SOLVER} cannot be timed by this metric: {reason}. hint: --timed-draws 0 leaves it out")
+        raise LuthierError(f"{SOLVER} cannot be timed by this metric: {reason}. hint: `timed_draws` 0 leaves it out")
     stopwatch = Stopwatch()
     for _ in method.steps(problem, problem.default_start(), make_rng(0)):
         if stopwatch.seconds()[0] > limit:

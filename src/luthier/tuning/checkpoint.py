@@ -45,7 +45,7 @@ class Checkpoint:
                 raise LuthierError("to resume a job needs a checkpoint file, to know what to resume")
             return cls("", identity, {})
         if Path(path).exists() and not resume:
-            raise LuthierError(f"{path}: there is a checkpoint already. hint: --resume goes on from it")
+            raise LuthierError(f"{path}: there is a checkpoint already. hint: `resume` goes on from it")
         if not Path(path).exists():
             return cls(path, identity, {})
         return cls(path, identity, *_read(path, identity))

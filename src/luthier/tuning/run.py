@@ -44,8 +44,9 @@ class RestartTrace:
 
     @property
     def chosen(self) -> int:
-        """Number of the answer: the last state, or the best on the held-out set (the earliest of equals).
+        """Number of the answer: the last state, or the best on the held-out set.
 
+        If several are as good, it is the earliest of them.
         A run that was interrupted had no time to come back to its best state: that one is taken.
         """
         if self.heldout_gains and self.early:

@@ -166,7 +166,7 @@ BAD = [
     ({}, "fields", "an empty object"),
     ({"hyp": "a"}, "fields", 'only "hyp"'),
     ({"id": None, "hyp": "a"}, "fields", 'the key "id"'),
-    ({"id": 0, "translations": []}, "fields", "--format sockeye"),
+    ({"id": 0, "translations": []}, "fields", "`format` sockeye"),
     (b'{"id": 0, "hyp": "a", "id": 1}', "fields", "'id' again"),
     ({"id": 1.0, "hyp": "a"}, "type", "the number 1.0"),
     ({"id": True, "hyp": "a"}, "type", "true"),

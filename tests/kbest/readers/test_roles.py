@@ -40,7 +40,7 @@ def read(path, **options):
 def test_numbers_are_features_unless_said_otherwise(tmp_path, name):
     path = tmp_path / name
     WRITERS[name](FRAME, path)
-    with pytest.warns(LuthierWarning, match=r"'comet' among the features: .* --column comet"):
+    with pytest.warns(LuthierWarning, match=r"'comet' among the features: .* `column` comet"):
         pool = read(path).pool
     assert pool.features.names == ("lm", "len", "comet")
     assert list(pool.texts) == FRAME["hyp"].tolist()
@@ -115,7 +115,7 @@ def test_a_text_column_of_a_table_is_refused_or_ignored(tmp_path):
     frame = FRAME.drop(columns="comet").assign(system="s1")
     for name in ("list.tsv", "list.csv"):
         WRITERS[name](frame, tmp_path / name)
-        with pytest.raises(InputError, match="--ignore NAME passes over"):
+        with pytest.raises(InputError, match="`ignore` NAME passes over"):
             read(tmp_path / name)
         assert read(tmp_path / name, ignore=["system"]).pool.features.names == ("lm", "len")
 

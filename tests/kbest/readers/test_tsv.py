@@ -188,7 +188,7 @@ TWO_FILE_COMPLAINTS = [
         "a\nb\n",
         "x\n1\none\n",
         "scores.tsv:3: expected a number, found 'one'. hint: columns other than id, hyp, ref and "
-        "source hold numbers; --ignore NAME passes over one that does not",
+        "source hold numbers; `ignore` NAME passes over one that does not",
         "number",
     ),
     (

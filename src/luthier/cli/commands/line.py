@@ -43,7 +43,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.core.errors import LuthierWarning
     from luthier.core.tables import check_table_path
     from luthier.kbest.storage import open_pool
-    from luthier.landscape.lines.line_curve import follow_line, read_window, write_curve
+    from luthier.landscape.lines.line_report import follow_line, read_window, write_curve
     from luthier.landscape.problem import Problem
     from luthier.landscape.subspaces import read_subspace
     from luthier.report.figures.line import draw_line

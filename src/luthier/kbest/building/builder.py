@@ -153,7 +153,7 @@ class PoolBuilder:
             raise InputError(
                 expected=f"sentence ids from {ids[0]} on, as the references are counted",
                 found=f"ids from {ids[1] if n > 1 else ids[n]} to {ids[n]}", path=path, kind="unknown-id",
-                hint="the list counts from 1: say --first-id 1",
+                hint="the list counts from 1: say `first_id` 1",
             )  # fmt: skip
 
     def _sentence_order(self) -> tuple[Texts, Int64]:

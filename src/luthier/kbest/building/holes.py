@@ -44,5 +44,5 @@ def holes_error(counts: Sequence[tuple[str, int]], n_rows: int, first_row: int, 
         expected=f"the feature {name!r} on every row, as most have it",
         found=f"{missing:,} of {n_rows:,} rows without it, row {first_row + 1:,} the first{more}",
         path=path, kind="missing",
-        hint="--missing worst or mean fills it in; --missing zero counts it 0, of log-probabilities the best there is",
+        hint="`missing` worst or mean fills it in; `missing` zero counts it 0, which is the best log-probability",
     )  # fmt: skip

@@ -40,7 +40,7 @@ class SentenceNumbers:
             return InputError(
                 expected=f"the id of one of the {n} sentences that have a reference",
                 found=repr(block.ids[row]), path=path, line=int(block.lines[row]), kind="unknown-id",
-                hint="ids count from 0 unless --first-id says otherwise; string ids need --keyed references",
+                hint="ids count from 0 unless `first_id` says otherwise; string ids need `keyed` references",
             )  # fmt: skip
 
         bad.add("unknown-id", block.lines[at], describe)
@@ -93,7 +93,7 @@ def _report(bad: BadLines, block: Block, rows: Int64, found: str, path: str) -> 
         return InputError(
             expected="sentence ids in ascending order, the hypotheses of a sentence together",
             found=found, path=path, line=int(block.lines[rows[i]]), kind="order",
-            hint="--any-order sorts the list by sentence",
+            hint="`any_order` sorts the list by sentence",
         )  # fmt: skip
 
     bad.add("order", block.lines[rows], describe)

@@ -53,7 +53,7 @@ class SideData:
             sources, references, offsets = known.sources, known.references, known.reference_offsets
         if references is not None and self._references:
             warnings.warn(
-                "the references inside the list are passed over: --refs was given",
+                "the references inside the list are passed over: references were given beside it",
                 LuthierWarning,
                 stacklevel=3,
             )
@@ -64,7 +64,7 @@ class SideData:
                 raise InputError(
                     expected="references for all sentences or for none",
                     found=f"none for sentence {missing[0]!r} ({len(missing)} such)", kind="sentence-data",
-                    hint="give the references as files, with --refs",
+                    hint="give the references as files, with `refs`",
                 )  # fmt: skip
             lists = [self._references[name] for name in names]
             references = Texts.from_strings(text for refs in lists for text in refs)

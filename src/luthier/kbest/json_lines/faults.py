@@ -41,7 +41,7 @@ def json_error(raw: bytes, path: str, line: int) -> InputError:
 
 def _hint(raw: bytes, rest: bytes) -> str:
     if not raw.strip():
-        return "leave the line out, or let --skip-bad do so"
+        return "leave the line out, or let `skip_bad` do so"
     if raw.lstrip().startswith(b"{'") or rest.startswith((b"'", b"None", b"True", b"False")):
         return "this is how Python prints a dictionary; write lines with json.dumps"
     if not rest.strip():

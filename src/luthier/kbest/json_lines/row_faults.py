@@ -39,7 +39,7 @@ WORDS: dict[int, tuple[str, tuple[str, ...], str]] = {
     NO_ID: ('the key "id"', MEANINGS["id"], "each line needs the id of its sentence, a string or an integer"),
     NO_HYPOTHESIS: (
         'the key "hyp" (or "hypothesis", or "text")', MEANINGS["text"],
-        "Sockeye's output, with the key \"translations\", needs --format sockeye",
+        "Sockeye's output, with the key \"translations\", needs `format` sockeye",
     ),
     ID_TYPE: ('a string or an integer as "id"', MEANINGS["id"], ""),
     HYPOTHESIS_TYPE: ('a string as "hyp"', MEANINGS["text"], "join tokens with spaces"),
@@ -100,7 +100,7 @@ def _words(fault: int, raw: bytes, row: dict[str, Any]) -> tuple[str, str, str]:
         )
     if fault == NOT_FINITE:
         name, value = next(_not_finite(row))
-        hint = "a scorer failed there; mend the list, or leave such lines out with --skip-bad"
+        hint = "a scorer failed there; mend the list, or leave such lines out with `skip_bad`"
         return "a finite number", f"{value} for {name!r}", hint
     expected, keys, hint = WORDS[fault]
     present = [key for key in keys if row.get(key) is not None]

@@ -1,7 +1,8 @@
 """CSV: one hypothesis per row below a header, as spreadsheets and data frames write it, with quotes where needed.
 
 Columns have the names that Parquet files have: ``id``, ``hyp``, ``source``, ``refs`` and their like. Every other column
-is a number in each row and a feature, unless ``--column`` or ``--ignore`` names it. An empty field is a missing value.
+is a number in each row and a feature, unless the options `columns` or `ignore` name it. An empty field is a missing
+value.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class Method(Reader):
                 raise InputError(
                     expected="CSV with a number in every column that is no text",
                     found=str(error).splitlines()[0], path=source.name, line=first, kind="csv",
-                    hint="--ignore NAME passes over a column; rows are counted from the header, as lines",
+                    hint="`ignore` NAME passes over a column; rows are counted from the header, as lines",
                 ) from None  # fmt: skip
         if first == 2:
             raise InputError(expected="rows below the header", found="the header alone", path=source.name, kind="empty")

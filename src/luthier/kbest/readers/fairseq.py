@@ -251,7 +251,7 @@ def _token_scores(bad: BadLines, source: Source, lines: Int64, spans: Spans) -> 
         return InputError(
             expected="token scores with a finite sum", found=f"a sum of {sums[at[i]]}", path=source.name,
             line=int(lines[at[i]]), kind="not-finite",
-            hint="a scorer failed there; mend the log, or leave such lines out with --skip-bad",
+            hint="a scorer failed there; mend the log, or leave such lines out with `skip_bad`",
         )  # fmt: skip
 
     bad.add("not-finite", lines[at], describe)

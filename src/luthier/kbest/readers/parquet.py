@@ -11,9 +11,9 @@ Columns, by name:
 
 Where there is a column ``features``, other columns of numbers become columns of the pool (sentence-level
 scores, say). Where there is none, every column of numbers is a feature. Columns of other types are passed
-over. A null feature that most rows have is missing (see ``--missing``); in a map, what is absent counts 0. A null id
-or hypothesis is a fault, and so are NaN and the infinities. Complaints name rows as they name lines, from 1. Rows are
-read in batches.
+over. A null feature that most rows have is missing (see the option `missing`); in a map, what is absent counts 0. A
+null id or hypothesis is a fault, and so are NaN and the infinities. Complaints name rows as they name lines, from 1.
+Rows are read in batches.
 """
 
 from __future__ import annotations

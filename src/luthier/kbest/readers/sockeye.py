@@ -191,7 +191,7 @@ def _number(value: Any) -> float:
     if (isinstance(value, int) and abs(value) > 1 << 1023) or not math.isfinite(value):
         raise _Fault(
             "not-finite", "a finite score", str(value),
-            "Sockeye writes -Infinity for blank source lines; leave such lines out with --skip-bad",
+            "Sockeye writes -Infinity for blank source lines; leave such lines out with `skip_bad`",
         )  # fmt: skip
     return float(value)
 

@@ -4,8 +4,8 @@ The TSV begins with a header of names. A column ``id`` (or ``sentence_id``, ``se
 the sentence's id; without it, `per_sentence` lines after each other are a sentence, called 0, 1, 2, … A column
 ``ref`` (or ``refs``, ``reference``, ``references``) holds a reference, ``source`` (or ``src``) the source; rows
 of one sentence agree in them, or leave them empty. If the TSV is the list itself, ``hyp`` (or ``hypothesis``,
-``text``, ``translation``) is the hypothesis. All other columns are numbers and features, unless ``--column`` or
-``--ignore`` names them; an empty field is a missing value. Fields are separated by single tabs; quotes mean
+``text``, ``translation``) is the hypothesis. All other columns are numbers and features, unless the options
+`columns` or `ignore` name them; an empty field is a missing value. Fields are separated by single tabs; quotes mean
 nothing.
 """
 
@@ -192,7 +192,7 @@ class _Table:
         columns = [column.take(rows) for column in fields.columns]
         values, fine = number_columns(
             bad, self.name, table.numbers[rows], [columns[c] for c in self._columns],
-            "columns other than id, hyp, ref and source hold numbers; --ignore NAME passes over one that does not",
+            "columns other than id, hyp, ref and source hold numbers; `ignore` NAME passes over one that does not",
             may_lack=True,
         )  # fmt: skip
         ids = self._ids(table.numbers[rows] - 2, columns)

@@ -168,7 +168,7 @@ class _Check:
         def describe(_: int, line: int) -> InputError:
             return InputError(
                 expected=f"a value in the column {name!r}", found="null", path=self.path, line=line,
-                kind="fields", hint="leave such rows out with --skip-bad",
+                kind="fields", hint="leave such rows out with `skip_bad`",
             )  # fmt: skip
 
         self._add("fields", ~has, describe)
@@ -188,7 +188,7 @@ class _Check:
             return InputError(
                 expected="a finite number", found=f"{value} for {name!r}", path=self.path, line=line,
                 kind="not-finite",
-                hint="a scorer failed there; mend the list, or leave such lines out with --skip-bad",
+                hint="a scorer failed there; mend the list, or leave such lines out with `skip_bad`",
             )  # fmt: skip
 
         self._add("not-finite", ~finite, describe)

@@ -166,14 +166,14 @@ def _check_roles(pool: Pool, options: ReadOptions) -> None:
         shown = ", ".join(repr(name) for name in suspicious[:5])
         warnings.warn(
             f"{shown} among the features: a score that judges the translation is no feature, and tuning on it cheats. "
-            f"hint: --column {suspicious[0]} keeps it as a score to tune for, --ignore leaves it out",
+            f"hint: `column` {suspicious[0]} keeps it as a score to tune for, `ignore` leaves it out",
             LuthierWarning,
             stacklevel=4,
         )
     if not pool.n_features:
         warnings.warn(
             "the lists have no features: there is nothing to weigh. hint: numbers are features unless a 'features' "
-            "object stands beside them, or --column or --ignore names them",
+            "object stands beside them, or `column` or `ignore` names them",
             LuthierWarning,
             stacklevel=4,
         )
@@ -196,8 +196,8 @@ def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str,
         raise InputError(
             expected="hypotheses for most references", found=f"{full:,} sentences with hypotheses for "
             f"{pool.n_sentences:,} references", path=display_name(next(iter(rows))), kind="length",
-            hint="several references of a sentence are several files (--refs a b); if the list is only a part, "
-            "say --allow-empty",
+            hint="several references of a sentence are several files (`refs` a b); if the list is only a part, "
+            "say `allow_empty`",
         )  # fmt: skip
     if empty:
         first = int(np.argmax(pool.list_lengths == 0))
@@ -235,8 +235,8 @@ def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Re
         raise InputError(
             expected="a list in a known format",
             found=f"a file that begins with {excerpt(head)}", path=path, line=1, kind="format",
-            hint=f"name its format with --format ({', '.join(found)}); 'luthier formats' explains them; "
-            "plain lines of text need their scores: --scores TSV --per-sentence N",
+            hint=f"name its format with `format` ({', '.join(found)}); 'luthier formats' explains them; "
+            "plain lines of text need their scores: `scores` TSV `per_sentence` N",
         )  # fmt: skip
     return best, make_reader(best, found[best], options.format_options)
 

@@ -290,7 +290,7 @@ def number_fault(
                 expected="a finite number" if kind == "not-finite" else "a number",
                 found=excerpt(data[starts[entry] : stops[entry]].tobytes()),
                 path=path, line=int(lines[entry]), kind=kind,
-                hint="a scorer failed there; mend the list, or leave such lines out with --skip-bad"
+                hint="a scorer failed there; mend the list, or leave such lines out with `skip_bad`"
                 if kind == "not-finite"
                 else hint,
             )  # fmt: skip

@@ -148,9 +148,9 @@ class SearchJob:
         if not pool.n_hypotheses:
             raise LuthierError("expected a pool with hypotheses, found an empty one")
         if metric is not None and metric.higher_is_better is None:
-            raise LuthierError(f"the metric {metric.name!r} has no direction: there is no best. hint: --metric none")
+            raise LuthierError(f"the metric {metric.name!r} has no direction: there is no best. hint: `metric` none")
         if options.order == "best" and metric is None:
-            raise LuthierError("--order best needs a metric to be guided by")
+            raise LuthierError("the best vertices first: that order needs a metric to be guided by")
         if options.output == STDIN:
             raise LuthierError("rows that may be gone on with cannot go to standard output. hint: name a file")
         self.sentences = np.flatnonzero(pool.list_lengths > 0)
@@ -231,7 +231,7 @@ class SearchJob:
             self._restore()
         elif _is_unfinished(self.options.state_path):
             raise LuthierError(
-                f"{self.options.state_path}: there is an unfinished search already. hint: --resume goes on from it; "
+                f"{self.options.state_path}: there is an unfinished search already. hint: `resume` goes on from it; "
                 "remove it to start anew"
             )
         if not self.search.complete:
@@ -337,7 +337,7 @@ class SearchJob:
         if n_whole != self.tally.found:
             raise InputError(
                 expected=f"the {self.tally.found:,} vertices found before", found=f"{n_whole:,} of them, or other rows",
-                path=path, hint=f"remove {options.state_path} to start anew, without --resume",
+                path=path, hint=f"remove {options.state_path} to start anew, without `resume`",
             )  # fmt: skip
 
     def _report(self, interrupted: bool, seconds: float) -> SearchReport:

@@ -41,7 +41,7 @@ def read_state(path: str) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError:
-        raise LuthierError(f"{path}: there is no search to go on with. hint: leave out --resume") from None
+        raise LuthierError(f"{path}: there is no search to go on with. hint: leave out `resume`") from None
     except OSError as error:
         raise LuthierError(f"{path}: {(error.strerror or str(error)).lower()}") from None
     with file, refusing_states(path):
@@ -62,7 +62,7 @@ def refusing_states(path: str) -> Iterator[None]:
     except NO_STATE as error:
         raise InputError(
             expected="the state of a search", found=f"something else, or a file cut off ({error})", path=path,
-            hint="remove it to start anew, without --resume",
+            hint="remove it to start anew, without `resume`",
         ) from None  # fmt: skip
 
 

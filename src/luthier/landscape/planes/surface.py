@@ -54,8 +54,8 @@ class SurfaceOptions:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class BestCell:
-    """One of the best cells."""
+class SurfaceCell:
+    """A cell with its polygon, its score, and whether floating-point weights reach it for certain."""
 
     cell: Cell
     score: float
@@ -89,7 +89,7 @@ class SurfaceReport:
     survey : Survey
     start_score : float
         At w0, by re-ranking.
-    best : the best cells, some hundreds, the best first; of equal scores the roomiest
+    best : the best cells, some hundreds, the best first; if scores are equal, the one with the most room first
     check : Check
         Of cells drawn at random.
     record : Arrangement, optional
@@ -100,13 +100,13 @@ class SurfaceReport:
     plane: Plane
     survey: Survey
     start_score: float
-    best: tuple[BestCell, ...]
+    best: tuple[SurfaceCell, ...]
     check: Check
     record: Arrangement | None
     seconds: float
 
     @property
-    def optimum(self) -> BestCell:
+    def optimum(self) -> SurfaceCell:
         """The best cell that floating-point weights reach for certain; if none is, the best."""
         return next((cell for cell in self.best if cell.representable), self.best[0])
 
@@ -143,7 +143,7 @@ class SurfaceReport:
         return None if self.record is None else int(np.sum(self.record.sized & ~self.record.representable))
 
     def as_dict(self, keep: int = 20) -> dict[str, Any]:
-        """Return the report for JSON, without the cells themselves; of the best ones the first `keep`."""
+        """Return the report for JSON, without the cells themselves, but with the first `keep` of the best ones."""
         problem, subspace = self.plane.problem, self.plane.subspace
         counts = self.plane.overlay.faces.counts
         x_low, x_high, y_low, y_high = (end if np.isfinite(end) else None for end in self.plane.window.limits)
@@ -228,7 +228,7 @@ def bin_width(plane: Plane, *, threads: int = 1) -> float:
 
 
 def _best_keys(plane: Plane, found: Survey, record: Arrangement | None, keep: int) -> tuple[Int64, Float64]:
-    """Return keys and gains of the best cells; where all are recorded, of equal gains the roomiest."""
+    """Return keys and gains of the best cells; where all are recorded, the roomiest come first if gains are equal."""
     if record is None:
         return found.best.keys, found.best.gains
     gains = plane.problem.metric.gain(plane.score(record.sums))
@@ -237,11 +237,11 @@ def _best_keys(plane: Plane, found: Survey, record: Arrangement | None, keep: in
     return record.keys[order], gains[order]
 
 
-def _describe(plane: Plane, keys: Int64, gains: Float64) -> tuple[BestCell, ...]:
-    """Return cells by falling gain; of equal gains those that are certain, and of these the roomiest, first."""
+def _describe(plane: Plane, keys: Int64, gains: Float64) -> tuple[SurfaceCell, ...]:
+    """Return cells by falling gain. If gains are equal, certain cells come first, and the roomiest of these."""
     cells = [plane.overlay.cell(key) for key in keys]
     certain = certain_cells(plane, cells)
     scores = plane.problem.metric.gain(gains)
     radii = np.array([cell.radius for cell in cells])
     order = np.lexsort((-radii, ~certain, -gains))
-    return tuple(BestCell(cells[i], float(scores[i]), bool(certain[i])) for i in order)
+    return tuple(SurfaceCell(cells[i], float(scores[i]), bool(certain[i])) for i in order)

@@ -18,8 +18,8 @@ class Method(ErrorRate):
     space counts as one space, and none at the ends. Without `spaces` only the other characters count,
     as usual for languages that write none.
 
-    Of several references the one with the fewest edits counts, with its own length; of equals the
-    longest, which gives the lowest rate. The rate can exceed 100.
+    If there are several references, the one with the fewest edits counts, with its own length; if several have
+    as few, the longest of these counts, which gives the lowest rate. The rate can exceed 100.
     """
 
     spaces: bool = param(True, help="count the space between words")

@@ -18,8 +18,8 @@ class Method(ErrorRate):
     Here n and m are the words of hypothesis and reference, and matches are the words that both hold,
     each as often as in the one that has it less often.
 
-    Of several references the one with the fewest edits counts, with its own length; of equals the
-    longest, which gives the lowest rate. The rate can exceed 100.
+    If there are several references, the one with the fewest edits counts, with its own length; if several have
+    as few, the longest of these counts, which gives the lowest rate. The rate can exceed 100.
     """
 
     tokenizer: str = param("none", choices=TOKENIZERS, help="tokenizer of raw text")

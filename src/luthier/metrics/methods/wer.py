@@ -15,8 +15,8 @@ from luthier.metrics.edits import ErrorRate, word_edits
 class Method(ErrorRate):
     """Word error rate: 100 · Σ edit distance / Σ reference length.
 
-    Of several references the one with the fewest edits counts, with its own length; of equals the
-    longest, which gives the lowest rate. The rate can exceed 100.
+    If there are several references, the one with the fewest edits counts, with its own length; if several have
+    as few, the longest of these counts, which gives the lowest rate. The rate can exceed 100.
     """
 
     tokenizer: str = param("none", choices=TOKENIZERS, help="tokenizer of raw text")

@@ -98,7 +98,7 @@ def _read(part: Mapping[str, Any], folder: Path) -> Pool:
     missing = [path for path in paths if not Path(path).exists()]
     if missing:
         raise LuthierError(
-            f"{missing[0]}: there is no such list. hint: --data names the folder that has the study's files"
+            f"{missing[0]}: there is no such list. hint: `data` names the folder that has the study's files"
         )
     pool = read_pool(paths, refs=[str(folder / name) for name in part["refs"]])
     if "cap" in part:

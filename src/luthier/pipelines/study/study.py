@@ -148,7 +148,7 @@ def run_study(
                 continue
             loaded = load_data(entry, data)
             if loaded is None:
-                notice(f"{entry['name']}: left out, for its files are not here. hint: --data DIR")
+                notice(f"{entry['name']}: left out, for its files are not here. hint: `data` DIR")
                 continue
             units = _Units(study, entry, loaded, only)
             recipe = StudyRecipe(str(Path(path).absolute()), entry["name"], data, only, loaded.digests)

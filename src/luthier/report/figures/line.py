@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.io import atomic_write
-from luthier.landscape.lines.line_curve import LineReport
+from luthier.landscape.lines.line_report import LineReport
 
 CURVE, START, BEST = "#1f4e79", "#555555", "#c0392b"
 # Without a window the picture shows the steps between these shares of all breakpoints.

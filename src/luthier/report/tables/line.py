@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from luthier.landscape.lines.line_curve import LineReport
+from luthier.landscape.lines.line_report import LineReport
 from luthier.report.console import cell, stack, table
 
 

@@ -11,8 +11,8 @@ from luthier.core.errors import LuthierError
 from luthier.geometry.subspace import Subspace
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
-from luthier.landscape.lines import line_curve
-from luthier.landscape.lines.line_curve import follow_line
+from luthier.landscape.lines import line_report
+from luthier.landscape.lines.line_report import follow_line
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metrics
 from luthier.metrics.oracle import corpus_score
@@ -69,7 +69,7 @@ def test_no_breakpoint_is_missed_or_invented(pool, seed):
     assert report.high[:-1].tolist() == report.low[1:].tolist() == breakpoints
     assert report.scores.tolist() == scores
     assert (report.low[0], report.high[-1]) == (-np.inf, np.inf)
-    assert report.check == line_curve.Check(tried=len(scores), agreed=len(scores), narrow=0, wrong=0)
+    assert report.check == line_report.Check(tried=len(scores), agreed=len(scores), narrow=0, wrong=0)
 
 
 def test_real_numbers_too(pool):
@@ -110,7 +110,7 @@ def test_a_window_cuts_the_curve_and_nothing_else(pool):
 def test_a_sample_of_intervals_is_drawn_by_the_seed(pool):
     problem = integer_problem(pool, 2, size=9)
     line = Subspace(np.array([1.0, 2.0, -1.0]), np.array([[1.0, 0.0, 1.0]]))
-    assert follow_line(problem, line, check=3, seed=0).check == line_curve.Check(3, 3, 0, 0)
+    assert follow_line(problem, line, check=3, seed=0).check == line_report.Check(3, 3, 0, 0)
     assert follow_line(problem, line, check=0).check.tried == 0
 
 
@@ -142,8 +142,8 @@ def test_intervals_narrower_than_rounding_are_counted(pool):
 def test_a_curve_that_says_something_else_is_found_out(pool, monkeypatch):
     problem = integer_problem(pool, 0)
     line = Subspace(np.array([1.0, 2.0, -1.0]), np.array([[1.0, 0.0, 1.0]]))
-    true = line_curve._selections
-    monkeypatch.setattr(line_curve, "_selections", lambda *args: (rows[::-1] for rows in true(*args)))
+    true = line_report._selections
+    monkeypatch.setattr(line_report, "_selections", lambda *args: (rows[::-1] for rows in true(*args)))
     assert follow_line(problem, line).check.wrong > 0
 
 
