@@ -34,6 +34,9 @@ _HOMES = {
     "Grammar": "luthier.grammar.grammar",
     "Decoder": "luthier.decoding.decoder",
     "SearchOptions": "luthier.decoding.options",
+    "k_best": "luthier.decoding.lazy_kbest",
+    "open_forests": "luthier.decoding.forest_files",
+    "save_forests": "luthier.decoding.forest_files",
     "extract": "luthier.grammar.extract",
     "open_grammar": "luthier.grammar.storage",
     "read_grammar": "luthier.grammar.reading",
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
     from luthier.alignment.aligner import align
     from luthier.core.errors import InputError, LuthierError
     from luthier.decoding.decoder import Decoder
+    from luthier.decoding.forest_files import open_forests, save_forests
+    from luthier.decoding.lazy_kbest import k_best
     from luthier.decoding.options import SearchOptions
     from luthier.grammar.extract import extract
     from luthier.grammar.grammar import Grammar
@@ -90,6 +95,9 @@ __all__ = [
     "align",
     "Decoder",
     "SearchOptions",
+    "k_best",
+    "open_forests",
+    "save_forests",
     "Grammar",
     "extract",
     "open_grammar",
