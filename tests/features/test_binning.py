@@ -137,7 +137,7 @@ def test_one_bin_one_value_and_what_is_refused(monkeypatch):
     with pytest.raises(LuthierError, match="instances in 2 bins, found more"):
         cut_values(np.array([2**61, 1]), 2)
     monkeypatch.setattr(binning, "MOST_CELLS", 11)
-    with pytest.raises(LuthierError, match=r"4 values and 3 bins\. hint: leave out --exact"):
+    with pytest.raises(LuthierError, match=r"4 values and 3 bins\. hint: fill them from the left"):
         cut_values(np.ones(4, np.int64), 3, exact=True)
 
 

@@ -97,7 +97,7 @@ def _cut_exactly(masses: Int64, ideal: int, ends: Int64) -> None:
     if n * n_bins > MOST_CELLS:
         raise LuthierError(
             f"expected at most {MOST_CELLS:,} pairs of a value and a bin for the exact cut, found {n:,} values and "
-            f"{n_bins:,} bins. hint: leave out --exact, or ask for at most {MOST_CELLS // n:,} bins"
+            f"{n_bins:,} bins. hint: fill them from the left, or ask for at most {MOST_CELLS // n:,} bins"
         )
     choices = np.empty((n_bins, n + 1), dtype=np.int32)
     kernels.best_bins(flat(offsets_from_counts(masses)), ideal, choices, ends)

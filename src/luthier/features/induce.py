@@ -22,7 +22,7 @@ from luthier.kbest.pool import Pool
 
 NO_DERIVATIONS = (
     "expected a pool that carries derivations, for bins of rules, found one without. "
-    "hint: decode with derivations, or make bins of whole hypotheses with --global"
+    "hint: decode with derivations, or make bins of whole hypotheses"
 )
 
 
@@ -144,4 +144,4 @@ def induce_grammar(grammar: Grammar, bins: Bins) -> Grammar:
 def check_local(bins: Bins) -> None:
     """Raise unless bins are of rules: a grammar has no hypotheses."""
     if bins.scope != "local":
-        raise LuthierError("expected bins of rules for a grammar, found bins of whole hypotheses (--global)")
+        raise LuthierError("expected bins of rules for a grammar, found bins of whole hypotheses")

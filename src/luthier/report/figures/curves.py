@@ -15,6 +15,7 @@ from luthier.features.curves import Curve
 COLUMNS, PANEL = 2, (5.8, 3.9)
 MOST_PANELS = 40
 WIDE = 300.0  # values over so many times the least are drawn on a logarithmic axis
+WEIGHT, AGAINST, FITTED = "tab:blue", "tab:red", "tab:orange"
 THINNEST = 0.004  # of a bar, as a share of the axis
 
 
@@ -32,6 +33,7 @@ def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True) -> N
         upper, lower = panel.subplots(2, 1, sharex=True, height_ratios=[3, 1])
         _draw_weights(upper, curve, steps=steps)
         _draw_populations(lower, curve)
+    _add_legend(figure, steps=steps)
     with atomic_write(path) as temporary:
         figure.savefig(temporary, dpi=110, format="png")
     plt.close(figure)
@@ -43,22 +45,34 @@ def _draw_weights(axis: Any, curve: Curve, *, steps: bool) -> None:
         axis.set_xscale("log")
     axis.axhline(0.0, color="0.85", linewidth=0.8, zorder=0)
     if steps:
-        axis.hlines(curve.weights, bins.lows, bins.highs, color="tab:blue", linewidth=2.0, zorder=2)
-        axis.plot(x, curve.weights, "o", color="tab:blue", markersize=4, zorder=3, label="weight of a bin")
-    else:
-        axis.plot(x, curve.weights, "o-", color="tab:blue", markersize=4, zorder=3, label="weight at a bin's mean")
-    against = np.flatnonzero(curve.against)
-    for k, j in enumerate(against):
-        label = f"a step that {'falls' if curve.rises else 'rises'}" if not k else None
-        axis.plot(x[j : j + 2], curve.weights[j : j + 2], ":", color="tab:red", linewidth=1.6, zorder=2, label=label)
+        axis.hlines(curve.weights, bins.lows, bins.highs, color=WEIGHT, linewidth=2.0, zorder=2)
+    axis.plot(x, curve.weights, "o" if steps else "o-", color=WEIGHT, markersize=4, zorder=3)
+    for j in np.flatnonzero(curve.against):
+        axis.plot(x[j : j + 2], curve.weights[j : j + 2], ":", color=AGAINST, linewidth=1.6, zorder=2)
+    title = bins.feature
     if curve.log is not None:
         where = np.geomspace(x[x > 0][0], x[-1], 200)
-        label = f"{curve.log.a:.3g} {curve.log.b:+.3g} log x, R² {curve.log.r2:.3f}"
-        axis.plot(where, curve.log.a + curve.log.b * np.log(where), color="tab:orange", linewidth=1.4, label=label)
-    axis.set_title(bins.feature, fontsize=10)
+        axis.plot(where, curve.log.a + curve.log.b * np.log(where), color=FITTED, linewidth=1.4)
+        title += f"\n{curve.log.a:.3g} {curve.log.b:+.3g} log x, R² {curve.log.r2:.3f}"
+    axis.set_title(title, fontsize=10)
     axis.set_ylabel("weight", fontsize=9)
     axis.tick_params(labelsize=8)
-    axis.legend(fontsize=8, frameon=False)
+
+
+def _add_legend(figure: Any, *, steps: bool) -> None:
+    """Say below all panels what colours mean: inside it would lie on the curves."""
+    from matplotlib.lines import Line2D
+
+    said = ["weight of a bin, over its values" if steps else "weight at a bin's mean"]
+    said += ["a step against the direction of the whole", "a + b log x, fitted"]
+    looks: tuple[dict[str, Any], ...] = (
+        {"color": WEIGHT, "marker": "o"},
+        {"color": AGAINST, "linestyle": ":"},
+        {"color": FITTED},
+    )
+    figure.legend(
+        [Line2D([], [], **look) for look in looks], said, loc="outside lower center", ncols=3, fontsize=9, frameon=False
+    )
 
 
 def _draw_populations(axis: Any, curve: Curve) -> None:
