@@ -8,6 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Bytes, Int32, Int64, flat
 from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.corpus._field_kernels import split_fields
 from luthier.corpus.texts import Texts
 from luthier.grammar import _rule_kernels as kernels
 from luthier.grammar.grammar import Grammar
@@ -53,7 +54,7 @@ def with_target_words(features: Features, texts: Texts) -> Features:
     data, starts, stops = flat(texts.data), flat(texts.offsets[:-1]), flat(texts.offsets[1:])
     counts = np.empty(len(texts), dtype=np.int64)
     firsts, lasts = (np.zeros((len(texts), N_FIELDS), dtype=np.int64) for _ in range(2))
-    kernels.split_fields(data, starts, stops, firsts, lasts, counts)
+    split_fields(data, starts, stops, False, firsts, lasts, counts)
     has = (counts >= N_FIELDS) & (lasts[:, 0] - firsts[:, 0] == len(LABEL))
     for k, byte in enumerate(LABEL):
         has[has] = data[firsts[has, 0] + k] == byte

@@ -1,53 +1,18 @@
 # mypy: ignore-errors
-"""Kernels that cut lines of rules, ``field ||| field ||| …``, into symbols, features and links."""
+"""Kernels that cut the fields of rules into symbols, features and links."""
 
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
+from luthier.corpus._field_kernels import is_blank, word_start, word_stop
 
-BAR, SPACE, TAB, EQUALS, COMMA, HYPHEN, OPEN, CLOSE, ZERO, NINE, X = 124, 32, 9, 61, 44, 45, 91, 93, 48, 57, 88
+EQUALS, COMMA, HYPHEN, OPEN, CLOSE, ZERO, NINE, X = 61, 44, 45, 91, 93, 48, 57, 88
 # What a symbol is: a word; [X,1] … [X,9] are 1 … 9; [1] … [9] are 11 … 19
 WORD, BARE_GAP, PAIR_GAP, LABEL, OTHER_LABEL = 0, 10, 20, 21, 22
 FINE, NOT_LINKS = 0, 1
 GAPS_FIT, GAPS_DIFFER, GAPS_TOO_MANY, GAP_ALONE, NO_SOURCE = 0, 1, 2, 3, 4
 MOST_GAPS = 2
 LARGEST_PLACE = 255
-
-
-@inner_kernel
-def is_blank(c):
-    """Return whether a byte separates words inside a field."""
-    return c == SPACE or c == TAB
-
-
-@kernel
-def split_fields(data, starts, stops, field_starts, field_stops, counts):
-    """Write the trimmed spans of each line's fields, as many as fit, and count all; ``|||`` is a word of its own."""
-    room = field_starts.shape[1]
-    for row in range(len(starts)):
-        begin, fields, i, stop = starts[row], 0, starts[row], stops[row]
-        while i <= stop:
-            while i < stop and data[i] != BAR:
-                i += 1
-            bars = i + 2 < stop and data[i + 1] == BAR and data[i + 2] == BAR
-            alone = (i == starts[row] or is_blank(data[i - 1])) and (i + 3 >= stop or is_blank(data[i + 3]))
-            if i >= stop or (bars and alone):
-                if fields < room:
-                    a, b = begin, min(i, stop)
-                    while a < b and is_blank(data[a]):
-                        a += 1
-                    while b > a and is_blank(data[b - 1]):
-                        b -= 1
-                    field_starts[row, fields] = a
-                    field_stops[row, fields] = b
-                fields += 1
-                i += 3
-                begin = min(i, stop)
-                if i > stop or (i == stop and not bars):
-                    break
-            else:
-                i += 1
-        counts[row] = fields
 
 
 @inner_kernel
@@ -77,18 +42,15 @@ def lex_symbols(data, starts, stops, offsets, kinds, symbol_starts, symbol_stops
     n = 0
     for row in range(len(starts)):
         offsets[row] = n
-        i, stop = starts[row], stops[row]
-        while i < stop:
-            if is_blank(data[i]):
-                i += 1
-                continue
-            a = i
-            while i < stop and not is_blank(data[i]):
-                i += 1
-            kinds[n] = symbol_kind(data, a, i)
+        stop = stops[row]
+        a = word_start(data, starts[row], stop)
+        while a < stop:
+            b = word_stop(data, a, stop)
+            kinds[n] = symbol_kind(data, a, b)
             symbol_starts[n] = a
-            symbol_stops[n] = i
+            symbol_stops[n] = b
             n += 1
+            a = word_start(data, b, stop)
     offsets[len(starts)] = n
     return n
 
@@ -99,19 +61,17 @@ def lex_features(data, starts, stops, offsets, names, values):
     n = 0
     for row in range(len(starts)):
         offsets[row] = n
-        i, stop = starts[row], stops[row]
-        while i < stop:
-            if is_blank(data[i]):
-                i += 1
-                continue
-            a, equals = i, -1
-            while i < stop and not is_blank(data[i]):
+        stop = stops[row]
+        a = word_start(data, starts[row], stop)
+        while a < stop:
+            b, equals = word_stop(data, a, stop), -1
+            for i in range(a, b):
                 if data[i] == EQUALS:
                     equals = i
-                i += 1
             names[n, 0], names[n, 1] = (a, equals) if equals >= 0 else (-1, -1)
-            values[n, 0], values[n, 1] = (equals + 1 if equals >= 0 else a), i
+            values[n, 0], values[n, 1] = (equals + 1 if equals >= 0 else a), b
             n += 1
+            a = word_start(data, b, stop)
     offsets[len(starts)] = n
     return n
 

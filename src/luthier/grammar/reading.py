@@ -13,6 +13,7 @@ from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerp
 from luthier.core.io import BOM, LineBlock, display_name, line_blocks, open_bytes
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.plugins import available, load
+from luthier.corpus._field_kernels import split_fields
 from luthier.corpus.lines import (
     CARRIAGE_RETURN,
     bom_error,
@@ -120,7 +121,7 @@ def cut_lines(block: LineBlock, name: str, n_fields: int, least: int) -> tuple[L
         raise windows_line_error(name, block.first_line + int(np.argmax(ends_in_cr)))
     counts = np.empty(len(starts), dtype=np.int64)
     firsts, lasts = (np.zeros((len(starts), n_fields), dtype=np.int64) for _ in range(2))
-    kernels.split_fields(data, flat(starts), flat(stops), firsts, lasts, counts)
+    split_fields(data, flat(starts), flat(stops), False, firsts, lasts, counts)
     lines = Lines(data, block.first_line + np.arange(len(starts)), name)
     if (counts < least).any():
         row = int(np.argmax(counts < least))

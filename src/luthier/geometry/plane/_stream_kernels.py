@@ -114,7 +114,8 @@ def settle(faces, table, e, here, scratch, n, room, rows, first, last):
     keys, sized = rows.keys, rows.sized
     if np.all(sized[first:last]):
         return
-    now[:] = scratch.state
+    for a in range(len(now)):
+        now[a] = scratch.state[a]
     row = first
     if keys[row, 1] < 0:
         if kind == 0:
@@ -151,7 +152,8 @@ def stream(faces, table, blur, values, constant, start, stop, scratch, room, row
         if count + n + 1 > len(rows.sums):
             break
         mark_crowded(scratch, n, blur)
-        totals[:] = constant
+        for v in range(len(totals)):
+            totals[v] = constant[v]
         for a in range(len(busy)):
             if busy[a] != here:
                 for v in range(len(totals)):

@@ -1,58 +1,12 @@
 # mypy: ignore-errors
-"""Kernels that cut lines of ``field ||| field ||| …`` and the features inside one field."""
+"""Kernels that find the features inside one field of a line ``field ||| field ||| …``."""
 
 from luthier.core.jit import inner_kernel, kernel
+from luthier.corpus._field_kernels import is_blank, word_stop
 
-BAR, SPACE, TAB, EQUALS, COLON, UNDERSCORE = 124, 32, 9, 61, 58, 95
+EQUALS, COLON, UNDERSCORE = 61, 58, 95
 PLAIN = -1  # the position of a feature written name=value
 ROW_OK, STRAY_VALUE, NO_NAME = 0, 1, 2
-
-
-@inner_kernel
-def is_blank(c):
-    """Return whether a byte separates words inside a field."""
-    return c == SPACE or c == TAB
-
-
-@inner_kernel
-def is_separator(data, i, start, stop, fields):
-    """Return whether ``|||`` stands at `i` as a separator.
-
-    It is a word of its own, but the first one may follow the id without a space. Three bars inside a
-    longer word belong to that word.
-    """
-    if i + 3 > stop or data[i] != BAR or data[i + 1] != BAR or data[i + 2] != BAR:
-        return False
-    if i + 3 < stop and not is_blank(data[i + 3]):
-        return False
-    return i == start or is_blank(data[i - 1]) or fields == 0
-
-
-@kernel
-def split_fields(data, starts, stops, field_starts, field_stops, counts):
-    """Write the trimmed spans of each line's fields, as many as fit, and count all of them."""
-    room = field_starts.shape[1]
-    for row in range(len(starts)):
-        start, stop = starts[row], stops[row]
-        begin, fields, i = start, 0, start
-        while i <= stop:
-            while i < stop and data[i] != BAR:
-                i += 1
-            if i == stop or is_separator(data, i, start, stop, fields):
-                if fields < room:
-                    a, b = begin, i
-                    while a < b and is_blank(data[a]):
-                        a += 1
-                    while b > a and is_blank(data[b - 1]):
-                        b -= 1
-                    field_starts[row, fields] = a
-                    field_stops[row, fields] = b
-                fields += 1
-                i += 3
-                begin = i
-            else:
-                i += 1
-        counts[row] = fields
 
 
 @inner_kernel
@@ -100,8 +54,7 @@ def lex_features(data, starts, stops, row_starts, names, positions, values, stat
                 i += 1
                 continue
             start = i
-            while i < stop and not is_blank(data[i]):
-                i += 1
+            i = word_stop(data, i, stop)
             equals = last_equals(data, start, i)
             if equals == start:
                 status[row] = NO_NAME

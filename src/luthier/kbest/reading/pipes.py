@@ -14,6 +14,7 @@ from luthier.core.arrays import Bool, Bytes, Float64, Int32, Int64
 from luthier.core.errors import InputError, excerpt
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.segments import offsets_from_counts, rows_of_segments, segment_of_rows
+from luthier.corpus._field_kernels import split_fields
 from luthier.corpus.texts import Texts
 from luthier.kbest.reading import _pipe_kernels as kernels
 from luthier.kbest.reading.faults import BadLines
@@ -150,7 +151,7 @@ class PipeReader(Reader):
 def _split(lines: Lines) -> tuple[Int64, Int64]:
     spans = np.zeros((2, len(lines.starts), MAX_FIELDS), dtype=np.int64)
     counts = np.zeros(len(lines.starts), dtype=np.int64)
-    kernels.split_fields(lines.data, lines.starts, lines.stops, spans[0], spans[1], counts)
+    split_fields(lines.data, lines.starts, lines.stops, True, spans[0], spans[1], counts)  # an id may be glued
     return spans.transpose(1, 2, 0), counts  # (R, F, 2)
 
 
