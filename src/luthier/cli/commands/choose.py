@@ -1,0 +1,42 @@
+"""Choose bits, β and other constants on held-out lists: induce, tune, re-rank, score.
+
+  luthier choose choice.toml
+  luthier choose choice.toml --jobs 2 -o results
+
+The file names two pools that carry derivations, the features to cut, a tuner and its parameters; whatever is a list
+is an axis. All combinations are tried (order = "grid"), or one axis after another (order = "axes"). Nothing is
+decoded. Each point is a line in points.jsonl: started again, the command goes on where it was. The weights and the
+bins of the best point are written beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+
+GROUP = "tuning"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier choose`."""
+    parser.add_argument("config", metavar="FILE", help="what to choose, in TOML")
+    parser.add_argument("-o", "--output", metavar="DIR", help="where results go (choice, beside the file)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="points at a time, in processes of their own")
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Try what is left, show all points."""
+    from pathlib import Path
+
+    from luthier.core.errors import LuthierError
+    from luthier.core.tasks import Here, Processes
+    from luthier.pipelines.choosing.job import choose
+    from luthier.report.tables.choosing import chosen_tables
+
+    if options.jobs < 1:
+        raise LuthierError(f"expected at least one job, found {options.jobs}")
+    folder = options.output or str(Path(options.config).parent / "choice")
+    engine = Here() if options.jobs == 1 else Processes(options.jobs)
+    chosen, written = choose(options.config, folder, engine=engine)
+    output.emit({**chosen.as_dict(), "written": written}, lambda: chosen_tables(chosen, written))

@@ -1,0 +1,63 @@
+"""Tell what linear weights can tell apart in a pool, with proofs, as its features are and after an induction.
+
+  luthier separable pool.arrow --metric bleu
+  luthier separable pool.arrow --bins local.json --bins global.json --json
+
+Oracles: could a best hypothesis of each sentence win, by weights of its own, and by weights for all sentences?
+Pairs: could PRO's pairs be ranked? A pair is in conflict if all weights that rank no pair the wrong way leave it
+tied. Each verdict has a proof that was checked in exact arithmetic: weights, or a few wishes that contradict each
+other (--json has them all).
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.output import Output
+
+GROUP = "geometry"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier separable`."""
+    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument(
+        "--bins", action="append", default=[], metavar="B",
+        help="also after the induction of these bins ('luthier bins'); may be repeated",
+    )  # fmt: skip
+    parser.add_argument(
+        "--draws", type=int, default=5000, metavar="N", help="pairs drawn of each sentence (default: 5000)"
+    )
+    parser.add_argument("--kept", type=int, default=50, metavar="N", help="pairs kept of each sentence (default: 50)")
+    parser.add_argument(
+        "--alpha",
+        type=float,
+        default=5.0,
+        metavar="X",
+        help="least difference of gains in a pair, of 0-100 (default: 5)",
+    )
+    parser.add_argument(
+        "--pairs", choices=("largest", "first"), default="largest",
+        help="which of the pairs drawn are kept: those of the largest differences, as PRO does, or a fair sample",
+    )  # fmt: skip
+    add_metric_options(parser, "bleu")
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    """Judge the pool; the verdict is no failure, so the exit code is 0."""
+    from luthier.core.errors import LuthierError
+    from luthier.features.bins_file import read_bins
+    from luthier.kbest.storage import open_pool
+    from luthier.pipelines.separable import SeparableJob, separable
+    from luthier.report.tables.separability import separability_tables
+    from luthier.tuning.ranking.pairs import PairSampling
+
+    if options.draws < 1 or options.kept < 1 or not 0 <= options.alpha < float("inf"):
+        raise LuthierError("expected --draws and --kept of at least 1 and --alpha of at least 0, found others")
+    inductions = tuple((str(path), read_bins(path)) for path in options.bins)
+    sampling = PairSampling(options.draws, options.kept, options.alpha, options.pairs)
+    job = SeparableJob(open_pool(options.pool), metric_from(options), sampling, options.seed, inductions)
+    models = separable(job)
+    output.emit({"models": [model.as_dict() for model in models]}, lambda: separability_tables(models))
+    return 0

@@ -1,0 +1,154 @@
+"""The file of a choice: pools, bins, a tuner, and which of their numbers are axes."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import os
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from luthier.core.errors import InputError, LuthierError
+from luthier.features.bins import SCOPES, Scope
+from luthier.features.making import BinOptions
+from luthier.metrics.base import Metric
+from luthier.metrics.loading import load_metric
+from luthier.tuning.base import Tuner, tuner
+
+BITS = "bits"
+ORDERS = ("grid", "axes")
+KEYS = {
+    "": {"tune", "heldout", "metric", "seed", "order", "passes", "start", "bins", "tuner"},
+    "bins": {"features", BITS, "keep", "induction", "exact", "scope", "by_use"},
+    "tuner": {"method", "parameters"},
+}
+MOST_BITS = 20
+
+Point = tuple[tuple[str, Any], ...]  # axis and value, in the order of the axes
+
+
+@dataclasses.dataclass(frozen=True)
+class Choosing:
+    """A file of a choice, read and checked.
+
+    Attributes
+    ----------
+    tune, heldout : files of pools that carry derivations (or have the features themselves, for global bins)
+    start : a file of weights, or None
+    order : "grid" (all combinations) or "axes" (one axis after another, the others at the best so far)
+    passes : over the axes
+    fixed : values of bits and tuner parameters that are no axes
+    axes : name → values; `BITS` is the first where it is one
+    """
+
+    path: str
+    tune: Path
+    heldout: Path
+    start: Path | None
+    metric: Metric
+    seed: int
+    order: str
+    passes: int
+    bins: Mapping[str, Any]
+    method: str
+    fixed: Mapping[str, Any]
+    axes: Mapping[str, tuple[Any, ...]]
+
+    def first(self) -> Point:
+        """Return the point of each axis' first value."""
+        return tuple((name, values[0]) for name, values in self.axes.items())
+
+    def grid(self) -> Iterator[Point]:
+        """Yield all combinations, those of the first axis together."""
+        for values in itertools.product(*self.axes.values()):
+            yield tuple(zip(self.axes, values, strict=True))
+
+    def along(self, axis: str, here: Point) -> list[Point]:
+        """Return the points of one axis, all else as it is."""
+        return [tuple((n, value if n == axis else v) for n, v in here) for value in self.axes[axis]]
+
+    def bin_options(self, point: Point) -> BinOptions:
+        """Return how features are cut at a point."""
+        chosen = {name: self.bins[name] for name in ("keep", "induction", "exact") if name in self.bins}
+        return BinOptions(bins=1 << int({**self.fixed, **dict(point)}[BITS]), **chosen)
+
+    @property
+    def scope(self) -> Scope:
+        """What bins look at."""
+        scope: Scope = self.bins.get("scope", "local")
+        return scope
+
+    def tuner(self, point: Point) -> Tuner:
+        """Return the tuner at a point."""
+        values = {**self.fixed, **dict(point)}
+        return tuner(self.method, **{name: value for name, value in values.items() if name != BITS})
+
+
+def read_choosing(path: str | os.PathLike[str]) -> Choosing:
+    """Return the choice that a TOML file describes; every point's constants are checked."""
+    try:
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        choosing = _choosing(str(path), table)
+        for point in choosing.grid():
+            choosing.bin_options(point)
+            choosing.tuner(point)
+    except OSError as error:
+        found = (error.strerror or str(error)).lower()
+        raise InputError(expected="a file of a choice", found=found, path=str(path)) from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(expected="a choice in TOML", found=str(error), path=str(path)) from None
+    except KeyError as error:
+        raise InputError(expected=f"the key {error}", found="none", path=str(path)) from None
+    except (TypeError, AttributeError) as error:
+        raise LuthierError(f"{path}: a value is not of the kind that its owner has: {error}") from None
+    return choosing
+
+
+def _choosing(path: str, table: Mapping[str, Any]) -> Choosing:
+    bins, method = table["bins"], table["tuner"]
+    for name, part in (("", table), ("bins", bins), ("tuner", method)):
+        unknown = sorted(set(part) - KEYS[name])
+        if unknown:
+            raise LuthierError(f"{path}: there is no {unknown[0]!r} here. known: {', '.join(sorted(KEYS[name]))}")
+    values = {BITS: bins[BITS], **method.get("parameters", {})}
+    axes = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
+    home = Path(path).parent
+    choosing = Choosing(
+        path=path,
+        tune=home / table["tune"],
+        heldout=home / table["heldout"],
+        start=home / table["start"] if "start" in table else None,
+        metric=load_metric(table["metric"]),
+        seed=table.get("seed", 0),
+        order=table.get("order", "grid"),
+        passes=table.get("passes", 1),
+        bins=bins,
+        method=method["method"],
+        fixed={name: value for name, value in values.items() if name not in axes},
+        axes=axes,
+    )
+    _check(choosing)
+    return choosing
+
+
+def _check(choosing: Choosing) -> None:
+    bits = choosing.axes.get(BITS, (choosing.fixed.get(BITS),))
+    complaints = (
+        (choosing.order not in ORDERS, f"order must be one of {', '.join(ORDERS)}, found {choosing.order!r}"),
+        (choosing.scope not in SCOPES, f"scope must be one of {', '.join(SCOPES)}, found {choosing.scope!r}"),
+        (type(choosing.seed) is not int or choosing.seed < 0, f"seed must be a number from 0, found {choosing.seed!r}"),
+        (type(choosing.passes) is not int or choosing.passes < 1, f"passes must be at least 1: {choosing.passes!r}"),
+        (not choosing.axes, "nothing is to be chosen: give bits or a parameter of the tuner as a list"),
+        (any(not values for values in choosing.axes.values()), "an axis has no values"),
+        (any(len(set(map(repr, v))) != len(v) for v in choosing.axes.values()), "an axis has a value twice"),
+        (
+            any(type(b) is not int or not 0 <= b <= MOST_BITS for b in bits),
+            f"bits must be from 0 to {MOST_BITS}: {bits}",
+        ),
+        (not isinstance(choosing.bins["features"], list) or not choosing.bins["features"], "no features are to be cut"),
+    )
+    for wrong, words in complaints:
+        if wrong:
+            raise LuthierError(f"{choosing.path}: {words}")
