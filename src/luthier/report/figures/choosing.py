@@ -25,7 +25,7 @@ def draw_chosen(chosen: Chosen, path: Path) -> None:
     )
     for panel, name in zip(panels.flat, names, strict=True):
         _draw_axis(panel, chosen, name)
-    panels.flat[0].set_ylabel(f"held-out lists, {chosen.metric.split('|')[0]}", fontsize=9)
+    panels.flat[0].set_ylabel(f"held-out lists, {chosen.metric.split('(')[0]}", fontsize=9)
     figure.suptitle(f"{chosen.method}: chosen {_words(chosen.best.values)}", fontsize=10)
     with atomic_write(path) as temporary:
         figure.savefig(temporary, dpi=110, format="png", metadata={"Software": None})

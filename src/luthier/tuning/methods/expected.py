@@ -11,15 +11,20 @@ from scipy.optimize import minimize
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
-from luthier.tuning.base import ListTuner, State
+from luthier.tuning.base import State
 from luthier.tuning.gains.expectation import Expectation
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.keeping import keep_best
 from luthier.tuning.margin.steps import step_scale
+from luthier.tuning.neighbours.fit import minimise_with_neighbours
+from luthier.tuning.neighbours.options import NeighbourTuner, told
+
+# What a sentence weighs in the sums of the ranking tuners, so that β means about the same here.
+SENTENCE_WEIGHT, SENTENCE_PAIRS = 100.0, 50
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(ListTuner):
+class Method(NeighbourTuner):
     """Maximise gain(Σ p·stats) + T·H(p) − ℓ2/2·‖w·s‖², with p = softmax(γ w·h) in each list, T falling.
 
     The metric is that of the whole corpus, of expected statistics: smooth in w, with its exact gradient.
@@ -27,7 +32,8 @@ class Method(ListTuner):
     that the search is not caught where the start would have it; each temperature starts from the end of
     the one before, and the last is 0. Gains are on the scale 0–1; s are the spreads of features within
     lists (or 1), in whose units the search moves and the penalty counts. The temperature whose weights
-    have the highest corpus gain is kept, the start counting as one.
+    have the highest corpus gain is kept, the start counting as one. A penalty on neighbouring bins counts
+    β / (100 · sentences): the ranking tuners have it beside a sum in which a sentence weighs 100.
 
     References
     ----------
@@ -53,11 +59,21 @@ class Method(ListTuner):
         yield State(start, problem.gain(start), "start")
         expectation = Expectation(problem, Outcomes.of(problem), self.sharpness, brevity=self.brevity)
         scale = np.sqrt(step_scale(problem, standardize=self.standardize))
-        weights = start
+        weights, neighbours = start, self.penalty_on_neighbours(problem)
         heats = [self.temperature * self.cooling**k for k in range(self.rounds)] if self.temperature else []
-        for heat in [*heats, 0.0]:
-            weights, value = self.fit(dataclasses.replace(expectation, temperature=heat), weights, scale)
-            yield State(weights, problem.gain(weights), f"temperature {heat:.4g}", value)
+        for number, heat in enumerate([*heats, 0.0]):
+            heated = dataclasses.replace(expectation, temperature=heat)
+            if neighbours is None:
+                weights, value = self.fit(heated, weights, scale)
+                yield State(weights, problem.gain(weights), f"temperature {heat:.4g}", value)
+                continue
+            share = neighbours.with_strength(neighbours.strength / (SENTENCE_WEIGHT * problem.pool.n_sentences))
+            loss = _Negative(self, heated, scale)
+            fit = minimise_with_neighbours([loss], share, weights, problem.bounds, raised=number == 0, unit=1.0)
+            weights = fit.weights
+            did = f"temperature {heat:.4g}: {fit.iterations} steps{'' if fit.converged else ', not converged'}"
+            state = State(weights, problem.gain(weights), did, -fit.value)
+            yield told(state, fit, neighbours, SENTENCE_PAIRS * problem.pool.n_sentences)
 
     def objective(self, expectation: Expectation, weights: Float64, scale: Float64) -> tuple[float, Float64]:
         """Return the objective and its gradient by the weights; `scale` is 1/s, 0 for what cannot move."""
@@ -86,3 +102,20 @@ class Method(ListTuner):
         )  # fmt: skip
         weights[free] = found.x * scale[free]
         return bounds.clip(weights), -float(found.fun)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Negative:
+    """Minus the objective, as a term to be minimised."""
+
+    method: Method
+    expectation: Expectation
+    scale: Float64
+
+    def value_and_gradient(self, weights: Float64) -> tuple[float, Float64]:
+        value, gradient = self.method.objective(self.expectation, weights, self.scale)
+        return -value, np.where(self.scale > 0, -gradient, 0.0)
+
+    def curvature(self, weights: Float64 | None = None) -> Float64:  # noqa: ARG002
+        """Return what makes the search's units those of the spreads within lists."""
+        return np.divide(1.0 + self.method.l2, self.scale**2, out=np.zeros(len(self.scale)), where=self.scale > 0)

@@ -6,8 +6,9 @@ import dataclasses
 
 from luthier.core.params import param
 from luthier.landscape.problem import Problem
-from luthier.tuning.base import ListTuner
+from luthier.tuning.base import ListTuner, State
 from luthier.tuning.neighbours.penalty import KINDS, Neighbours
+from luthier.tuning.ranking.smooth_fit import Fit
 
 NONE = "none"
 
@@ -29,7 +30,7 @@ class NeighbourTuner(ListTuner):
         if not reason and self.neighbours != NONE and not any(len(group.columns) > 2 for group in problem.groups):
             return (
                 f"{self.neighbours} is a penalty on three or more neighbouring bins of a feature, and no features are "
-                f"known to be such bins. hint: 'luthier discretize' makes them, --bins names their file"
+                f"known to be such bins. hint: 'luthier discretize' makes them, `bins` names their file"
             )
         return reason
 
@@ -38,3 +39,13 @@ class NeighbourTuner(ListTuner):
         if self.neighbours == NONE or not self.beta:
             return None
         return Neighbours.of(problem.groups, problem.names, kind=self.neighbours, strength=self.beta, gamma=self.gamma)
+
+
+def told(state: State, fit: Fit, neighbours: Neighbours, n_pairs: int) -> State:
+    """Return the state with what its penalty on neighbours was, beside so many pairs."""
+    each = neighbours.strength / max(n_pairs, 1)
+    note = f"{neighbours.kind} with β = {neighbours.strength:g}, {each:.4g} for each of {n_pairs:,} pairs"
+    if not fit.converged:
+        note += "; the fit did not converge"
+    record = {"beta": neighbours.strength, "pairs": float(n_pairs), "beta_per_pair": each}
+    return dataclasses.replace(state, note=note, record=record)

@@ -17,7 +17,7 @@ from luthier.tuning.base import State
 from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
 from luthier.tuning.keeping import keep_best
 from luthier.tuning.neighbours.fit import minimise_with_neighbours
-from luthier.tuning.neighbours.options import NeighbourTuner
+from luthier.tuning.neighbours.options import NeighbourTuner, told
 from luthier.tuning.neighbours.penalty import Neighbours
 from luthier.tuning.ranking.penalties import Ridge, SummedLoss, Term
 from luthier.tuning.ranking.smooth_fit import Fit, minimise
@@ -70,7 +70,7 @@ class RankingTuner(NeighbourTuner):
             weights = problem.bounds.clip(self.psi * fit.weights + (1.0 - self.psi) * weights)
             did = f"round {number}: {fit.iterations} steps{'' if fit.converged else ', not converged'}"
             state = State(weights, problem.gain(weights), did, fit.value)
-            yield state if neighbours is None else _told(state, fit, neighbours, loss.n_pairs)
+            yield state if neighbours is None else told(state, fit, neighbours, loss.n_pairs)
 
     def _fit(
         self, terms: list[Term], neighbours: Neighbours | None, start: Float64, bounds: Bounds, *, raised: bool
@@ -87,13 +87,3 @@ class RankingTuner(NeighbourTuner):
         """Return the penalties of a round, but for that on neighbouring bins."""
         centres = ((self.c, np.zeros(len(previous))), (self.c_prev, previous))
         return [Ridge(strength, centre) for strength, centre in centres if strength]
-
-
-def _told(state: State, fit: Fit, neighbours: Neighbours, n_pairs: int) -> State:
-    """Return the state with what its penalty on neighbours was, beside so many pairs."""
-    each = neighbours.strength / max(n_pairs, 1)
-    note = f"{neighbours.kind} with β = {neighbours.strength:g}, {each:.4g} for each of {n_pairs:,} pairs"
-    if not fit.converged:
-        note += "; the fit did not converge"
-    record = {"beta": neighbours.strength, "pairs": float(n_pairs), "beta_per_pair": each}
-    return dataclasses.replace(state, note=note, record=record)
