@@ -39,8 +39,8 @@ MAY_IMPORT = {
     "evaluation": ({"core", "kbest", "metrics"}, {"numpy", "scipy"}),
     "report": (
         {
-            "core", "alignment", "lm", "grammar", "kbest", "metrics", "features", "geometry", "landscape", "tuning",
-            "evaluation",
+            "core", "alignment", "lm", "grammar", "kbest", "metrics", "features", "geometry", "decoding", "landscape",
+            "tuning", "evaluation",
         },
         {"numpy", "matplotlib", "rich", "PIL"},  # matplotlib's own, for pictures with a palette: a third as large
     ),

@@ -9,16 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int32, all_finite, flat
+from luthier.core.arrays import Float64, all_finite, flat
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice, progress
 from luthier.core.threads import map_in_order
-from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.decoding import _harvest_kernels as kernels
 from luthier.decoding._chart_kernels import Rules, Sentence
-from luthier.decoding.hypergraph import Hypergraph, RuleTable
-from luthier.decoding.lazy_kbest import KBest, k_best
+from luthier.decoding.decoded import Decoded, First, Prepared, Translation, first_of
+from luthier.decoding.forest_size import forest_size, parse_size
+from luthier.decoding.hypergraph import Hypergraph
+from luthier.decoding.lazy_kbest import k_best
 from luthier.decoding.lists import SentenceList, describe_list, make_pool, texts_of
 from luthier.decoding.models import Models
 from luthier.decoding.options import SearchOptions
@@ -29,69 +31,8 @@ from luthier.decoding.workspace import Workspace
 from luthier.features.bins import Bins
 from luthier.features.induce import induce_grammar
 from luthier.grammar.grammar import Grammar
-from luthier.kbest.pool import Pool
 from luthier.lm.model import LanguageModel
 from luthier.lm.state import new_states
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Prepared:
-    """Sentences made ready for a decoder: their words by number, and the table of all rules.
-
-    Attributes
-    ----------
-    sentences : N texts
-    words : Tokens
-        Numbers of source words; those that the grammar does not have come behind its own.
-    pass_through : (T,) int32
-        The rule that leaves each word as it is.
-    table : RuleTable
-    symbols : (L, ·) int32
-        Target sides by the words' numbers in each model.
-    alone : (R, L) float64
-        What each model says of a rule's words alone.
-    unknown : (R, L) float64
-        How many of them it does not know.
-    """
-
-    sentences: Texts
-    words: Tokens
-    pass_through: Int32
-    table: RuleTable
-    symbols: Int32
-    alone: Float64
-    unknown: Float64
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Translation:
-    """One sentence decoded: its forest (empty for an empty sentence), its best derivations, what the search did."""
-
-    forest: Hypergraph
-    best: KBest
-    report: SearchReport
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Decoded:
-    """N sentences decoded.
-
-    Attributes
-    ----------
-    texts : N texts
-        The best translation of each; empty for an empty sentence.
-    pool : Pool
-        The K best of each, with their features and derivations.
-    reports : tuple of N SearchReport
-    table : RuleTable
-    forests : tuple of N Hypergraph, or of none where they were not asked for
-    """
-
-    texts: Texts
-    pool: Pool
-    reports: tuple[SearchReport, ...]
-    table: RuleTable
-    forests: tuple[Hypergraph, ...]
 
 
 class Decoder:
@@ -162,9 +103,9 @@ class Decoder:
 
     def translate(
         self, sentences: Texts | Sequence[str], weights: Mapping[str, float] | None = None, *, k: int = 1,
-        unique: bool = False, threads: int = 1,
+        unique: bool = False, threads: int = 1, rows: Sequence[int] | None = None, sizes: bool = False,
     ) -> Iterator[Translation]:  # fmt: skip
-        """Yield the translations of sentences, in their order."""
+        """Yield the translations of sentences, in their order; `decode` has the parameters."""
         if k < 1:
             raise LuthierError(f"expected to find 1 translation or more of each sentence, found {k}")
         ready = self.prepare(sentences)
@@ -183,16 +124,16 @@ class Decoder:
         def one(row: int) -> Translation:
             space = spaces.get()
             try:
-                return work.translate(row, space, k, unique=unique)
+                return work.translate(row, space, k, unique=unique, sizes=sizes)
             finally:
                 spaces.put(space)
 
-        yield from map_in_order(one, range(len(ready.sentences)), threads)
+        yield from map_in_order(one, range(len(ready.sentences)) if rows is None else rows, threads)
 
     def decode(
         self, sentences: Texts | Sequence[str], weights: Mapping[str, float] | None = None, *, k: int = 1,
         unique: bool = False, references: Sequence[Texts] = (), threads: int = 1, derivations: bool = True,
-        forests: bool = False,
+        forests: bool = False, rows: Sequence[int] | None = None, sizes: bool = False,
     ) -> Decoded:  # fmt: skip
         """Return the best translations of sentences, lists of the K best, and, where asked for, all forests.
 
@@ -204,29 +145,47 @@ class Decoder:
             No two hypotheses of a list have the same words.
         references
             Columns of N texts, to be kept in the pool.
+        rows
+            The sentences to decode; all of them if None.
+        sizes
+            Whether reports say how large forests are, before and after the language models.
         """
         ready = self.prepare(sentences)
+        for column in references:
+            if len(column) != len(ready.sentences):
+                raise LuthierError(
+                    f"expected a reference for each of {len(ready.sentences)} sentences, found {len(column)}"
+                )
+        chosen = range(len(ready.sentences)) if rows is None else [range(len(ready.sentences))[row] for row in rows]
         kept: list[Hypergraph] = []
         reports: list[SearchReport] = []
-        firsts: list[Int32] = []
+        firsts: list[First] = []
 
         def lists() -> Iterator[SentenceList]:
-            with progress("decoding", len(ready.sentences)) as advance:
-                for done in self.translate(ready.sentences, weights, k=k, unique=unique, threads=threads):
+            with progress("decoding", len(chosen)) as advance:
+                for done in self.translate(
+                    ready.sentences, weights, k=k, unique=unique, threads=threads, rows=chosen, sizes=sizes
+                ):
                     if forests:
                         kept.append(done.forest)
                     reports.append(done.report)
-                    firsts.append(done.best.words[: done.best.word_offsets[1]] if len(done.best) else done.best.words)
-                    yield describe_list(done.forest, done.best, ready.table)
+                    part = describe_list(done.forest, done.best, ready.table)
+                    firsts.append(first_of(part))
+                    yield part
                     advance(1)
 
         local = functools.partial(local_features, self.grammar, ready.table) if derivations else None
-        pool = make_pool(lists(), ready.table, ready.sentences, references=references, local=local)
+        numbers = np.asarray(chosen, dtype=np.int64)
+        pool = make_pool(
+            lists(), ready.table, ready.sentences.take(numbers), numbers,
+            references=[column.take(numbers) for column in references], local=local,
+        )  # fmt: skip
         if self.bins is not None:
             pool = pool.with_features(pool.features.group(self.bins.groups))
-        counts = np.array([len(words) for words in firsts], dtype=np.int64)
-        texts = texts_of(ready.table.words, counts, np.concatenate([np.zeros(0, np.int32), *firsts]))
-        return Decoded(texts, pool, tuple(reports), ready.table, tuple(kept))
+        counts = np.array([len(first.words) for first in firsts], dtype=np.int64)
+        words = np.concatenate([np.zeros(0, np.int32), *(first.words for first in firsts)])
+        texts = texts_of(ready.table.words, counts, words)
+        return Decoded(texts, pool, tuple(reports), tuple(firsts), ready.table, tuple(kept))
 
     def _rules(self, ready: Prepared, rule_scores: Float64, state: Float64) -> Rules:
         """Return what a search knows of the rules under weights; the best of each source side first."""
@@ -259,19 +218,22 @@ class _Work:
     grammar: Grammar
     options: SearchOptions
 
-    def translate(self, row: int, space: Workspace, k: int, *, unique: bool) -> Translation:
+    def translate(self, row: int, space: Workspace, k: int, *, unique: bool, sizes: bool) -> Translation:
         """Decode one sentence."""
         ready, table, span = self.ready, self.ready.table, slice(*self.ready.words.offsets[row : row + 2])
         ids = ready.words.ids[span]
         if not len(ids):
             forest = _empty_forest(len(table.state_names))
-            return Translation(forest, k_best(forest, np.zeros(0), table, k), SearchReport(0, 0, 0, 0, 0, 0, 0, 0, 0.0))
+            return Translation(forest, k_best(forest, np.zeros(0), table, k), SearchReport())
         words = np.where(ids < len(self.grammar.source_words), ids, -1).astype(np.int32)
         roots, glue = self.grammar.trie.roots, self.grammar.n_rules
         root = int(roots[row if len(roots) > 1 else 0])
         sentence = Sentence(flat(words), flat(ready.pass_through[span]), root, self.options.max_span, glue)
         report = search(self.rules, sentence, space, self.options, goal_rule=glue + N_GLUE - 1)
         forest = read_forest(space, len(ids), self.options.max_span, ready.unknown)
+        if sizes:
+            before = parse_size(self.rules, sentence, space, report.cells - len(ids), report.cells)
+            report = dataclasses.replace(report, before_models=before, after_models=forest_size(forest))
         scores = forest.edge_scores(self.rule_scores, self.state_weights)
         return Translation(forest, k_best(forest, scores, table, k, unique=unique), report)
 

@@ -9,9 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Float64, GrowingArray, Int32, Int64, flat
-from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts
-from luthier.corpus.texts import Texts
+from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.decoding import _list_kernels as kernels
 from luthier.decoding.hypergraph import Hypergraph, RuleTable
@@ -113,16 +112,13 @@ class _Columns:
 
 
 def make_pool(
-    lists: Iterable[SentenceList], table: RuleTable, sources: Texts, *, references: Sequence[Texts] = (),
-    local: Callable[[Int64], Features] | None = None,
+    lists: Iterable[SentenceList], table: RuleTable, sources: Texts, numbers: Int64, *,
+    references: Sequence[Texts] = (), local: Callable[[Int64], Features] | None = None,
 ) -> Pool:  # fmt: skip
-    """Return the pool of all sentences' lists; sentence i is called i.
+    """Return the pool of all sentences' lists; sentences are called by their `numbers`.
 
     It carries derivations where `local` gives the features of chosen rules of the table.
     """
-    for column in references:
-        if len(column) != len(sources):
-            raise LuthierError(f"expected a reference for each of {len(sources)} sentences, found {len(column)}")
     features = table.features
     columns = _Columns(features.n_dense + len(table.state_names))
     for part in lists:
@@ -131,14 +127,27 @@ def make_pool(
     names = features.names[: features.n_dense] + table.state_names + features.names[features.n_dense :]
     texts = texts_of(table.words, rows.word_counts, rows.words)
     vocab = Interner()
-    tokens = tokenize(texts, vocab)
+    tokens = _tokens(rows, table.words, texts, vocab)
     return Pool(
         offsets_from_counts(columns.lengths),
         Features(names, rows.dense, offsets_from_counts(rows.entry_counts), rows.indices, rows.values),
-        Texts.from_strings(str(i) for i in range(len(sources))), texts, tokens,
+        Texts.from_strings(str(i) for i in numbers), texts, tokens,
         references=_references(references, len(sources), vocab), vocab=vocab.texts(), sources=sources,
         derivations=None if local is None else _derivations(rows, table, local), columns={SCORE: rows.scores},
     )  # fmt: skip
+
+
+def _tokens(rows: SentenceList, words: Texts, texts: Texts, vocab: Interner) -> Tokens:
+    """Return the tokens of the texts: the words they are made of, unless some word has white space in it."""
+    used = np.zeros(len(words), dtype=np.bool_)
+    used[rows.words] = True
+    chosen = np.flatnonzero(used)
+    parts = tokenize(words.take(chosen), vocab)
+    if not np.array_equal(parts.lengths, np.ones(len(chosen))) or len(vocab) != len(chosen):
+        return tokenize(texts, vocab)
+    number = np.zeros(len(words), dtype=np.int32)
+    number[chosen] = parts.ids
+    return Tokens(offsets_from_counts(rows.word_counts), number[rows.words])
 
 
 def _references(columns: Sequence[Texts], n: int, vocab: Interner) -> References | None:

@@ -13,6 +13,7 @@ from luthier.decoding import _chart_kernels as chart_kernels
 from luthier.decoding import _cube_kernels as cube_kernels
 from luthier.decoding import _harvest_kernels as harvest_kernels
 from luthier.decoding._chart_kernels import Rules, Sentence
+from luthier.decoding.forest_size import ForestSize
 from luthier.decoding.hypergraph import LABELS, Hypergraph
 from luthier.decoding.options import SearchOptions
 from luthier.decoding.workspace import Workspace, cell_spans
@@ -33,20 +34,27 @@ class SearchReport:
     pops, candidates, cubes, dots : int
         Candidates popped and made, cubes and dotted source sides met.
     longest_span : int
-        The longest rules of the grammar that were tried; shorter than asked for where time was up.
+        The longest rules of the grammar that were tried.
+    out_of_time : bool
+        Whether longer ones would have been tried if there had been time.
     seconds : float
         Time on the clock.
+    before_models, after_models : ForestSize or None
+        The forest before language models split its nodes, and as it is; where asked for.
     """
 
-    words: int
-    cells: int
-    pops_of_cell: int
-    pops: int
-    candidates: int
-    cubes: int
-    dots: int
-    longest_span: int
-    seconds: float
+    words: int = 0
+    cells: int = 0
+    pops_of_cell: int = 0
+    pops: int = 0
+    candidates: int = 0
+    cubes: int = 0
+    dots: int = 0
+    longest_span: int = 0
+    out_of_time: bool = False
+    seconds: float = 0.0
+    before_models: ForestSize | None = None
+    after_models: ForestSize | None = None
 
 
 def search(
@@ -77,7 +85,7 @@ def search(
         workspace.grow(chart_kernels.LACKS_ITEMS, needed)
     cube_kernels.fill_goal(rules, workspace.chart, len(spans) - 1, goal_rule)
     _, dots, _, _, pops, candidates, cubes = (int(count) for count in workspace.chart.counts)
-    return SearchReport(n, len(spans), limit, pops, candidates, cubes, dots, longest, time.monotonic() - began)
+    return SearchReport(n, len(spans), limit, pops, candidates, cubes, dots, longest, cut, time.monotonic() - began)
 
 
 def _fill(rules: Rules, workspace: Workspace, sentence: Sentence, n_x: int, until: int, limit: int) -> None:

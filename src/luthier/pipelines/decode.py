@@ -1,0 +1,182 @@
+"""Decoding as a job: models opened, sentences translated, everything asked for written."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+
+from luthier.core.errors import LuthierError
+from luthier.core.io import STDIN, check_apart, check_writable, write_lines
+from luthier.core.progress import notice
+from luthier.corpus.lines import read_lines
+from luthier.corpus.texts import Texts
+from luthier.decoding.decoded import Decoded
+from luthier.decoding.decoder import Decoder
+from luthier.decoding.derivation_trees import DerivationTree
+from luthier.decoding.forest_files import save_forests
+from luthier.decoding.options import SearchOptions
+from luthier.decoding.summary import DecodingSummary
+from luthier.decoding.trace import Trace, trace
+from luthier.decoding.weighting import weight_vector
+from luthier.grammar.reading import read_grammar
+from luthier.kbest.weights import read_weights
+from luthier.kbest.writer import write_pool
+from luthier.lm.storage import open_lm
+from luthier.pipelines.train.model import TranslationModel
+
+
+@dataclasses.dataclass(frozen=True)
+class DecodeJob:
+    """What `luthier decode` is asked for.
+
+    Attributes
+    ----------
+    source
+        Sentences, one a line.
+    model
+        A folder that `luthier train` made; rules are looked up in it. None: `grammar` and `lms` are used.
+    weights
+        None for those of the model, or the default ones.
+    search
+        Limits; None for those of the model, or the default ones.
+    text
+        Where the best translations go.
+    lists, list_format, k
+        Where the lists of the `k` best go, and how they are written; no lists if `k` is None.
+    forests, links, trees, report
+        Where forests, word links, trees and statistics go.
+    trace
+        The sentence to be looked at, from 0 on.
+    """
+
+    source: str
+    grammar: str | None = None
+    lms: tuple[str, ...] = ()
+    model: str | None = None
+    weights: str | None = None
+    search: SearchOptions | None = None
+    text: str | None = None
+    lists: str | None = None
+    list_format: str | None = None
+    k: int | None = None
+    unique: bool = False
+    forests: str | None = None
+    links: str | None = None
+    trees: str | None = None
+    report: str | None = None
+    trace: int | None = None
+    threads: int = 1
+
+
+def run_decoding(job: DecodeJob) -> DecodingSummary:
+    """Decode, and write what was asked for."""
+    _check(job)
+    sentences = read_lines(job.source)
+    if job.trace is not None and job.trace >= len(sentences):
+        raise LuthierError(f"expected a sentence from 0 to {len(sentences) - 1} to trace, found {job.trace}")
+    decoder, weights = _decoder(job, sentences)
+    if job.trace is not None:
+        return _summary(job, None, _traced(decoder, sentences, weights, job.trace))
+    decoded = decoder.decode(
+        sentences, weights, k=job.k or 1, unique=job.unique, threads=job.threads,
+        derivations=any((job.lists, job.links, job.trees)), forests=job.forests is not None,
+        sizes=job.report is not None,
+    )  # fmt: skip
+    _say_limits(decoded, decoder.options)
+    _write(job, decoder, decoded, weights)
+    return _summary(job, decoded, None)
+
+
+def _check(job: DecodeJob) -> None:
+    """Raise for what is missing or contradicts itself, before anything is read."""
+    if (job.model is None) == (job.grammar is None):
+        raise LuthierError("expected a grammar (--grammar, with --lm) or a trained model (--model), and not both")
+    if job.model is not None and job.lms:
+        raise LuthierError("expected no --lm beside --model, which has its own. hint: use --grammar with --lm")
+    if job.k is not None and job.lists is None and job.trace is None:
+        raise LuthierError("expected a place for the lists (-o) with -k")
+    for path in (job.text, job.lists, job.links, job.trees, job.report):
+        if path is not None:
+            check_writable(path)
+            check_apart(path, *(p for p in (job.source, job.grammar, job.weights, *job.lms) if p not in (None, STDIN)))
+
+
+def _decoder(job: DecodeJob, sentences: Texts) -> tuple[Decoder, Mapping[str, float] | None]:
+    if job.model is not None:
+        model = TranslationModel.open(job.model, job.weights)
+        grammar = model.grammar(sentences, threads=job.threads)
+        return Decoder(grammar, model.lms, job.search or model.settings.search), model.weights
+    assert job.grammar is not None
+    weights = None if job.weights is None else read_weights(job.weights)
+    return Decoder(read_grammar(job.grammar), [open_lm(path) for path in job.lms], job.search), weights
+
+
+def _traced(decoder: Decoder, sentences: Texts, weights: Mapping[str, float] | None, row: int) -> Trace:
+    """Decode one sentence, with the grammar it has among the others."""
+    decoded = decoder.decode(sentences, weights, rows=[row], forests=True)
+    forest, table = decoded.forests[0], decoded.table
+    if not forest.n_nodes:
+        raise LuthierError(f"expected a sentence with words to trace, found an empty one: {row}")
+    vector = weight_vector(weights or decoder.default_weights(), table.names)
+    scores = forest.edge_scores(table.rule_scores(vector), vector[table.features.n_features :])
+    return trace(forest, scores, table, sentences[row], _tree(decoder, decoded, 0))
+
+
+def _tree(decoder: Decoder, decoded: Decoded, row: int) -> DerivationTree:
+    """Return the tree of the first hypothesis of a sentence."""
+    first = decoded.firsts[row]
+    return DerivationTree(decoder.grammar, decoded.table, first.rules, first.parents, first.spans)
+
+
+def _write(job: DecodeJob, decoder: Decoder, decoded: Decoded, weights: Mapping[str, float] | None) -> None:
+    if job.lists is not None:
+        write_pool(decoded.pool, job.lists, job.list_format)
+    if job.text is not None:
+        write_lines(job.text, decoded.texts)
+    trees = [_tree(decoder, decoded, row) for row in range(len(decoded.texts))] if job.links or job.trees else []
+    if job.links is not None:
+        write_lines(job.links, (" ".join(f"{f}-{e}" for f, e in tree.links()) for tree in trees))
+    if job.trees is not None:
+        write_lines(job.trees, (tree.text() for tree in trees))
+    if job.report is not None:
+        write_lines(job.report, _report_lines(decoded))
+    if job.forests is not None:
+        vector = weight_vector(weights or decoder.default_weights(), decoded.table.names)
+        save_forests(decoded.forests, decoded.table, vector, Path(job.forests))
+
+
+def _report_lines(decoded: Decoded) -> list[str]:
+    lines = []
+    for row, report in enumerate(decoded.reports):
+        about = {"sentence": row, **dataclasses.asdict(report)}
+        for part in ("before_models", "after_models"):
+            size = about[part]
+            if size is not None and not math.isfinite(size["log10_derivations"]):
+                size["log10_derivations"] = None
+        lines.append(json.dumps(about))
+    return lines
+
+
+def _say_limits(decoded: Decoded, options: SearchOptions) -> None:
+    lowered = sum(0 < report.pops_of_cell < options.pops for report in decoded.reports)
+    late = sum(report.out_of_time for report in decoded.reports)
+    if lowered:
+        notice(f"{lowered} long sentences had fewer pops a cell, to stay within the budget of {options.budget:,}")
+    if late:
+        notice(f"{late} sentences were out of time, and had no rules over longer spans; --report says which")
+
+
+def _summary(job: DecodeJob, decoded: Decoded | None, traced: Trace | None) -> DecodingSummary:
+    if decoded is None:
+        return DecodingSummary(1, 0, 0, 0, 0.0, None, traced)
+    reports = decoded.reports
+    return DecodingSummary(
+        len(reports), decoded.pool.n_hypotheses, sum(report.words for report in reports),
+        sum(report.pops for report in reports), float(np.sum([report.seconds for report in reports])),
+        job.lists or job.text, None,
+    )  # fmt: skip
