@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from luthier.decoding.forest_files import open_forests
 
 import luthier
+from luthier.decoding.forest_files import open_forests
 
 pytestmark = pytest.mark.compiled
 RULES = """[X] ||| das haus ||| the house ||| p=1 ||| 0-0 1-1
@@ -36,7 +36,7 @@ def home(tmp_path, monkeypatch):
     return tmp_path
 
 
-MODELS = ("--grammar", "g", "--lm", "lm", "--weights", "w")
+MODELS = ("--grammar", "g", "--lm", "lm", "--weights", "w", "--threads", "1")
 
 
 def test_the_best_translations_go_to_standard_output(run_cli, home):
@@ -77,7 +77,7 @@ def test_lists_as_text_read_back(run_cli, home, name):
 
 
 def test_default_weights_are_stated(run_cli, home):
-    code, out, err = run_cli("decode", "src", "--grammar", "g", "--lm", "lm", "-o", "t")
+    code, out, err = run_cli("decode", "src", *MODELS[:4], "--threads", "1", "-o", "t")
     assert code == 0
     assert "no weights are given; the default ones are used: Glue -0.1, PassThrough -5," in err
     assert "written to" in out
@@ -98,8 +98,6 @@ def test_a_trace_shows_cells_and_the_tree(run_cli, home):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("src",), "expected a grammar (--grammar, with --lm) or a trained model (--model), and not both"),
-        (("src", "--model", "m", "--lm", "lm"), "expected no --lm beside --model, which has its own"),
         (("src", *MODELS, "-k", "3"), "expected a place for the lists (-o) with -k"),
         (("src", *MODELS, "-o", "src"), "cannot write here: it is read, and would be lost"),
         (("src", *MODELS, "--pops", "0"), "'pops' parameter of options must be an int in [1, 1000000], got 0"),

@@ -78,9 +78,9 @@ class DerivationTree:
         return [(sources[int(f)], places[int(e)]) for f, e in links]
 
     def text(self) -> str:
-        """Return the tree in one line: ``(rule first:last (rule first:last) …)``."""
+        """Return the tree in one line: ``(rule first:last (rule first:last) …)``; nothing for no derivation."""
         parts: list[str] = []
-        stack = [(0, False)]
+        stack = [(0, False)] if len(self.rules) else []
         while stack:
             use, done = stack.pop()
             if done:

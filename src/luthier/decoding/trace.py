@@ -68,7 +68,8 @@ def trace(forest: Hypergraph, edge_scores: Float64, table: RuleTable, sentence: 
         words[node] = _words(forest, table, edges[best], words)
     cells: dict[tuple[int, int, int], list[int]] = {}
     for node in range(forest.n_nodes):
-        cells.setdefault((int(forest.labels[node]), *map(int, forest.spans[node])), []).append(node)
+        key = (int(forest.labels[node]), int(forest.spans[node, 0]), int(forest.spans[node, 1]))
+        cells.setdefault(key, []).append(node)
     return Trace(tuple(_cell(key, nodes, forest, source, (scores, words)) for key, nodes in cells.items()), _tree(tree))
 
 
@@ -92,5 +93,5 @@ def _cell(
 
 
 def _tree(tree: DerivationTree) -> tuple[TreeLine, ...]:
-    depths, spans = tree.depths(), tree.spans.tolist()
-    return tuple(TreeLine(depths[use], *spans[use], tree.table.texts[int(rule)]) for use, rule in enumerate(tree.rules))
+    lines = zip(tree.depths(), tree.spans.tolist(), tree.rules.tolist(), strict=True)
+    return tuple(TreeLine(depth, first, last, tree.table.texts[rule]) for depth, (first, last), rule in lines)

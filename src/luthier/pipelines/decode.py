@@ -27,7 +27,6 @@ from luthier.grammar.reading import read_grammar
 from luthier.kbest.weights import read_weights
 from luthier.kbest.writer import write_pool
 from luthier.lm.storage import open_lm
-from luthier.pipelines.train.model import TranslationModel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,12 +37,8 @@ class DecodeJob:
     ----------
     source
         Sentences, one a line.
-    model
-        A folder that `luthier train` made; rules are looked up in it. None: `grammar` and `lms` are used.
     weights
-        None for those of the model, or the default ones.
-    search
-        Limits; None for those of the model, or the default ones.
+        None for the default ones.
     text
         Where the best translations go.
     lists, list_format, k
@@ -55,9 +50,8 @@ class DecodeJob:
     """
 
     source: str
-    grammar: str | None = None
+    grammar: str
     lms: tuple[str, ...] = ()
-    model: str | None = None
     weights: str | None = None
     search: SearchOptions | None = None
     text: str | None = None
@@ -79,7 +73,8 @@ def run_decoding(job: DecodeJob) -> DecodingSummary:
     sentences = read_lines(job.source)
     if job.trace is not None and job.trace >= len(sentences):
         raise LuthierError(f"expected a sentence from 0 to {len(sentences) - 1} to trace, found {job.trace}")
-    decoder, weights = _decoder(job, sentences)
+    weights = None if job.weights is None else read_weights(job.weights)
+    decoder = Decoder(read_grammar(job.grammar), [open_lm(path) for path in job.lms], job.search)
     if job.trace is not None:
         return _summary(job, None, _traced(decoder, sentences, weights, job.trace))
     decoded = decoder.decode(
@@ -94,26 +89,12 @@ def run_decoding(job: DecodeJob) -> DecodingSummary:
 
 def _check(job: DecodeJob) -> None:
     """Raise for what is missing or contradicts itself, before anything is read."""
-    if (job.model is None) == (job.grammar is None):
-        raise LuthierError("expected a grammar (--grammar, with --lm) or a trained model (--model), and not both")
-    if job.model is not None and job.lms:
-        raise LuthierError("expected no --lm beside --model, which has its own. hint: use --grammar with --lm")
     if job.k is not None and job.lists is None and job.trace is None:
         raise LuthierError("expected a place for the lists (-o) with -k")
     for path in (job.text, job.lists, job.links, job.trees, job.report):
         if path is not None:
             check_writable(path)
             check_apart(path, *(p for p in (job.source, job.grammar, job.weights, *job.lms) if p not in (None, STDIN)))
-
-
-def _decoder(job: DecodeJob, sentences: Texts) -> tuple[Decoder, Mapping[str, float] | None]:
-    if job.model is not None:
-        model = TranslationModel.open(job.model, job.weights)
-        grammar = model.grammar(sentences, threads=job.threads)
-        return Decoder(grammar, model.lms, job.search or model.settings.search), model.weights
-    assert job.grammar is not None
-    weights = None if job.weights is None else read_weights(job.weights)
-    return Decoder(read_grammar(job.grammar), [open_lm(path) for path in job.lms], job.search), weights
 
 
 def _traced(decoder: Decoder, sentences: Texts, weights: Mapping[str, float] | None, row: int) -> Trace:

@@ -1,7 +1,7 @@
 """Translate with a grammar and language models, into text, K-best lists and forests.
 
   luthier decode val.de --grammar val.grammar --lm lm.arpa.gz --weights weights.txt > out.txt
-  luthier decode val.de --model de-en -k 200 --unique -o kbest.arrow --text out.txt
+  luthier decode val.de --grammar val.grammar --lm lm.arpa.gz -k 200 --unique -o kbest.arrow --text out.txt
   luthier decode val.de --grammar val.grammar --lm lm.arpa.gz --trace 3
 
 Without -k the best translations are written to -o, or to standard output. With -k the lists of the K best go to -o: a
@@ -23,17 +23,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from luthier.decoding.options import SearchOptions
 
     parser.add_argument("source", metavar="SRC", help="sentences, one a line; - is standard input")
+    parser.add_argument("--model", metavar="DIR", help="a trained model: rules, language model, weights")
     parser.add_argument(
-        "--model", metavar="DIR", help="a trained model: rules, language model, weights"
-    )
-    parser.add_argument(
-        "--grammar", metavar="G", help="rules of 'luthier extract', or as text of cdec, Joshua, Moses"
+        "--grammar", required=True, metavar="G", help="rules of 'luthier extract', or as text of cdec, Joshua, Moses"
     )
     parser.add_argument("--lm", nargs="+", default=[], metavar="L", help="language models of the target side")
-    parser.add_argument("--weights", metavar="W", help="weights by name (default: the model's, else stated ones)")
-    parser.add_argument(
-        "-k", type=_positive, metavar="K", help="write lists of the K best of each sentence"
-    )
+    parser.add_argument("--weights", metavar="W", help="weights by name (default: stated ones)")
+    parser.add_argument("-k", type=_positive, metavar="K", help="write lists of the K best of each sentence")
     parser.add_argument("--unique", action="store_true", help="no two of a list have the same words")
     parser.add_argument("-o", "--output", metavar="OUT", help="lists with -k, else the best translations (default: -)")
     parser.add_argument("--format", metavar="F", help="arrow, jsonl, moses, parquet (default: by the ending of OUT)")
@@ -41,12 +37,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--forests", metavar="DIR", help="write all forests into this folder")
     parser.add_argument("--links", metavar="A", help="write the word links of the best translations, as 0-0 1-2")
     parser.add_argument("--trees", metavar="D", help="write the derivations of the best translations, a tree a line")
-    parser.add_argument(
-        "--report", metavar="R", help="write what each search did, as JSON Lines"
-    )
-    parser.add_argument(
-        "--trace", type=_natural, metavar="N", help="only show the chart of sentence N, from 0 on"
-    )
+    parser.add_argument("--report", metavar="R", help="write what each search did, as JSON Lines")
+    parser.add_argument("--trace", type=_natural, metavar="N", help="only show the chart of sentence N, from 0 on")
     add_field_options(parser, SearchOptions, "limits")
 
 
@@ -76,7 +68,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     if options.k is None and options.trace is None and text is None:
         text = options.output or "-"
     job = DecodeJob(
-        options.source, options.grammar, tuple(options.lm), options.model, options.weights,
+        options.source, options.grammar, tuple(options.lm), options.weights,
         SearchOptions(**given) if given else None, text, lists, options.format, options.k, options.unique,
         options.forests, options.links, options.trees, options.report, options.trace, options.threads,
     )  # fmt: skip
