@@ -88,6 +88,7 @@ class Decoder:
         tokens = tokenize(texts, known)
         met, which = np.unique(tokens.ids, return_inverse=True)
         table = make_table(grammar, self._rows, known.texts().take(met), models.names)
+        self._rows = self._rows._replace(dense=table.features.dense[: grammar.n_rules])  # one copy is enough
         ids, gaps = models.word_ids(table.words), table.target_symbols < 0
         symbols = np.where(gaps, table.target_symbols, ids[:, np.maximum(table.target_symbols, 0)]).astype(np.int32)
         alone, unknown = np.empty((len(table), len(models))), np.zeros((len(table), len(models)))
