@@ -174,3 +174,25 @@ def test_zeros_survive_files(run_cli, home):
         again = open_pool(home / "again.arrow").derivations.features
         assert again.names == pool.derivations.features.names
         assert again.values.tolist() == pool.derivations.features.values.tolist()
+
+
+@pytest.mark.compiled
+def test_decoding_with_bins_is_decoding_the_rewritten_grammar(run_cli, home):
+    cut(run_cli, home, "--features", "P=3,C", "--keep", "C")
+    (home / "src").write_text("a b\nb a b\n")
+    bins = read_bins(home / "bins.json")
+    weights = {name: 0.25 * k - 0.5 for k, name in enumerate(bins.names)} | {"C": 0.125, "Glue": -0.5}
+    (home / "w").write_text("".join(f"{name} {weight}\n" for name, weight in weights.items()))
+    run_cli("discretize", home / "g.txt", "--bins", home / "bins.json", "-o", home / "binned.txt")
+    command = ("decode", home / "src", "--weights", home / "w", "-k", "20", "--threads", "1")
+    for name, more in (("inside", (home / "g.txt", "--bins", home / "bins.json")), ("outside", (home / "binned.txt",))):
+        assert run_cli(*command, "-o", home / f"{name}.arrow", "--grammar", *more)[0] == 0
+    inside, outside = (open_pool(home / f"{name}.arrow") for name in ("inside", "outside"))
+    assert list(inside.texts) == list(outside.texts)
+    assert inside.columns["score"].tolist() == outside.columns["score"].tolist()
+    for name in outside.features.names:
+        assert inside.features.column(name).tolist() == outside.features.column(name).tolist()
+    assert [group.name for group in inside.features.groups] == ["P", "C"]
+    code, _, err = run_cli(*command, "-o", home / "x.arrow", "--grammar", home / "g.txt", "--bins", home / "g.txt")
+    assert code == 2
+    assert "g.txt: expected a file of bins" in err

@@ -23,6 +23,7 @@ from luthier.decoding.options import SearchOptions
 from luthier.decoding.summary import DecodingSummary
 from luthier.decoding.trace import Trace, trace
 from luthier.decoding.weighting import weight_vector
+from luthier.features.bins_file import read_bins
 from luthier.grammar.reading import read_grammar
 from luthier.kbest.weights import read_weights
 from luthier.kbest.writer import write_pool
@@ -39,6 +40,8 @@ class DecodeJob:
         Sentences, one a line.
     weights
         None for the default ones.
+    bins
+        A file of bins that features of rules are cut into, None for none.
     text
         Where the best translations go.
     lists, list_format, k
@@ -65,6 +68,7 @@ class DecodeJob:
     report: str | None = None
     trace: int | None = None
     threads: int = 1
+    bins: str | None = None
 
 
 def run_decoding(job: DecodeJob) -> DecodingSummary:
@@ -74,7 +78,8 @@ def run_decoding(job: DecodeJob) -> DecodingSummary:
     if job.trace is not None and job.trace >= len(sentences):
         raise LuthierError(f"expected a sentence from 0 to {len(sentences) - 1} to trace, found {job.trace}")
     weights = None if job.weights is None else read_weights(job.weights)
-    decoder = Decoder(read_grammar(job.grammar), [open_lm(path) for path in job.lms], job.search)
+    bins = None if job.bins is None else read_bins(job.bins)
+    decoder = Decoder(read_grammar(job.grammar), [open_lm(path) for path in job.lms], job.search, bins=bins)
     if job.trace is not None:
         return _summary(job, None, _traced(decoder, sentences, weights, job.trace))
     decoded = decoder.decode(
@@ -94,7 +99,9 @@ def _check(job: DecodeJob) -> None:
     for path in (job.text, job.lists, job.links, job.trees, job.report):
         if path is not None:
             check_writable(path)
-            check_apart(path, *(p for p in (job.source, job.grammar, job.weights, *job.lms) if p not in (None, STDIN)))
+            check_apart(
+                path, *(p for p in (job.source, job.grammar, job.weights, job.bins, *job.lms) if p not in (None, STDIN))
+            )
 
 
 def _traced(decoder: Decoder, sentences: Texts, weights: Mapping[str, float] | None, row: int) -> Trace:

@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--lm", nargs="+", default=[], metavar="L", help="language models of the target side")
     parser.add_argument("--weights", metavar="W", help="weights by name (default: stated ones)")
+    parser.add_argument("--bins", metavar="B", help="cut features of rules into the bins of 'luthier bins'")
     parser.add_argument("-k", type=_positive, metavar="K", help="write lists of the K best of each sentence")
     parser.add_argument("--unique", action="store_true", help="no two of a list have the same words")
     parser.add_argument("-o", "--output", metavar="OUT", help="lists with -k, else the best translations (default: -)")
@@ -70,7 +71,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     job = DecodeJob(
         options.source, options.grammar, tuple(options.lm), options.weights,
         SearchOptions(**given) if given else None, text, lists, options.format, options.k, options.unique,
-        options.forests, options.links, options.trees, options.report, options.trace, options.threads,
+        options.forests, options.links, options.trees, options.report, options.trace, options.threads, options.bins,
     )  # fmt: skip
     result = run_decoding(job)
     if "-" not in (job.text, job.lists, job.links, job.trees, job.report):
