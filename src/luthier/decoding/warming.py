@@ -47,7 +47,7 @@ def _search() -> None:
         path = Path(name, "grammar")
         path.write_text("".join(rules), encoding="utf-8")
         decoder = Decoder(read_grammar(path), [model])
-    decoder.decode(["1 2 3"], {"p": 1.0}, k=3)
+    decoder.decode(["1 2 3"], {"p": 1.0}, k=3, sizes=True)
 
 
 JOBS = (_forests, _search)
