@@ -13,6 +13,7 @@ from luthier.invented.lists.planted import PlantedLists
 from luthier.kbest.groups import FeatureGroup
 from luthier.kbest.storage import save_pool
 
+pytestmark = pytest.mark.compiled
 ROUND = ("--gains", "sentence", "--psi", "1", "--iterations", "1", "--keep", "last", "--metric", "column:worth")
 MNR = ("--neighbours", "mnr", "--beta", "1e4")
 

@@ -16,6 +16,7 @@ from luthier.pipelines.choosing import job as choosing_job
 from luthier.pipelines.choosing.config import read_choosing
 from luthier.pipelines.choosing.job import choose
 
+pytestmark = pytest.mark.compiled
 CONFIG = """
 tune = "tune.arrow"
 heldout = "heldout.arrow"

@@ -237,6 +237,7 @@ def share_explained(x, w):
     return np.corrcoef(x, w)[0, 1] ** 2
 
 
+@pytest.mark.compiled
 def test_shapes_by_beta():
     x, loss = log_response(32, 4000)
     names, free, terms = loss.rows.names, Bounds.none(32), [loss, Ridge(1.0, np.zeros(32))]
@@ -259,6 +260,7 @@ def test_shapes_by_beta():
     assert curved[-1] > share_explained(np.log(x), fitted("lnr", 1e11)) + 0.05
 
 
+@pytest.mark.compiled
 def test_a_factor_saves_steps():
     x, loss = log_response(64, 1000)
     names, free, terms = loss.rows.names, Bounds.none(len(x)), [loss, Ridge(1.0, np.zeros(len(x)))]
@@ -298,11 +300,16 @@ def binned_problem(seed=4, bounds=None):
 ROUND = {"keep": "last", "psi": 1.0, "gains": "sentence", "iterations": 2}
 
 
+def ranking(name, **more):
+    """Return a ranking tuner of two rounds; one that draws pairs draws few."""
+    return tuner(name, **ROUND, **({"draws": 200} if name == "pro" else {}), **more)
+
+
 @pytest.mark.parametrize("name", ["pro", "pro-all", "listwise"])
 def test_no_beta_is_plain_bit_for_bit(name):
     problem = binned_problem()
     plain, none = (
-        last(tuner(name, **ROUND, **more), problem, np.ones(5)) for more in ({}, {"beta": 0.0, "neighbours": "mnr"})
+        last(ranking(name, **more), problem, np.ones(5)) for more in ({}, {"beta": 0.0, "neighbours": "mnr"})
     )
     assert [s.weights.tobytes() for s in plain] == [s.weights.tobytes() for s in none]
     assert [s.did for s in plain] == [s.did for s in none]
@@ -312,8 +319,8 @@ def test_no_beta_is_plain_bit_for_bit(name):
 @pytest.mark.parametrize("kind", ["lnr", "mnr"])
 def test_bins_come_into_line_and_the_record_says_what_beta_was(name, kind):
     problem, columns = binned_problem(), [0, 2, 3, 4]
-    plain = last(tuner(name, **ROUND), problem, np.ones(5))[-1].weights[columns]
-    state = last(tuner(name, neighbours=kind, beta=1e7, **ROUND), problem, np.ones(5))[-1]
+    plain = last(ranking(name), problem, np.ones(5))[-1].weights[columns]
+    state = last(ranking(name, neighbours=kind, beta=1e7), problem, np.ones(5))[-1]
     w = state.weights[columns]
     assert np.abs(np.diff(plain, 2)).max() > 1e-2
     if kind == "lnr":
@@ -334,7 +341,7 @@ def test_a_problem_without_bins_is_refused():
 
 def test_a_fit_that_is_given_up_is_said(monkeypatch):
     monkeypatch.setattr(fitting, "MOST_STEPS", 1)
-    state = last(tuner("pro", neighbours="mnr", beta=1e4, **ROUND), binned_problem(), np.ones(5))[-1]
+    state = last(ranking("pro", neighbours="mnr", beta=1e4), binned_problem(), np.ones(5))[-1]
     assert "not converged" in state.did
     assert "did not converge" in state.note
 

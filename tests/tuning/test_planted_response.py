@@ -22,6 +22,7 @@ def explained(x, w, population):
     return 1 - np.sum(population * (w - table @ a) ** 2) / np.sum(population * (w - mean) ** 2)
 
 
+@pytest.mark.compiled
 @pytest.mark.parametrize("method", ["pro", "pro-all"])
 @pytest.mark.parametrize("kind", ["lnr", "mnr"])
 def test_the_logarithm_is_learned_from_raw_probabilities(method, kind):
