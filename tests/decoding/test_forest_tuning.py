@@ -77,6 +77,7 @@ def test_gains_and_curves_are_those_of_the_list_of_all_derivations(seed, refs):
     np.testing.assert_allclose(forests.spread, np.sqrt(np.mean(deviations, axis=0)), atol=1e-7)
 
 
+@pytest.mark.compiled  # a run is in a thread of its own, where plain Python warns of hashes that overflow on purpose
 @pytest.mark.parametrize("method", ["mert", "mert-regularized"])
 def test_mert_ends_where_it_ends_on_the_list(method, refs):
     rules, graphs = small(3)
@@ -118,6 +119,7 @@ def folder(tmp_path, refs):
 
 
 @pytest.mark.slow
+@pytest.mark.compiled
 def test_the_command_tunes_on_forests(run_cli, folder):
     refs, out = folder / "refs.txt", folder / "w.txt"
     common = ("tune", "--forests", folder / "forests", "--refs", refs, "--metric", BLEU, "--method", "mert")
