@@ -50,6 +50,7 @@ def test_names_of_what_else_there_is():
     found = inspect(full_pool())
     assert found.columns == ("score", "com\net")
     assert found.stats == ("ter|v:1", "given")
+    assert found.groups == {"x": 2}
     assert [feature.kind for feature in found.features] == ["score", "score", "cost"]
     assert found.megabytes == full_pool().nbytes / 1e6
     nothing = inspect(full_pool().take_sentences([]))

@@ -6,6 +6,9 @@ import random
 
 import pytest
 
+from luthier import read_pool
+from luthier.core.errors import InputError
+
 GOOD = "0 ||| a b ||| lm=1 tm=2 ||| 3\n0 ||| a c ||| lm=2 tm=1 ||| 2\n1 ||| d ||| lm=0.5 tm=1 ||| 1\n"
 REFS = "a b\nd e\n"
 
@@ -246,3 +249,13 @@ def test_one_early_fault_does_not_hide_the_format(run_cli, tmp_path, refs):
     assert code == 2
     assert f"{path}:1: expected at least 3 fields" in stderr
     assert run_cli("pool", path, "--refs", refs, "-o", out, "--skip-bad")[0] == 0
+
+
+def test_lists_in_which_every_line_has_keys_of_its_own_are_refused_before_they_fill_the_memory(tmp_path):
+    rows = [{"id": i, "hyp": "a", "features": {"f": 1.0}, **{f"k{i}.{j}": 1.0 for j in range(40)}} for i in range(30)]
+    path = tmp_path / "list.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    with pytest.raises(InputError, match="at most 1,000 different keys"):
+        read_pool(path)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[:25]))
+    assert len(read_pool(path).columns) == 1000

@@ -40,7 +40,7 @@ class FeatureSummary:
 
 @dataclasses.dataclass(frozen=True)
 class PoolSummary:
-    """What `luthier inspect` shows."""
+    """What `luthier inspect` shows; `groups` are the features that were cut into bins, and how many each has."""
 
     n_sentences: int
     n_hypotheses: int
@@ -54,6 +54,7 @@ class PoolSummary:
     vocabulary: int
     columns: tuple[str, ...]
     stats: tuple[str, ...]
+    groups: dict[str, int]
     megabytes: float
     features: tuple[FeatureSummary, ...]
 
@@ -77,6 +78,7 @@ def inspect(pool: Pool) -> PoolSummary:
         vocabulary=len(pool.vocab),
         columns=tuple(pool.columns),
         stats=tuple(pool.stats),
+        groups={group.name: len(group.columns) for group in pool.features.groups},
         megabytes=pool.nbytes / 1e6,
         features=summarize_features(pool),
     )

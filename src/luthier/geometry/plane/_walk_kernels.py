@@ -226,8 +226,14 @@ def order_hops(faces, edge, course, scratch, n):
         buckets[b] += 1
     for m in range(1, n):
         new, k = order[m], m - 1
-        while k >= 0 and k >= m - NEAR and precedes(faces, edge, scratch, new, order[k]):
-            order[k + 1] = order[k]
+        place, doubt = places[new, 0], places[new, 1]
+        while k >= 0 and k >= m - NEAR:
+            old = order[k]
+            if places[old, 0] + places[old, 1] < place - doubt:
+                break
+            if not places[old, 0] - places[old, 1] > place + doubt and not precedes(faces, edge, scratch, new, old):
+                break
+            order[k + 1] = old
             k -= 1
         if k >= 0 and k < m - NEAR:  # many meet in one place: halve what is left instead of going through it
             low, high = 0, k + 1
@@ -243,7 +249,7 @@ def order_hops(faces, edge, course, scratch, n):
         order[k + 1] = new
 
 
-@inner_kernel
+@kernel
 def precedes(faces, edge, scratch, new, old):
     """Tell whether an edge, going up, meets one crossing before another."""
     places, hops = scratch.places, scratch.hops

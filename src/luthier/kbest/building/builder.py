@@ -23,7 +23,7 @@ from luthier.kbest.building.side import SideData
 from luthier.kbest.duplicates import first_rows
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.faults import BadLines
-from luthier.kbest.reading.reader import Block, Reader, Source
+from luthier.kbest.reading.reader import Block, Reader, Source, check_columns
 from luthier.kbest.reading.roles import Roles
 
 
@@ -40,7 +40,9 @@ class _Rows:
 
     def append(self, block: Block, sentences: Int32, tokens: Tokens) -> None:
         """Take the rows of a block."""
-        for name in {**self.columns, **block.columns}:
+        names = {**self.columns, **block.columns}
+        check_columns(list(names))
+        for name in names:
             if name not in self.columns:
                 self.columns[name] = GrowingArray(np.float64)
                 self.columns[name].append(np.full(len(self.sentences), np.nan))

@@ -53,7 +53,7 @@ from luthier.kbest.json_lines.tape import (
     read_tape,
 )  # fmt: skip
 from luthier.kbest.reading.faults import BadLines
-from luthier.kbest.reading.reader import Block, Lines, Reader, RuleUses, Source
+from luthier.kbest.reading.reader import Block, Lines, Reader, RuleUses, Source, check_columns
 from luthier.kbest.reading.roles import MEANINGS
 
 PARTS = (*MEANINGS.values(), ("absent",))
@@ -144,7 +144,7 @@ def _block(source: Source, lines: Lines, form: _Form | None) -> tuple[Block, _Fo
     if form.flat:
         row_starts, entries, values = _of_rows(others, other_rows, numbers, good, len(parts))
     else:
-        columns = _columns(tape, others, other_rows, numbers, good)
+        columns = _columns(tape, others, other_rows, numbers, good, path=source.name)
     block = Block(
         lines=lines.numbers[good],
         ids=ids,
@@ -287,7 +287,7 @@ def _other_numbers(tape: Tape, objects: Int64, others: Int64, verdict: Bytes) ->
     return rows, values
 
 
-def _columns(tape: Tape, others: Int64, rows: Int64, values: Float64, good: Int64) -> dict[str, Float64]:
+def _columns(tape: Tape, others: Int64, rows: Int64, values: Float64, good: Int64, *, path: str) -> dict[str, Float64]:
     """Return the numbers under other keys by key; NaN where a row has none."""
     if not len(others):
         return {}
@@ -297,8 +297,10 @@ def _columns(tape: Tape, others: Int64, rows: Int64, values: Float64, good: Int6
     rows, values = place[rows[kept]], values[kept]
     interner = Interner()
     names = interner.intern_spans(*tape.spans(others[kept] - 1))
+    texts = interner.texts()
+    check_columns(texts, path)
     columns = {}
-    for number, name in enumerate(interner.texts()):
+    for number, name in enumerate(texts):
         column = np.full(len(good), np.nan)
         column[rows[names == number]] = values[names == number]
         columns[name] = column

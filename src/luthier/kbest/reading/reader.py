@@ -10,7 +10,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import io
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import ClassVar
 
@@ -38,6 +38,7 @@ from luthier.kbest.reading.faults import BadLines, Faults
 
 PACKAGE = "luthier.kbest.readers"
 HEAD_BYTES = 1 << 16
+MOST_COLUMNS = 1_000
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -131,6 +132,17 @@ class Block:
             values=self.values[entries],
             columns={name: column[rows] for name, column in self.columns.items()},
             rule_uses=None if self.rule_uses is None else self.rule_uses.take(rows),
+        )
+
+
+def check_columns(names: Sequence[str], path: str = "") -> None:
+    """Raise `InputError` where lists have so many columns that these would fill the memory, mostly with NaN."""
+    if len(names) > MOST_COLUMNS:
+        raise InputError(
+            expected=f"at most {MOST_COLUMNS:,} different keys with a number beside the features",
+            found=f"{len(names):,}, {names[0]!r} the first",
+            path=path,
+            hint="each would be a column as long as the list; write them among the features",
         )
 
 

@@ -33,6 +33,7 @@ def _lists(summary: PoolSummary) -> Any:
         ("references per sentence", f"{references['min']} to {references['max']}"),
         ("word types", cell(summary.vocabulary)),
         ("further columns", ", ".join(summary.columns) or "none"),
+        ("groups of features", ", ".join(f"{name} ({n:,})" for name, n in summary.groups.items()) or "none"),
         ("statistics", ", ".join(summary.stats) or "none"),
         ("size", f"{summary.megabytes:,.1f} MB"),
     ]
