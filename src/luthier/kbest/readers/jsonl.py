@@ -297,7 +297,7 @@ def _columns(tape: Tape, others: Int64, rows: Int64, values: Float64, good: Int6
     rows, values = place[rows[kept]], values[kept]
     interner = Interner()
     names = interner.intern_spans(*tape.spans(others[kept] - 1))
-    texts = interner.texts()
+    texts = list(interner.texts())
     check_columns(texts, path)
     columns = {}
     for number, name in enumerate(texts):
