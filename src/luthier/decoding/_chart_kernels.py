@@ -33,7 +33,7 @@ class Rules(NamedTuple):
     target_offsets, symbols : (R+1,) int64, (L, T) int32
         Target sides: words by their number in each model; −1 and −2 are gaps.
     weights : (L,) float64
-    models : tuple of L tables of language models
+    models : tuple of tables of language models, the first L of which are used
     """
 
     trie_keys: np.ndarray

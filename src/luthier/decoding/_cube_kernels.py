@@ -166,7 +166,8 @@ def fill_cell(rules, chart, n_cubes, cell, limit):
     mask = 1
     while mask < 2 * limit:
         mask = 2 * mask + 1
-    slots[: mask + 1] = FREE
+    for slot in range(mask + 1):
+        slots[slot] = FREE
     for cube in range(n_cubes):
         candidates[cube, CUBE] = cube
         for d in range(3):

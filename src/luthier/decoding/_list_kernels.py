@@ -85,3 +85,17 @@ def join_words(word_offsets, words, text_offsets, text_data, offsets, out):
                     out[at + b - first] = text_data[b]
             at += last - first
         offsets[row + 1] = at
+
+
+@kernel
+def mark_used(rows, used):
+    """Mark every number that stands in `rows`; an index of NumPy's would take eight bytes for each."""
+    for i in range(len(rows)):
+        used[rows[i]] = True
+
+
+@kernel
+def renumber(rows, numbers):
+    """Put ``numbers[r]`` in the place of each r, in `rows` itself."""
+    for i in range(len(rows)):
+        rows[i] = numbers[rows[i]]

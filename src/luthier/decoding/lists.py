@@ -138,16 +138,17 @@ def make_pool(
 
 
 def _tokens(rows: SentenceList, words: Texts, texts: Texts, vocab: Interner) -> Tokens:
-    """Return the tokens of the texts: the words they are made of, unless some word has white space in it."""
+    """Return the tokens of the texts: the words they are made of, numbered anew, unless one has white space in it."""
     used = np.zeros(len(words), dtype=np.bool_)
-    used[rows.words] = True
+    kernels.mark_used(rows.words, used)
     chosen = np.flatnonzero(used)
     parts = tokenize(words.take(chosen), vocab)
     if not np.array_equal(parts.lengths, np.ones(len(chosen))) or len(vocab) != len(chosen):
         return tokenize(texts, vocab)
     number = np.zeros(len(words), dtype=np.int32)
     number[chosen] = parts.ids
-    return Tokens(offsets_from_counts(rows.word_counts), number[rows.words])
+    kernels.renumber(rows.words, number)
+    return Tokens(offsets_from_counts(rows.word_counts), rows.words)
 
 
 def _references(columns: Sequence[Texts], n: int, vocab: Interner) -> References | None:
@@ -159,12 +160,12 @@ def _references(columns: Sequence[Texts], n: int, vocab: Interner) -> References
 
 
 def _derivations(rows: SentenceList, table: RuleTable, local: Callable[[Int64], Features]) -> Derivations:
-    """Return the derivations, with a table of those rules only that are used."""
+    """Return the derivations, with a table of those rules only that are used; they are numbered anew."""
     used = np.zeros(len(table), dtype=np.bool_)
-    used[rows.rules] = True
+    kernels.mark_used(rows.rules, used)
     chosen = np.flatnonzero(used)
-    number = (np.cumsum(used) - 1).astype(np.int32)
+    kernels.renumber(rows.rules, (np.cumsum(used) - 1).astype(np.int32))
     return Derivations(
-        offsets_from_counts(rows.use_counts), number[rows.rules], table.texts.take(chosen),
+        offsets_from_counts(rows.use_counts), rows.rules, table.texts.take(chosen),
         local(chosen), Tree(rows.parents, rows.spans),
     )  # fmt: skip

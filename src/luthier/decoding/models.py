@@ -14,6 +14,7 @@ from luthier.lm.arpa import UNKNOWN
 from luthier.lm.model import LanguageModel
 from luthier.lm.tables import RECORD, Tables
 
+MOST = 4  # tables always travel as so many, so that kernels are compiled once for any number of models
 FIRST_WORD = 3  # before it stand <unk>, <s> and </s>
 NAME = "LanguageModel"
 
@@ -39,6 +40,8 @@ class Models:
         """Name models as given, or `LanguageModel`, `LanguageModel_2`, …"""
         if names is None:
             names = [NAME if k == 0 else f"{NAME}_{k + 1}" for k in range(len(models))]
+        if len(models) > MOST:
+            raise LuthierError(f"expected at most {MOST} language models, found {len(models)}")
         if len(names) != len(models):
             raise LuthierError(f"expected a name for each of {len(models)} language models, found {len(names)}")
         return cls(tuple(models), tuple(part for name in names for part in (name, f"{name}_OOV")))
@@ -48,8 +51,9 @@ class Models:
 
     @property
     def tables(self) -> tuple[Tables, ...]:
-        """What kernels take, L of them."""
-        return tuple(model.tables for model in self.given) or (_silent(),)
+        """What kernels take: those of L models, and the first again up to `MOST`, which nobody asks."""
+        tables = [model.tables for model in self.given] or [_silent()]
+        return tuple(tables + [tables[0]] * (MOST - len(tables)))
 
     @property
     def order(self) -> int:

@@ -53,11 +53,10 @@ def grammar_rows(grammar: Grammar) -> GrammarRows:
     is_dense = (shares >= DENSE_SHARE) | (len(shares) <= MOST_DENSE)
     column = np.cumsum(is_dense) - 1
     n_dense = int(is_dense.sum())
-    dense = np.zeros((grammar.n_rules, n_dense + len(OWN)))
-    chosen = is_dense[ids]
-    places = rows[chosen] * dense.shape[1] + column[ids[chosen]]
-    if len(places):
-        dense += np.bincount(places, grammar.feature_values[chosen], minlength=dense.size).reshape(dense.shape)
+    chosen, width = is_dense[ids], n_dense + len(OWN)
+    places = rows[chosen] * width + column[ids[chosen]]
+    sums = np.bincount(places, grammar.feature_values[chosen], minlength=grammar.n_rules * width)
+    dense: Float64 = sums.astype(np.float64, copy=False).reshape(grammar.n_rules, width)
     _add_own(dense[:, n_dense:], grammar)
     other = np.cumsum(~is_dense) - 1
     names = np.array([*grammar.feature_names, ""], dtype=object)[:-1]
