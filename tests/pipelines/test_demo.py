@@ -1,24 +1,33 @@
-"""The demonstration, in small: all steps run, and what it names is there."""
+"""The demonstration, in small: a language pair becomes a tuned system, and what it names is there."""
 
-from luthier.invented.lists.synthetic import SyntheticLists
+import pytest
+
 from luthier.pipelines import demo
 from luthier.report.console import show
 from luthier.report.tables.demo import demo_tables
 
 
+@pytest.mark.slow
+@pytest.mark.compiled
 def test_the_demonstration_ends_with_the_surface(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(demo, "SyntheticLists", lambda: SyntheticLists(sentences=10, k=10, vocabulary=150))
-    monkeypatch.setattr(demo, "TUNERS", {"random": {"rounds": 2}})
+    monkeypatch.setattr(demo, "SIZES", {"train": 200, "tune": 8, "heldout": 0, "test": 8})
+    monkeypatch.setattr(demo, "SETTINGS", demo.SETTINGS.replace("k = 100", "k = 8").replace("= 5", "= 2"))
     monkeypatch.setattr(demo, "CHECKED_CELLS", 20)
     result = demo.run_demo(tmp_path, seed=0, threads=2)
-    for name in ("weights.png", "surface.png"):
+    for name in ("model/loop/loop.png", "surface.png"):
         assert str(tmp_path / name) in result.files
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-    surface = result.as_dict()["surface"]
-    assert surface["axes"] == ["lm", "length"]
-    assert surface["optimum"]["score"] >= surface["start"]
-    assert surface["check"]["wrong"] == 0
+    found = result.as_dict()
+    assert found["surface"]["axes"] == ["LanguageModel", "WordPenalty"]
+    assert found["surface"]["optimum"]["score"] >= found["surface"]["start"]
+    assert found["surface"]["check"]["wrong"] == 0
+    assert set(found["comparisons"]) == {"tune", "test"}
     show(demo_tables(result))
     out = capsys.readouterr().out
-    assert "every cell of the plane of lm × length" in out
-    assert "surface.png" in out
+    for words in (
+        "every cell of the plane of LanguageModel × WordPenalty",
+        "tuning loop: mert",
+        "reference  ",
+        "surface.png",
+    ):
+        assert words in out

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import errno
 import gzip
+import hashlib
 import io
 import os
 import platform
@@ -252,3 +253,13 @@ def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
     """Write texts, one per line, in UTF-8."""
     with open_output(path) as file:
         file.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+
+
+def content_hash(path: str | os.PathLike[str]) -> str:
+    """Return a hash of a file's bytes, as they are on disk."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except OSError as error:
+        found = (error.strerror or str(error)).lower()
+        raise InputError(expected="a readable file", found=found, path=display_name(path)) from None

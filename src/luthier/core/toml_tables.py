@@ -63,6 +63,14 @@ class Table:
             raise self._fault(key, "nothing" if value is None else repr(value), "a text or a list of texts")
         return tuple(found)
 
+    def numbers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        """Return a list of whole numbers."""
+        self._known.append(key)
+        value = self._left.pop(key, list(default))
+        if not isinstance(value, list) or not all(type(number) is int for number in value):
+            raise self._fault(key, repr(value), "a list of whole numbers")
+        return tuple(value)
+
     def table(self, key: str) -> Table:
         """Return a table in this one; an empty one if there is none."""
         self._known.append(key)

@@ -136,6 +136,13 @@ def sampling_spread(scores: Float64) -> float:
     return float(scores.std(axis=1, ddof=1).mean())
 
 
+def score_interval(scores: Float64, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the percentile interval of a system's score, its replicas averaged; (R, B) → low, high."""
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(scores.mean(axis=0), [tail, 1 - tail])
+    return float(low), float(high)
+
+
 @dataclasses.dataclass(frozen=True)
 class Interval:
     """Percentile interval of the difference of two systems, and how often the second is better.

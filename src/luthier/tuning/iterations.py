@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from luthier.kbest.weights import Weights
+from luthier.metrics.base import Metric
 from luthier.tuning.loop_options import LoopOptions
 
 
@@ -103,6 +104,21 @@ class LoopResult:
     start_heldout: float | None
     iterations: tuple[Iteration, ...]
     seconds: tuple[Seconds, ...]
+
+    @classmethod
+    def of(
+        cls, tuner: str, metric: Metric, options: LoopOptions, begin: tuple[Weights, float | None],
+        turns: Sequence[Iteration], seconds: Sequence[Seconds],
+    ) -> LoopResult:  # fmt: skip
+        """Return the result of turns that have come to an end; `begin` are the start and its held-out score."""
+        higher, (start, start_heldout) = metric.higher_is_better is True, begin
+        best = options.choose == "heldout"
+        chosen = choose(start_heldout, turns, best=best, higher_is_better=higher)
+        return cls(
+            tuner=tuner, metric=metric.signature, higher_is_better=higher, chosen=chosen, start=start,
+            weights=turns[chosen - 1].weights if chosen else start, ended=why_ended(turns[-1], options),
+            start_heldout=start_heldout, iterations=tuple(turns), seconds=tuple(seconds),
+        )  # fmt: skip
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""

@@ -28,8 +28,8 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics
 from luthier.tuning.base import Tuner
-from luthier.tuning.iterations import Iteration, LoopResult, Seconds, choose, distance, why_ended
-from luthier.tuning.loop_folder import HELDOUT, LISTS, LoopFolder, identity_of
+from luthier.tuning.iterations import Iteration, LoopResult, Seconds, distance, why_ended
+from luthier.tuning.loop_folder import HELDOUT, LISTS, LoopFolder, identity_of, read_seconds
 from luthier.tuning.loop_options import LoopOptions as LoopOptions
 from luthier.tuning.run import RunOptions, run
 
@@ -151,7 +151,7 @@ class _Loop:
             weights, ended = turn.weights, why_ended(turn, self.options)
             notice(_said(turn, self.metric))
         notice(f"the loop ends: {ended}")
-        return self._finish(start, start_heldout, ended)
+        return self._finish(start, start_heldout)
 
     def _begin(self, start: Weights) -> float | None:
         """Return the held-out score of the start, from the folder if it has it."""
@@ -266,19 +266,16 @@ class _Loop:
         known = set(names)
         return Bounds.from_names(names, {name: pair for name, pair in self.bounds.items() if name in known})
 
-    def _finish(self, start: Weights, start_heldout: float | None, ended: str) -> LoopResult:
-        higher, best = self.metric.higher_is_better is True, self.options.choose == "heldout"
-        chosen = choose(start_heldout, self.turns, best=best, higher_is_better=higher)
-        weights = self.turns[chosen - 1].weights if chosen else start
+    def _finish(self, start: Weights, start_heldout: float | None) -> LoopResult:
+        if self.folder is not None:
+            self.seconds = list(read_seconds(self.folder.home, self.turns))
+        result = LoopResult.of(
+            self.tuner.spec, self.metric, self.options, (start, start_heldout), self.turns, self.seconds
+        )
         if self.folder is not None:
             self.folder.keep_weights(len(self.turns), self.turns[-1].weights)
-            self.folder.keep_answer(weights)
-            self.seconds = list(self.folder.seconds()[: len(self.turns)])
-        return LoopResult(
-            tuner=self.tuner.spec, metric=self.metric.signature, higher_is_better=higher, weights=weights,
-            chosen=chosen, ended=ended, start=start, start_heldout=start_heldout, iterations=tuple(self.turns),
-            seconds=tuple(self.seconds),
-        )  # fmt: skip
+            self.folder.keep_answer(result.weights)
+        return result
 
 
 def _same_rows(one: Pool, other: Pool) -> bool:

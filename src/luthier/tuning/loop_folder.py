@@ -12,7 +12,7 @@ import dataclasses
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,9 @@ from luthier.core.sealed_lines import Record, SealedWriter, read_sealed
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile, save_pool, verify_pool
 from luthier.kbest.weights import read_weights, write_weights
-from luthier.tuning.iterations import Iteration, Seconds
+from luthier.metrics.base import Metric
+from luthier.tuning.iterations import Iteration, LoopResult, Seconds, why_ended
+from luthier.tuning.loop_options import LoopOptions
 
 TURNS, TIMES, ANSWER = "iterations.jsonl", "times.jsonl", "weights.json"
 LISTS, HELDOUT, WEIGHTS = "lists", "heldout", "weights"
@@ -98,19 +100,6 @@ class LoopFolder:
         """Write the answer."""
         write_weights(weights, self.home / ANSWER)
 
-    def seconds(self) -> tuple[Seconds, ...]:
-        """Return how long each turn took, where that is known: a process that was killed may not have said it."""
-        found: dict[int, Seconds] = {}
-        path = self.home / TIMES
-        for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []:
-            try:
-                record = json.loads(line)
-                number = record.pop("number")
-                found[number] = Seconds(**record)
-            except (ValueError, TypeError, KeyError, AttributeError):
-                continue
-        return tuple(found.get(turn.number, Seconds()) for turn in self.turns)
-
 
 @dataclasses.dataclass(frozen=True)
 class RecordedLists:
@@ -147,6 +136,33 @@ class RecordedLists:
             f"{home}: no lists were recorded for these weights. hint: recorded lists serve the tuner, seed, start and "
             "metric of the loop that made them; anything else needs the decoder"
         )
+
+
+def read_result(folder: str | os.PathLike[str], tuner: str, metric: Metric, options: LoopOptions) -> LoopResult:
+    """Return the result of a loop that has ended, from its folder alone: no lists are opened."""
+    path = Path(folder) / TURNS
+    records, _ = read_turns(path) if path.exists() else ([], 0)
+    turns = [_turn(path, number, record) for number, record in enumerate(records[2:], start=1)]
+    ends = [turn.number for turn in turns if why_ended(turn, options)]
+    if not ends:
+        raise LuthierError(f"{folder}: expected a loop that has ended, found {len(turns)} turns")
+    kept = turns[: ends[0]]
+    begin = read_weights(_weights_path(Path(folder), 0)), _start(path, records[1])
+    return LoopResult.of(tuner, metric, options, begin, kept, read_seconds(Path(folder), kept))
+
+
+def read_seconds(home: Path, turns: Sequence[Iteration]) -> tuple[Seconds, ...]:
+    """Return how long each turn took, where that is known: a process that was killed may not have said it."""
+    found: dict[int, Seconds] = {}
+    path = home / TIMES
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []:
+        try:
+            record = json.loads(line)
+            number = record.pop("number")
+            found[number] = Seconds(**record)
+        except (ValueError, TypeError, KeyError, AttributeError):
+            continue
+    return tuple(found.get(turn.number, Seconds()) for turn in turns)
 
 
 def recorded_decoder(folder: str) -> str:

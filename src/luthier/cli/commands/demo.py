@@ -1,4 +1,4 @@
-"""Run the main job on generated lists, ending in tables and a picture.
+"""Train, tune and test a translation system on a language pair made up here.
 
 luthier demo -o demo-out
 """
@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
-    """Generate, read, inspect, re-rank, draw."""
+    """Make the pair, train, show."""
     from luthier.pipelines.demo import run_demo
     from luthier.report.tables.demo import demo_tables
 

@@ -3,8 +3,9 @@
   luthier loop loop.toml
   luthier loop loop.toml --resume
 
-The file names the decoder (a command of your own, or recorded lists), the sentences, the tuner and when to stop;
-docs/loop.md explains it. Every turn is kept in a folder; a loop that was stopped at any moment goes on with --resume.
+The file names the decoder (a command of your own, a trained model, recorded lists), the sentences, the tuner and when
+to stop; docs/loop.md explains it. Every turn is kept in a folder; a loop that was stopped at any moment goes on with
+--resume.
 """
 
 from __future__ import annotations
@@ -35,6 +36,6 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     config = read_config(options.config, data=options.data, seed=options.seed, threads=options.threads)
     folder = options.output or str(Path(options.config).with_suffix("")) + "-loop"
-    result = run_loop(config, folder, resume=options.resume)
+    result = run_loop(config, folder, resume=options.resume, threads=options.threads)
     written = [str(Path(folder, name)) for name in (ANSWER, TABLE, PICTURE)]
     output.emit({**result.as_dict(), "written": written}, lambda: loop_tables(result, written))

@@ -20,6 +20,7 @@ from luthier.pipelines.loop.outside import PLACES, Command
 from luthier.tuning.base import Tuner, tuner
 from luthier.tuning.loop_options import LoopOptions
 
+KINDS = ("command", "recorded", "model")
 STYLES: tuple[str, ...] = get_args(WeightFormat)
 
 
@@ -48,16 +49,22 @@ class LoopConfig:
     Attributes
     ----------
     base : folder that relative paths start from
-    command, recorded : the decoder, one of them: a program of others, or the folder of an earlier loop
+    command, recorded, model
+        The decoder, one of them: a program of others, the folder of an earlier loop, or that of a trained system.
+    start : None for the weights of a trained system
+    k, unique : what lists a trained system decodes
     """
 
     base: str
     tune: Sentences
     heldout: Sentences | None
-    start: Weights
+    start: Weights | None
     settings: TunerSettings
     command: Command | None = None
     recorded: str = ""
+    model: str = ""
+    k: int = 200
+    unique: bool = True
 
 
 def read_config(path: str | os.PathLike[str], *, data: str | None = None, seed: int, threads: int) -> LoopConfig:
@@ -67,18 +74,20 @@ def read_config(path: str | os.PathLike[str], *, data: str | None = None, seed: 
     settings = tuner_settings(file, seed=seed, threads=threads)
     tune = take_sentences(file.table("tune"), base)
     heldout = take_sentences(file.table("heldout"), base) if file.has("heldout") else None
-    start = _start(file.table("start"), base)
     decoder = file.table("decoder")
-    kinds = [kind for kind in ("command", "recorded") if decoder.has(kind)]
+    kinds = [kind for kind in KINDS if decoder.has(kind)]
     if len(kinds) != 1:
-        raise LuthierError(f"{path}: expected one of 'command' and 'recorded' in [decoder], found {len(kinds)}")
+        raise LuthierError(f"{path}: expected one of {', '.join(KINDS)} in [decoder], found {len(kinds)}")
     command = _command(decoder, str(path)) if kinds == ["command"] else None
-    recorded = str(base / decoder.take("recorded", str)) if command is None else ""
+    places: dict[str, Any] = {kind: str(base / decoder.take(kind, str)) for kind in kinds if kind != "command"}
+    if "model" in places:
+        places |= {"k": decoder.take("k", int, 200), "unique": decoder.take("unique", bool, True)}
     decoder.end()
+    start = None if "model" in places and not file.has("start") else take_start(file.table("start"), base)
     file.end()
     if settings.options.choose == "heldout" and heldout is None:
         raise LuthierError(f"{path}: choose = \"heldout\" needs a table [heldout] with its 'source' and 'refs'")
-    return LoopConfig(str(base), tune, heldout, start, settings, command, recorded)
+    return LoopConfig(str(base), tune, heldout, start, settings, command, **places)
 
 
 def tuner_settings(file: Table, *, seed: int, threads: int) -> TunerSettings:
@@ -111,7 +120,8 @@ def take_sentences(table: Table, base: Path) -> Sentences:
     return found
 
 
-def _start(table: Table, base: Path) -> Weights:
+def take_start(table: Table, base: Path) -> Weights:
+    """Take weights to start from: 'file', or names with numbers."""
     if table.has("file"):
         found = read_weights(base / table.take("file", str))
         table.end()

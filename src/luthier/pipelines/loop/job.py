@@ -6,8 +6,12 @@ from pathlib import Path
 
 from luthier.core.io import write_lines
 from luthier.core.progress import notice
+from luthier.corpus.lines import read_lines
 from luthier.pipelines.loop.config import LoopConfig, Sentences
+from luthier.pipelines.loop.ours import OwnDecoder
 from luthier.pipelines.loop.outside import OutsideDecoder
+from luthier.pipelines.scoring import read_parallel
+from luthier.pipelines.train.model import TranslationModel, model_identity
 from luthier.report.figures.loop import draw_loop
 from luthier.report.tables.loop import loop_markdown
 from luthier.tuning.iterations import LoopResult
@@ -17,21 +21,31 @@ from luthier.tuning.loop_folder import HELDOUT, LISTS, RecordedLists, recorded_d
 TABLE, PICTURE = "table.md", "loop.png"
 
 
-def run_loop(config: LoopConfig, folder: str, *, resume: bool) -> LoopResult:
+def run_loop(config: LoopConfig, folder: str, *, resume: bool, threads: int = 1) -> LoopResult:
     """Run a loop, or go on with it; leave its turns, answer, table and picture in the folder."""
+    parts = {"tune": config.tune, **({} if config.heldout is None else {"heldout": config.heldout})}
+    decoders: dict[str, Decode] = {}
     if config.command is not None:
-        outside = _outside(config, config.tune, "tune", folder)
-        identity, decode = outside.identity(), outside
-        heldout: Decode | None = None
-        if config.heldout is not None:
-            watched = _outside(config, config.heldout, "heldout", folder)
-            identity, heldout = f"{identity} {watched.identity()}", watched
+        found = {name: _outside(config, part, name, folder) for name, part in parts.items()}
+        identity = " ".join(decoder.identity() for decoder in found.values())
+        decoders.update(found)
         if not config.command.has("weights"):
             notice("the command has no place {weights}: the decoder will not see them")
-        return finish(config, decode, heldout, LoopPlace(folder, resume, identity))
-    heldout = None if config.heldout is None else RecordedLists(config.recorded, HELDOUT)
-    place = LoopPlace(folder, resume, recorded_decoder(config.recorded))
-    return finish(config, RecordedLists(config.recorded, LISTS), heldout, place)
+    elif config.model:
+        identity = model_identity(config.model, [path for part in parts.values() for path in (part.source, *part.refs)])
+        identity = f"{identity} {config.k} {config.unique}"
+        decoders.update({name: _own(config, part, name, threads) for name, part in parts.items()})
+    else:
+        identity = recorded_decoder(config.recorded)
+        decoders = {name: RecordedLists(config.recorded, LISTS if name == "tune" else HELDOUT) for name in parts}
+    return _finish(config, decoders, LoopPlace(folder, resume, identity))
+
+
+def _own(config: LoopConfig, part: Sentences, name: str, threads: int) -> OwnDecoder:
+    model, sentences = TranslationModel.open(config.model), read_lines(part.source)
+    references = tuple(read_parallel(part.refs, sentences, part.source))
+    decoder = model.decoder(model.grammar(sentences, threads=threads))
+    return OwnDecoder(decoder, sentences, references, config.k if name == "tune" else 1, config.unique, threads)
 
 
 def _outside(config: LoopConfig, sentences: Sentences, part: str, folder: str) -> OutsideDecoder:
@@ -40,11 +54,12 @@ def _outside(config: LoopConfig, sentences: Sentences, part: str, folder: str) -
     return OutsideDecoder(config.command, sentences.source, sentences.refs, part, config.base, work)
 
 
-def finish(config: LoopConfig, decode: Decode, heldout: Decode | None, place: LoopPlace) -> LoopResult:
-    """Run the loop with a decoder; write table and picture."""
+def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -> LoopResult:
+    """Run the loop with its decoders; write table and picture."""
     settings = config.settings
+    start = TranslationModel.open(config.model).weights if config.start is None else config.start
     result = tune_loop(
-        decode, config.start, settings.tuner, settings.metric, settings.options, heldout=heldout,
+        decoders["tune"], start, settings.tuner, settings.metric, settings.options, heldout=decoders.get("heldout"),
         bounds=settings.bounds, place=place,
     )  # fmt: skip
     write_lines(Path(place.folder) / TABLE, loop_markdown(result).splitlines())

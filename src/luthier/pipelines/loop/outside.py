@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.io import write_lines
+from luthier.core.io import content_hash, write_lines
 from luthier.core.programs import ProgramError, last_lines, run_program
 from luthier.corpus.lines import read_lines
 from luthier.kbest.pool import Pool
@@ -140,12 +140,6 @@ class OutsideDecoder(NumberedDecoder):
                 path=self.source, line=empty[0] + 1,
                 hint="allow_empty = true in [decoder] lets such sentences be left out",
             )  # fmt: skip
-
-
-def content_hash(path: str) -> str:
-    """Return a hash of a file's bytes."""
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
 
 
 def _filled(argument: str, values: dict[str, str]) -> str:

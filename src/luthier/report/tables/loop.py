@@ -13,18 +13,22 @@ COLUMNS = ("turn", "hypotheses", "new", "all lists", "decoded", "before", "after
 
 def loop_tables(result: LoopResult, written: Sequence[str]) -> Any:
     """Return the turns with their times, why the loop ended, and the answer."""
+    answer = table("weights", ("feature", "start", "answer"), _weight_rows(result))
+    return stack(loop_turns(result), answer, table("written", ("file",), [(path,) for path in written]))
+
+
+def loop_turns(result: LoopResult) -> Any:
+    """Return the turns with their times, and why the loop ended."""
     times = [
         tuple(None if part is None else f"{part:.1f}" for part in (took.decode, took.tune, took.heldout))
         for took in result.seconds
     ]
-    turns = table(
+    return table(
         f"tuning loop: {result.tuner}",
         (*COLUMNS, "decode s", "tune s", "held out s"),
         [(*row, *took) for row, took in zip(loop_rows(result), [(None,) * 3, *times], strict=True)],
         caption=f"{result.metric}\n{ending(result)}",
     )
-    answer = table("weights", ("feature", "start", "answer"), _weight_rows(result))
-    return stack(turns, answer, table("written", ("file",), [(path,) for path in written]))
 
 
 def loop_markdown(result: LoopResult) -> str:

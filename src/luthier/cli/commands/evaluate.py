@@ -1,0 +1,48 @@
+"""Score a trained model on a text, with intervals; against another model, with p-values.
+
+luthier evaluate model --source test.src --refs test.ref
+luthier evaluate model --against baseline --source test.src --refs test.ref --metric bleu --metric chrf
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.fields import add_field_options, field_values
+from luthier.cli.metric_options import add_metric_options, metrics_from
+from luthier.cli.output import Output
+
+GROUP = "translation models"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier evaluate`."""
+    from luthier.evaluation.comparison import Settings
+
+    parser.add_argument("model", metavar="MODEL", help="a folder that 'luthier train' made")
+    parser.add_argument("--source", required=True, metavar="S", help="the text to translate")
+    parser.add_argument("--refs", required=True, nargs="+", metavar="R", help="its references, one file each")
+    parser.add_argument("--against", metavar="MODEL", help="another model: the baseline")
+    parser.add_argument("--weights", metavar="W", help="weights in place of the model's own")
+    parser.add_argument("-o", "--output", metavar="TXT", help="where the translations go")
+    add_metric_options(parser, "bleu")
+    add_field_options(parser, Settings)
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Translate, score, compare."""
+    from luthier.core.io import check_apart, check_writable
+    from luthier.evaluation.comparison import Settings
+    from luthier.pipelines.train.evaluate import EvaluateJob, evaluate
+    from luthier.report.tables.evaluation import evaluation_tables
+
+    settings = Settings(**field_values(Settings, options))
+    if options.output:
+        check_writable(options.output)
+        check_apart(options.output, options.source, *options.refs)
+    models = tuple(folder for folder in (options.against, options.model) if folder)
+    job = EvaluateJob(
+        models, options.source, tuple(options.refs), options.weights, options.output, threads=options.threads
+    )
+    found = evaluate(job, metrics_from(options), settings)
+    output.emit(found.as_dict(), lambda: evaluation_tables(found.comparison, found.intervals))

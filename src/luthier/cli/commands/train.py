@@ -1,0 +1,38 @@
+"""Train a translation system: from a parallel text to tuned weights.
+
+  luthier train train.toml
+  luthier train train.toml -o model
+
+The file names the texts and, where the defaults will not do, the aligner, the language model, the limits of rules and
+search, the tuner and the loop; docs/loop.md explains it. Steps whose inputs and settings have not changed are left
+out.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+
+GROUP = "translation models"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier train`."""
+    parser.add_argument("config", metavar="CONFIG", help="the training's settings, in TOML")
+    parser.add_argument("--data", metavar="DIR", help="where relative paths start (default: beside the settings)")
+    parser.add_argument("-o", "--output", metavar="DIR", help="the model's folder (default: beside the settings)")
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Train, show what came of it."""
+    from pathlib import Path
+
+    from luthier.pipelines.train.config import read_train_config
+    from luthier.pipelines.train.train import train
+    from luthier.report.tables.train import training_tables
+
+    config = read_train_config(options.config, data=options.data, seed=options.seed, threads=options.threads)
+    folder = options.output or str(Path(options.config).with_suffix("")) + "-model"
+    trained = train(config, folder, threads=options.threads)
+    output.emit(trained.as_dict(), lambda: training_tables(trained))

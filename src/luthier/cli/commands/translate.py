@@ -1,0 +1,35 @@
+"""Translate text by a trained model, line by line.
+
+  luthier translate model < text > translation
+  luthier translate model --weights other.json < text
+
+Each line is answered as soon as it has come; an empty line is answered by an empty line. Rules are looked up on the
+fly.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+
+GROUP = "translation models"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier translate`."""
+    parser.add_argument("model", metavar="MODEL", help="a folder that 'luthier train' made")
+    parser.add_argument("--weights", metavar="W", help="weights in place of the model's own")
+
+
+def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
+    """Answer standard input."""
+    import sys
+
+    from luthier.pipelines.train.model import TranslationModel
+    from luthier.pipelines.train.translate import translate_lines
+
+    model = TranslationModel.open(options.model, options.weights)
+    for line in translate_lines(model, sys.stdin.buffer):
+        sys.stdout.write(f"{line}\n")
+        sys.stdout.flush()
