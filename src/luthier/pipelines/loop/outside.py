@@ -98,8 +98,9 @@ class OutsideDecoder(NumberedDecoder):
             stdout=None if self.command.has("kbest") else kbest,
         )  # fmt: skip
         pool = self._read(kbest, log, what)
-        shutil.rmtree(place, ignore_errors=True)
-        with contextlib.suppress(OSError):  # what other attempts left stays
+        for attempt in Path(self.work).glob(f"{self.part}.{number:03d}.*"):  # also those that failed or were killed
+            shutil.rmtree(attempt, ignore_errors=True)
+        with contextlib.suppress(OSError):  # attempts of the other part may be left
             Path(self.work).rmdir()
         return pool
 
