@@ -24,7 +24,7 @@ from luthier.pipelines.train.train import train
 from luthier.report.figures.surface import draw_surface
 from luthier.report.tables.demo import DemoResult
 
-SIZES = {"train": 10_000, "tune": 300, "heldout": 0, "test": 300}
+SIZES = {"train": 10_000, "tune": 200, "heldout": 0, "test": 200}
 PLANE = ("LanguageModel", "WordPenalty")
 CHECKED_CELLS = 200
 SETTINGS = """\
@@ -48,10 +48,9 @@ k = 100
 
 [tuner]
 method = "mert"
-restarts = 3
 
 [loop]
-iterations = 5
+iterations = 4
 """
 
 

@@ -34,10 +34,10 @@ class Steps:
         self._path = folder / FILE
         self._kept = _read(self._path)
 
-    def key(self, inputs: Sequence[str | Path], settings: Any) -> str:
-        """Return a hash of the contents of files and of settings: what a step's result depends on."""
+    def key(self, inputs: Sequence[str | Path], about: Any) -> str:
+        """Return a hash of the contents of files and of settings (`about`): what a step's result depends on."""
         state = hashlib.blake2b(digest_size=16)
-        state.update(json.dumps([__version__, settings], sort_keys=True, default=repr).encode())
+        state.update(json.dumps([__version__, about], sort_keys=True, default=repr).encode())
         for path in inputs:
             state.update(content_hash(path).encode())
         return state.hexdigest()

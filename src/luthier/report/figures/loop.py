@@ -46,6 +46,6 @@ def _draw_scores(axis: Any, result: LoopResult) -> None:
         heldout = [result.start_heldout, *(turn.heldout for turn in turns)]
         axis.plot([0, *numbers], heldout, color="tab:orange", marker="s", label="held-out set, decoded")
     axis.axvline(result.chosen, color="tab:red", linewidth=1, linestyle="--", label="the answer")
-    axis.set_ylabel(result.metric.partition("|")[0])
+    axis.set_ylabel(result.metric.partition("(")[0].partition("|")[0])
     axis.grid(visible=True, linewidth=0.3)
     axis.legend(fontsize=8, frameon=False)
