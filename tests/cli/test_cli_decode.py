@@ -46,6 +46,13 @@ def test_the_best_translations_go_to_standard_output(run_cli, home):
     assert "features have no weight, which counts 0" in err
 
 
+def test_lines_without_a_word_are_answered_by_such_lines(run_cli, home):
+    (home / "src").write_text("\n  \n")
+    (home / "g").write_text("")
+    code, out, _ = run_cli("decode", "src", *MODELS)
+    assert (code, out) == (0, "\n\n")
+
+
 def test_lists_and_everything_else_in_files(run_cli, home):
     code, out, _ = run_cli(
         "decode", "src", *MODELS, "-k", "5", "-o", "k.arrow", "--text", "t", "--links", "a", "--trees", "d",
@@ -102,6 +109,10 @@ def test_a_trace_shows_cells_and_the_tree(run_cli, home):
         (("src", *MODELS, "-o", "src"), "cannot write here: it is read, and would be lost"),
         (("src", *MODELS, "--pops", "0"), "'pops' parameter of options must be an int in [1, 1000000], got 0"),
         (("src", "--grammar", "src"), "src:1: expected a grammar in one of the formats"),
+        (("src",), "expected a trained model or rules, found neither. hint: give one of --model and --grammar"),
+        (("src", "--model", ".", *MODELS), "expected a trained model or rules, found both"),
+        (("src", "--model", ".", "--lm", "lm"), "expected a trained model alone, found language models too"),
+        (("src", "--model", "."), "expected a folder with a trained model (model.json)"),
     ],
 )
 def test_what_is_refused(run_cli, home, arguments, words):

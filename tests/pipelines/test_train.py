@@ -100,6 +100,14 @@ def test_lines_are_answered_as_they_come(trained):
     assert answers[6:] == ["", "Qwxyz Zzyx", ""]  # unknown words come back as they were
 
 
+def test_decode_takes_a_trained_model(trained, run_cli, tmp_path):
+    home, _ = trained
+    source, out = home / "corpus/test.source.txt", tmp_path / "out.txt"
+    code, _, said = run_cli("decode", source, "--model", home / "model", "-o", out)
+    assert code == 0, said
+    assert out.read_bytes() == (home / "model" / "test.tuned.1.txt").read_bytes()
+
+
 def test_translate_flushes_every_line(trained):
     home, _ = trained
     command = [sys.executable, "-m", "luthier.cli.main", "translate", str(home / "model"), "--quiet"]

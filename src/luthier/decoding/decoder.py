@@ -90,7 +90,8 @@ class Decoder:
         table = make_table(grammar, self._rows, known.texts().take(met), models.names)
         self._rows = self._rows._replace(dense=table.features.dense[: grammar.n_rules])  # one copy is enough
         ids, gaps = models.word_ids(table.words), table.target_symbols < 0
-        symbols = np.where(gaps, table.target_symbols, ids[:, np.maximum(table.target_symbols, 0)]).astype(np.int32)
+        padded = np.pad(ids, ((0, 0), (0, 1)))  # where nothing has a word there is still a first column to look at
+        symbols = np.where(gaps, table.target_symbols, padded[:, np.maximum(table.target_symbols, 0)]).astype(np.int32)
         alone, unknown = np.empty((len(table), len(models))), np.zeros((len(table), len(models)))
         kernels.score_alone(models.tables, table.target_offsets, flat(symbols), new_states(1, models.order), 0, alone)
         kernels.count_unknown(table.target_offsets, flat(symbols), unknown)

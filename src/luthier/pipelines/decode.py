@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from luthier.grammar.reading import read_grammar
 from luthier.kbest.weights import read_weights
 from luthier.kbest.writer import write_pool
 from luthier.lm.storage import open_lm
+from luthier.pipelines.train.model import TranslationModel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +40,12 @@ class DecodeJob:
     ----------
     source
         Sentences, one a line.
+    model
+        The folder of a trained model, in place of `grammar` and `lms`; its rules are looked up for these sentences.
     weights
-        None for the default ones.
+        None for those of the model, or the default ones.
+    limits
+        Of the search, by name: the others are the model's, or the default ones.
     bins
         A file of bins that features of rules are cut into, None for none.
     text
@@ -53,10 +59,11 @@ class DecodeJob:
     """
 
     source: str
-    grammar: str
+    model: str | None = None
+    grammar: str | None = None
     lms: tuple[str, ...] = ()
     weights: str | None = None
-    search: SearchOptions | None = None
+    limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     text: str | None = None
     lists: str | None = None
     list_format: str | None = None
@@ -77,9 +84,7 @@ def run_decoding(job: DecodeJob) -> DecodingSummary:
     sentences = read_lines(job.source)
     if job.trace is not None and job.trace >= len(sentences):
         raise LuthierError(f"expected a sentence from 0 to {len(sentences) - 1} to trace, found {job.trace}")
-    weights = None if job.weights is None else read_weights(job.weights)
-    bins = None if job.bins is None else read_bins(job.bins)
-    decoder = Decoder(read_grammar(job.grammar), [open_lm(path) for path in job.lms], job.search, bins=bins)
+    decoder, weights = _open(job, sentences)
     if job.trace is not None:
         return _summary(job, None, _traced(decoder, sentences, weights, job.trace))
     decoded = decoder.decode(
@@ -92,8 +97,26 @@ def run_decoding(job: DecodeJob) -> DecodingSummary:
     return _summary(job, decoded, None)
 
 
+def _open(job: DecodeJob, sentences: Texts) -> tuple[Decoder, Mapping[str, float] | None]:
+    """Return the decoder of a model or of single files, and the weights, None for the default ones."""
+    bins = None if job.bins is None else read_bins(job.bins)
+    if job.grammar is not None:
+        lms = [open_lm(path) for path in job.lms]
+        decoder = Decoder(read_grammar(job.grammar), lms, SearchOptions(**job.limits), bins=bins)
+        return decoder, None if job.weights is None else read_weights(job.weights)
+    model = TranslationModel.open(str(job.model), job.weights)
+    search = dataclasses.replace(model.settings.search, **job.limits)
+    grammar = model.grammar(sentences, threads=job.threads)
+    return Decoder(grammar, model.lms, search, bins=bins), model.weights
+
+
 def _check(job: DecodeJob) -> None:
     """Raise for what is missing or contradicts itself, before anything is read."""
+    if (job.model is None) == (job.grammar is None):
+        found = "neither" if job.model is None else "both"
+        raise LuthierError(f"expected a trained model or rules, found {found}. hint: give one of `model` and `grammar`")
+    if job.model is not None and job.lms:
+        raise LuthierError("expected a trained model alone, found language models too. hint: it has its own; drop `lm`")
     if job.k is not None and job.lists is None and job.trace is None:
         raise LuthierError("expected a place for the lists (-o) with -k")
     for path in (job.text, job.lists, job.links, job.trees, job.report):

@@ -2,6 +2,7 @@
 
   luthier decode val.de --grammar val.grammar --lm lm.arpa.gz --weights weights.txt > out.txt
   luthier decode val.de --grammar val.grammar --lm lm.arpa.gz -k 200 --unique -o kbest.arrow --text out.txt
+  luthier decode val.de --model trained/model -k 200 -o kbest.gz
   luthier decode val.de --grammar val.grammar --lm lm.arpa.gz --trace 3
 
 Without -k the best translations are written to -o, or to standard output. With -k the lists of the K best go to -o: a
@@ -23,12 +24,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from luthier.decoding.options import SearchOptions
 
     parser.add_argument("source", metavar="SRC", help="sentences, one a line; - is standard input")
-    parser.add_argument("--model", metavar="DIR", help="a trained model: rules, language model, weights")
-    parser.add_argument(
-        "--grammar", required=True, metavar="G", help="rules of 'luthier extract', or as text of cdec, Joshua, Moses"
-    )
+    parser.add_argument("--model", metavar="DIR", help="a model of 'luthier train': its rules, language model, weights")
+    parser.add_argument("--grammar", metavar="G", help="rules of 'luthier extract', or as text of cdec, Joshua, Moses")
     parser.add_argument("--lm", nargs="+", default=[], metavar="L", help="language models of the target side")
-    parser.add_argument("--weights", metavar="W", help="weights by name (default: stated ones)")
+    parser.add_argument("--weights", metavar="W", help="weights by name (default: the model's, or stated ones)")
     parser.add_argument("--bins", metavar="B", help="cut features of rules into the bins of 'luthier bins'")
     parser.add_argument("-k", type=_positive, metavar="K", help="write lists of the K best of each sentence")
     parser.add_argument("--unique", action="store_true", help="no two of a list have the same words")
@@ -69,9 +68,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
     if options.k is None and options.trace is None and text is None:
         text = options.output or "-"
     job = DecodeJob(
-        options.source, options.grammar, tuple(options.lm), options.weights,
-        SearchOptions(**given) if given else None, text, lists, options.format, options.k, options.unique,
-        options.forests, options.links, options.trees, options.report, options.trace, options.threads, options.bins,
+        options.source, options.model, options.grammar, tuple(options.lm), options.weights, given, text, lists,
+        options.format, options.k, options.unique, options.forests, options.links, options.trees, options.report,
+        options.trace, options.threads, options.bins,
     )  # fmt: skip
     result = run_decoding(job)
     if "-" not in (job.text, job.lists, job.links, job.trees, job.report):
