@@ -191,7 +191,7 @@ def test_names_of_files_stay_names(tmp_path):
         (
             "command = [",
             "recorded = 'x'\ncommand = [",
-            "expected one of 'command' and 'recorded' in [decoder], found 2",
+            "expected one of command, recorded, model in [decoder], found 2",
         ),
         ("[tune]", "[tune", "expected a loop's settings in TOML"),
     ],
