@@ -24,7 +24,7 @@ from luthier.pipelines.train.train import train
 from luthier.report.figures.surface import draw_surface
 from luthier.report.tables.demo import DemoResult
 
-SIZES = {"train": 10_000, "tune": 200, "heldout": 0, "test": 200}
+SIZES = {"train": 10_000, "tune": 300, "heldout": 0, "test": 500}
 PLANE = ("LanguageModel", "WordPenalty")
 CHECKED_CELLS = 200
 SETTINGS = """\
@@ -50,7 +50,7 @@ k = 100
 method = "mert"
 
 [loop]
-iterations = 4
+iterations = 5
 """
 
 
