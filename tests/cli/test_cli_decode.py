@@ -46,13 +46,6 @@ def test_the_best_translations_go_to_standard_output(run_cli, home):
     assert "features have no weight, which counts 0" in err
 
 
-def test_lines_without_a_word_are_answered_by_such_lines(run_cli, home):
-    (home / "src").write_text("\n  \n")
-    (home / "g").write_text("")
-    code, out, _ = run_cli("decode", "src", *MODELS)
-    assert (code, out) == (0, "\n\n")
-
-
 def test_lists_and_everything_else_in_files(run_cli, home):
     code, out, _ = run_cli(
         "decode", "src", *MODELS, "-k", "5", "-o", "k.arrow", "--text", "t", "--links", "a", "--trees", "d",

@@ -106,6 +106,10 @@ def test_decode_takes_a_trained_model(trained, run_cli, tmp_path):
     code, _, said = run_cli("decode", source, "--model", home / "model", "-o", out)
     assert code == 0, said
     assert out.read_bytes() == (home / "model" / "test.tuned.1.txt").read_bytes()
+    (tmp_path / "blank.txt").write_text("\n  \n")  # for which there are no rules, and no words
+    code, _, said = run_cli("decode", tmp_path / "blank.txt", "--model", home / "model", "-o", out)
+    assert code == 0, said
+    assert out.read_text() == "\n\n"
 
 
 def test_translate_flushes_every_line(trained):

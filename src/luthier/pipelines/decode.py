@@ -111,7 +111,8 @@ def _open(job: DecodeJob, sentences: Texts) -> tuple[Decoder, Mapping[str, float
 
 
 def _check(job: DecodeJob) -> None:
-    """Raise for what is missing or contradicts itself, before anything is read."""
+    """Raise for what is missing, out of range or contradicts itself, before anything is read."""
+    SearchOptions(**job.limits)
     if (job.model is None) == (job.grammar is None):
         found = "neither" if job.model is None else "both"
         raise LuthierError(f"expected a trained model or rules, found {found}. hint: give one of `model` and `grammar`")
