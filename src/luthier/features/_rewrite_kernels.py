@@ -1,15 +1,8 @@
 # mypy: ignore-errors
 """A kernel that copies bytes with some stretches exchanged."""
 
-from luthier.core.jit import inner_kernel, kernel
-
-
-@inner_kernel
-def copy(out, at, data, first, last):
-    """Copy ``data[first:last]``; return the place behind it."""
-    for i in range(last - first):
-        out[at + i] = data[first + i]
-    return at + last - first
+from luthier.core.jit import kernel
+from luthier.grammar._print_kernels import put
 
 
 @kernel
@@ -17,8 +10,8 @@ def exchange(data, starts, stops, which, text_offsets, texts, out):
     """Write `data` with the stretches ``starts[e]:stops[e]``, which ascend, exchanged for texts; return the length."""
     at, done = 0, 0
     for e in range(len(starts)):
-        at = copy(out, at, data, done, starts[e])
+        at = put(out, at, data, done, starts[e])
         t = which[e]
-        at = copy(out, at, texts, text_offsets[t], text_offsets[t + 1])
+        at = put(out, at, texts, text_offsets[t], text_offsets[t + 1])
         done = stops[e]
-    return copy(out, at, data, done, len(data))
+    return put(out, at, data, done, len(data))
