@@ -74,7 +74,7 @@ def sound(arguments):
 def main(seed, first, stop):
     """Run the mutants ``first:stop``."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    import luthier.pipelines.study.study as studies
+    import luthier.pipelines.study.starts as studies
 
     studies.draw_starts = lambda units, title, path: path.touch()  # pictures take long and read nothing
     with tempfile.TemporaryDirectory() as folder:

@@ -11,10 +11,11 @@ from luthier.core.tasks import Processes
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
-from luthier.pipelines.study import study as studies
+from luthier.pipelines.study import starts as studies
 from luthier.pipelines.study.data import shortened
-from luthier.pipelines.study.lines import read_units
+from luthier.pipelines.study.lines import START_LINES, read_units
 from luthier.pipelines.study.study import read_study, run_study
+from luthier.pipelines.study.units import Place
 
 TEXT = """
 name = "tiny"
@@ -81,7 +82,7 @@ def folder(tmp_path):
 
 def without_times(path):
     lines = [json.loads(line) for line in path.read_text().splitlines()]
-    return [{k: v for k, v in line.items() if "seconds" not in k and k != "hash"} for line in lines]
+    return [{k: v for k, v in line.items() if "seconds" not in k and k not in ("hash", "together")} for line in lines]
 
 
 def test_every_unit_has_a_line_with_all_that_made_it(file, tmp_path):
@@ -109,7 +110,7 @@ def test_every_unit_has_a_line_with_all_that_made_it(file, tmp_path):
 def test_a_study_that_was_ended_goes_on_and_ends_the_same(file, tmp_path, monkeypatch):
     run_study(file, tmp_path / "whole")
     count = 0
-    original = studies._Units.run
+    original = studies.StartUnits.run
 
     def run(self, unit):
         nonlocal count
@@ -118,7 +119,7 @@ def test_a_study_that_was_ended_goes_on_and_ends_the_same(file, tmp_path, monkey
             raise KeyboardInterrupt
         return original(self, unit)
 
-    monkeypatch.setattr(studies._Units, "run", run)
+    monkeypatch.setattr(studies.StartUnits, "run", run)
     with pytest.raises(KeyboardInterrupt):
         run_study(file, tmp_path / "cut")
     lines = tmp_path / "cut" / "units.jsonl"
@@ -138,7 +139,7 @@ def test_a_changed_condition_is_run_again_and_its_last_line_counts(file, tmp_pat
     file.write_text(TEXT.replace("limit = 5", "limit = 6"))
     run_study(file, tmp_path / "out")
     assert len((tmp_path / "out" / "units.jsonl").read_text().splitlines()) == 14 + 6
-    kept = read_units(tmp_path / "out" / "units.jsonl")[0]
+    kept = read_units(tmp_path / "out" / "units.jsonl", START_LINES)[0]
     assert len(kept) == 14
     assert all("limit=6" in unit["method"] for unit in kept.values() if unit["tuner"] == "simplex")
 
@@ -149,8 +150,8 @@ def test_tables_come_from_the_lines_alone(file, tmp_path):
     assert "| TER | simplex | 3 |" in first
     assert "BLEU | simplex" not in first
     study = read_study(file)
-    units = list(read_units(tmp_path / "out" / "units.jsonl")[0].values())
-    studies.write_results(study, units[::-1], tmp_path / "out")  # in any order
+    units = list(read_units(tmp_path / "out" / "units.jsonl", START_LINES)[0].values())
+    study.write_results(units[::-1], Place(str(file), tmp_path / "out"))  # in any order
     assert (tmp_path / "out" / "tables.md").read_text() == first
 
 
@@ -185,7 +186,7 @@ def test_faults_of_a_study_are_said(file, tmp_path):
         run_study(file, tmp_path / "out", only="x")
     (tmp_path / "bad.jsonl").write_text("{}\n")
     with pytest.raises(LuthierError, match=r"bad\.jsonl:1: expected a unit"):
-        read_units(tmp_path / "bad.jsonl")
+        read_units(tmp_path / "bad.jsonl", START_LINES)
 
 
 @pytest.mark.parametrize("name", ["../../up", "..", ".", "", "a/b", "a\\\\b", "c:", "line\\nfeed"])
@@ -221,7 +222,7 @@ def test_units_in_other_processes_are_the_same(file, folder, tmp_path, monkeypat
     run_study(file, tmp_path / "there", data=str(folder), only="search", engine=Processes(1))
     found = [sorted(map(json.dumps, without_times(tmp_path / name / "units.jsonl"))) for name in ("here", "there")]
     assert found[0] == found[1]
-    recipe = studies.StudyRecipe(str(file), "made", None, "", ("other", "pools"))
+    recipe = studies.StartRecipe(Place(str(file), tmp_path), "made", ("other", "pools"))
     with pytest.raises(LuthierError, match="the data 'made' are not the same here"):
         recipe.open()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -142,6 +142,23 @@ class Grammar:
         values = np.zeros(self.n_rules)
         values[np.searchsorted(self.feature_offsets, entries, side="right") - 1] = self.feature_values[entries]
         return values
+
+    def select_features(self, names: Collection[str]) -> Grammar:
+        """Return the same rules with the features of these names only, in the grammar's order."""
+        for name in names:
+            if name not in self.feature_names:
+                raise LuthierError(
+                    f"expected a feature of the grammar ({', '.join(self.feature_names)}), found {name!r}"
+                )
+        wanted = np.array([name in names for name in self.feature_names], dtype=bool)
+        stays = wanted[self.feature_ids] if len(wanted) else np.zeros(0, dtype=bool)
+        return dataclasses.replace(
+            self,
+            feature_names=tuple(name for name in self.feature_names if name in names),
+            feature_offsets=np.concatenate([[0], np.cumsum(stays)])[self.feature_offsets],
+            feature_ids=(np.cumsum(wanted) - 1)[self.feature_ids[stays]].astype(np.int32),
+            feature_values=self.feature_values[stays],
+        )
 
     def take(self, sides: npt.ArrayLike) -> Grammar:
         """Return the grammar with the chosen source sides only, in that order; it belongs to no sentence."""

@@ -1,11 +1,12 @@
-"""Run a study: tuners from many starts on several data sets, ending in tables and figures.
+"""Run a study: tuners from many starts, or conditions by whole loops, ending in tables and figures.
 
   luthier study studies/zhao-2009/study.toml
   luthier study studies/zhao-2009/study.toml --data lists --only de-en
+  luthier study studies/clark-2014/study.toml --data multi30k --jobs 2
 
-A study file names its data, tuners, metrics and starts. Each unit that finishes is a line in
-results/units.jsonl; started again, a study goes on where it was. Tables and figures are made from these
-lines alone. Data sets whose files are not here are left out.
+A study file names its data and what is done with them: tuners, metrics and starts, or conditions. Each unit that
+finishes is a line in results/units.jsonl; started again, a study goes on where it was, loops in their last turn.
+Tables and figures are made from these lines alone. Data sets whose files are not here are left out.
 """
 
 from __future__ import annotations
@@ -20,17 +21,27 @@ GROUP = "studies and made-up data"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier study`."""
     parser.add_argument("study", metavar="FILE", help="a study, in TOML")
-    parser.add_argument("--data", metavar="DIR", help="folder of the lists that the study reads")
-    parser.add_argument("--only", default="", metavar="NAME", help="only this data set, tuner or metric")
+    parser.add_argument("--data", metavar="DIR", help="folder of the files that the study reads")
+    parser.add_argument("--only", default="", metavar="NAME", help="only this data set, tuner, metric or condition")
     parser.add_argument("-o", "--output", metavar="DIR", help="where results go (results, beside the study)")
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time, in processes of their own")
+    parser.add_argument("--tables", action="store_true", help="run nothing: tables and figures of what is done")
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Run what is left, write tables and figures, name them."""
     from pathlib import Path
 
+    from luthier.core.errors import LuthierError
+    from luthier.core.tasks import Here, Processes
     from luthier.pipelines.study.study import run_study
 
+    if options.jobs < 1:
+        raise LuthierError(f"expected at least one job, found {options.jobs}")
+    engine = Here() if options.jobs == 1 else Processes(options.jobs)
+
     folder = options.output or str(Path(options.study).parent / "results")
-    paths = run_study(options.study, folder, data=options.data, only=options.only)
+    paths = run_study(
+        options.study, folder, data=options.data, only=options.only, engine=engine, run=not options.tables
+    )
     output.emit({"files": paths}, lambda: "\n".join(paths))

@@ -2,27 +2,39 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError
 from luthier.core.sealed_lines import Record, read_sealed
 
-UNITS = "units.jsonl"
-KEY = ("data", "tuner", "metric", "start")
-TEXTS = ("study", "data", "tuner", "metric", "method", "signature", "ended")
-NUMBERS = ("gain", "start_gain", "cpu_seconds", "seconds")
-
 Kept = dict[tuple[Any, ...], Record]
 
 
-def key_of(record: Record) -> tuple[Any, ...]:
-    """Return what a line is of."""
-    return tuple(record[part] for part in KEY)
+@dataclasses.dataclass(frozen=True)
+class LineKind:
+    """What a line of one kind of study is.
+
+    Attributes
+    ----------
+    key : members that say which unit it is
+    identity : members that must agree for a line to be of the unit that would be run
+    check : raises `ValueError`, `KeyError` or `TypeError` for what no unit can have
+    """
+
+    key: tuple[str, ...]
+    identity: tuple[str, ...]
+    check: Callable[[Record], None]
+
+    def key_of(self, record: Record) -> tuple[Any, ...]:
+        """Return what a line is of."""
+        return tuple(record[part] for part in self.key)
 
 
-def read_units(path: Path) -> tuple[Kept, int]:
+def read_units(path: Path, kind: LineKind) -> tuple[Kept, int]:
     """Return the lines of a file by what they are of, the last of each, and how many bytes are whole lines.
 
     Raises
@@ -36,27 +48,45 @@ def read_units(path: Path) -> tuple[Kept, int]:
     found: Kept = {}
     for number, record in enumerate(records, start=1):
         try:
-            _check(record)
+            kind.check(record)
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 expected="a unit of a study", found=f"one without fitting {error}", path=str(path), line=number
             ) from None
-        found[key_of(record)] = record
+        found[kind.key_of(record)] = record
     return found, length
 
 
-def _check(record: Record) -> None:
+def _check_start(record: Record) -> None:
     """Raise where a member is missing, of another kind, or no number that a unit can have."""
-    for name in TEXTS:
-        _require(isinstance(record[name], str), name)
-    for name in NUMBERS:
-        _require(_is_number(record[name]), name)
+    _require_texts(record, ("study", "data", "tuner", "metric", "method", "signature", "ended"))
+    _require_numbers(record, ("gain", "start_gain", "cpu_seconds", "seconds"))
     for name in ("start", "seed", "steps"):
         _require(type(record[name]) is int and record[name] >= (-1 if name == "start" else 0), name)
     for name in ("weights", "start_weights"):
         _require(isinstance(record[name], list) and all(map(_is_number, record[name])), name)
     _require(len(record["weights"]) == len(record["start_weights"]), "weights")
     _require(isinstance(record["test"], dict) and all(map(_is_number, record["test"].values())), "test")
+
+
+def _check_loop(record: Record) -> None:
+    texts = ("study", "data", "condition", "values", "tuner", "metric", "inputs", "made_of", "folder", "ended")
+    _require_texts(record, (*texts, "weights", "translations", "statistics"))
+    _require_numbers(record, ("test", "decode_seconds", "tune_seconds"))
+    for name in ("bits", "replica", "replicas", "seed", "features"):
+        _require(type(record[name]) is int and record[name] >= 0, name)
+    _require(isinstance(record["decoded"], list) and bool(record["decoded"]), "decoded")
+    _require(all(map(_is_number, record["decoded"])), "decoded")
+
+
+def _require_texts(record: Record, names: tuple[str, ...]) -> None:
+    for name in names:
+        _require(isinstance(record[name], str), name)
+
+
+def _require_numbers(record: Record, names: tuple[str, ...]) -> None:
+    for name in names:
+        _require(_is_number(record[name]), name)
 
 
 def _is_number(value: Any) -> bool:
@@ -66,3 +96,12 @@ def _is_number(value: Any) -> bool:
 def _require(fits: bool, name: str) -> None:
     if not fits:
         raise ValueError(repr(name))
+
+
+START_LINES = LineKind(
+    ("data", "tuner", "metric", "start"), ("method", "signature", "pools", "start_weights", "seed"), _check_start
+)
+LOOP_LINES = LineKind(
+    ("data", "condition", "bits", "values", "replica"),
+    ("tuner", "metric", "inputs", "made_of", "start", "loop", "seed"), _check_loop,
+)  # fmt: skip

@@ -51,7 +51,7 @@ def train(config: TrainConfig, folder: str, *, threads: int) -> Trained:
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise LuthierError(f"{home}: cannot write here: {why}. hint: name another place") from None
-    job = _Training(config, home, threads)
+    job = Training(config, home, threads)
     job.align()
     job.estimate()
     job.index()
@@ -71,7 +71,7 @@ def train(config: TrainConfig, folder: str, *, threads: int) -> Trained:
     )  # fmt: skip
 
 
-class _Training:
+class Training:
     """One training under way."""
 
     def __init__(self, config: TrainConfig, home: Path, threads: int) -> None:
@@ -79,9 +79,11 @@ class _Training:
         self.steps = Steps(home)
 
     def path(self, name: str) -> Path:
+        """Return where a file of the folder stands."""
         return self.home / name
 
     def align(self) -> None:
+        """Align the words of the parallel text."""
         c = self.config
         key = self.steps.key([c.source, c.target], [c.aligner.spec, c.symmetrize, c.max_words])
         job = AlignJob(
@@ -91,12 +93,14 @@ class _Training:
         self.steps.run("word alignment", key, [LINKS], lambda: align_files(job))
 
     def estimate(self) -> None:
+        """Estimate the language model."""
         c = self.config
         key = self.steps.key([c.lm_text], dataclasses.asdict(c.lm))
         job = EstimateJob(c.lm_text, str(self.path(LM)), c.lm)
         self.steps.run("language model", key, [LM], job.run)
 
     def index(self) -> None:
+        """Index the rules of the parallel text."""
         c = self.config
         key = self.steps.key([c.source, c.target, self.path(LINKS)], [c.limits.max_symbols, c.max_words])
 
@@ -109,6 +113,7 @@ class _Training:
         ModelSettings(c.limits, c.features, c.search).save(self.home)
 
     def extract(self, name: str, part: Sentences) -> None:
+        """Extract the rules for a part."""
         c, output = self.config, f"{name}.grammar"
         key = self.steps.key([part.source, self.path(RULES)], [dataclasses.asdict(c.limits), c.features])
 
@@ -121,6 +126,7 @@ class _Training:
         self.steps.run(f"rules for {name}", key, [output], work)
 
     def decoder(self, name: str, part: Sentences, k: int) -> OwnDecoder:
+        """Return the decoder of a part, as a loop sees it."""
         c = self.config
         model = TranslationModel(
             ModelSettings(c.limits, c.features, c.search), open_model(self.home), (open_lm(self.path(LM)),), Weights({})
@@ -150,12 +156,15 @@ class _Training:
         ]
 
     def weights_of(self, replica: int) -> str:
+        """Return the file of a replica's weights."""
         return WEIGHTS if self.config.replicas == 1 else f"weights.{replica + 1}.json"
 
     def loop_of(self, replica: int) -> Path:
+        """Return the folder of a replica's loop."""
         return self.path("loop" if self.config.replicas == 1 else f"loop.{replica + 1}")
 
     def options_of(self, replica: int) -> LoopOptions:
+        """Return the options of a replica's loop: each has a seed of its own."""
         options = self.config.settings.options
         return dataclasses.replace(options, seed=options.seed + 1000 * replica)
 
@@ -188,6 +197,7 @@ class _Training:
         return {UNTUNED: [f"{name}.{UNTUNED}.txt"], TUNED: tuned}
 
     def translate(self, name: str, part: Sentences) -> None:
+        """Translate a part with the weights of the start and of all replicas."""
         c, places = self.config, self.translations(name)
         weights = [START, *(self.weights_of(r) for r in range(c.replicas))]
         outputs = [path for paths in places.values() for path in paths]
@@ -205,6 +215,7 @@ class _Training:
         self.steps.run(f"translation of {name}", key, outputs, work)
 
     def compare(self, name: str, part: Sentences) -> Comparison:
+        """Compare the translations of a part."""
         metrics = {self.config.settings.metric.name: self.config.settings.metric}
         files = {system: [str(self.path(p)) for p in paths] for system, paths in self.translations(name).items()}
         systems, _ = systems_from_files(files, part.refs, metrics)
