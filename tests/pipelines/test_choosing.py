@@ -118,6 +118,8 @@ def test_bins_too_few_for_neighbours_are_refused(folder):
         ('features = ["P"]', "", "the key 'features'"),
         ('method = "pro"', 'method = "prop"', "prop"),
         ("psi = 1.0", "phi = 1.0", "phi"),
+        ('metric = "column:worth"', 'metric = "bleu"\nmodel = "m"', "no 'model' here"),
+        ('metric = "column:worth"', 'metric = "bleu"\ndecode = true', "'tune'"),
         ("seed", "seed", ""),
     ],
 )
@@ -134,12 +136,12 @@ def test_files_that_are_no_choice(folder, old, new, words):
 def test_another_process_gets_the_same_point_by_the_recipe(folder):
     config = written(folder, two_bits())
     points = choosing_job.Points(read_choosing(config))
-    recipe = pickle.loads(pickle.dumps(choosing_job.ChoosingRecipe(str(config), points.digests)))
+    recipe = pickle.loads(pickle.dumps(choosing_job.ChoosingRecipe(str(config), "", points.digests)))
     point = pickle.loads(pickle.dumps(next(read_choosing(config).grid())))
     here, there = (choosing_job.try_point(each, point) for each in (points, recipe.open()))
     assert {**here, "cpu_seconds": 0} == {**there, "cpu_seconds": 0}
     with pytest.raises(LuthierError, match="not the same here"):
-        choosing_job.ChoosingRecipe(str(config), ("a", "b")).open()
+        choosing_job.ChoosingRecipe(str(config), "", ("a", "b")).open()
 
 
 def test_the_table(run_cli, folder):

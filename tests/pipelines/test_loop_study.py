@@ -11,14 +11,19 @@ from luthier.core.io import content_hash
 from luthier.core.sealed_lines import seal, unseal
 from luthier.core.tasks import Processes
 from luthier.corpus.lines import read_lines
+from luthier.decoding.decoder import Decoder
 from luthier.evaluation.packed_statistics import pack_statistics, unpack_statistics
 from luthier.features.bins_file import read_bins
 from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
+from luthier.pipelines.choosing.config import read_choosing
+from luthier.pipelines.choosing.decoded import DecodedPoints
+from luthier.pipelines.choosing.job import choose
 from luthier.pipelines.study import loops
 from luthier.pipelines.study.study import read_study, run_study
+from luthier.pipelines.train.model import TranslationModel
 
 TRAINING = """
 replicas = 2
@@ -94,6 +99,35 @@ def written(folder, study=STUDY):
     (folder / "pair.toml").write_text(TRAINING)
     (folder / "study.toml").write_text(study)
     return folder / "study.toml"
+
+
+CHOICE = """
+decode = true
+model = "."
+metric = "bleu"
+k = 4
+features = ["P_EgivenFCoherent"]
+tune = { source = "WORK/corpus/tune.source.txt", refs = "WORK/corpus/tune.refs.0.txt" }
+heldout = { source = "WORK/heldout.source.gz", refs = "WORK/heldout.target.gz" }
+[loop]
+iterations = 2
+[bins]
+features = ["P_EgivenFCoherent"]
+bits = 2
+[tuner]
+method = "pro"
+[tuner.parameters]
+iterations = 1
+neighbours = "mnr"
+beta = [1.0, 1e3]
+"""
+
+
+def changed(path, old, new):
+    """Write another file with one thing changed beside a file; return its path."""
+    other = path.with_name("other.toml")
+    other.write_text(path.read_text().replace(old, new, 1))
+    return other
 
 
 def lines_of(path):
@@ -219,6 +253,37 @@ class TestWhole:
         recipe = loops.LoopRecipe(loops.Place(str(home / "study.toml"), home / "out"), "embedded", (), "other inputs")
         with pytest.raises(LuthierError, match="the data 'embedded' are not the same here"):
             recipe.open()
+
+    def test_a_choice_by_decoding_runs_loops_of_its_own_and_goes_on_with_them(self, whole, tmp_path):
+        work = whole[0] / "out/work/embedded"
+        for name in ("model.json", "lm.arpa.gz", *(path.name for path in work.glob("rules*"))):
+            shutil.copy(work / name, tmp_path)
+        shutil.copy(next(work.glob("loops/P.0.1.*/weights.json")), tmp_path)
+        (tmp_path / "c.toml").write_text(CHOICE.replace("WORK", str(work)))
+        chosen, _ = choose(tmp_path / "c.toml", tmp_path / "out")
+        assert [point.values["beta"] for point in chosen.points] == ["1", "1000"]
+        # the written weights and bins decode the held-out sentences to the score of the chosen point
+        model = TranslationModel.open(tmp_path)
+        sentences = read_lines(work / "heldout.source.gz")
+        grammar = model.grammar(sentences).select_features(["P_EgivenFCoherent"])
+        decoder = Decoder(grammar, model.lms, model.settings.search, bins=read_bins(tmp_path / "out/bins.json"))
+        texts = decoder.decode(sentences, read_weights(tmp_path / "out/weights.txt"), derivations=False).texts
+        metric = load_metric("bleu")
+        stats = metric.stats(Batch.from_lines(texts, [read_lines(work / "heldout.target.gz")]))
+        assert metric.score(stats.sum(axis=0)) == chosen.best.heldout
+        lines = (tmp_path / "out/points.jsonl").read_bytes().splitlines(keepends=True)
+        (tmp_path / "out/points.jsonl").write_bytes(lines[0])
+        for folder in (tmp_path / "out/loops").iterdir():
+            assert not (folder / "lists").exists()
+        shutil.rmtree(DecodedPoints(read_choosing(tmp_path / "c.toml"), tmp_path / "out").place((("beta", 1e3),)))
+        again, _ = choose(tmp_path / "c.toml", tmp_path / "out")
+        assert [point.heldout for point in again.points] == [point.heldout for point in chosen.points]
+        with pytest.raises(LuthierError, match="bins of rules only"):
+            read_choosing(changed(tmp_path / "c.toml", "bits = 2", 'bits = 2\nscope = "global"'))
+        with pytest.raises(LuthierError, match="whose answer is their last"):
+            read_choosing(changed(tmp_path / "c.toml", "k = 4", "k = 0"))
+        with pytest.raises(LuthierError, match="there is no such file"):
+            read_choosing(changed(tmp_path / "c.toml", "heldout.source.gz", "none.gz"))
 
     def test_lines_that_no_loop_can_have_are_refused(self, whole, tmp_path):
         home, _ = whole

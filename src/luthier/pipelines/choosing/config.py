@@ -11,22 +11,47 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.toml_tables import Table
 from luthier.features.bins import SCOPES, Scope
 from luthier.features.making import BinOptions
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
+from luthier.pipelines.loop.config import Sentences, take_sentences
 from luthier.tuning.base import Tuner, tuner
+from luthier.tuning.loop_options import LoopOptions
 
 BITS = "bits"
 ORDERS = ("grid", "axes")
 KEYS = {
-    "": {"tune", "heldout", "metric", "seed", "order", "passes", "start", "bins", "tuner"},
+    "": {"tune", "heldout", "metric", "seed", "order", "passes", "start", "bins", "tuner", "decode"},
     "bins": {"features", BITS, "keep", "induction", "exact", "scope", "by_use"},
     "tuner": {"method", "parameters"},
 }
+DECODING = ("model", "k", "features", "loop")  # further keys where points are decoded
 MOST_BITS = 20
 
 Point = tuple[tuple[str, Any], ...]  # axis and value, in the order of the axes
+
+
+@dataclasses.dataclass(frozen=True)
+class Decoding:
+    """How points are tuned by a loop: with which system, on which sentences.
+
+    Attributes
+    ----------
+    model : folder of a trained system
+    tune, heldout : sentences with references
+    k : hypotheses of each sentence
+    features : of rules, those to use; None for all that the system has
+    options : of the loops
+    """
+
+    model: Path
+    tune: Sentences
+    heldout: Sentences
+    k: int
+    features: tuple[str, ...] | None
+    options: LoopOptions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,11 +61,13 @@ class Choosing:
     Attributes
     ----------
     tune, heldout : files of pools that carry derivations (or have the features themselves, for global bins)
+        With `decoding` none is read.
     start : a file of weights, or None
     order : "grid" (all combinations) or "axes" (one axis after another, the others at the best so far)
     passes : over the axes
     fixed : values of bits and tuner parameters that are no axes
     axes : name → values; `BITS` is the first where it is one
+    decoding : how points are decoded; None if lists are re-ranked
     """
 
     path: str
@@ -55,6 +82,7 @@ class Choosing:
     method: str
     fixed: Mapping[str, Any]
     axes: Mapping[str, tuple[Any, ...]]
+    decoding: Decoding | None = None
 
     def first(self) -> Point:
         """Return the point of each axis' first value."""
@@ -86,6 +114,11 @@ class Choosing:
         return tuner(self.method, **{name: value for name, value in values.items() if name != BITS})
 
 
+def texts_of(point: Point) -> dict[str, str]:
+    """Return a point as texts, by axis."""
+    return {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in point}
+
+
 def read_choosing(path: str | os.PathLike[str]) -> Choosing:
     """Return the choice that a TOML file describes; every point's constants are checked."""
     try:
@@ -107,18 +140,19 @@ def read_choosing(path: str | os.PathLike[str]) -> Choosing:
 
 
 def _choosing(path: str, table: Mapping[str, Any]) -> Choosing:
-    bins, method = table["bins"], table["tuner"]
-    for name, part in (("", table), ("bins", bins), ("tuner", method)):
+    bins, method, home = table["bins"], table["tuner"], Path(path).parent
+    decoding = _decoding(path, table) if table.get("decode", False) is True else None
+    top = {key: value for key, value in table.items() if decoding is None or key not in DECODING}
+    for name, part in (("", top), ("bins", bins), ("tuner", method)):
         unknown = sorted(set(part) - KEYS[name])
         if unknown:
             raise LuthierError(f"{path}: there is no {unknown[0]!r} here. known: {', '.join(sorted(KEYS[name]))}")
     values = {BITS: bins[BITS], **method.get("parameters", {})}
     axes = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-    home = Path(path).parent
     choosing = Choosing(
         path=path,
-        tune=home / table["tune"],
-        heldout=home / table["heldout"],
+        tune=home if decoding else home / table["tune"],
+        heldout=home if decoding else home / table["heldout"],
         start=home / table["start"] if "start" in table else None,
         metric=load_metric(table["metric"]),
         seed=table.get("seed", 0),
@@ -128,14 +162,35 @@ def _choosing(path: str, table: Mapping[str, Any]) -> Choosing:
         method=method["method"],
         fixed={name: value for name, value in values.items() if name not in axes},
         axes=axes,
+        decoding=decoding,
     )
     _check(choosing)
     return choosing
 
 
+def _decoding(path: str, table: Mapping[str, Any]) -> Decoding:
+    """Take what loops need: a system, and sentences in place of pools."""
+    home, given = Path(path).parent, {key: table[key] for key in (*DECODING, "tune", "heldout") if key in table}
+    file = Table(given, path)
+    tune, heldout = (take_sentences(file.table(part), home) for part in ("tune", "heldout"))
+    loop = file.table("loop")
+    options = loop.fields(LoopOptions, seed=table.get("seed", 0), threads=1)
+    loop.end()
+    model, k, features = file.take("model", str), file.take("k", int, 100), file.texts("features", ())
+    found = Decoding(home / model, tune, heldout, k, features or None, options)
+    file.end()
+    if found.k < 1 or options.choose == "heldout":
+        raise LuthierError(f"{path}: expected k of at least 1, and loops whose answer is their last")
+    return found
+
+
 def _check(choosing: Choosing) -> None:
     bits = choosing.axes.get(BITS, (choosing.fixed.get(BITS),))
     complaints = (
+        (
+            choosing.decoding is not None and choosing.scope != "local",
+            'a decoder has bins of rules only: scope = "local"',
+        ),
         (choosing.order not in ORDERS, f"order must be one of {', '.join(ORDERS)}, found {choosing.order!r}"),
         (choosing.scope not in SCOPES, f"scope must be one of {', '.join(SCOPES)}, found {choosing.scope!r}"),
         (type(choosing.seed) is not int or choosing.seed < 0, f"seed must be a number from 0, found {choosing.seed!r}"),

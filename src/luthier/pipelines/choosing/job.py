@@ -1,4 +1,4 @@
-"""Trying points: induce, tune, re-rank held-out lists, score. No decoding, so that a point costs seconds.
+"""Trying points: induce, tune, re-rank held-out lists, score; or, with a decoder, whole loops.
 
 Every point is a line in ``points.jsonl``, written as it ends, with all that is needed to know it again; started
 again, a choice goes on where it was.
@@ -28,7 +28,8 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.landscape.list_problem import ListProblem
-from luthier.pipelines.choosing.config import Choosing, Point, read_choosing
+from luthier.pipelines.choosing.config import Choosing, Point, read_choosing, texts_of
+from luthier.pipelines.choosing.decoded import DecodedPoints
 from luthier.report.figures.choosing import draw_chosen
 from luthier.tuning.chosen import Chosen, Tried
 from luthier.tuning.run import Result, RunOptions, run
@@ -42,11 +43,12 @@ class ChoosingRecipe:
     """How another process gets the pools of a choice: from its file, with their digests."""
 
     path: str
+    folder: str
     digests: tuple[str, str]
 
-    def open(self) -> Points:
+    def open(self) -> AnyPoints:
         """Return the pools; refuse others than those of the process that asks."""
-        points = Points(read_choosing(self.path))
+        points = open_points(self.path, self.folder)
         if points.digests != self.digests:
             raise LuthierError(f"{self.path}: the pools are not the same here")
         return points
@@ -104,6 +106,14 @@ class Points:
             raise KeyboardInterrupt
         return problem, heldout, found
 
+    def answer(self, point: Point) -> tuple[Weights, Bins]:
+        """Return the weights and the bins of a point that was tried."""
+        problem, _, found = self.tuned(point)
+        return Weights.from_vector(problem.names, found.weights), self.induced(point)[0]
+
+    def after(self, point: Point) -> None:
+        """Do nothing once the line of a point is kept: it is all there is."""
+
     def tried(self, point: Point) -> Record:
         """Return the line of a point."""
         clock = time.process_time()
@@ -116,14 +126,18 @@ class Points:
         }  # fmt: skip
 
 
-def try_point(points: Points, point: Point) -> Record:
+AnyPoints = Points | DecodedPoints
+
+
+def open_points(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> AnyPoints:
+    """Return the points of a file: on its pools, or by its decoder, whose loops stand in `folder`."""
+    choosing = read_choosing(path)
+    return Points(choosing) if choosing.decoding is None else DecodedPoints(choosing, Path(folder))
+
+
+def try_point(points: AnyPoints, point: Point) -> Record:
     """Return the line of a point: the work of a unit."""
     return points.tried(point)
-
-
-def texts_of(point: Point) -> dict[str, str]:
-    """Return a point as texts, by axis."""
-    return {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in point}
 
 
 def choose(
@@ -136,21 +150,22 @@ def choose(
     chosen, paths
         All points, and the files in `folder`.
     """
-    points = Points(read_choosing(path))
     target = Path(folder)
+    points = open_points(path, target)
     target.mkdir(parents=True, exist_ok=True)
     kept, length = _read(target / POINTS)
     with SealedWriter(target / POINTS, length) as writer:
         search = _Search(points, kept, writer, engine)
+        search.folder = str(target.absolute())
         tried = search.run()
     choosing = points.choosing
     axes = {name: tuple(texts_of(((name, v),))[name] for v in values) for name, values in choosing.axes.items()}
     lines = tuple(_tried(search.line(point)) for point in tried)
     chosen = Chosen(choosing.metric.signature, choosing.method, axes, lines)
     best = tried[lines.index(chosen.best)]
-    problem, _, found = points.tuned(best)
-    write_weights(Weights.from_vector(problem.names, found.weights), str(target / WEIGHTS))
-    write_bins(points.induced(best)[0], target / BINS)
+    weights, bins = points.answer(best)
+    write_weights(weights, str(target / WEIGHTS))
+    write_bins(bins, target / BINS)
     draw_chosen(chosen, target / PICTURE)
     return chosen, [str(target / name) for name in (POINTS, WEIGHTS, BINS, PICTURE)]
 
@@ -158,8 +173,8 @@ def choose(
 class _Search:
     """The lines there are, who adds to them, and which points are asked for next."""
 
-    def __init__(self, points: Points, kept: list[Record], writer: SealedWriter, engine: Engine | None) -> None:
-        self.points, self.writer, self.engine = points, writer, engine
+    def __init__(self, points: AnyPoints, kept: list[Record], writer: SealedWriter, engine: Engine | None) -> None:
+        self.points, self.writer, self.engine, self.folder = points, writer, engine, ""
         self.lines = {_key(record): record for record in kept}
 
     def line(self, point: Point) -> Record:
@@ -180,12 +195,13 @@ class _Search:
 
     def _try(self, wanted: list[Point]) -> list[Point]:
         waiting = [point for point in wanted if _key(self.points.identity(point)) not in self.lines]
-        recipe = ChoosingRecipe(str(Path(self.points.choosing.path).absolute()), self.points.digests)
+        recipe = ChoosingRecipe(str(Path(self.points.choosing.path).absolute()), self.folder, self.points.digests)
         with progress("points", len(waiting)) as advance:
 
-            def keep(number: int, record: Record) -> None:  # noqa: ARG001
+            def keep(number: int, record: Record) -> None:
                 self.writer.append(record)
                 self.lines[_key(record)] = record
+                self.points.after(waiting[number])
                 advance(1)
 
             units = dict(enumerate(waiting))

@@ -15,8 +15,8 @@ from luthier.kbest.merge import merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights
-from luthier.pipelines.choosing.config import BITS
-from luthier.pipelines.choosing.job import choose, texts_of
+from luthier.pipelines.choosing.config import BITS, texts_of
+from luthier.pipelines.choosing.job import choose
 from luthier.pipelines.study.conditions import Condition, LoopStudy, Values
 from luthier.pipelines.study.loop_results import CHOICES as ALL
 from luthier.pipelines.study.loop_results import read_choices

@@ -43,6 +43,16 @@ def step_scale(problem: ListProblem, *, standardize: bool) -> Float64:
     return scale
 
 
+def shared_scale(problem: ListProblem, scale: Float64) -> Float64:
+    """Return a scale in which the bins of one feature have one, that of their mean square: (D,) → (D,)."""
+    out, position = scale.copy(), {name: d for d, name in enumerate(problem.names)}
+    for group in problem.groups:
+        columns = [position[name] for name in group.columns]
+        square = float(np.mean(problem.spread[columns] ** 2))
+        out[columns] = 1.0 / square if square > 0.0 else 0.0
+    return out
+
+
 def sum_of_rows(features: Features, rows: Int64) -> Float64:
     """Return the sum of the feature vectors of `rows`, (D,)."""
     taken = features.take(rows)

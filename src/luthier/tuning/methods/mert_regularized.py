@@ -1,4 +1,4 @@
-"""MERT that pays for the distance from its start, ℓ2 or ℓ0, with the expected gain's gradient (Galley et al. 2013)."""
+"""MERT that pays for the distance from its start (Galley et al. 2013), or for bins out of line."""
 
 from __future__ import annotations
 
@@ -11,21 +11,33 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
+from luthier.tuning.neighbours.options import no_bins
+from luthier.tuning.neighbours.penalty import KINDS, Neighbours
 from luthier.tuning.search.directions import axes, random_directions, uphill
-from luthier.tuning.search.penalized_line import Penalty, penalized_search
+from luthier.tuning.search.penalized_line import NeighbourPrice, Penalty, Price, penalized_search
 
 
 @dataclasses.dataclass(frozen=True)
 class Method(Tuner):
-    """Climb the gain less a penalty on the distance from the start w⁰, by exact line searches.
+    """Climb the gain less a penalty, by exact line searches; by default one on the distance from the start w⁰.
 
     The penalty is `strength` · ‖w − w⁰‖² for ``l2``, or `strength` times the number of weights that differ
     from w⁰ for ``l0`` [galley2013]; it is known everywhere on a line, as the gain is. It is 0 at the start,
     so whatever has a higher objective than the start has a higher gain too.
+
+    ``lnr`` and ``mnr`` are `strength` times the penalty on neighbouring bins [clark2014], of the weights scaled to
+    Σ|w| = 1: the gain does not know their length, so neither may the price. In each interval of a line some places
+    are tried, those where bins come to the mean of their neighbours among them: what is found is what it says, but a
+    better place of the interval may be missed. The start is not free of charge, so the gain may end below it.
     """
 
-    penalty: str = param("l2", choices=("l2", "l0"), help="distance from the start: squared, or weights changed")
+    penalty: str = param(
+        "l2",
+        choices=("l2", "l0", *KINDS),
+        help="distance from the start, squared or weights changed; or bins out of line",
+    )
     strength: float = param(0.1, low=0.0, high=1e9, help="gain (0–100) that one unit of the penalty is worth")
+    gamma: float = param(2.0, low=0.5, high=100.0, help="how sharply mnr sets in where a bin leaves its neighbours")
     gradient: bool = param(True, help="also search along the gradient of the expected gain")
     sharpness: float = param(1.0, low=1e-9, high=1e9, help="factor on scores under the softmax of that gain")
     random: int = param(0, low=0, high=100_000, help="random directions in a sweep")
@@ -35,9 +47,9 @@ class Method(Tuner):
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each line search that improved the objective."""
         gain = problem.gain(start)
-        here = State(start, gain, "start", objective=gain)
+        penalty = self._price(problem, start)
+        here = State(start, gain, "start", objective=gain - float(penalty.of(start)))
         yield here
-        penalty = Penalty(self.penalty, self.strength, here.weights)
         for _ in range(self.sweeps):
             before = here
             for line, name in self._lines(problem, here.weights, rng):
@@ -48,6 +60,17 @@ class Method(Tuner):
                     yield here
             if here is before:
                 return
+
+    def refuses(self, problem: Problem) -> str:
+        """Return why this method cannot work on a problem, or '' if it can."""
+        return super().refuses(problem) or (no_bins(problem, self.penalty) if self.penalty in KINDS else "")
+
+    def _price(self, problem: Problem, start: Float64) -> Price:
+        if self.penalty not in KINDS:
+            return Penalty(self.penalty, self.strength, start)
+        return NeighbourPrice(
+            Neighbours.of(problem.groups, problem.names, kind=self.penalty, strength=self.strength, gamma=self.gamma)
+        )
 
     def _lines(self, problem: Problem, weights: Float64, rng: np.random.Generator) -> Iterator[tuple[Float64, str]]:
         """Yield the directions of a sweep: uphill, the axes, random ones."""

@@ -10,15 +10,18 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
-from luthier.tuning.base import ListTuner, State
+from luthier.landscape.problem import Problem
+from luthier.tuning.base import State
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.gains.words import outcome_gains
 from luthier.tuning.margin import _svm_kernels as kernels
-from luthier.tuning.margin.steps import best_rows, oracle_rows, step_scale, sum_of_rows
+from luthier.tuning.margin.neighbour_model import NeighbourModel
+from luthier.tuning.margin.steps import best_rows, oracle_rows, shared_scale, step_scale, sum_of_rows
+from luthier.tuning.neighbours.options import NeighbourTuner
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(ListTuner):
+class Method(NeighbourTuner):
     """Minimise ½‖w − w0‖² + C/N Σ_i max_j [Δ_j − w·(h_o − h_j)], exactly within a tolerance.
 
     o is the oracle of list i, Δ_j its gain less that of j, as sentences of their own (smoothed), in words:
@@ -32,6 +35,11 @@ class Method(ListTuner):
     planes found so far, weights in their bounds; when the loss there is within `tolerance` of the highest
     known plane, the objective is within C·`tolerance` of the least. The answer may score less than the
     start: the loss is not the metric.
+
+    A penalty on neighbouring bins joins the objective as β·C / (100·N), what β is beside the sums of the ranking
+    methods, and the bins of a feature have one spread. LNR keeps the objective convex and the answer exact. MNR begins
+    at LNR's answer and goes down by quadratic models of the penalty (`luthier.tuning.margin.neighbour_model`) until one
+    brings less than C·`tolerance`: a local minimum.
 
     References
     ----------
@@ -49,6 +57,16 @@ class Method(ListTuner):
     centre: str = param("zero", choices=("zero", "start"), help="w0, which weights are drawn to")
     standardize: bool = param(True, help="measure norms in units of the features' spreads within lists")
 
+    def refuses(self, problem: Problem) -> str:
+        """Return why this method cannot work on a problem, or '' if it can."""
+        reason, neighbours = super().refuses(problem), None
+        if not reason:
+            neighbours = self.penalty_on_neighbours(problem)
+        held = np.isfinite(problem.bounds.low) | np.isfinite(problem.bounds.high)
+        if neighbours is not None and held[neighbours.columns].any():
+            return f"{self.neighbours} ties the weights of neighbouring bins, and some of them have bounds"
+        return reason
+
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
         """Yield the weights after each cutting plane, then the best by the objective."""
         yield State(start, problem.gain(start), "start")
@@ -61,7 +79,7 @@ class Method(ListTuner):
             if best is None or best.objective is None or objective < best.objective:
                 best = state
             yield state
-            if excess <= self.tolerance:
+            if excess <= self.tolerance and work.settled(weights, objective):
                 break
             weights = work.solve()
         if best is not None and best is not state:
@@ -80,13 +98,24 @@ class _CuttingPlanes:
             self.oracles: Int64 = best_rows(scores + self.gains, problem.offsets)
         else:
             self.oracles = oracle_rows(self.gains, scores, problem.offsets)
+        neighbours = method.penalty_on_neighbours(problem)
         self.scale = flat(step_scale(problem, standardize=method.standardize))
+        if neighbours is not None and method.standardize:
+            self.scale = shared_scale(problem, self.scale)
         centre = np.zeros(problem.n_features) if method.centre == "zero" else start
         self.centre = flat(problem.bounds.clip(np.where(self.scale > 0, centre, start)))
         self.target = sum_of_rows(problem.pool.features, self.oracles)
         self.planes = np.zeros((0, problem.n_features))
         self.heights = np.zeros(0)
         self.alphas = np.zeros(0)
+        self.model: NeighbourModel | None = None
+        if neighbours is not None:
+            beside = neighbours.strength * method.c / (100.0 * problem.pool.n_sentences)
+            self.model = NeighbourModel(neighbours.with_strength(beside), self.scale, self.centre, problem.bounds)
+
+    def settled(self, weights: Float64, objective: float) -> bool:
+        """Return whether an answer for the planes so far is an answer; if not, the penalty's next model is made."""
+        return self.model is None or self.model.settled(weights, objective, self.method.c * self.method.tolerance)
 
     def cut(self, weights: Float64) -> tuple[float, float]:
         """Add the highest plane at `weights`; return how far it is above the others, and the objective."""
@@ -101,10 +130,14 @@ class _CuttingPlanes:
         self.alphas = np.append(self.alphas, 0.0)
         away = weights - self.centre
         squares = np.divide(away**2, self.scale, out=np.zeros(len(away)), where=self.scale > 0)
-        return loss - known, 0.5 * float(squares.sum()) + self.method.c * loss
+        price = 0.0 if self.model is None else float(self.model.neighbours.values(weights))
+        return loss - known, 0.5 * float(squares.sum()) + price + self.method.c * loss
 
     def solve(self) -> Float64:
         """Return the weights that are best for the planes so far."""
+        if self.model is not None:
+            planes = self.model.planes(self.planes), self.heights, self.alphas
+            return self.model.solve(*planes, limit=self.method.c, tolerance=0.1 * self.method.tolerance)
         weights = np.empty(self.problem.n_features)
         bounds = self.problem.bounds
         kernels.solve_planes(

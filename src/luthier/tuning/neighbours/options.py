@@ -27,18 +27,23 @@ class NeighbourTuner(ListTuner):
     def refuses(self, problem: Problem) -> str:
         """Return why this method cannot work on a problem, or '' if it can."""
         reason = super().refuses(problem)
-        if not reason and self.neighbours != NONE and not any(len(group.columns) > 2 for group in problem.groups):
-            return (
-                f"{self.neighbours} is a penalty on three or more neighbouring bins of a feature, and no features are "
-                f"known to be such bins. hint: 'luthier discretize' makes them, `bins` names their file"
-            )
-        return reason
+        return reason or ("" if self.neighbours == NONE else no_bins(problem, self.neighbours))
 
     def penalty_on_neighbours(self, problem: Problem) -> Neighbours | None:
         """Return the penalty on the problem's bins; None where there is none, or nothing of it."""
         if self.neighbours == NONE or not self.beta:
             return None
         return Neighbours.of(problem.groups, problem.names, kind=self.neighbours, strength=self.beta, gamma=self.gamma)
+
+
+def no_bins(problem: Problem, kind: str) -> str:
+    """Return why a penalty on neighbours has nothing to hold, or '' if it has."""
+    if any(len(group.columns) > 2 for group in problem.groups):
+        return ""
+    return (
+        f"{kind} is a penalty on three or more neighbouring bins of a feature, and no features are known to be such "
+        "bins. hint: 'luthier discretize' makes them, `bins` names their file"
+    )
 
 
 def told(state: State, fit: Fit, neighbours: Neighbours, n_pairs: int) -> State:

@@ -109,11 +109,23 @@ class Neighbours:
         gradient[self.columns] = self.strength * along
         return self.strength * value, gradient
 
+    def values(self, weights: Float64) -> Float64:
+        """Return the values at many weights at once, (…, D) → (…)."""
+        a, b = self._bends(weights)
+        d = 1.0 if self.kind == "lnr" else damping(a, b, self.gamma).itself
+        return np.asarray(self.strength * (d * a**2).sum(axis=-1))
+
     def _bends(self, weights: Float64) -> tuple[Float64, Float64]:
         """Return a and b of every inner bin, 0 where the three are not of one feature."""
-        w = weights[self.columns]
-        left, right = 0.5 * w[:-2], 0.5 * w[2:]
-        return self.inner * (left + right - w[1:-1]), self.inner * (left - right)
+        w = weights[..., self.columns]
+        left, right = 0.5 * w[..., :-2], 0.5 * w[..., 2:]
+        return self.inner * (left + right - w[..., 1:-1]), self.inner * (left - right)
+
+    def straight(self, weights: Float64, direction: Float64) -> Float64:
+        """Return the steps along a line at which a bin comes to the mean of its neighbours, in ascending order."""
+        (here, _), (slope, _) = self._bends(weights), self._bends(direction)
+        moves = slope != 0.0
+        return np.unique(-here[moves] / slope[moves])
 
     def band(self, weights: Float64, least: float) -> Float64:
         """Return second derivatives at `weights` as three diagonals, (3, B): entry [k, j] is that of bins j and j + k.

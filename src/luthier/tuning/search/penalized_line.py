@@ -1,8 +1,9 @@
-"""Line search for the gain less a penalty on the distance from given weights."""
+"""Line search for the gain less a penalty: on the distance from given weights, or on neighbouring bins."""
 
 from __future__ import annotations
 
 import dataclasses
+from typing import Protocol
 
 import numpy as np
 
@@ -11,9 +12,24 @@ from luthier.landscape.gains import TRIES
 from luthier.landscape.lines.curve import LineCurve, intervals_of, reach_of
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import State
+from luthier.tuning.neighbours.penalty import Neighbours
 
 # How far inside an interval its nearest point is taken, as a share of the width and in units of `reach`.
 INSIDE, STEP_INSIDE = 0.01, 1e-3
+MOST_FAVOURITES = 16
+
+
+class Price(Protocol):
+    """A penalty that is known everywhere on a line."""
+
+    def of(self, weights: Float64) -> Float64:
+        """Return the penalty of weights, (…, D) → (…)."""
+
+    def favourites(self, weights: Float64, direction: Float64) -> Float64:
+        """Return steps along a line near which the penalty is low."""
+
+    def points(self, weights: Float64, direction: Float64, positions: Float64) -> Float64:
+        """Return the weights at steps along a line, (T, D)."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,6 +67,29 @@ class Penalty:
         return points
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class NeighbourPrice:
+    """What weights of neighbouring bins cost once they are scaled to Σ|w| = 1: selections do not know their length."""
+
+    neighbours: Neighbours
+
+    def of(self, weights: Float64) -> Float64:
+        """Return the penalty of weights, (…, D) → (…); 0 where all of them are 0."""
+        size = np.abs(weights).sum(axis=-1, keepdims=True)
+        return self.neighbours.values(weights / np.where(size > 0.0, size, 1.0))
+
+    def favourites(self, weights: Float64, direction: Float64) -> Float64:
+        """Return where bins come to the mean of their neighbours; at most so many, evenly taken."""
+        found = self.neighbours.straight(weights, direction)
+        if len(found) <= MOST_FAVOURITES:
+            return found
+        return found[np.linspace(0, len(found) - 1, MOST_FAVOURITES).round().astype(np.int64)]
+
+    def points(self, weights: Float64, direction: Float64, positions: Float64) -> Float64:
+        """Return ``weights + t·direction``, (T, D)."""
+        return np.asarray(weights + positions[:, None] * direction)
+
+
 def candidates(
     curve: LineCurve, favourites: Float64, *, limits: tuple[float, float], reach: float, tolerance: float
 ) -> tuple[Float64, Float64]:
@@ -70,7 +109,7 @@ def candidates(
 
 
 def penalized_search(
-    problem: Problem, here: State, direction: Float64, curve: LineCurve, penalty: Penalty, *, tolerance: float
+    problem: Problem, here: State, direction: Float64, curve: LineCurve, penalty: Price, *, tolerance: float
 ) -> State | None:
     """Return the place of a line with the highest objective, if it is above the present one.
 
