@@ -76,7 +76,7 @@ def choice_text(condition: Condition, system: System, pools: Sequence[Path]) -> 
     tables: dict[str, dict[str, Any]] = {
         "": {
             "tune": str(pools[0].absolute()), "heldout": str(pools[1].absolute()), "metric": settings.metric.signature,
-            "seed": settings.options.seed,
+            "seed": settings.options.seed, "order": system.study.order, "passes": system.study.passes,
         },
         "bins": {"features": condition.cut, BITS: bits, "induction": condition.induction},
         "tuner": {"method": settings.tuner.name},

@@ -79,6 +79,7 @@ class LoopStudy:
     own : features of the decoder that every condition has; its others are left out
     lists_of : conditions without a choice whose tuned weights decode the lists that others choose by
     choice_k : hypotheses of these lists
+    order, passes : how the points of a choice are gone through, see `luthier.pipelines.choosing.config.Choosing`
     baselines : conditions that all are compared with
     sweep : the condition that is run with all its bits, or ''
     confirm : condition → parameter: run with the neighbours of the chosen value too
@@ -94,6 +95,8 @@ class LoopStudy:
     own: tuple[str, ...]
     lists_of: tuple[str, ...]
     choice_k: int
+    order: str
+    passes: int
     baselines: tuple[str, ...]
     sweep: str
     extra: tuple[str, ...]
@@ -139,6 +142,7 @@ def read_loop_study(values: Mapping[str, Any], path: str) -> LoopStudy:
     study = LoopStudy(
         name=file.take("name", str), seed=file.take("seed", int, 0), conditions=conditions, data=data,
         own=file.texts("own"), lists_of=choice.texts("lists", ()), choice_k=choice.take("k", int, 100),
+        order=choice.take("order", str, "grid"), passes=choice.take("passes", int, 1),
         baselines=tables.texts("baselines", ()), sweep=tables.take("sweep", str, ""),
         extra=tables.texts("sweep_with", ()),
         confirm=tables.table("confirm").rest(), shapes={k: tuple(v) for k, v in shapes.rest().items()},
