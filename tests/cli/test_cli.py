@@ -245,7 +245,7 @@ def test_generated_lists_are_the_same_bytes_for_the_same_seed(run_cli, tmp_path)
 
 def test_inspection_shows_no_more_than_asked(run_cli, home):
     _, out, _ = run_cli("inspect", home / "pool.arrow", "--most", "1")
-    assert "1 more features; see --most" in out
+    assert "1 more features are not shown" in out
     assert " lm " in out
     assert " tm " not in out
 

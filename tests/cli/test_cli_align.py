@@ -169,7 +169,10 @@ def test_a_bad_job_says_why_and_leaves_nothing(run_cli, tmp_path, case, monkeypa
         (["s", "t"], "nothing to write. hint: name a file of links (-o), a model (--train) or scores (--scores)"),
         (["s", "t", "-o", "s"], "s: cannot write here: it is read, and would be lost"),
         (["s", "t", "-o", "none/l"], "cannot write here: there is no folder"),
-        (["s", "t", "--train", "m", "--apply", "m"], "a kept model (--apply) is not trained: leave --train out"),
+        (
+            ["s", "t", "--train", "m", "--apply", "m"],
+            "a kept model is not trained again. hint: leave out --train, or --apply",
+        ),
         (["--join", "good", "good"], "nothing to write. hint: name a file of links (-o)"),
         (["--compare", "good", "short"], "short: expected as many lines as good has, 2, found 1."),
         (["--compare", "good", "bad"], "bad:2: expected links such as 0-0 1-2"),

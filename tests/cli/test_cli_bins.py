@@ -124,8 +124,8 @@ def test_a_pool_is_cut_and_induced(run_cli, home):
     [
         (("--features", "Q"), "no feature is called 'Q'. known: P, C"),
         (("--features", "p"), "no feature is called 'p'."),
-        (("--features", "P", "--by-use"), "g.txt: expected a pool for --by-use, found no pool."),
-        (("--features", "P", "--global"), "g.txt: expected a pool for --global, found no pool."),
+        (("--features", "P", "--by-use"), "g.txt: expected a pool, found no pool. hint: --by-use is for pools only"),
+        (("--features", "P", "--global"), "g.txt: expected a pool, found no pool. hint: --global is for pools only"),
         (("--features", "P,P"), "expected names of features that differ behind --features, found 'P,P'"),
         (("--features", ","), "expected names of features that differ behind --features, found ','"),
         (("--features", "P=0"), "expected from 1 to 65536 bins for a feature, found 0"),

@@ -129,9 +129,9 @@ def test_bad_utf8(run_cli, home):
 
 MISSING = [
     ([], "expected a parallel text"),
-    (["--source", "f"], "expected all three of --source, --target and --links"),
+    (["--source", "f"], "found less. hint: give --source, --target and --links, or --model"),
     (["--model", "m"], "nothing to do"),
-    (["--model", "m", "--for", "new"], "expected both a text (--for) and a place for its rules (-o)"),
+    (["--model", "m", "--for", "new"], "hint: --for names the text, -o the place"),
     (["--model", "nowhere", "--for", "new", "-o", "out"], "expected a folder with a model"),
     (["--model", "m", "--for", "new", "-o", "no/where/"], "there is no folder to make it in"),
 ]

@@ -95,8 +95,8 @@ def test_sentences_are_numbered_as_in_the_pool(run_cli, tmp_path):
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
-        (("--against", "words"), "expected --against dims, sentences or dims,sentences, found 'words'"),
-        (("--against", "dims,dims"), "expected --against"),
+        (("--against", "words"), "expected dims, sentences or dims,sentences, found 'words'. hint: see --against"),
+        (("--against", "dims,dims"), "hint: see --against"),
         (("--plot", "x.png"), "--plot shows what --against draws"),
         (("--against", "dims", "--plot", "no/such/folder/x.png"), "cannot write here"),
         (("--metric", "bleu,ter"), "expected one metric, found 2"),

@@ -134,7 +134,7 @@ def test_ctrl_c_leaves_a_search_that_can_be_gone_on_with(run_cli, folder, tmp_pa
         patch.setattr("luthier.landscape.cones.minkowski.stopping_gently", at_once)
         code, out, _ = search(run_cli, folder, tmp_path / "c.arrow")
     assert code == 130
-    assert "stopped: --resume goes on" in out
+    assert "stopped; it can be resumed" in out
     assert len(keys(tmp_path / "c.arrow")) == 1
     code, out, _ = search(run_cli, folder, tmp_path / "c.arrow", "--resume")
     assert code == 0

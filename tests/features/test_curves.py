@@ -76,7 +76,7 @@ def test_the_command(run_cli, bins, tmp_path):
     (curve,) = json.loads(out)["curves"]
     assert (curve["feature"], curve["bins"][2]["weight"], curve["bins"][0]["fitted"]) == ("c", 1.0, None)
     code, out, _ = run_cli(*command, "--most", "2")
-    assert "4 more bins; see --most." in out
+    assert "4 more bins are not shown." in out
     code, _, err = run_cli(*command, "--features", "q")
     assert code == 2
     assert "no feature is called 'q'" in err

@@ -98,7 +98,7 @@ def open_forests(folder: str | os.PathLike[str]) -> Forests:
     if not path.is_file():
         raise InputError(
             expected=f"a folder with forests ({FILE})", found="none", path=display_name(folder),
-            hint="make it: luthier decode --forests DIR",
+            hint="make it: 'luthier decode' with `forests`",
         )  # fmt: skip
     arrays, about = open_arrays(path, KIND)
     for column, (dtype, dimensions) in COLUMNS.items():
@@ -161,5 +161,5 @@ def _forests(arrays: Arrays) -> list[Hypergraph]:
 
 def _fault(name: str, found: str) -> InputError:
     return InputError(
-        expected="whole forests", found=found, path=name, hint="make them again: luthier decode --forests DIR"
+        expected="whole forests", found=found, path=name, hint="make them again: 'luthier decode' with `forests`"
     )

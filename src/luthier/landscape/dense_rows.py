@@ -40,7 +40,7 @@ def varying_rows(pool: Pool, most: int) -> tuple[Int64, Float64]:
     if len(columns) > most:
         raise LuthierError(
             f"expected at most {most} features that differ within a list, found {len(columns):,}: exact answers about "
-            f"so many weights take too long. hint: keep the features that matter ('luthier pool --help')"
+            f"so many weights take too long. hint: keep the features that matter, with 'luthier pool'"
         )
     f = pool.features
     if len(columns) == f.n_features == f.n_dense:

@@ -56,7 +56,7 @@ class AlignJob:
                 "nothing to write. hint: name a file of links (-o), a model (`train`) or scores (`scores`)"
             )
         if self.train is not None and self.apply is not None:
-            raise LuthierError("a kept model (--apply) is not trained: leave --train out")
+            raise LuthierError("a kept model is not trained again. hint: leave out `train`, or `apply`")
         for path in (self.output, self.train):
             if path is not None:
                 check_writable(path)

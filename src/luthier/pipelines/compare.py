@@ -24,7 +24,7 @@ def systems_from_files(
 ) -> tuple[list[System], list[Texts]]:
     """Return the systems, a replica for each file, and the references."""
     if not refs:
-        raise LuthierError("expected references: --refs R …")
+        raise LuthierError("expected references, found none. hint: give `refs`")
     references = read_parallel(refs)
     systems = []
     with progress("computing statistics", sum(len(paths) for paths in files.values())) as advance:

@@ -41,7 +41,7 @@ def parse_axes(text: str) -> tuple[str, ...]:
     """
     axes = tuple(word.strip() for word in text.split(","))
     if not axes or len(set(axes)) < len(axes) or set(axes) - set(AXES):
-        raise LuthierError(f"expected --against dims, sentences or dims,sentences, found {text!r}")
+        raise LuthierError(f"expected dims, sentences or dims,sentences, found {text!r}. hint: see `against`")
     return axes
 
 
@@ -100,7 +100,7 @@ def _shares(
 def _first_of_equals(offsets: Int64, features: Float64, oracle: Int64, order: Int64, columns: Int64) -> int:
     """Return how many lists of `order` come before the first whose oracle is hidden by an equal row above it.
 
-    With few features many hypotheses look the same, and of these the first is selected.
+    With few features many hypotheses look the same; then the first of them is selected.
     """
     for done, i in enumerate(order.tolist()):
         above = features[offsets[i] : oracle[i]][:, columns]

@@ -180,7 +180,7 @@ def _say_limits(decoded: Decoded, options: SearchOptions) -> None:
     if lowered:
         notice(f"{lowered} long sentences had fewer pops a cell, to stay within the budget of {options.budget:,}")
     if late:
-        notice(f"{late} sentences were out of time, and had no rules over longer spans; --report says which")
+        notice(f"{late} sentences were out of time, and had no rules over longer spans. hint: `report` says which")
 
 
 def _summary(job: DecodeJob, decoded: Decoded | None, traced: Trace | None) -> DecodingSummary:

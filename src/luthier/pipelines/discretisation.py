@@ -39,8 +39,10 @@ def run_bins(job: BinsJob) -> Bins:
     """Count the values of the chosen features, and cut them."""
     of_pool = is_pool(job.source)
     if not of_pool and (job.by_use or job.scope == "global"):
-        option = "--by-use" if job.by_use else "--global"
-        raise InputError(expected=f"a pool for {option}", found="no pool", path=display_name(job.source))
+        option = "by_use" if job.by_use else "global"
+        raise InputError(
+            expected="a pool", found="no pool", path=display_name(job.source), hint=f"`{option}` is for pools only"
+        )
     if of_pool:
         pool = open_pool(job.source)
         bins = bins_of_pool(pool, job.features, job.options, scope=job.scope, by_use=job.by_use)

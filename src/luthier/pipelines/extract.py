@@ -25,6 +25,7 @@ from luthier.grammar.writing import write_folder, write_grammar
 
 PACKED = (".gz", ".zst")
 TEXT_ENDINGS = (".txt", *PACKED)
+HINT = "hint: give `source`, `target` and `links`, or `model`"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,14 +101,17 @@ def _check(job: ExtractJob) -> None:
     texts = (job.source, job.target, job.links)
     feature_names(job.features)
     if None in texts and any(text is not None for text in texts):
-        raise LuthierError("expected all three of --source, --target and --links, or none with a kept --model")
+        raise LuthierError(f"expected a source, a target and their links, or a kept model, found less. {HINT}")
     if job.source is None and job.model is None:
-        raise LuthierError("expected a parallel text (--source, --target, --links) or a kept model (--model)")
+        raise LuthierError(f"expected a parallel text or a kept model, found neither. {HINT}")
     if (job.sentences is None) != (job.output is None):
-        raise LuthierError("expected both a text (--for) and a place for its rules (-o), or neither")
+        raise LuthierError(
+            "expected both a text and a place for its rules, or neither, found one of them. "
+            "hint: `for` names the text, -o the place"
+        )
     if job.sentences is None and (job.source is None or job.model is None):
         raise LuthierError(
-            "nothing to do. hint: name a text (--for) and an output (-o), or a folder for the model (--model)"
+            "nothing to do. hint: name a text (`for`) and an output (-o), or a folder for the model (`model`)"
         )
     if job.output is not None:
         if not _is_folder(job.output):
@@ -126,8 +130,8 @@ def _model(job: ExtractJob) -> tuple[Model, int | None]:
         model = open_model(job.model)
         if model.depth < job.limits.max_symbols:
             raise LuthierError(
-                f"{Path(job.model, FILE)}: expected an index at least {job.limits.max_symbols} words deep "
-                f"(--max-symbols), found {model.depth}. hint: make the model with the same --max-symbols"
+                f"{Path(job.model, FILE)}: expected an index at least {job.limits.max_symbols} words deep, "
+                f"found {model.depth}. hint: make the model with the same `max_symbols`"
             )
         return model, None
     assert job.target is not None

@@ -51,7 +51,7 @@ def forest_problem(
     """Return the problem of forests and the references of their sentences; those without translation are left out."""
     table = read_sentence_table(refs, None, first_id=0, keyed=False, mend=False)
     if table is None or table.references is None or table.reference_offsets is None:
-        raise LuthierError("expected references of the forests' sentences, found none. hint: give --refs")
+        raise LuthierError("expected references of the forests' sentences, found none. hint: give `refs`")
     if len(table.ids) != len(forests.forests):
         raise LuthierError(
             f"expected a reference for each of {len(forests.forests)} forests, found {len(table.ids)} lines"

@@ -47,7 +47,7 @@ def read_parallel(paths: Sequence[str], like: Texts | None = None, like_path: st
 def score_files(hyps: Sequence[str], refs: Sequence[str], metrics: Mapping[str, Metric]) -> list[ScoredFile]:
     """Score each file of translations against the references by each metric."""
     if not refs:
-        raise LuthierError("expected references: --refs R …")
+        raise LuthierError("expected references, found none. hint: give `refs`")
     references = read_parallel(refs)
     results = []
     for path, column in zip(hyps, read_parallel(hyps, references[0], refs[0]), strict=True):

@@ -241,7 +241,9 @@ class _Loop:
         found = run(self.tuner, problem, self._vector(problem, weights), options)
         if found.interrupted:
             if self.folder is not None:
-                notice(f"what was decoded and tuned so far is kept in {self.folder.home}; --resume goes on with it")
+                notice(
+                    f"what was decoded and tuned so far is kept in {self.folder.home}. hint: `resume` goes on with it"
+                )
             raise KeyboardInterrupt
         tuned = dict(zip(problem.names, found.weights.tolist(), strict=True))
         # weights of features that no list has had yet stay as they are

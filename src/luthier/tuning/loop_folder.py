@@ -37,7 +37,7 @@ class LoopFolder:
         self.home = Path(folder)
         turns = self.home / TURNS
         if turns.exists() and not resume:
-            raise LuthierError(f"{turns}: there is a loop already. hint: --resume goes on with it")
+            raise LuthierError(f"{turns}: there is a loop already. hint: `resume` goes on with it")
         try:
             (self.home / WEIGHTS).mkdir(parents=True, exist_ok=True)
         except OSError as error:

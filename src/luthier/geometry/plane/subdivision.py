@@ -212,7 +212,7 @@ def border_lines(window: Window, grid: Grid) -> Float64:
         x, y = grid.units
         raise LuthierError(
             f"the window {window.limits} is out of all proportion: the lists change their selections where x is about "
-            f"{x:.1e} and y about {y:.1e}. hint: take another --window, or none"
+            f"{x:.1e} and y about {y:.1e}. hint: take another `window`, or none"
         )
     inside = np.array([[-y_low, 0.0, 1.0], [x_high, -1.0, 0.0], [y_high, 0.0, -1.0], [-x_low, 1.0, 0.0]])
     return np.concatenate([inside, -inside])

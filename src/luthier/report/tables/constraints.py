@@ -96,7 +96,7 @@ def _contradiction(wishes: Sequence[Wish]) -> Any:
         ("sentence", "oracle's hypothesis", "shall beat", "multiplier"),
         [(str(w.sentence), str(w.wanted), str(w.other), f"{w.multiplier:.4g}") for w in shown],
         caption="no weights fulfil all of these wishes: so multiplied, the differences of their features sum to 0"
-        + (f"\n{more} more, see --json" if more else ""),
+        + (f"\n{more} more are in the JSON output" if more else ""),
     )
 
 

@@ -27,7 +27,7 @@ def _curve_table(curve: Curve, most: int) -> Any:
         )
         for j in range(min(most, len(bins)))
     ]  # fmt: skip
-    more = f"{len(bins) - most:,} more bins; see --most. " if len(bins) > most else ""
+    more = f"{len(bins) - most:,} more bins are not shown. " if len(bins) > most else ""
     return table(f"{bins.feature}: {_shape(curve)}", COLUMNS, rows, caption=more + _fits(curve))
 
 

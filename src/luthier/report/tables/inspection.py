@@ -11,7 +11,7 @@ from luthier.report.console import cell, stack, table
 def inspection_tables(summary: PoolSummary, most: int) -> Any:
     """Return a table of the lists and one of (at most `most`) features."""
     shown = summary.features[:most]
-    caption = f"{summary.n_features - most:,} more features; see --most" if summary.n_features > most else ""
+    caption = f"{summary.n_features - most:,} more features are not shown" if summary.n_features > most else ""
     features = table(
         f"{summary.n_features:,} features over {summary.n_hypotheses:,} hypotheses",
         ("feature", "stored", "kind", "lowest", "mean", "highest", "zeros", "remark"),

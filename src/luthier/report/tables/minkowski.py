@@ -21,7 +21,7 @@ def minkowski_tables(report: SearchReport, written: Sequence[str]) -> Any:
         ("too thin for a certain re-rank", t.uncertain),
         ("steps from the root at most", t.deepest),
         ("space covered", _covered(report.coverage)),
-        ("the search", "complete" if report.complete else "stopped: --resume goes on"),
+        ("the search", "complete" if report.complete else "stopped; it can be resumed"),
         ("CPU s", f"{report.seconds:.1f}"),
     ]
     parts = [table("Minkowski sum", ("", "value"), rows)]

@@ -51,5 +51,5 @@ def _proof(model: Model) -> Any:
         f"{model.name}: {len(wishes)} pairs that contradict each other",
         ("sentence", "better", "worse", "multiplier"),
         [(w["sentence"], w["better"], w["worse"], f"{w['multiplier']:.4g}") for w in wishes[:MOST_WISHES]],
-        caption=f"{len(wishes) - MOST_WISHES} more with --json" if len(wishes) > MOST_WISHES else "",
+        caption=f"{len(wishes) - MOST_WISHES} more are in the JSON output" if len(wishes) > MOST_WISHES else "",
     )

@@ -67,8 +67,9 @@ def _wider(report: SurfaceReport) -> str:
         finite = [end for end in (high, low) if math.isfinite(end)]
         more = (high - low) / 2 if len(finite) == 2 else abs(finite[0] if finite else 0.0) or 1.0
         ends = (f"{end + change:.4g}" if math.isfinite(end) else "" for end, change in ((low, -more), (high, more)))
-        wider.append(f"--window {axis}={':'.join(ends)}")
-    return f"the best cell touches the window's border: there may be better ones beyond. hint: {' '.join(wider)}"
+        wider.append(f"{axis}={':'.join(ends)}")
+    found = "the best cell touches the window's border: there may be better ones beyond"
+    return f"{found}. hint: a window of {' '.join(wider)}"
 
 
 def _best(report: SurfaceReport) -> Any:
