@@ -51,7 +51,7 @@ from contextlib import nullcontext
 from luthier.core.progress import speaking
 with speaking(lambda label, total: nullcontext(len), lambda message: print("SAID", message)):
     from made._caller_kernels import caller
-    print("VALUE", caller(1))
+    print("VALUE", caller({argument}))
     print("LOADED", sum(caller.stats.cache_hits.values()))
 """
 
@@ -68,11 +68,11 @@ def made(tmp_path):
     return folder
 
 
-def run(folder, before="", **variables):
+def run(folder, before="", argument="1", **variables):
     """Call the package's kernel in a new process; return its value, whether it was loaded, and what was said."""
     environment = {**os.environ, "PYTHONPATH": f"{folder.parent}{os.pathsep}{SOURCE.parent}", **variables}
     environment = {k: v for k, v in environment.items() if v and k != "NUMBA_DISABLE_JIT"}
-    code = RUN.format(before=before)
+    code = RUN.format(before=before, argument=argument)
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False)
     assert child.returncode == 0, child.stderr
     lines = [line.partition(" ") for line in child.stdout.splitlines()]
@@ -90,6 +90,17 @@ def test_an_edited_callee_is_compiled_into_its_callers_again(made, tmp_path):
     assert run(made, NUMBA_CACHE_DIR=cache)[:2] == (100, False)
     assert list(Path(cache).rglob("*.nbc"))
     assert not list(made.rglob("*.nbc"))
+
+
+@pytest.mark.slow
+def test_a_named_tuple_whose_fields_change_places_is_another_one(made):
+    (made / "_caller_kernels.py").write_text(
+        "from luthier.core.jit import kernel\n\n@kernel\ndef caller(pair):\n    return pair.first\n"
+    )
+    for names, value in (("first second", 1), ("second first", 2)):
+        (made / "pairs.py").write_text(f"from collections import namedtuple\nPair = namedtuple('Pair', '{names}')\n")
+        calls = [run(made, "from made.pairs import Pair", "Pair(1, 2)")[:2] for _ in range(2)]
+        assert calls == [(value, False), (value, True)]
 
 
 @pytest.mark.slow

@@ -136,7 +136,7 @@ def test_the_margin_holds_for_every_row():
     for t in (0.0, -3.5, 100.0):
         height = x @ w.astype(np.float32) + np.float32(t) * (x @ d.astype(np.float32))
         true = (features - features[0]) @ w + t * ((features - features[0]) @ d)
-        bound = unit * (np.abs(w) @ ready._radius[0] + abs(t) * (np.abs(d) @ ready._radius[0]))
+        bound = unit * (np.abs(w) @ ready._rows.radius[0] + abs(t) * (np.abs(d) @ ready._rows.radius[0]))
         assert np.abs(height - true).max() <= bound
 
 

@@ -19,8 +19,8 @@ def solve(rows, gains, weights, limit, *, oracle, scale, sparse=0, sweeps=100_00
     k = len(rows)
     room = np.zeros(rows.shape[1])
     kernels.solve_list(
-        np.arange(k), oracle, flat(gains), f.dense, f.indptr, f.indices, f.values,
-        flat(scale), limit, 1e-11, sweeps, weights, np.empty(k), np.empty(k, np.int64), room,
+        np.arange(k), oracle, flat(gains), f.arrays, flat(scale), limit, 1e-11, sweeps, weights,
+        kernels.Room(np.empty(k), np.empty(k, np.int64), room),
     )  # fmt: skip
     assert not room.any()
     return weights
@@ -78,9 +78,7 @@ def test_the_rows_that_make_conditions(seed, hope, most):
     f = split_features(rows, 1)
     first, last = 1, 6
     out = np.empty(6, np.int64)
-    oracle, n = kernels.pick(
-        first, last, hope, most, flat(gains), f.dense, f.indptr, f.indices, f.values, weights, np.empty(6), out
-    )
+    oracle, n = kernels.pick(first, last, hope, most, flat(gains), f.arrays, weights, np.empty(6), out)
     scores = rows @ weights
     inside = range(first, last)
     assert oracle == max(inside, key=lambda r: (gains[r] + hope * scores[r], scores[r], -r))

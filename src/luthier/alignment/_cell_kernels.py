@@ -6,7 +6,27 @@ word that share a cell somewhere. Cells of pair k are ``cells[cell_offsets[k]:]`
 each the n source places.
 """
 
+from typing import NamedTuple
+
+import numpy as np
+
 from luthier.core.jit import kernel
+
+
+class Places(NamedTuple):
+    """The places of source words grouped by word, where each group starts, and the sentence of each place."""
+
+    order: np.ndarray
+    word_starts: np.ndarray
+    sentence_of: np.ndarray
+
+
+class Types(NamedTuple):
+    """The type of each cell; the types of source word f are ``offsets[f]:offsets[f + 1]``, with their target words."""
+
+    cells: np.ndarray
+    offsets: np.ndarray
+    targets: np.ndarray
 
 
 @kernel
@@ -22,13 +42,14 @@ def order_by_word(ids, starts, order):
 
 
 @kernel
-def number_cells(order, word_starts, sentence_of, source_offsets, target_ids, target_offsets, cell_offsets, stamps,
-                 slots, cells, type_offsets, type_targets):  # fmt: skip
+def number_cells(places, source_offsets, target_offsets, target_ids, cell_offsets, stamps, slots, out):
     """Give each cell the number of its type; return how many types there are.
 
     One source word at a time: `stamps[e]` says whether target word e was met beside it already, `slots[e]`
     the number the two got. No sorting, no hashing: each cell is visited once.
     """
+    order, word_starts, sentence_of = places
+    cells, type_offsets, type_targets = out
     n_types = 0
     for word in range(len(word_starts) - 1):
         for r in range(word_starts[word], word_starts[word + 1]):

@@ -111,17 +111,19 @@ def number_cells(bitext: Bitext) -> Cells:
     word_starts = offsets_from_counts(np.bincount(source.ids, minlength=n_sources))
     order = np.empty(len(source.ids), dtype=np.int64)
     kernels.order_by_word(source.ids, word_starts.copy(), order)
-    numbers = np.empty(int(offsets[-1]), dtype=np.int32)
-    type_targets = np.empty(int(offsets[-1]), dtype=np.int32)  # pages that are never written cost nothing
-    type_offsets = np.zeros(n_sources + 1, dtype=np.int64)
+    types = kernels.Types(
+        cells=np.empty(int(offsets[-1]), dtype=np.int32),
+        offsets=np.zeros(n_sources + 1, dtype=np.int64),
+        targets=np.empty(int(offsets[-1]), dtype=np.int32),  # pages that are never written cost nothing
+    )
     n_types = kernels.number_cells(
-        flat(order), flat(word_starts), flat(segment_of_rows(source.offsets)), source.offsets, target.ids,
-        target.offsets, flat(offsets), np.full(n_targets, -1, dtype=np.int64), np.zeros(n_targets, dtype=np.int32),
-        numbers, type_offsets, type_targets,
+        kernels.Places(flat(order), flat(word_starts), flat(segment_of_rows(source.offsets))), source.offsets,
+        target.offsets, target.ids, flat(offsets),
+        np.full(n_targets, -1, dtype=np.int64), np.zeros(n_targets, dtype=np.int32), types,
     )  # fmt: skip
     return Cells(
-        source, target, frozen(offsets), frozen(numbers), frozen(type_offsets),
-        frozen(type_targets[:n_types].copy()), n_targets,
+        source, target, frozen(offsets), frozen(types.cells), frozen(types.offsets),
+        frozen(types.targets[:n_types].copy()), n_targets,
     )  # fmt: skip
 
 

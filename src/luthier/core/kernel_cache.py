@@ -8,7 +8,7 @@ a cache where they fail, and a test edits a callee to see that they do what we t
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +54,13 @@ class _Implementation(caching.CompileResultCacheImpl):  # type: ignore[misc]
     _locator_classes = (_Locator,)
 
 
+def _fields(types: Iterable[Any]) -> Iterator[tuple[str, ...]]:
+    for one in types:
+        if isinstance(one, numba.types.BaseTuple):
+            yield tuple(getattr(one, "fields", ()))
+            yield from _fields(one)
+
+
 class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     """What is kept of one kernel. Trouble with its files is told to `complain`, and ends nothing."""
 
@@ -68,6 +75,10 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         self._stamp, base = stamp(locator._py_file), self._impl.filename_base
         self._files = [caching.IndexDataCacheFile(str(folder), base, self._stamp) for folder in locator.folders]
         self._can_write, self._is_private = locator.can_write, locator.folders[-1].parent == private_folder()
+
+    def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
+        """Add the fields of named tuples: they may change places in a file that is no kernel file."""
+        return (*super()._index_key(sig, codegen), tuple(_fields(sig)))
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         key = self._index_key(sig, target_context.codegen())

@@ -4,11 +4,26 @@
 A text column is one array of UTF-8 bytes with offsets; a span is a half-open stretch of bytes.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
 
 SHORT = 16  # spans below are copied item by item: setting up a block copy takes longer
+
+
+class Index(NamedTuple):
+    """Known texts: text k has the bytes ``known[offsets[k]:offsets[k+1]]`` and the hash ``hashes[k]``.
+
+    `table` is an open-addressing index into them (−1 = free, length a power of two).
+    """
+
+    table: np.ndarray
+    hashes: np.ndarray
+    follows: np.ndarray
+    known: np.ndarray
+    offsets: np.ndarray
 
 
 @inner_kernel
@@ -162,18 +177,17 @@ def find_text(data, start, stop, h, table, hashes, known, known_offsets):
 
 
 @kernel
-def intern_spans(data, starts, stops, first, ids, table, hashes, follows, known, known_offsets, size):
+def intern_spans(data, starts, stops, first, ids, index, size):
     """Give each span from `first` on the number of its text, adding texts not met before.
 
-    `table` is an open-addressing index (−1 = free, length a power of two) into the known texts, whose
-    bytes are `known[known_offsets[k]:known_offsets[k+1]]`; `hashes[k]` is the hash of text k. Lists repeat
-    themselves: `follows[k]`, the text that last came behind text k, is tried before the index.
+    Lists repeat themselves: `follows[k]`, the text that last came behind text k, is tried before the table.
 
     Returns
     -------
     (next span, number of known texts)
         The first span that was not done because an array is full; the caller grows it and calls again.
     """
+    table, hashes, follows, known, known_offsets = index
     before = 0
     for s in range(first, len(starts)):
         start, stop = starts[s], stops[s]

@@ -17,11 +17,13 @@ class Interner:
     """Gives each distinct text a number, 0, 1, 2, … in the order of first appearance."""
 
     def __init__(self) -> None:
-        self._table = np.full(1 << 10, -1, dtype=np.int64)
-        self._hashes = np.zeros(1 << 9, dtype=np.uint64)
-        self._follows = np.full(1 << 9, -1, dtype=np.int64)
-        self._known = np.zeros(1 << 13, dtype=np.uint8)
-        self._offsets = np.zeros((1 << 9) + 1, dtype=np.int64)
+        self._index = kernels.Index(
+            table=np.full(1 << 10, -1, dtype=np.int64),
+            hashes=np.zeros(1 << 9, dtype=np.uint64),
+            follows=np.full(1 << 9, -1, dtype=np.int64),
+            known=np.zeros(1 << 13, dtype=np.uint8),
+            offsets=np.zeros((1 << 9) + 1, dtype=np.int64),
+        )
         self._size = 0
 
     @classmethod
@@ -36,7 +38,8 @@ class Interner:
 
     def __getitem__(self, number: int) -> str:
         number = range(self._size)[number]
-        return self._known[self._offsets[number] : self._offsets[number + 1]].tobytes().decode("utf-8")
+        known, offsets = self._index.known, self._index.offsets
+        return known[offsets[number] : offsets[number + 1]].tobytes().decode("utf-8")
 
     def intern_spans(self, data: Bytes, starts: Int64, stops: Int64) -> Int32:
         """Return the number of each text ``data[starts[i]:stops[i]]``, adding the new ones."""
@@ -48,10 +51,7 @@ class Interner:
         ids = np.empty(len(starts), dtype=np.int32)
         done = 0
         while True:
-            done, self._size = kernels.intern_spans(
-                data, starts, stops, done, ids,
-                self._table, self._hashes, self._follows, self._known, self._offsets, self._size,
-            )  # fmt: skip
+            done, self._size = kernels.intern_spans(data, starts, stops, done, ids, self._index, self._size)
             if done == len(starts):
                 return ids
             self._grow(int(stops[done] - starts[done]))
@@ -62,19 +62,22 @@ class Interner:
 
     def texts(self) -> Texts:
         """Return the known texts; text k has number k."""
-        offsets = self._offsets[: self._size + 1].copy()
-        return Texts(offsets, self._known[: offsets[-1]].copy())
+        offsets = self._index.offsets[: self._size + 1].copy()
+        return Texts(offsets, self._index.known[: offsets[-1]].copy())
 
     def _grow(self, needed: int) -> None:
-        used = int(self._offsets[self._size])
-        if used + needed > len(self._known):
-            self._known = _enlarged(self._known, max(2 * len(self._known), used + needed))
-        if 2 * (self._size + 1) > len(self._table) or self._size + 1 >= len(self._offsets):
-            self._offsets = _enlarged(self._offsets, 2 * len(self._offsets))
-            self._hashes = _enlarged(self._hashes, 2 * len(self._hashes))
-            self._follows = np.full(2 * len(self._follows), -1, dtype=np.int64)
-            self._table = np.full(2 * len(self._table), -1, dtype=np.int64)
-            kernels.rehash(self._hashes, self._size, self._table)
+        old = self._index
+        used = int(old.offsets[self._size])
+        if used + needed > len(old.known):
+            self._index = old._replace(known=_enlarged(old.known, max(2 * len(old.known), used + needed)))
+        if 2 * (self._size + 1) > len(old.table) or self._size + 1 >= len(old.offsets):
+            self._index = self._index._replace(
+                table=np.full(2 * len(old.table), -1, dtype=np.int64),
+                hashes=_enlarged(old.hashes, 2 * len(old.hashes)),
+                follows=np.full(2 * len(old.follows), -1, dtype=np.int64),
+                offsets=_enlarged(old.offsets, 2 * len(old.offsets)),
+            )
+            kernels.rehash(self._index.hashes, self._size, self._index.table)
 
 
 def _enlarged(array: Array, length: int) -> Array:

@@ -25,7 +25,7 @@ FREE = -1
 
 @inner_kernel
 def stands_before(numbers, a, b):
-    """Return whether a candidate is popped before another: the better one, of equals the earlier."""
+    """Return whether a candidate is popped before another: if it is better, or as good and earlier."""
     return numbers[a, SCORE] > numbers[b, SCORE] or (numbers[a, SCORE] == numbers[b, SCORE] and a < b)
 
 
@@ -106,7 +106,7 @@ def item_of(states, candidate, item_states, n_items, slots, mask, n_models):
 
 @kernel
 def rank_items(scores, ranks, first, last):
-    """Write the items ``first:last`` by falling score, of equals the earlier first."""
+    """Write the items ``first:last`` by falling score; ties stay in their order."""
     order = np.argsort(-scores[first:last], kind="mergesort")
     for k in range(last - first):
         ranks[first + k] = first + order[k]

@@ -14,6 +14,8 @@ more steep than all others, it is lower everywhere, and none of its lines is loo
 Loops are written out: where a small kernel is laid into a loop, every array that it takes is counted again each time.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from luthier.core.jit import kernel
@@ -24,6 +26,32 @@ A, B, FROM, PLACE, FLOOR = range(5)
 ORDER, KEPT = range(2)
 NONE = -1
 MARGIN = 2.0**-48  # of the size of the numbers in a height: more than it is rounded by, some ten times 2⁻⁵³
+
+
+class Room(NamedTuple):
+    """Scratch for the envelope of one node: its lines and their links, and twice that to make one of two."""
+
+    own: np.ndarray
+    ways: np.ndarray
+    whole: np.ndarray
+    other: np.ndarray
+    other_ways: np.ndarray
+
+
+class Sides(NamedTuple):
+    """The rules of edges, and the target sides of rules."""
+
+    rules: np.ndarray
+    target_offsets: np.ndarray
+    target_symbols: np.ndarray
+
+
+class Goal(NamedTuple):
+    """Where lines of goals are written: start and slope, (n, 2), where the words of each end, and all words."""
+
+    tops: np.ndarray
+    bounds: np.ndarray
+    words: np.ndarray
 
 
 @kernel
@@ -91,7 +119,7 @@ def lay_edge(e, tails, scores, lines, offsets, own, ways, n):
 def join_lines(n, total, own, ways, whole, other, other_ways):
     """Make one envelope of the first n lines and those up to `total`; return how many lines it has.
 
-    Both are sorted; of equal lines the first stays.
+    Both are sorted; if lines are equal, the first stays.
     """
     i, j = 0, n
     for at in range(total):
@@ -119,12 +147,12 @@ def join_lines(n, total, own, ways, whole, other, other_ways):
 
 
 @kernel
-def envelope_of_forest(edge_offsets, tails, scores, lines, links, offsets, own, ways, whole, other, other_ways):
+def envelope_of_forest(edge_offsets, tails, scores, lines, links, offsets, room):
     """Write the lines of all nodes; return how many there are, or −1 where there is no room for them.
 
-    `scores` (2, E) are the edges' intercepts and slopes; `own`, `ways`, `whole` (2, m), `other` and `other_ways` are
-    scratch for one node.
+    `scores` (2, E) are the edges' intercepts and slopes.
     """
+    own, ways, whole, other, other_ways = room
     total = 0
     offsets[0] = 0
     for node in range(len(edge_offsets) - 1):
@@ -146,8 +174,9 @@ def envelope_of_forest(edge_offsets, tails, scores, lines, links, offsets, own, 
 
 
 @kernel
-def write_string(line, links, rules, target_offsets, target_symbols, words, at, stack):
+def write_string(line, links, sides, words, at, stack):
     """Write the words of a line's derivation from `at` on; return where they end, or −1 where there is no room."""
+    rules, target_offsets, target_symbols = sides
     stack[0, 0], stack[0, 1], size = line, target_offsets[rules[links[line, 0]]], 1
     while size > 0:
         here, i = stack[size - 1, 0], stack[size - 1, 1]
@@ -169,13 +198,12 @@ def write_string(line, links, rules, target_offsets, target_symbols, words, at, 
 
 
 @kernel
-def write_goal(
-    first, stop, lines, links, rules, target_offsets, target_symbols, mark, tops, bounds, words, stack, used
-):
+def write_goal(first, stop, lines, links, sides, mark, goal, stack, used):
     """Append the lines `first:stop`, of the goal, and their words behind a mark; return whether there was room.
 
-    `used` counts lines and words; `bounds` has where the words of each line end.
+    `used` counts lines and words.
     """
+    tops, bounds, words = goal
     n, at = used[0], used[1]
     if n + stop - first > len(tops):
         return False
@@ -183,7 +211,7 @@ def write_goal(
         if at == len(words):
             return False
         words[at] = mark
-        at = write_string(line, links, rules, target_offsets, target_symbols, words, at + 1, stack)
+        at = write_string(line, links, sides, words, at + 1, stack)
         if at < 0:
             return False
         tops[n, 0], tops[n, 1] = lines[line, START], lines[line, SLOPE]

@@ -36,7 +36,7 @@ def count_unknown(target_offsets, symbols, counts):
 
 @kernel
 def sort_sides(rule_offsets, estimates, order):
-    """Write the rules of each source side by falling estimate, of equals the earlier first."""
+    """Write the rules of each source side by falling estimate; ties stay in their order."""
     for side in range(len(rule_offsets) - 1):
         first, last = rule_offsets[side], rule_offsets[side + 1]
         if last - first > SHORT:

@@ -5,14 +5,11 @@ An *item* is a derivation of a node: an edge and, in each gap, an item. Those of
 best first (BEST, AFTER); those that could come next wait in a pairing heap (CHILD, SIBLING). The next of an item
 (e, i, j) are (e, i, after j) and, only where j is the best of its node, (e, after i, j): so each is made once.
 
-Arrays are few and wide, because a call costs some 10 ns for every array that it passes:
-
-- `edges` (E, 4) int64, the nodes in both gaps, and where the target side begins and ends among `symbols`;
-  `scores` (E,);
-- `items` (n, 9) int32 with the columns NODE … N_WORDS, `totals` (n,) float64, their scores, `hashes` (n, 2) uint64, of
-  their strings, or (0, 2) where strings do not matter;
-- `nodes` (V, 6) int32 with the columns BEST … DONE.
+Arrays are few and wide, because a call costs some 10 ns for every array that it passes. `nodes` (V, 6) int32 has the
+columns BEST … DONE.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,6 +23,30 @@ BEGIN, END = 2, 3  # columns of `edges`
 PRIME = np.uint64((1 << 61) - 1)
 FIRST_BASE, SECOND_BASE = np.uint64(0x1B3A5D7C91E2F48D), np.uint64(0x0D94C2B6E7813A5F)
 LOW31, LOW30 = np.uint64((1 << 31) - 1), np.uint64((1 << 30) - 1)
+
+
+class Forest(NamedTuple):
+    """A forest: `edges` (E, 4) int64, the nodes in both gaps, and where the target side is among `symbols`.
+
+    The edges of node v are ``edge_offsets[v]:edge_offsets[v + 1]``; `scores` (E,) are theirs.
+    """
+
+    edge_offsets: np.ndarray
+    edges: np.ndarray
+    scores: np.ndarray
+    symbols: np.ndarray
+
+
+class Items(NamedTuple):
+    """Items so far: `columns` (n, 9) int32 with NODE … N_WORDS, scores, (n,) float64, and hashes of their strings.
+
+    The hashes are (n, 2) uint64, or (0, 2) where strings do not matter; `powers` are those of the two bases.
+    """
+
+    columns: np.ndarray
+    totals: np.ndarray
+    hashes: np.ndarray
+    powers: np.ndarray
 
 
 @inner_kernel
@@ -70,8 +91,10 @@ def hash_string(edges, symbols, items, hashes, powers, n):
 
 
 @kernel
-def make_item(edges, scores, symbols, items, totals, hashes, powers, n, node, edge, left, right):
+def make_item(forest, found, n, node, edge, left, right):
     """Write item n."""
+    _, edges, scores, symbols = forest
+    items, totals, hashes, powers = found
     items[n, NODE], items[n, EDGE], items[n, LEFT], items[n, RIGHT] = node, edge, left, right
     items[n, AFTER] = items[n, CHILD] = items[n, SIBLING] = NONE
     score, n_edges, n_words = scores[edge], 1, edges[edge, END] - edges[edge, BEGIN]
@@ -90,7 +113,7 @@ def make_item(edges, scores, symbols, items, totals, hashes, powers, n, node, ed
 
 @inner_kernel
 def joined(items, totals, a, b):
-    """Return the heap of two; of equal scores the earlier item is on top."""
+    """Return the heap of two; if scores are equal, the earlier item is on top."""
     if a < 0:
         return b
     if b < 0:
@@ -132,8 +155,10 @@ def best_in(nodes, node):
 
 
 @kernel
-def find_best(edge_offsets, edges, scores, symbols, used, items, totals, hashes, powers, nodes):
-    """Make the best item of each used node, of equal ones the earliest edge; return how many items there are."""
+def find_best(forest, used, found, nodes):
+    """Make the best item of each used node, by the earliest of the best edges; return how many items there are."""
+    edge_offsets, edges, scores, _ = forest
+    totals = found.totals
     n = 0
     for node in range(len(used)):
         if not used[node]:
@@ -148,7 +173,7 @@ def find_best(edge_offsets, edges, scores, symbols, used, items, totals, hashes,
             if best < 0 or score > top:
                 best, top = e, score
         left, right = best_in(nodes, edges[best, 0]), best_in(nodes, edges[best, 1])
-        make_item(edges, scores, symbols, items, totals, hashes, powers, n, node, best, left, right)
+        make_item(forest, found, n, node, best, left, right)
         nodes[node, BEST] = nodes[node, LAST] = nodes[node, PENDING] = n
         n += 1
     return n
@@ -201,13 +226,14 @@ def fill_table(items, hashes, nodes, table):
 
 
 @kernel
-def start_node(edge_offsets, edges, scores, symbols, items, totals, hashes, powers, nodes, n, node):
+def start_node(forest, found, nodes, n, node):
     """Make the best item by each edge but the one found, and a heap of them; return how many items there are."""
+    edge_offsets, edges, items, totals = forest.edge_offsets, forest.edges, found.columns, found.totals
     heap = np.int64(NONE)
     for e in range(edge_offsets[node], edge_offsets[node + 1]):
         if e != items[nodes[node, BEST], EDGE]:
             left, right = best_in(nodes, edges[e, 0]), best_in(nodes, edges[e, 1])
-            make_item(edges, scores, symbols, items, totals, hashes, powers, n, node, e, left, right)
+            make_item(forest, found, n, node, e, left, right)
             heap = np.int64(joined(items, totals, heap, np.int64(n)))
             n += 1
     nodes[node, HEAP], nodes[node, STARTED] = heap, 1
@@ -215,23 +241,24 @@ def start_node(edge_offsets, edges, scores, symbols, items, totals, hashes, powe
 
 
 @kernel
-def search(edge_offsets, edges, scores, symbols, items, totals, hashes, powers, nodes, table, stack, state, k):
+def search(forest, found, nodes, table, stack, state, k):
     """Extend the goal's chain to k items, or to all there are; return whether there was room for it.
 
     `state` has the number of items, of nodes on the stack, which wait for one more item, and of items in the chain.
     Where there is no room, another call with more of it goes on.
     """
+    edge_offsets, items, totals, hashes = forest.edge_offsets, found.columns, found.totals, found.hashes
     goal, room = len(nodes) - 1, len(items)
-    n, size, found = state[0], state[1], state[2]
-    while found < k and not (size == 0 and nodes[goal, DONE]):
+    n, size, length = state[0], state[1], state[2]
+    while length < k and not (size == 0 and nodes[goal, DONE]):
         if size == 0:
             stack[0], size = goal, 1
         node = stack[size - 1]
         if n + 2 + edge_offsets[node + 1] - edge_offsets[node] > room:
-            state[0], state[1], state[2] = n, size, found
+            state[0], state[1], state[2] = n, size, length
             return False
         if not nodes[node, STARTED]:
-            n = start_node(edge_offsets, edges, scores, symbols, items, totals, hashes, powers, nodes, n, node)
+            n = start_node(forest, found, nodes, n, node)
         item = nodes[node, PENDING]
         if item >= 0:
             edge, left, right = items[item, EDGE], items[item, LEFT], items[item, RIGHT]
@@ -247,12 +274,12 @@ def search(edge_offsets, edges, scores, symbols, items, totals, hashes, powers, 
             heap = np.int64(nodes[node, HEAP])
             if upper and items[left, AFTER] >= 0:
                 next_left = items[left, AFTER]
-                make_item(edges, scores, symbols, items, totals, hashes, powers, n, node, edge, next_left, right)
+                make_item(forest, found, n, node, edge, next_left, right)
                 heap = np.int64(joined(items, totals, heap, np.int64(n)))
                 n += 1
             if right >= 0 and items[right, AFTER] >= 0:
                 next_right = items[right, AFTER]
-                make_item(edges, scores, symbols, items, totals, hashes, powers, n, node, edge, left, next_right)
+                make_item(forest, found, n, node, edge, left, next_right)
                 heap = np.int64(joined(items, totals, heap, np.int64(n)))
                 n += 1
             nodes[node, HEAP], nodes[node, PENDING] = heap, NONE
@@ -266,9 +293,9 @@ def search(edge_offsets, edges, scores, symbols, items, totals, hashes, powers, 
             continue
         items[nodes[node, LAST], AFTER] = top
         nodes[node, LAST] = top
-        found += node == goal
+        length += node == goal
         size -= 1
-    state[0], state[1], state[2] = n, size, found
+    state[0], state[1], state[2] = n, size, length
     return True
 
 

@@ -41,11 +41,11 @@ class _Room:
     def _make(self) -> None:
         self.pass_arrays = (np.empty((self.lines, 3)), np.empty((self.lines, 3), dtype=np.int32))
         m = self.node_lines
-        self.node_arrays = (
+        self.node = kernels.Room(
             np.empty((5, m)), np.empty((m, 3), np.int32), np.empty((2, m), np.int64), np.empty((3, m)),
             np.empty((m, 3), np.int32),
         )  # fmt: skip
-        self.goal_arrays = (
+        self.goal = kernels.Goal(
             np.empty((self.strings, 2)), np.empty(self.strings, np.int64), np.empty(32 * self.strings, np.int32)
         )  # fmt: skip
 
@@ -154,8 +154,8 @@ class ForestLines:
 
     def _goal_lines(self, number: int, forest: Hypergraph, scores: Float64, room: _Room) -> _GoalLines:
         """Return the lines of one goal along all directions; (1 + Q, E) scores, the first of the start."""
-        table, used, counts = self._rules, np.zeros(2, np.int64), np.empty(len(scores) - 1, np.int64)
-        n = forest.n_nodes
+        sides = kernels.Sides(forest.rules, self._rules.target_offsets, self._rules.target_symbols)
+        used, counts, n = np.zeros(2, np.int64), np.empty(len(scores) - 1, np.int64), forest.n_nodes
         offsets, stack = np.empty(n + 1, np.int64), np.empty((n + 1, 2), np.int64)
         both = np.empty((2, forest.n_edges))
         both[0] = scores[0]
@@ -163,19 +163,16 @@ class ForestLines:
         while q < len(counts):
             lines, links = room.pass_arrays
             before, both[1] = int(used[0]), scores[q + 1]
-            size = kernels.envelope_of_forest(
-                forest.edge_offsets, forest.tails, both, lines, links, offsets, *room.node_arrays
-            )
+            size = kernels.envelope_of_forest(forest.edge_offsets, forest.tails, both, lines, links, offsets, room.node)
             if size >= 0 and kernels.write_goal(
-                int(offsets[-2]), size, lines, links, forest.rules, table.target_offsets, table.target_symbols,
-                number, *room.goal_arrays, stack, used,
-            ):  # fmt: skip
+                int(offsets[-2]), size, lines, links, sides, number, room.goal, stack, used
+            ):
                 counts[q] = used[0] - before
                 q += 1
             else:
                 room.grow()
                 q, used[:] = 0, 0
-        tops, bounds, words = room.goal_arrays
+        tops, bounds, words = room.goal
         stops = 4 * bounds[: used[0]]
         with self._lock:
             rows = self._interner.intern_spans(

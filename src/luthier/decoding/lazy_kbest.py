@@ -25,7 +25,7 @@ LONGEST_STRING = 1 << 20  # words
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class KBest:
-    """The n best derivations, the best first; of equal scores the one that was made first.
+    """The n best derivations, the best first; if scores are equal, the one that was made first comes first.
 
     Attributes
     ----------
@@ -75,8 +75,8 @@ class _Search:
     def __init__(self, graph: Hypergraph, edge_scores: Float64, rules: RuleTable, *, unique: bool) -> None:
         begin, end = rules.target_offsets[graph.rules], rules.target_offsets[graph.rules + 1]
         edges = np.column_stack([graph.tails.astype(np.int64), begin, end])
-        self._forest = (edges, edge_scores, rules.target_symbols)
-        self._edge_offsets, self._unique = graph.edge_offsets, unique
+        self._forest = kernels.Forest(graph.edge_offsets, edges, edge_scores, rules.target_symbols)
+        self._unique = unique
         n = graph.n_nodes
         self._used = np.zeros(n, dtype=np.bool_)
         forest_kernels.mark_reachable(graph.edge_offsets, graph.tails, self._used)
@@ -92,43 +92,38 @@ class _Search:
 
     def _make_room(self, n: int) -> None:
         """Make room for n items; the table of strings will be at most half full."""
-        self._items, self._totals = np.empty((n, 9), dtype=np.int32), np.empty(n)
-        self._hashes = np.empty((n if self._unique else 0, 2), dtype=np.uint64)
+        hashes = np.empty((n if self._unique else 0, 2), dtype=np.uint64)
+        self._found = kernels.Items(np.empty((n, 9), dtype=np.int32), np.empty(n), hashes, self._powers)
         self._table = np.full(1 << (2 * n).bit_length() if self._unique else 0, kernels.NONE, dtype=np.int32)
 
     def _grow(self, room: int) -> None:
-        items, totals, hashes = self._items, self._totals, self._hashes
+        before = self._found
         self._make_room(room)
-        self._items[: len(items)], self._totals[: len(totals)], self._hashes[: len(hashes)] = items, totals, hashes
+        for new, old in zip(self._found[:3], before[:3], strict=True):
+            new[: len(old)] = old
         if self._unique:
-            kernels.fill_table(self._items, self._hashes, self._nodes, self._table)
-
-    def _found(self) -> tuple[Int32, Float64, np.ndarray, np.ndarray]:
-        return self._items, self._totals, self._hashes, self._powers
+            kernels.fill_table(self._found.columns, self._found.hashes, self._nodes, self._table)
 
     def run(self, k: int) -> KBest:
-        n = kernels.find_best(self._edge_offsets, *self._forest, self._used, *self._found(), self._nodes)
+        n = kernels.find_best(self._forest, self._used, self._found, self._nodes)
         state = np.array([n, 0, 1], dtype=np.int64)
         if k > 1:
             stack = np.empty(len(self._used) + 1, dtype=np.int64)
             self._grow(4 * n + 8 * min(k, 1 << 14) + self._most_edges)
-            while not kernels.search(
-                self._edge_offsets, *self._forest, *self._found(), self._nodes, self._table, stack, state, k
-            ):
-                self._grow(2 * len(self._items) + self._most_edges)
+            while not kernels.search(self._forest, self._found, self._nodes, self._table, stack, state, k):
+                self._grow(2 * len(self._found.columns) + self._most_edges)
         return self._result(int(state[2]))
 
     def _result(self, found: int) -> KBest:
-        first = int(self._nodes[-1, kernels.BEST])
+        first, items = int(self._nodes[-1, kernels.BEST]), self._found.columns
         chain = np.empty(found, dtype=np.int64)
-        kernels.follow(self._items, first, chain)
+        kernels.follow(items, first, chain)
         offsets, word_offsets = (
-            offsets_from_counts(self._items[chain, column]) for column in (kernels.N_EDGES, kernels.N_WORDS)
+            offsets_from_counts(items[chain, column]) for column in (kernels.N_EDGES, kernels.N_WORDS)
         )
         edges, parents = (np.empty(int(offsets[-1]), dtype=np.int32) for _ in range(2))
         words = np.empty(int(word_offsets[-1]), dtype=np.int32)
         stack = np.empty((int(np.diff(offsets).max()) + 1, 2), dtype=np.int64)
-        kernels.write_derivations(self._items, first, offsets, edges, parents, stack)
-        forest_edges, _, symbols = self._forest
-        kernels.write_words(forest_edges, symbols, self._items, first, word_offsets, words, stack)
-        return KBest(self._totals[chain], offsets, edges, parents, word_offsets, words)
+        kernels.write_derivations(items, first, offsets, edges, parents, stack)
+        kernels.write_words(self._forest.edges, self._forest.symbols, items, first, word_offsets, words, stack)
+        return KBest(self._found.totals[chain], offsets, edges, parents, word_offsets, words)

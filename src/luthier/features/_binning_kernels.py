@@ -39,8 +39,8 @@ def next_layer(sums, ideal, before, first, after, choices):
     """Write the least cost of cutting the first i values into one bin more, and where that bin begins.
 
     `sums` (n+1,) are the sums of the first values, `before` the costs with one bin less, from `first` values on. A bin
-    from k to i costs |sums[i] − sums[k] − ideal|: of the k on one side of the kink the least is a running minimum, of
-    those on the other the head of a queue, since both ends of that window only move on.
+    from k to i costs |sums[i] − sums[k] − ideal|. The least over the k on one side of the kink is a running minimum;
+    that over those on the other is the head of a queue, since both ends of that window only move on.
     """
     n = len(sums) - 1
     queue = np.empty(n + 1, dtype=np.int64)

@@ -72,7 +72,7 @@ def fired_columns(bins: Bins, present: list[Present], n_rows: int) -> sparse.csr
 
 
 def both_present(first: Present, second: Present) -> tuple[Int64, tuple[Float64, Float64]]:
-    """Return the rows that have two features, and the values of both; of a feature that a row has twice the first."""
+    """Return the rows that have two features, and the values of both; a feature that a row has twice has its first."""
     rows, a, b = np.intersect1d(first[0], second[0], return_indices=True)
     return rows, (first[1][a], second[1][b])
 

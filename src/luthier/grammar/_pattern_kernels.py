@@ -168,11 +168,12 @@ def walk(words, places, trie, limits, length, gap, child_by_word, sampling):
 
 
 @kernel
-def add_texts(text, offsets, first, lows, highs, limits, trie, size, room, found, found_offsets):
+def add_texts(text, offsets, first, ranges, limits, trie, size, room, found, found_offsets):
     """Add the patterns of the sentences from `first` on; return the first not done for want of room, and sizes.
 
     `room` is the most patterns that a word can begin.
     """
+    lows, highs = ranges
     used = found_offsets[first]
     for number in range(first, len(offsets) - 1):
         begin, end = offsets[number], offsets[number + 1] - 1  # a 0 stands behind every sentence

@@ -187,9 +187,10 @@ def has_room(out, scratch, used, base, limits):
 
 
 @kernel
-def tally_variant(corpus, pair, limits, variant, starts, lengths, n_chunks, span, work, out, scratch, used, base):
+def tally_variant(corpus, pair, limits, variant, chunks, span, work, out, scratch, base):
     """Count every target side of one rule of an occurrence; return False where an array was full."""
-    edges, order, chosen, where = work
+    starts, lengths, n_chunks = chunks
+    edges, order, chosen, where, used = work
     start = pair.at[SOURCE_BASE]
     n_gaps = set_edges(pair, limits, pair.at[SOURCE_LENGTH + 1], span, order, edges)
     for a in range(edges[0, 0], edges[0, 1] + 1):
@@ -251,11 +252,12 @@ def finish_pattern(out, scratch, used, base):
 
 
 @kernel
-def tally(corpus, pair, limits, patterns, first, work, out, scratch, used):
+def tally(corpus, pair, limits, patterns, first, work, out, scratch):
     """Count the rules of the patterns from `first` on; return the pattern before which an array was full.
 
-    `used` holds how much of the arrays is filled; a pattern that did not fit leaves no trace.
+    ``work.used`` holds how much of the arrays is filled; a pattern that did not fit leaves no trace.
     """
+    used = work.used
     lengths, starts = np.empty(3, np.int64), np.empty(3, np.int64)
     gaps, spans = np.empty(4, np.int64), np.empty((4, SPAN_COLUMNS), np.int64)
     for p in range(first, len(patterns.lengths)):
@@ -277,9 +279,8 @@ def tally(corpus, pair, limits, patterns, first, work, out, scratch, used):
             for v in range(4):
                 if fits and spans[v, IS_RULE]:
                     out.having[p, v] += 1
-                    fits = tally_variant(
-                        corpus, pair, limits, v, starts, lengths, n_chunks, spans[v], work, out, scratch, used, base
-                    )
+                    chunks = (starts, lengths, n_chunks)
+                    fits = tally_variant(corpus, pair, limits, v, chunks, spans[v], work, out, scratch, base)
             if not fits:
                 break
         fits = fits and finish_pattern(out, scratch, used, base)

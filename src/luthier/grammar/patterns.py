@@ -96,7 +96,7 @@ def collect_patterns(model: Model, text: Int32, offsets: Int64, limits: Limits) 
     plain = limits.for_kernels()
     while True:
         done, size = kernels.add_texts(
-            flat(text), flat(offsets), done, flat(lows), flat(highs), plain, trie, size, room, found, found_offsets
+            flat(text), flat(offsets), done, (flat(lows), flat(highs)), plain, trie, size, room, found, found_offsets
         )
         if done == len(offsets) - 1:
             return Patterns(trie, size, found_offsets, found[: found_offsets[-1]].copy())

@@ -75,6 +75,16 @@ class _Scratch(NamedTuple):
     set_links: np.ndarray
 
 
+class _Work(NamedTuple):
+    """Arrays for one occurrence: limits and order of its gaps, the sides chosen, their places; how much is filled."""
+
+    edges: Int64
+    order: Int64
+    chosen: Int64
+    where: Int64
+    used: Int64
+
+
 def tally(model: Model, found: Occurrences, limits: Limits) -> Tally:
     """Return the rules of all occurrences of a block, counted by pattern."""
     n = len(found.nodes)
@@ -82,16 +92,15 @@ def tally(model: Model, found: Occurrences, limits: Limits) -> Tally:
         model.sentence, model.source_start, model.target_start, model.target, model.link_offsets, model.link_target
     )
     pair = Pair(model.source_low, model.source_high, model.target_low, model.target_high, np.zeros(4, np.int64))
-    work = (np.empty((6, 2), np.int64), np.empty(2, np.int64), np.empty(6, np.int64), np.empty(256, np.int64))
-    used = np.zeros(5, dtype=np.int64)
+    work = _Work(*(np.empty(shape, np.int64) for shape in ((6, 2), 2, 6, 256)), np.zeros(5, np.int64))
     room = max(len(found.places) // 4, 1 << 10)
     out = _output(n, room, limits.max_span)
     scratch = _scratch(4 * min(limits.samples, 1000), limits.max_symbols * limits.max_span)
     done = 0
     while True:
-        done = kernels.tally(corpus, pair, limits.for_kernels(), found, done, work, out, scratch, used)
+        done = kernels.tally(corpus, pair, limits.for_kernels(), found, done, work, out, scratch)
         if done == n:
-            return _cut(out, used)
+            return _cut(out, work.used)
         room *= 2
         larger = _output(n, room, limits.max_span)
         columns: list[tuple[Any, Any]] = list(zip(larger, out, strict=True))

@@ -61,17 +61,18 @@ def gather_sparse(row_starts, names, values, rows, place, indptr, indices, out):
 
 
 @kernel
-def hash_rows(token_offsets, tokens, dense_bits, column_bits, indptr, indices, value_bits, with_features, out):
-    """Write a hash of the words (and features and columns) of every row."""
+def hash_rows(token_offsets, tokens, features, columns, with_features, out):
+    """Write a hash of the words (and features and columns, given as their bits) of every row."""
+    dense, indptr, indices, values = features
     for row in range(len(out)):
         h = hash_row(token_offsets, tokens, row)
         if with_features:
-            for d in range(dense_bits.shape[1]):
-                h = mix_float(h, dense_bits[row, d])
-            for c in range(column_bits.shape[1]):
-                h = mix_float(h, column_bits[row, c])
+            for d in range(dense.shape[1]):
+                h = mix_float(h, dense[row, d])
+            for c in range(columns.shape[1]):
+                h = mix_float(h, columns[row, c])
             for e in range(indptr[row], indptr[row + 1]):
-                h = mix_float(mix(h, np.uint64(indices[e])), value_bits[e])
+                h = mix_float(mix(h, np.uint64(indices[e])), values[e])
         out[row] = h
 
 
@@ -95,13 +96,12 @@ def same_numbers(dense, columns, indptr, indices, values, a, b):
 
 
 @kernel
-def first_of_equals(
-    offsets, hashes, token_offsets, tokens, dense, columns, indptr, indices, values, with_features, table, keep
-):
+def first_of_equals(offsets, hashes, token_offsets, tokens, features, columns, with_features, table, keep):
     """Mark in `keep` the first of each group of equal rows of a segment.
 
     `table` is scratch space, a power of two at least twice the longest segment.
     """
+    dense, indptr, indices, values = features
     for s in range(len(offsets) - 1):
         start, stop = offsets[s], offsets[s + 1]
         size = 2

@@ -7,11 +7,22 @@ and threads), and with it the same weights could select different hypotheses alo
 Zero terms change nothing, so dense and sparse storage agree to the last bit.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
 
 TILE = 8
+
+
+class FeatureRows(NamedTuple):
+    """The features of M rows: dense columns, (M, n), and the others as CSR."""
+
+    dense: np.ndarray
+    indptr: np.ndarray
+    indices: np.ndarray
+    values: np.ndarray
 
 
 @inner_kernel

@@ -28,17 +28,14 @@ def first_rows(
     given = np.column_stack(list(columns.values())) if by_features and columns else np.empty((len(f), 0))
     given = flat(np.where(np.isnan(given), np.nan, given))  # NaN has many bit patterns
     hashes = np.empty(len(f), dtype=np.uint64)
-    kernels.hash_rows(
-        tokens.offsets, tokens.ids, f.dense.view(np.uint64), given.view(np.uint64), f.indptr, f.indices,
-        f.values.view(np.uint64), by_features, hashes,
-    )  # fmt: skip
+    bits = f.arrays._replace(dense=f.dense.view(np.uint64), values=f.values.view(np.uint64))
+    kernels.hash_rows(tokens.offsets, tokens.ids, bits, given.view(np.uint64), by_features, hashes)
     longest = int(np.diff(offsets).max(initial=1))
     table = np.empty(1 << (2 * longest).bit_length(), dtype=np.int64)
     keep = np.empty(len(f), dtype=np.bool_)
     kernels.first_of_equals(
-        flat(offsets), hashes, tokens.offsets, tokens.ids,
-        f.dense, given, f.indptr, f.indices, f.values, by_features, table, keep,
-    )  # fmt: skip
+        flat(offsets), hashes, tokens.offsets, tokens.ids, f.arrays, given, by_features, table, keep
+    )
     return keep
 
 

@@ -121,6 +121,11 @@ class Features:
         """+1 for a score, −1 for a cost, (D,)."""
         return np.array([-1.0 if name in self.costs else 1.0 for name in self.names])
 
+    @property
+    def arrays(self) -> kernels.FeatureRows:
+        """The arrays, as kernels take them."""
+        return kernels.FeatureRows(self.dense, self.indptr, self.indices, self.values)
+
     def scores(self, weights: Float64) -> Float64:
         """Return w·h of every row: (D,) → (M,), or (W, D) → (W, M).
 

@@ -62,7 +62,7 @@ def restrict_groups(groups: Groups, names: Collection[str]) -> Groups:
 
 
 def join_groups(parts: Sequence[Groups]) -> Groups:
-    """Return the groups of several tables put together; of one name the longest stays.
+    """Return the groups of several tables put together; if several have one name, the longest stays.
 
     The bins of the shorter ones must be some of its bins, in its order: where bins of two tables
     alternate, nobody knows how.

@@ -1,9 +1,19 @@
 # mypy: ignore-errors
 """Kernels of chrF: words with punctuation split off, and the best reference of each hypothesis."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
+
+
+class Side(NamedTuple):
+    """Where the texts of each sentence begin, and the characters and words of each text."""
+
+    offsets: np.ndarray
+    chars: np.ndarray
+    words: np.ndarray
 
 
 @kernel
@@ -50,15 +60,13 @@ def f_score(stats, factor, by_order, epsilon):
 
 
 @kernel
-def choose_references(
-    offsets, ref_offsets, hyp_chars, ref_chars, hyp_words, ref_words, char_order, matches,
-    factor, by_order, epsilon, out,
-):  # fmt: skip
+def choose_references(hyps, refs, char_order, matches, factor, by_order, epsilon, out):
     """Write for every hypothesis its statistics with the first of its best references.
 
-    `hyp_chars` … `ref_words` are offsets of characters and words; `matches` has a row for each pair of
-    hypothesis and reference of these sentences.
+    `matches` has a row for each pair of hypothesis and reference of these sentences.
     """
+    offsets, hyp_chars, hyp_words = hyps
+    ref_offsets, ref_chars, ref_words = refs
     orders = matches.shape[1]
     stats = np.zeros(3 * orders, np.int64)
     at = 0

@@ -85,9 +85,7 @@ def enter_reference(ids, start, m, n_blocks, slots, masks):
 
 
 @kernel
-def edit_distances(
-    offsets, first_equal, hyp_starts, hyp_ids, ref_offsets, ref_starts, ref_ids, slots, masks, rows, out
-):
+def edit_distances(hyps, refs, first_equal, slots, masks, rows, out):
     """Write (edits, reference length) of every hypothesis for the reference with the fewest edits.
 
     Rows whose tokens stood before in the same sentence (``first_equal[row] != row``) are not computed again.
@@ -95,6 +93,8 @@ def edit_distances(
     Workspaces, for references of up to L tokens in B = ⌈L / 64⌉ blocks: `slots` (V,) all 0, left so;
     `masks` (L + 1, B) with row 0 all 0; `rows` (2, B).
     """
+    offsets, hyp_starts, hyp_ids = hyps
+    ref_offsets, ref_starts, ref_ids = refs
     for s in range(len(offsets) - 1):
         for r in range(ref_offsets[s], ref_offsets[s + 1]):
             start, m = ref_starts[r], ref_starts[r + 1] - ref_starts[r]
@@ -129,13 +129,13 @@ def bag_edits(ids, first, n, m, counts):
 
 
 @kernel
-def bag_distances(
-    offsets, first_equal, hyp_starts, hyp_ids, ref_offsets, ref_starts, ref_ids, counts, out
-):  # fmt: skip
+def bag_distances(hyps, refs, first_equal, counts, out):
     """Write (edits, reference length) as `edit_distances` does, with the order of tokens ignored.
 
     `counts` (V,) is scratch space, all 0 and left so.
     """
+    offsets, hyp_starts, hyp_ids = hyps
+    ref_offsets, ref_starts, ref_ids = refs
     for s in range(len(offsets) - 1):
         for r in range(ref_offsets[s], ref_offsets[s + 1]):
             start, m = ref_starts[r], ref_starts[r + 1] - ref_starts[r]

@@ -8,6 +8,8 @@ once and keeps the longest n-gram that ends there; a node's link, the n-gram wit
 leads to the shorter ones, so that mostly one search serves all orders.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from luthier.core._hash_kernels import FREE, find_slot, table_shift
@@ -15,6 +17,16 @@ from luthier.core.jit import inner_kernel, kernel
 
 # A node's `used` is epoch · 2^24 + count: counts of an older epoch are 0 without being cleared.
 COUNT_BITS = 24
+
+
+class Room(NamedTuple):
+    """Arrays of the trie: `words` (V,), −1 throughout and again in the end; `links` and `used` are 0."""
+
+    words: np.ndarray
+    keys: np.ndarray
+    links: np.ndarray
+    counts: np.ndarray
+    used: np.ndarray
 
 
 @inner_kernel
@@ -88,22 +100,21 @@ def match_row(ids, start, stop, order, width, base, trie, out, at, left):
 
 
 @kernel
-def match_all(
-    hyp_ids, hyp_offsets, offsets, ref_ids, ref_token_offsets, ref_offsets,
-    order, merged, left, words, keys, links, counts, used, out,
-):  # fmt: skip
+def match_all(hyps, refs, order, merged, left, room, out):
     """Count the clipped matches of every hypothesis with its sentence's references.
 
     Merged references clip by the largest count in any of them and fill one row of `out` for each
     hypothesis; otherwise each hypothesis has a row for each of its references, one behind another.
-    `words` (V,) must be −1 throughout, and is so again in the end; `links` and `used` must be 0.
     """
+    offsets, hyp_starts, hyp_ids = hyps
+    ref_offsets, ref_starts, ref_ids = refs
+    words, keys, links, counts, used = room
     previous = np.zeros(order, np.int64)
     epoch = 0
     at = 0
     for s in range(len(offsets) - 1):
         first, last = ref_offsets[s], ref_offsets[s + 1]
-        left_token, right_token = ref_token_offsets[first], ref_token_offsets[last]
+        left_token, right_token = ref_starts[first], ref_starts[last]
         shift = table_shift((right_token - left_token) * (order - 1))
         keys[: np.int64(1) << (np.int64(64) - np.int64(shift))] = FREE
         trie = (words, keys, shift, links, counts, used)
@@ -112,14 +123,14 @@ def match_all(
             epoch += 1
             column = 0 if merged else r - first
             n_first = add_reference(
-                ref_ids, ref_token_offsets[r], ref_token_offsets[r + 1], order, column,
+                ref_ids, ref_starts[r], ref_starts[r + 1], order, column,
                 epoch << COUNT_BITS, trie, previous, n_first,
             )  # fmt: skip
         width = 1 if merged else last - first
         for row in range(offsets[s], offsets[s + 1]):
             epoch += 1
             match_row(
-                hyp_ids, hyp_offsets[row], hyp_offsets[row + 1], order, width,
+                hyp_ids, hyp_starts[row], hyp_starts[row + 1], order, width,
                 epoch << COUNT_BITS, trie, out, at, left,
             )  # fmt: skip
             at += width

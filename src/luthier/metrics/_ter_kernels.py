@@ -16,6 +16,7 @@ the two cannot differ. Otherwise a table has the beam's distances, and the true 
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,6 +42,21 @@ BIT_ROWS = 7
 # errors, the hypothesis position it is aligned to and the next place of the same word; space to move words.
 WORDS, HYP_ERRORS, REF_ERRORS, ALIGNED, NEXT, SPARE = 0, 1, 2, 3, 4, 5
 WORK_ROWS = 6
+
+
+class Room(NamedTuple):
+    """Workspaces, for texts of up to L words and references of up to B = ⌈L / 64⌉ blocks.
+
+    `heads` (V,) all −1, left so; `masks` (L + 1, B) with row 0 all 0; `bits` (BIT_ROWS, (L + 1) B); `table` with
+    (n + 3) (m + 1) cells for every pair; `work` (WORK_ROWS, L + 1); `moves` (MOST_MOVES, 3).
+    """
+
+    heads: np.ndarray
+    masks: np.ndarray
+    bits: np.ndarray
+    table: np.ndarray
+    work: np.ndarray
+    moves: np.ndarray
 
 
 @inner_kernel
@@ -129,7 +145,8 @@ def fill_table(table, work, n, reference, start, m):
 def align(work, n, reference, start, m, bits, blocks, table, in_table):
     """Follow the best path back and write the errors on both sides and the alignment of the reference.
 
-    Of equally good steps the diagonal one is taken, else the one past a hypothesis word, as tercom does.
+    If several steps are equally good, the diagonal one is taken, or else the one past a hypothesis word, as tercom
+    does.
     A reference word without a partner is aligned to the last hypothesis word before it, −1 at the front.
     """
     i, j = n, m
@@ -267,7 +284,7 @@ def best_move(
     for k in range(listed):
         s, length, target = moves[k, 0], moves[k, 1], moves[k, 2]
         a, b, e = exchanged(s, length, target, n)
-        # Of equal gains the longer block wins, then the earlier block, then the earlier target.
+        # If gains are equal, the longer block wins, then the earlier block, then the earlier target.
         own_rank = (length << 50) - (s << 25) - target
         needed = gain if gain > 0 and own_rank > rank else gain + 1
         # A word taken out and put in elsewhere mends at most two errors.
@@ -347,18 +364,14 @@ def enter_reference(reference, start, m, heads, masks, work):
 
 
 @kernel
-def ter_edits(
-    offsets, first_equal, hyp_starts, hyp_ids, ref_offsets, ref_starts, ref_ids,
-    heads, masks, bits, table, work, moves, out,
-):  # fmt: skip
+def ter_edits(hyps, refs, first_equal, room, out):
     """Write the edits of every hypothesis against the reference that needs the fewest.
 
     Rows whose words stood before in the same sentence (``first_equal[row] != row``) take over its edits.
-
-    Workspaces, for texts of up to L words and references of up to B = ⌈L / 64⌉ blocks: `heads` (V,) all −1,
-    left so; `masks` (L + 1, B) with row 0 all 0; `bits` (BIT_ROWS, (L + 1) B); `work` (WORK_ROWS, L + 1);
-    `table` with (n + 3) (m + 1) cells for every pair; `moves` (MOST_MOVES, 3).
     """
+    offsets, hyp_starts, hyp_ids = hyps
+    ref_offsets, ref_starts, ref_ids = refs
+    heads, masks, bits, table, work, moves = room
     for s in range(len(offsets) - 1):
         for r in range(ref_offsets[s], ref_offsets[s + 1]):
             start, m = ref_starts[r], ref_starts[r + 1] - ref_starts[r]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,30 @@ from luthier.metrics import _character_kernels as kernels
 WhiteSpace = Literal["drop", "keep", "single"]
 BLOCK_ROWS = 1 << 13
 _MODES = {"drop": kernels.DROP_SPACE, "keep": kernels.KEEP_SPACE, "single": kernels.SINGLE_SPACE}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sentences:
+    """Some consecutive sentences: where their hypotheses and their references lie, (n+1,) each."""
+
+    offsets: Int64
+    ref_offsets: Int64
+
+
+class Side(NamedTuple):
+    """The texts of one side, as kernels take them.
+
+    Attributes
+    ----------
+    offsets : (N+1,) int64
+        Texts ``offsets[s]:offsets[s+1]`` are of sentence s.
+    starts, ids : (T+1,) int64, int32
+        Text r has the tokens ``ids[starts[r]:starts[r+1]]``.
+    """
+
+    offsets: Int64
+    starts: Int64
+    ids: Int32
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -240,3 +264,8 @@ def _lowered(texts: Texts) -> Texts:
     interner = Interner()
     ids = interner.intern_texts(texts)
     return Texts.from_strings(text.lower() for text in interner.texts()).take(ids)
+
+
+def sides(sentences: Batch | Sentences, hyps: Tokens, refs: Tokens) -> tuple[Side, Side]:
+    """Return hypotheses and references of sentences, in one vocabulary, as kernels take them."""
+    return Side(sentences.offsets, hyps.offsets, hyps.ids), Side(sentences.ref_offsets, refs.offsets, refs.ids)

@@ -11,7 +11,7 @@ from luthier.core.arrays import Float64, Int64, frozen
 from luthier.corpus.texts import Tokens
 from luthier.metrics import _edit_kernels, _ter_kernels
 from luthier.metrics.base import Metric, Stats, ratio
-from luthier.metrics.batch import Batch
+from luthier.metrics.batch import Batch, sides
 from luthier.metrics.slopes import Rate
 
 
@@ -65,12 +65,9 @@ def word_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
     n_blocks = -(-longest // WORD_BITS)
     out: Int64 = np.empty((len(hyps), 2), dtype=np.int64)
     _edit_kernels.edit_distances(
-        batch.offsets, _first_equals(batch.offsets, hyps), hyps.offsets, hyps.ids,
-        batch.ref_offsets, refs.offsets, refs.ids,
+        *sides(batch, hyps, refs), _first_equals(batch.offsets, hyps),
         np.zeros(_vocabulary_size(hyps, refs), dtype=np.int64),
-        np.zeros((longest + 1, n_blocks), dtype=np.uint64),
-        np.empty((2, n_blocks), dtype=np.uint64),
-        out,
+        np.zeros((longest + 1, n_blocks), dtype=np.uint64), np.empty((2, n_blocks), dtype=np.uint64), out,
     )  # fmt: skip
     return out
 
@@ -82,8 +79,7 @@ def bag_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
     """
     out: Int64 = np.empty((len(hyps), 2), dtype=np.int64)
     _edit_kernels.bag_distances(
-        batch.offsets, _first_equals(batch.offsets, hyps), hyps.offsets, hyps.ids,
-        batch.ref_offsets, refs.offsets, refs.ids,
+        *sides(batch, hyps, refs), _first_equals(batch.offsets, hyps),
         np.zeros(_vocabulary_size(hyps, refs), dtype=np.int64),
         out,
     )  # fmt: skip
@@ -109,17 +105,15 @@ def translation_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
     longest = max(int(hyps.lengths.max(initial=0)), longest_ref)
     n_blocks = -(-longest_ref // WORD_BITS)
     out: Int64 = np.empty(len(hyps), dtype=np.int64)
-    _ter_kernels.ter_edits(
-        batch.offsets, _first_equals(batch.offsets, hyps), hyps.offsets, hyps.ids,
-        batch.ref_offsets, refs.offsets, refs.ids,
-        np.full(_vocabulary_size(hyps, refs), -1, dtype=np.int64),
-        np.zeros((longest_ref + 1, n_blocks), dtype=np.uint64),
-        np.empty((_ter_kernels.BIT_ROWS, (longest + 1) * n_blocks), dtype=np.uint64),
-        np.empty(_table_room(batch, hyps, refs), dtype=np.int32),
-        np.empty((_ter_kernels.WORK_ROWS, longest + 1), dtype=np.int64),
-        np.empty((_ter_kernels.MOST_MOVES, 3), dtype=np.int64),
-        out,
-    )  # fmt: skip
+    room = _ter_kernels.Room(
+        heads=np.full(_vocabulary_size(hyps, refs), -1, dtype=np.int64),
+        masks=np.zeros((longest_ref + 1, n_blocks), dtype=np.uint64),
+        bits=np.empty((_ter_kernels.BIT_ROWS, (longest + 1) * n_blocks), dtype=np.uint64),
+        table=np.empty(_table_room(batch, hyps, refs), dtype=np.int32),
+        work=np.empty((_ter_kernels.WORK_ROWS, longest + 1), dtype=np.int64),
+        moves=np.empty((_ter_kernels.MOST_MOVES, 3), dtype=np.int64),
+    )
+    _ter_kernels.ter_edits(*sides(batch, hyps, refs), _first_equals(batch.offsets, hyps), room, out)
     return out
 
 

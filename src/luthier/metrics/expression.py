@@ -49,7 +49,7 @@ class Expression(Metric):
 
     @property
     def stat_names(self) -> tuple[str, ...]:
-        """``part.statistic``; of several parts of one name the second is ``part2``, and so on."""
+        """``part.statistic``; if several parts have one name, the second is ``part2``, and so on."""
         parts = zip(self._labels(), self.parts, strict=True)
         return tuple(f"{label}.{name}" for label, part in parts for name in part.stat_names)
 
@@ -111,7 +111,7 @@ class Expression(Metric):
         return f"{'maximize' if self.maximize else 'minimize'}({self.formula})"
 
     def _labels(self) -> list[str]:
-        """Return a name for each part: of several parts of one name the second is ``part2``, and so on."""
+        """Return a name for each part; if several have one name, the second is ``part2``, and so on."""
         met: dict[str, int] = {}
         labels = []
         for part in self.parts:

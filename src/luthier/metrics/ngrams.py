@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,17 +14,9 @@ from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Tokens
 from luthier.metrics import _length_kernels as length_kernels
 from luthier.metrics import _ngram_kernels as kernels
-from luthier.metrics.batch import Batch
+from luthier.metrics.batch import Batch, Sentences, sides
 
 REFERENCE_LENGTHS = ("closest", "shortest", "mean")
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Sentences:
-    """Some consecutive sentences: where their hypotheses and their references lie, (n+1,) each."""
-
-    offsets: Int64
-    ref_offsets: Int64
 
 
 def pair_blocks(batch: Batch, most: int = 1 << 16) -> Iterator[tuple[Sentences, int]]:
@@ -74,16 +65,14 @@ def add_matches(
     width = 1 if merged else int(np.diff(sentences.ref_offsets).max(initial=1))
     size = 1 << (64 - int(table_shift(longest * (order - 1))))
     n_words = 1 + max(int(hyps.ids.max(initial=0)), int(refs.ids.max(initial=0)))
-    kernels.match_all(
-        hyps.ids, hyps.offsets, sentences.offsets, refs.ids, refs.offsets, sentences.ref_offsets,
-        order, merged, left,
-        np.full(n_words, -1, np.int32),
-        np.empty(size, np.int64),
-        np.zeros(size + longest, np.int64),
-        np.empty((size + longest, width), np.int64),
-        np.zeros(size + longest, np.int64),
-        out,
-    )  # fmt: skip
+    room = kernels.Room(
+        words=np.full(n_words, -1, np.int32),
+        keys=np.empty(size, np.int64),
+        links=np.zeros(size + longest, np.int64),
+        counts=np.empty((size + longest, width), np.int64),
+        used=np.zeros(size + longest, np.int64),
+    )
+    kernels.match_all(*sides(sentences, hyps, refs), order, merged, left, room, out)
 
 
 def write_totals(tokens: Tokens, *, order: int, out: Int64, left: int = 0) -> None:

@@ -54,7 +54,7 @@ def random_choice(metric: Metric, stats: Stats, offsets: Int64, seed: int | np.r
 
 
 def sentence_oracle(metric: Metric, stats: Stats, offsets: Int64, *, worst: bool = False) -> Selection:
-    """Select the row of every list with the best (or worst) sentence score; of ties the first."""
+    """Select the row of every list with the best (or worst) sentence score; ties go to the first."""
     gains = metric.gain(metric.sentence_score(stats))
     return _selected(metric, stats, best_rows(-gains if worst else gains, offsets))
 

@@ -33,7 +33,7 @@ class Tried:
 
 @dataclasses.dataclass(frozen=True)
 class Chosen:
-    """All points in the order they were tried; the best has the highest gain, of equals the first."""
+    """All points in the order they were tried; the best has the highest gain; ties go to the first."""
 
     metric: str
     method: str

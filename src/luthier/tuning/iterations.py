@@ -168,7 +168,7 @@ def why_ended(turn: Iteration, options: LoopOptions) -> str:
 def choose(start_heldout: float | None, turns: Sequence[Iteration], *, best: bool, higher_is_better: bool) -> int:
     """Return the number of the turn whose weights are the answer: the last, or the best on the held-out set.
 
-    The earliest of equals; 0 is the start.
+    Ties go to the earliest; 0 is the start.
     """
     if not best or start_heldout is None:
         return turns[-1].number if turns else 0

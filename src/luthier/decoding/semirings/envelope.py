@@ -43,7 +43,7 @@ class Envelope(Semiring[list[Line]]):
         return found
 
     def plus(self, first: list[Line], second: list[Line]) -> list[Line]:
-        """Return what is highest somewhere; of equal lines the first."""
+        """Return what is highest somewhere; if lines are equal, the first."""
         lines = first + second
         (found,) = envelopes_of_lines(
             np.array([0, len(lines)]),

@@ -165,7 +165,7 @@ def turn_row(rows, i):
 def spare_rows(names, m, room):
     """Drop those of the first m rows that the others imply, their names with them; return how many are left.
 
-    A row that is dropped is gone for those after it: of rows in one direction one stays.
+    A row that is dropped is gone for those after it: if rows have one direction, one of them stays.
     """
     i = 0
     while i < m:

@@ -121,7 +121,7 @@ class Corners:
         return make_room(self.points.shape[1], n_rows + longest, self.n_lists)
 
     def select(self, weights: Float64) -> Int64:
-        """Return the corner of each list that weights select, (n,) → (N,); of tied ones the first row's."""
+        """Return the corner of each list that weights select, (n,) → (N,); ties go to the first row's."""
         scores = self.points @ weights
         order = np.lexsort((self.rows, -scores, segment_of_rows(self.offsets)))
         return np.asarray(order[self.offsets[:-1]], np.int64)

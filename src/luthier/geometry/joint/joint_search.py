@@ -4,7 +4,7 @@ The exact global optimum of a sum over lists [galley2011], by best-first search 
 is where some lists are decided. Its bound is what every list could still give: the sum over lists of the
 most valuable corner within reach, one linear programme for each corner asked about, which also yields
 weights inside the cone whose selection is a candidate. A cone whose bound is not above the best
-candidate is dropped with everything in it; of the others the one with the highest bound is divided by the
+candidate is dropped with everything in it; the one with the highest bound among the others is divided by the
 list in which its best candidate falls farthest behind. When no cone is left the best candidate is the optimum.
 
 A selection counts if it is strict by more than 10⁻⁹: the distance, for |w_k| ≤ 1, to the nearest tie.

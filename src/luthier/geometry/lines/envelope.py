@@ -2,8 +2,8 @@
 
 Rows h of M, in segments, become lines along ``w + t·d``: row k has the height ``a_k + t·b_k`` with
 ``a_k = w·h_k`` and ``b_k = d·h_k`` [och2003] [macherey2008]. The envelope of a segment says which row is
-the highest at every t; on every open interval it is the row that a search for the maximum finds there,
-of equal rows the lowest.
+the highest at every t; on every open interval it is the row that a search for the maximum finds there
+(ties go to the lowest row).
 
 Most lines are far below. The fast way looks at all of them in float32 and drops those that lie under
 five others for certain; what is left is computed in float64 and stacked. What is *certain* follows from
@@ -28,6 +28,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.geometry.lines import _envelope_kernels as kernels
+from luthier.geometry.lines import _survivor_kernels as survivor_kernels
 from luthier.geometry.lines import _sweep_kernels as sweep_kernels
 
 UNIT32, UNIT64, TINY, LARGEST = 2.0**-24, 2.0**-53, 2.0**-90, 2.0**50
@@ -71,38 +72,6 @@ class Envelope:
         return sums
 
 
-class _Events:
-    """Room for the breakpoints of Q directions, that grows."""
-
-    def __init__(self, n_directions: int, n_segments: int, longest: int) -> None:
-        room = n_segments * EVENTS_PER_SEGMENT + longest
-        self.times, self.bends = np.empty((n_directions, room)), np.empty((n_directions, room))
-        self.before = np.empty((n_directions, room), dtype=np.int64)
-        self.after = np.empty((n_directions, room), dtype=np.int64)
-        self.counts = np.zeros(n_directions, dtype=np.int64)
-        self.firsts = np.empty((n_directions, n_segments), dtype=np.int64)
-
-    def arrays(self) -> tuple[Float64, Int64, Int64, Float64, Int64, Int64]:
-        return self.times, self.before, self.after, self.bends, self.counts, self.firsts
-
-    def grow(self) -> None:
-        for name in ("times", "before", "after", "bends"):
-            old = getattr(self, name)
-            setattr(self, name, np.concatenate([old, np.empty_like(old)], axis=1))
-
-    def envelopes(self) -> list[Envelope]:
-        return [
-            Envelope(
-                first=frozen(self.firsts[q]),
-                breakpoints=frozen(self.times[q, :count]),
-                before=frozen(self.before[q, :count]),
-                after=frozen(self.after[q, :count]),
-                bends=frozen(self.bends[q, :count]),
-            )
-            for q, count in enumerate(self.counts)
-        ]
-
-
 class Envelopes:
     """The rows of N segments, made ready for envelopes along many lines.
 
@@ -122,9 +91,10 @@ class Envelopes:
         copy = np.empty(self.features.size, dtype=np.float32)
         radius, size = np.empty((len(lengths), n_columns)), np.empty((len(lengths), n_columns))
         exact = np.empty((len(lengths), n_columns), dtype=np.bool_)
-        kernels.centre(self.features, self.offsets, copy, radius, size, exact)
-        self._copy, self._exact = frozen(copy), frozen(exact)
-        self._radius, self._size = frozen(radius), frozen(size)
+        survivor_kernels.centre(self.features, self.offsets, copy, radius, size, exact)
+        self._rows = survivor_kernels.Rows(
+            self.offsets, self.features, frozen(copy), frozen(radius), frozen(size), frozen(exact)
+        )
         largest = float(size.max(initial=0.0))
         if not np.isfinite(largest):
             raise LuthierError("features must be finite numbers")
@@ -144,16 +114,12 @@ class Envelopes:
         units = np.array([
             (n_columns + 8) * UNIT32 * (65 / 64), (4 * n_columns + 16) * UNIT64, n_columns * TINY, REACH, LARGEST,
         ])  # fmt: skip
-        events = _Events(len(directions), len(self.offsets) - 1, self._longest)
-        segment = 0
+        events = _room_for(len(directions), len(self.offsets) - 1, self._longest)
+        segment = kernels.fast_envelopes(self._rows, start, directions, units, 0, events)
         while segment < len(self.offsets) - 1:
-            segment = kernels.fast_envelopes(
-                self.features, self._copy, self._radius, self._size, self._exact, self.offsets,
-                start, directions, units, segment, *events.arrays(),
-            )  # fmt: skip
-            if segment < len(self.offsets) - 1:
-                events.grow()
-        return events.envelopes()
+            events = _with_more_room(events)
+            segment = kernels.fast_envelopes(self._rows, start, directions, units, segment, events)
+        return _envelopes(events)
 
     def along_sorted(self, start: Float64, directions: Float64) -> list[Envelope]:
         """Return the same as `along`, by sorting all lines of a segment by slope."""
@@ -172,13 +138,39 @@ def envelopes_of_lines(offsets: Int64, intercepts: Float64, slopes: Float64) -> 
     """
     offsets, intercepts, slopes = flat(offsets), flat(intercepts), flat(slopes)
     lengths = _checked_lengths(offsets, len(intercepts))
-    events = _Events(len(slopes), len(lengths), int(lengths.max(initial=1)))
-    segment = 0
+    events = _room_for(len(slopes), len(lengths), int(lengths.max(initial=1)))
+    segment = kernels.sorted_envelopes(intercepts, slopes, offsets, 0, events)
     while segment < len(lengths):
-        segment = kernels.sorted_envelopes(intercepts, slopes, offsets, segment, *events.arrays())
-        if segment < len(lengths):
-            events.grow()
-    return events.envelopes()
+        events = _with_more_room(events)
+        segment = kernels.sorted_envelopes(intercepts, slopes, offsets, segment, events)
+    return _envelopes(events)
+
+
+def _room_for(n_directions: int, n_segments: int, longest: int) -> kernels.Events:
+    """Return room for the breakpoints of Q directions, as many as there usually are."""
+    shape = (n_directions, n_segments * EVENTS_PER_SEGMENT + longest)
+    return kernels.Events(
+        np.empty(shape), np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape),
+        np.zeros(n_directions, np.int64), np.empty((n_directions, n_segments), np.int64),
+    )  # fmt: skip
+
+
+def _with_more_room(events: kernels.Events) -> kernels.Events:
+    *columns, counts, firsts = events
+    return kernels.Events(*(np.concatenate([old, np.empty_like(old)], axis=1) for old in columns), counts, firsts)
+
+
+def _envelopes(events: kernels.Events) -> list[Envelope]:
+    return [
+        Envelope(
+            first=frozen(events.firsts[q]),
+            breakpoints=frozen(events.times[q, :count]),
+            before=frozen(events.before[q, :count]),
+            after=frozen(events.after[q, :count]),
+            bends=frozen(events.bends[q, :count]),
+        )
+        for q, count in enumerate(events.counts)
+    ]
 
 
 def _checked_lengths(offsets: Int64, n_rows: int) -> Int64:

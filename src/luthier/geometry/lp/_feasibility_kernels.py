@@ -39,7 +39,7 @@ def same(features, i, j):
 
 @kernel
 def worst_rows(offsets, features, selection, w, gaps, rows):
-    """Write for each list the largest gap and its row, the first of equals; −inf and −1 if there is none."""
+    """Write for each list the largest gap and its row (ties go to the first); −inf and −1 if there is none."""
     for s in range(len(selection)):
         i = selection[s]
         best, where = -np.inf, -1

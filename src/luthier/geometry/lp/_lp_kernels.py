@@ -94,7 +94,7 @@ def product(a, b):
 
 @inner_kernel
 def worst_row(blocks, limits, n_blocks, x, scratch):
-    """Return (violation, block, lane) of the row that x violates most, the first of equals in a lane."""
+    """Return (violation, block, lane) of the row that x violates most; ties in a lane go to the first."""
     work, top, where = scratch.work, scratch.top, scratch.where
     d = len(x)
     for lane in range(LANES):
@@ -209,7 +209,7 @@ def drift(problem, c, state, scratch):
 def leaving(alpha, y, basis, careful):
     """Return which basis row must go so that y stays ≥ 0, and the step; −1 if none bounds the step.
 
-    Of equal steps the largest coefficient wins (stable), or if careful the lowest constraint ([bland1977]).
+    If steps are equal, the largest coefficient wins (stable), or if careful the lowest constraint ([bland1977]).
     """
     largest = 0.0
     for r in range(len(alpha)):
@@ -273,7 +273,7 @@ def really_infeasible(alpha, rhs, box, violation):
 
 @inner_kernel
 def choose(problem, n_blocks, hot, x, tolerance, scratch):
-    """Return (constraint, violation): the worst of the box and the hot rows; of all rows if none is violated."""
+    """Return (constraint, violation): the worst of the box and the hot rows, or of all if none of them is violated."""
     entering, violation = -1, -np.inf
     for k in range(len(x)):
         if abs(x[k]) - problem.box[k] > violation:

@@ -208,11 +208,12 @@ def go_round(steps, e, node, corners, pieces):
 
 
 @kernel
-def measure(steps, starts, low, high, corners, pieces, lines, points, units, far, out):
+def measure(steps, starts, low, high, lines, points, units, far, room, out):
     """Go round cells low … high − 1; write what each measures, and which cells lie along every piece.
 
     ``points`` (F, 3) are the scores of the faces' rows; returns the cell for which the room was too small, or high.
     """
+    corners, pieces = room
     inside = np.empty(2)
     for cell in range(low, high):
         n = go_round(steps, starts[cell, 0], starts[cell, 1], corners, pieces)

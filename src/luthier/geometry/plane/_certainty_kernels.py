@@ -1,9 +1,26 @@
 # mypy: ignore-errors
 """Kernels that tell how far the first row of a list is ahead of the second, in floats with all their rounding."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from luthier.core.jit import kernel
+
+
+class Lists(NamedTuple):
+    """Chosen rows of lists: ``rows[offsets[s]:offsets[s + 1]]`` are those of list s."""
+
+    rows: np.ndarray
+    offsets: np.ndarray
+
+
+class Cells(NamedTuple):
+    """Of each cell a position, by how much its rows must lead there, and the sum of their names."""
+
+    positions: np.ndarray
+    bounds: np.ndarray
+    wanted: np.ndarray
 
 
 @kernel
@@ -37,12 +54,13 @@ def gentlest_slopes(points, offsets, face_rows, face_lists, reach, bound, slopes
 
 
 @kernel
-def leads(points, rows, offsets, x, y, names, out):
+def leads(points, lists, x, y, names, out):
     """Return the least lead of the first row over the second, over lists of chosen rows, at a point.
 
-    ``rows[offsets[s]:offsets[s + 1]]`` are list s; rows with the same three numbers count as one. ``out[0]`` gets the
+    Rows with the same three numbers count as one. ``out[0]`` gets the
     sum of the first rows' names.
     """
+    rows, offsets = lists
     least, total = np.inf, names[0] - names[0]
     for s in range(len(offsets) - 1):
         first, best, second = rows[offsets[s]], -np.inf, -np.inf
@@ -66,16 +84,17 @@ def leads(points, rows, offsets, x, y, names, out):
 
 
 @kernel
-def settle(points, rows, offsets, all_rows, all_offsets, positions, bounds, names, wanted, doubtful, out):
+def settle(points, on_envelopes, everything, cells, names, doubtful, out):
     """Write which doubtful cells have a lead above the bound at their position, with the rows they should have.
 
     The rows on envelopes are looked at first, all rows only if those leave it open.
     """
+    positions, bounds, wanted = cells
     total = np.zeros(1, names.dtype)
     for i in range(len(doubtful)):
         cell = doubtful[i]
         x, y = positions[cell, 0], positions[cell, 1]
         out[cell] = False
-        if leads(points, rows, offsets, x, y, names, total) > bounds[cell] and total[0] == wanted[cell]:
-            least = leads(points, all_rows, all_offsets, x, y, names, total)
+        if leads(points, on_envelopes, x, y, names, total) > bounds[cell] and total[0] == wanted[cell]:
+            least = leads(points, everything, x, y, names, total)
             out[cell] = least > bounds[cell] and total[0] == wanted[cell]

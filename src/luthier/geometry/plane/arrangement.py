@@ -189,8 +189,8 @@ class _Walker:
         while cell < n:
             high = min(n, cell + CELLS_AT_ONCE)
             reached = kernels.measure(
-                self.steps, self.starts, cell, high, np.empty((room, 2)), np.empty((room, 2), np.int64),
-                self.overlay.edges.arrays.lines, points, grid.units, grid.units * (FAR / 4), self.found,
+                self.steps, self.starts, cell, high, self.overlay.edges.arrays.lines, points, grid.units,
+                grid.units * (FAR / 4), (np.empty((room, 2)), np.empty((room, 2), np.int64)), self.found,
             )  # fmt: skip
             if reached < high:
                 without_fault(-1 if room > 2 * self.n_pieces else 0)  # no round is longer

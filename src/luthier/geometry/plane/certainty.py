@@ -84,8 +84,10 @@ class Certainty:
         names = flat(np.where(np.isin(np.arange(len(self.columns)), self._open_rows), -1, self.columns[:, 0]))
         overlay = self.overlay
         kernels.settle(
-            overlay.points, overlay.rows, overlay.faces.offsets, flat(np.arange(len(overlay.points))), overlay.offsets,
-            flat(positions), flat(bounds), names, flat(sums[:, 0].astype(np.int64)), flat(doubtful), certain,
+            overlay.points, kernels.Lists(overlay.rows, overlay.faces.offsets),
+            kernels.Lists(flat(np.arange(len(overlay.points))), overlay.offsets),
+            kernels.Cells(flat(positions), flat(bounds), flat(sums[:, 0].astype(np.int64))),
+            names, flat(doubtful), certain,
         )  # fmt: skip
         return certain
 

@@ -1,7 +1,7 @@
 """The common refinement of many subdivisions of the plane: every cell once, in bounded memory.
 
-On a cell every list selects one row. A cell that is bounded below has one lowest corner (of equally low ones the
-leftmost), and that corner names it: the crossing of two lists' edges is the lowest corner of the cell between
+On a cell every list selects one row. A cell that is bounded below has one lowest corner (the leftmost, if two are
+equally low), and that corner names it: the crossing of two lists' edges is the lowest corner of the cell between
 the parts that go up from it; a corner of a list's own face is one if two of its three edges go up; a cell that is
 open below is named by the place where the window's border first meets it. So walking every edge through the
 faces of all other lists finds every cell, each once, with the sums of its rows' values updated by one row per

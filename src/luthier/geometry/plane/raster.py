@@ -21,8 +21,8 @@ def raster(
 ) -> npt.NDArray[Any]:
     """Return the sum over lists of the highest row's values at every ``(xs[i], ys[j])``: (ny, nx, S).
 
-    Row k has the height ``(c + y·q) + x·p``; of equally high rows of a list the lowest counts, as when it is
-    re-ranked. For each y the rows of a list are stacked by ascending p, which costs O(K log nx).
+    Row k has the height ``(c + y·q) + x·p``; if several rows of a list are equally high, the lowest counts, as when
+    it is re-ranked. For each y the rows of a list are stacked by ascending p, which costs O(K log nx).
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ def products(points, weights, margins, out):
 
 @kernel
 def highest(values, skipped):
-    """Return where the highest value is that is not skipped, the first of equals; −1 if all are."""
+    """Return where the highest value is that is not skipped; ties go to the first; −1 if all are."""
     best, where = -math.inf, -1
     for k in range(len(values)):
         if values[k] > best and not skipped[k]:

@@ -93,7 +93,7 @@ class PlanarFan:
 
 
 def planar_fan(lists: Sequence[npt.ArrayLike]) -> PlanarFan:
-    """Return the joint fan of lists of two features, (K_s, 2) each, K_s ≥ 1; of equal rows the lowest counts.
+    """Return the joint fan of lists of two features, (K_s, 2) each, K_s ≥ 1; if rows are equal, the lowest counts.
 
     O(K log K) for each list, and a sort of all corners.
 

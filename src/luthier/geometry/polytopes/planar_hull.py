@@ -44,7 +44,8 @@ def turn(a: Pair, b: Pair, c: Pair, d: Pair) -> int:
 def planar_hull(points: npt.ArrayLike) -> Int64:
     """Return the corners of the convex hull of points, (K, 2), counter-clockwise from the leftmost.
 
-    Of equal points the lowest row; points on a side are no corners. Andrew's monotone chain, O(K log K).
+    If several points are equal, the lowest row counts; points on a side are no corners. Andrew's monotone chain,
+    O(K log K).
 
     >>> planar_hull([[0, 0], [1, 0], [2, 0], [2, 2], [0, 2], [1, 1], [2, 2]]).tolist()
     [0, 2, 3, 4]
@@ -52,7 +53,7 @@ def planar_hull(points: npt.ArrayLike) -> Int64:
     array = np.asarray(points, np.float64)
     if array.ndim != 2 or array.shape[1] != 2 or not np.all(np.isfinite(array)):
         raise LuthierError(f"expected finite points of two coordinates, found shape {array.shape}")
-    order = np.lexsort((array[:, 1], array[:, 0]))  # stable: of equal points the lowest row comes first
+    order = np.lexsort((array[:, 1], array[:, 0]))  # stable: if points are equal, the lowest row comes first
     new = np.ones(len(order), np.bool_)
     new[1:] = np.any(array[order[1:]] != array[order[:-1]], axis=1)
     rows: list[int] = _not_inside(array, order[new]).tolist()

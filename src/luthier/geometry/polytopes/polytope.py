@@ -1,7 +1,7 @@
 """Polytopes of lists, in any dimension: which rows can ever be selected, and between which the choice flips.
 
 The rows h of a list span the polytope H = conv(h_1, …, h_K) [waite2015]. Row i can be selected iff it is a
-*vertex*: some w has ``w·(h_j − h_i) < 0`` for every j with h_j ≠ h_i. Of equal rows the lowest stands for all.
+*vertex*: some w has ``w·(h_j − h_i) < 0`` for every j with h_j ≠ h_i. If rows are equal, the lowest stands for all.
 Two vertices are joined by an *edge* iff some w has ``w·(h_j − h_i) = 0`` and ``w·(h_k − h_i) < 0`` for every k
 that is not on the segment between them (Eq. 9). The *normal cone* of a vertex is the set of weights that
 select it; each of its facets belongs to one edge, and is the decision boundary towards the edge's other
@@ -79,7 +79,7 @@ def reduced(points: npt.ArrayLike) -> Float64:
 
 
 def extreme_rows(points: npt.ArrayLike) -> Int64:
-    """Return the vertices of one list, ascending: (K, D) → (V,), the lowest row of equal ones.
+    """Return the vertices of one list, ascending: (K, D) → (V,); if rows are equal, the lowest.
 
     >>> extreme_rows([[0, 0], [2, 0], [1, 0], [0, 2], [0.5, 0.5], [0, 0]]).tolist()
     [0, 1, 3]
@@ -96,7 +96,7 @@ def extreme_rows(points: npt.ArrayLike) -> Int64:
 
 
 def distinct_rows_of_lists(offsets: Int64, features: Float64, *, threads: int | None = None) -> tuple[Int64, Int64]:
-    """Return the distinct rows of N lists, of equal ones the lowest: (N+1,) offsets and the rows, ascending."""
+    """Return the distinct rows of N lists (if rows are equal, the lowest): (N+1,) offsets and the rows, ascending."""
     return _of_lists(distinct_rows, offsets, features, "distinct rows", threads)
 
 
@@ -164,7 +164,7 @@ class Polytope:
     ----------
     points : (K, D) float64
     vertices : (V,) int64
-        Rows that some weights select, ascending; of equal rows the lowest.
+        Rows that some weights select, ascending; if rows are equal, the lowest.
     """
 
     points: Float64
@@ -198,7 +198,7 @@ class Polytope:
         return np.asarray(self.points[self.neighbours(vertex)] - self.points[vertex], np.float64)
 
     def select(self, weights: npt.ArrayLike) -> int:
-        """Return the row that weights select, the lowest of equals."""
+        """Return the row that weights select; ties go to the lowest."""
         return int(np.argmax(self.points @ np.asarray(weights, np.float64)))
 
 

@@ -102,7 +102,7 @@ def combine(rows, held, weights, q, x):
 
 @kernel
 def where_least(values, m, lanes):
-    """Return where the least of m values is, the first of equals."""
+    """Return where the least of m values is; ties go to the first."""
     lanes[:] = math.inf
     whole = m - m % LANES
     for low in range(0, whole, LANES):

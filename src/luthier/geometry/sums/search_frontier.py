@@ -47,7 +47,7 @@ class Frontier:
         return len(self._stack) + len(self._heap)
 
     def push(self, vertices: Arrays) -> None:
-        """Add vertices, given by `FIELDS`; of a stack the first given is the next to be taken."""
+        """Add vertices, given by `FIELDS`; a stack takes the first of them next."""
         n = len(vertices["number"])
         while len(self._free) < n:
             self._grow()

@@ -49,7 +49,7 @@ class Summands:
     corner_first : (S+1,) int64
         Active list s has the corners ``corner_first[s]:corner_first[s+1]``.
     corner_rows : (C,) int64
-        Row of each corner; of equal rows the lowest.
+        Row of each corner; the lowest if several rows are equal.
     corners : (C, D) float64
         Where they are, in units of the grid's coordinates.
     edge_first : (C+1,) int64

@@ -15,7 +15,7 @@ from luthier.kbest.reading.reader import RuleUses
 
 
 class RuleTable:
-    """Takes the derivations of more and more rows; of each distinct rule only one copy is kept.
+    """Takes the derivations of more and more rows; only one copy of each distinct rule is kept.
 
     A decoder's list uses the same rules again and again: 15 million uses are of some 100,000 rules.
     """

@@ -82,7 +82,7 @@ def look_like_quality(names: Iterable[str]) -> list[str]:
 def meaning_of(name: str, others: Collection[str]) -> str | None:
     """Return what a column called `name` means beside `others`; None where it means nothing of itself.
 
-    Of several names with one meaning the first of `MEANINGS` counts.
+    If several names have one meaning, the one that `MEANINGS` has first counts.
     """
     for meaning, known in MEANINGS.items():
         if name in known:

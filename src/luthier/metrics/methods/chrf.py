@@ -25,8 +25,8 @@ class Method(Metric):
     r"""chrF: :math:`100 (1 + \beta^2) P R / (\beta^2 P + R)`, P and R averaged over the orders.
 
     P is the share of the hypothesis' n-grams found in the reference, R that of the reference's found in
-    the hypothesis. Of several references a hypothesis counts the one with the best score. Settings are
-    those of sacrebleu; `word_order` 2 is chrF++.
+    the hypothesis. If there are several references, the one with the best score
+    counts. Settings are those of sacrebleu; `word_order` 2 is chrF++.
     """
 
     variants: ClassVar[dict[str, dict[str, Any]]] = {"pp": {"word_order": 2}}
@@ -64,9 +64,9 @@ class Method(Metric):
                     add_matches(block, hyps, refs, order=order, merged=False, out=matches, left=left)
                 left += order
             kernels.choose_references(
-                block.offsets, block.ref_offsets,
-                chars[0].offsets, chars[1].offsets, words[0].offsets, words[1].offsets, self.char_order,
-                matches, float(self.beta**2), self.eps_smoothing, EPSILON, out,
+                kernels.Side(block.offsets, chars[0].offsets, words[0].offsets),
+                kernels.Side(block.ref_offsets, chars[1].offsets, words[1].offsets),
+                self.char_order, matches, float(self.beta**2), self.eps_smoothing, EPSILON, out,
             )  # fmt: skip
         return out
 

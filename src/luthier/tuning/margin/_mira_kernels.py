@@ -1,17 +1,51 @@
 # mypy: ignore-errors
 """Kernels of the margin methods: hope, fear, and steps along the difference of two rows.
 
-All take the parts of the features (`dense`, `indptr`, `indices`, `values`) and rows by number. Gains are
-kept once for each distinct outcome; ``groups[row]`` is the outcome of a row. A step multiplies the
-difference of feature d by ``scale[d]``, which is 1, or the inverse square of the feature's unit, or 0 for a
-weight that is fixed. Weights stay in ``low … high``. The mean of all weights so far is
-``weights − drift / clock``, so that a step costs only what it changes.
+Rows are given by their numbers. The mean of all weights so far is ``weights − drift / clock``, so that a step costs
+only what it changes.
 """
+
+from typing import NamedTuple
 
 import numpy as np
 
 from luthier.core.jit import kernel
 from luthier.kbest._score_kernels import row_score
+
+
+class Lists(NamedTuple):
+    """Where lists begin, and gains, kept once for each distinct outcome; ``groups[row]`` is the outcome of a row."""
+
+    offsets: np.ndarray
+    groups: np.ndarray
+    gains: np.ndarray
+
+
+class Box(NamedTuple):
+    """How weights may move: a step multiplies the difference of feature d by ``scale[d]`` and stays in low … high.
+
+    The scale is 1, or the inverse square of the feature's unit, or 0 for a weight that is fixed.
+    """
+
+    scale: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+
+
+class Past(NamedTuple):
+    """Statistics of past hopes and their length, (S + 1,), each ageing by `decay`; where the next ones come from."""
+
+    background: np.ndarray
+    decay: float
+    outcomes: np.ndarray
+    lengths: np.ndarray
+
+
+class Gap(NamedTuple):
+    """Room for the features in which two rows can differ, and for the differences."""
+
+    columns: np.ndarray
+    gaps: np.ndarray
 
 
 @kernel
@@ -59,15 +93,16 @@ def move(n, columns, gaps, step, scale, low, high, clock, weights, drift):
 
 
 @kernel
-def hope_fear_steps(
-    order, offsets, groups, gains, dense, indptr, indices, values,
-    scale, low, high, limit, outcomes, lengths, decay, background, clock, weights, drift, columns, gaps,
-):  # fmt: skip
+def hope_fear_steps(order, lists, rows, box, limit, past, clock, weights, drift, room):
     """Take one step for each sentence of `order`, from its fear towards its hope; return the losses' sum.
 
-    `background` is (S + 1,): statistics of past hopes and their length, each ageing by `decay` with every
-    sentence. It is only written here: the gains were computed with it before.
+    The background is only written here: the gains were computed with it before.
     """
+    offsets, groups, gains = lists
+    dense, indptr, indices, values = rows
+    scale, low, high = box
+    background, decay, outcomes, lengths = past
+    columns, gaps = room
     total = 0.0
     n_stats = outcomes.shape[1]
     for s in order:
@@ -96,15 +131,16 @@ def hope_fear_steps(
 
 
 @kernel
-def ramp_steps(
-    order, hopes, offsets, groups, gains, dense, indptr, indices, values,
-    scale, low, high, rate, pull, centre, weights, columns, gaps,
-):  # fmt: skip
+def ramp_steps(order, hopes, lists, rows, box, rate, pull, centre, weights, room):
     """Take one subgradient step for each sentence of `order`, its hope held; return the losses' sum.
 
     `pull` is the weight of the way back to `centre` in the step of one sentence. Losses count costs from
     the best gain of a list: max (s + cost) − (s − cost of the hope), never negative.
     """
+    offsets, groups, gains = lists
+    dense, indptr, indices, values = rows
+    scale, low, high = box
+    columns, gaps = room
     total = 0.0
     for s in order:
         fear = offsets[s]

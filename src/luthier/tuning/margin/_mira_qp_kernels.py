@@ -9,10 +9,20 @@ M = diag(`scale`), has the dual max Σ α_j (Δ_j + w·d_j) − ½ ‖Σ α_j d_
 w' = w − M Σ α_j d_j. With all others held, α_j is moved by (Δ_j + w'·d_j) / ‖d_j‖²_M and clipped.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
 from luthier.kbest._score_kernels import row_score
+
+
+class Room(NamedTuple):
+    """Room for the multipliers of a list, for those that push, and for a feature vector, all zeros and left so."""
+
+    alphas: np.ndarray
+    active: np.ndarray
+    oracle: np.ndarray
 
 
 @inner_kernel
@@ -53,12 +63,13 @@ def visit(dense, indptr, indices, values, row, oracle, o, loss, scale, limit, we
 
 
 @kernel
-def pick(first, last, hope, most, gains, dense, indptr, indices, values, weights, fears, rows):
+def pick(first, last, hope, most, gains, features, weights, fears, rows):
     """Return the oracle's row and write the rows that make conditions, all or the `most` violated; return how many.
 
     The oracle has the highest gain or, if `hope`, score + gain; ties go to the higher score, the lower row.
-    A condition is the more violated the higher score − gain, which is written to `fears`.
+    A higher score − gain, which is written to `fears`, violates a condition more.
     """
+    dense, indptr, indices, values = features
     oracle = first
     best = top = -np.inf
     for row in range(first, last):
@@ -70,7 +81,7 @@ def pick(first, last, hope, most, gains, dense, indptr, indices, values, weights
     n = last - first
     least = np.sort(fears[:n])[n - most] if 0 < most < n else -np.inf
     count = 0
-    for row in range(first, last):  # of equals, the lower rows
+    for row in range(first, last):  # the lower rows first, if several are equal
         if fears[row - first] > least or most == 0 or most >= n:
             rows[count] = row
             count += 1
@@ -82,16 +93,14 @@ def pick(first, last, hope, most, gains, dense, indptr, indices, values, weights
 
 
 @kernel
-def solve_list(
-    rows, o, gains, dense, indptr, indices, values,
-    scale, limit, tolerance, sweeps, weights, alphas, active, oracle,
-):  # fmt: skip
+def solve_list(rows, o, gains, features, scale, limit, tolerance, sweeps, weights, room):
     """Move the weights to the solution for the conditions of `rows` and the oracle o; return the sweeps it took.
 
-    `alphas` and `active` are room for as many numbers, `oracle` is room for a feature vector, all zeros.
     Sweeps go over all rows, and in between over those that push, until no condition is violated by more
     than `tolerance`.
     """
+    dense, indptr, indices, values = features
+    alphas, active, oracle = room
     n_dense = dense.shape[1]
     for d in range(n_dense):
         oracle[d] = dense[o, d]

@@ -7,8 +7,9 @@ from luthier.core.jit import kernel
 
 
 @kernel
-def place(planes, alphas, centre, scale, low, high, weights):
+def place(planes, alphas, centre, box, weights):
     """Write the weights of multipliers: clip(centre + M Σ α_k g_k)."""
+    scale, low, high = box
     for d in range(len(weights)):
         total = 0.0
         for k in range(len(alphas)):
@@ -37,14 +38,14 @@ def extremes(planes, heights, alphas, rest, weights):
 
 
 @kernel
-def solve_planes(planes, heights, limit, scale, centre, low, high, tolerance, steps, alphas, weights):
+def solve_planes(planes, heights, limit, centre, box, tolerance, steps, alphas, weights):
     """Maximise the dual of min ½‖w − centre‖²_{M⁻¹} + C·ξ, ξ ≥ b_k − g_k·w, ξ ≥ 0, w in the box; return the steps.
 
-    The dual variables α ≥ 0, Σ α ≤ C give w = clip(centre + M Σ α_k g_k), M = diag(`scale`). A step moves
+    The dual variables α ≥ 0, Σ α ≤ C give w = clip(centre + M Σ α_k g_k), M = diag(`box.scale`). A step moves
     as much as is best from the plane with the lowest slope to that with the highest; where the box cuts
     in, the best is more than that, and the step still climbs. `alphas` is where to start, and the answer.
     """
-    place(planes, alphas, centre, scale, low, high, weights)
+    place(planes, alphas, centre, box, weights)
     for step in range(steps):
         rest = limit - alphas.sum()
         if rest < 1e-14 * limit:
@@ -55,7 +56,7 @@ def solve_planes(planes, heights, limit, scale, centre, low, high, tolerance, st
         norm = 0.0
         for d in range(len(weights)):
             x = (planes[up, d] if up >= 0 else 0.0) - (planes[down, d] if down >= 0 else 0.0)
-            norm += scale[d] * x * x
+            norm += box.scale[d] * x * x
         amount = alphas[down] if down >= 0 else rest
         if norm > 0.0:
             amount = min(amount, (most - least) / norm)
@@ -63,5 +64,5 @@ def solve_planes(planes, heights, limit, scale, centre, low, high, tolerance, st
             alphas[up] += amount
         if down >= 0:
             alphas[down] = max(0.0, alphas[down] - amount)
-        place(planes, alphas, centre, scale, low, high, weights)
+        place(planes, alphas, centre, box, weights)
     return steps

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
 
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64, flat
-from luthier.kbest._score_kernels import winners_one
+from luthier.kbest._score_kernels import FeatureRows, winners_one
 from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.units import NEGLIGIBLE
+from luthier.tuning.margin._mira_kernels import Box, Gap
 
 
 def best_rows(values: Float64, offsets: Int64) -> Int64:
@@ -64,18 +64,18 @@ def sum_of_rows(features: Features, rows: Int64) -> Float64:
 class Workspace:
     """What every kernel call of a margin method passes along, and room for the difference of two rows."""
 
-    features: tuple[Any, ...]
-    limits: tuple[Float64, Float64, Float64]
-    room: tuple[Int64, Float64]
+    features: FeatureRows
+    box: Box
+    room: Gap
 
     @classmethod
     def of(cls, problem: ListProblem, *, standardize: bool) -> Workspace:
-        """Return the parts of a problem as kernels take them: features, (scale, low, high), room."""
+        """Return the parts of a problem as kernels take them."""
         f = problem.pool.features
         longest = int(np.diff(f.indptr).max(initial=0))
         size = f.n_dense + 2 * longest
         return cls(
-            (f.dense, f.indptr, f.indices, f.values),
-            (flat(step_scale(problem, standardize=standardize)), problem.bounds.low, problem.bounds.high),
-            (np.empty(size, dtype=np.int64), np.empty(size)),
+            f.arrays,
+            Box(flat(step_scale(problem, standardize=standardize)), problem.bounds.low, problem.bounds.high),
+            Gap(np.empty(size, dtype=np.int64), np.empty(size)),
         )

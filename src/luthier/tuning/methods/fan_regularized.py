@@ -1,4 +1,4 @@
-"""Of all cells nearly as good as the best, the one nearest to the start by angle (Waite and Byrne 2015)."""
+"""The cell nearest to the start by angle among all that are nearly as good as the best (Waite and Byrne 2015)."""
 
 from __future__ import annotations
 

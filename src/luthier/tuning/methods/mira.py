@@ -84,11 +84,10 @@ class _Program:
     def __init__(self, method: Method, problem: ListProblem) -> None:
         self.method, self.problem, self.gains = method, problem, np.zeros(0)
         space = Workspace.of(problem, standardize=method.standardize)
-        self.features, self.scale = space.features, space.limits[0]
+        self.features, self.scale = space.features, space.box.scale
         longest = int(problem.pool.list_lengths.max())
-        self.fears, self.alphas = np.empty(longest), np.empty(longest)
-        self.rows, self.active = np.empty(longest, dtype=np.int64), np.empty(longest, dtype=np.int64)
-        self.oracle = np.zeros(problem.n_features)
+        self.fears, self.rows = np.empty(longest), np.empty(longest, dtype=np.int64)
+        self.room = kernels.Room(np.empty(longest), np.empty(longest, dtype=np.int64), np.zeros(problem.n_features))
 
     def solve(self, sentence: int, weights: Float64) -> int:
         """Move `weights` to the solution of a list's program; return the sweeps that took."""
@@ -96,11 +95,11 @@ class _Program:
         first, last = self.problem.offsets[sentence : sentence + 2].tolist()
         hope = method.oracle == "hope"
         o, n = kernels.pick(
-            first, last, hope, method.conditions, self.gains, *self.features, weights, self.fears, self.rows
+            first, last, hope, method.conditions, self.gains, self.features, weights, self.fears, self.rows
         )
         return int(
             kernels.solve_list(
-                self.rows[:n], o, self.gains, *self.features, self.scale, method.c, method.tolerance,
-                method.sweeps, weights, self.alphas, self.active, self.oracle,
+                self.rows[:n], o, self.gains, self.features, self.scale, method.c, method.tolerance,
+                method.sweeps, weights, self.room,
             )
         )  # fmt: skip

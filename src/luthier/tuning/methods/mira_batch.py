@@ -80,15 +80,16 @@ class Method(ListTuner):
         n = problem.pool.n_sentences
         order = rng.permutation(n)
         gains = np.zeros(len(outcomes.stats))
+        lists = kernels.Lists(problem.offsets, outcomes.groups, gains)
+        past = kernels.Past(background.sums, self.decay, outcomes.stats, background.lengths)
         total = 0.0
         for first in range(0, n, self.refresh):
             sentences = order[first : first + self.refresh]
             rows = rows_of_segments(outcomes.offsets, sentences)
             gains[rows] = background.gains(problem, outcomes, sentences, rows)
             total += kernels.hope_fear_steps(
-                sentences, problem.offsets, outcomes.groups, gains, *space.features, *space.limits, self.c,
-                outcomes.stats, background.lengths, self.decay, background.sums,
-                averaged.clock, averaged.weights, averaged.drift, *space.room,
+                sentences, lists, space.features, space.box, self.c, past,
+                averaged.clock, averaged.weights, averaged.drift, space.room,
             )  # fmt: skip
             averaged.clock += len(sentences)
         return total / n

@@ -61,11 +61,10 @@ class Method(ListTuner):
         for number in range(1, self.rounds + 1):
             gains = self.gain_weight * outcome_gains(problem, outcomes, weights if self.background else None)
             hopes = best_rows(problem.pool.scores(weights) + gains[outcomes.groups], problem.offsets)
-            loss = 0.0
+            lists, loss = kernels.Lists(problem.offsets, outcomes.groups, gains), 0.0
             for _ in range(self.passes):
                 order = rng.permutation(n)
                 loss = kernels.ramp_steps(
-                    order, hopes, problem.offsets, outcomes.groups, gains, *space.features, *space.limits,
-                    self.rate, self.c / n, start, weights, *space.room,
+                    order, hopes, lists, space.features, space.box, self.rate, self.c / n, start, weights, space.room
                 )  # fmt: skip
             yield State(weights, problem.gain(weights), f"round {number}", float(loss) / n)

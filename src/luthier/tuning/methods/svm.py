@@ -15,6 +15,7 @@ from luthier.tuning.base import State
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.gains.words import outcome_gains
 from luthier.tuning.margin import _svm_kernels as kernels
+from luthier.tuning.margin._mira_kernels import Box
 from luthier.tuning.margin.neighbour_model import NeighbourModel
 from luthier.tuning.margin.steps import best_rows, oracle_rows, shared_scale, step_scale, sum_of_rows
 from luthier.tuning.neighbours.options import NeighbourTuner
@@ -141,7 +142,7 @@ class _CuttingPlanes:
         weights = np.empty(self.problem.n_features)
         bounds = self.problem.bounds
         kernels.solve_planes(
-            self.planes, self.heights, self.method.c, self.scale, self.centre, bounds.low, bounds.high,
+            self.planes, self.heights, self.method.c, self.centre, Box(self.scale, bounds.low, bounds.high),
             0.1 * self.method.tolerance, 100_000, self.alphas, weights,
         )  # fmt: skip
         return weights

@@ -6,6 +6,7 @@ own, so its pairs do not depend on other sentences.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,6 +15,15 @@ from luthier.kbest._score_kernels import row_score
 
 LEFT_13, RIGHT_7, LEFT_17, HALF = np.uint64(13), np.uint64(7), np.uint64(17), np.uint64(32)
 LOW_HALF = np.uint64(0xFFFFFFFF)
+
+
+class Sampling(NamedTuple):
+    """How many pairs are drawn of a list, which of them count, and whether those with the largest gaps are kept."""
+
+    draws: int
+    least_gap: float
+    length_gap: int
+    largest: bool
 
 
 @kernel
@@ -48,14 +58,15 @@ def sift_up(gaps, better, worse, at):
 
 
 @kernel
-def draw_pairs(gains, lengths, offsets, seeds, draws, least_gap, length_gap, largest, better, worse, counts):
+def draw_pairs(gains, lengths, offsets, seeds, sampling, better, worse, counts):
     """Draw pairs of each list, and keep some of those that differ enough.
 
     A pair counts if its gains differ by `least_gap` at least, and at all, and the worse one is not more
-    than `length_gap` words longer (no limit if negative). Of those, the ones with the largest gaps are
-    kept, the earlier of equals, or the first ones if not `largest`. Segment s may fill
-    ``better[s], worse[s]``, (N, kept), with rows; how many it did is in ``counts[s]``.
+    than `length_gap` words longer (no limit if negative). If `largest`, those
+    with the largest gaps are kept, and the earlier ones if gaps are equal; otherwise the first ones. Segment s
+    may fill ``better[s], worse[s]``, (N, kept), with rows; how many it did is in ``counts[s]``.
     """
+    draws, least_gap, length_gap, largest = sampling
     room = better.shape[1]
     gaps = np.empty(room)
     for s in range(len(offsets) - 1):

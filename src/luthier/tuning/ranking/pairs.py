@@ -74,20 +74,12 @@ def sample_pairs(problem: ListProblem, gains: Float64, sampling: PairSampling, r
     seeds = rng.integers(1, 1 << 64, size=n, dtype=np.uint64)
     better, worse = np.empty((n, sampling.kept), np.int64), np.empty((n, sampling.kept), np.int64)
     counts = np.empty(n, np.int64)
-    limited = sampling.length_gap is not None
-    kernels.draw_pairs(
-        flat(gains),
-        flat(problem.pool.tokens.lengths if limited else np.zeros(0, np.int64)),
-        problem.offsets,
-        flat(seeds),
-        sampling.draws,
-        sampling.least_gap,
-        sampling.length_gap if limited else -1,
+    plain = kernels.Sampling(
+        sampling.draws, sampling.least_gap, -1 if sampling.length_gap is None else sampling.length_gap,
         sampling.select == "largest",
-        better,
-        worse,
-        counts,
-    )
+    )  # fmt: skip
+    lengths = np.zeros(0, np.int64) if sampling.length_gap is None else problem.pool.tokens.lengths
+    kernels.draw_pairs(flat(gains), flat(lengths), problem.offsets, flat(seeds), plain, better, worse, counts)
     filled = np.arange(sampling.kept) < counts[:, None]  # (N, Ξ)
     return Pairs(better[filled], worse[filled], offsets_from_counts(counts))
 
