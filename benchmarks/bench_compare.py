@@ -25,7 +25,7 @@ def example(data):
 
 def generated(folder, seed):
     """Return paths of three generated systems of three runs on 2,489 sentences, two of them the same."""
-    from luthier.core.io import write_lines
+    from luthier.core.files.io import write_lines
     from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.kbest.rerank import rerank, selected_texts
 

@@ -90,7 +90,7 @@ def show_grammar(source, names, folder, label):
     from luthier.features.binning import MOST_CELLS
     from luthier.features.bins_file import write_bins
     from luthier.features.making import BinOptions, bins_of_grammar
-    from luthier.grammar.reading import read_grammar
+    from luthier.grammar.reading.grammars import read_grammar
 
     grammar, rows = read_grammar(source), []
     for bits in (4, 8, 12):

@@ -36,7 +36,7 @@ def decoded(system, rows):
 
 def measure(label, system):
     """Print the times of all that is asked of some forests."""
-    from luthier.decoding.forest_lines import ForestLines
+    from luthier.decoding.forests.lines import ForestLines
     from luthier.decoding.lazy_kbest import k_best
     from luthier.decoding.semirings.base import value_of
     from luthier.decoding.semirings.count import Count
@@ -86,7 +86,7 @@ def tune(data, n):
     """Print what MERT reaches on forests and on lists of the same search, judged by decoding."""
     from luthier.corpus.lines import read_lines
     from luthier.decoding.decoder import Decoder
-    from luthier.decoding.forest_lines import ForestLines
+    from luthier.decoding.forests.lines import ForestLines
     from luthier.decoding.weighting import weight_vector
     from luthier.kbest.weights import read_weights
     from luthier.landscape.list_problem import ListProblem

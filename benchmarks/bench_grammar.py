@@ -80,9 +80,9 @@ def repeated(texts, folder, times):
 def measure(texts):
     """Return times and sizes of a model and of the grammars made with it, in this process."""
     from luthier.corpus.lines import read_lines
-    from luthier.grammar.extract import extract
-    from luthier.grammar.model import read_model
-    from luthier.grammar.model_folder import open_model, save_model
+    from luthier.grammar.extraction.extract import extract
+    from luthier.grammar.indexing.model import read_model
+    from luthier.grammar.indexing.model_folder import open_model, save_model
     from luthier.grammar.storage import open_grammar, save_grammar
     from luthier.grammar.warming import JOBS
 
@@ -175,9 +175,9 @@ def compare(ours, theirs):
 def check_real(data, texts):
     """Compare with cdec's grammar of val; read and write that grammar."""
     from luthier.corpus.lines import read_lines
-    from luthier.grammar.extract import extract
-    from luthier.grammar.model import read_model
-    from luthier.grammar.reading import read_grammar
+    from luthier.grammar.extraction.extract import extract
+    from luthier.grammar.indexing.model import read_model
+    from luthier.grammar.reading.grammars import read_grammar
     from luthier.grammar.writing import write_grammar
 
     path = data / "kbest-de-en" / "grammar.val.gz"
@@ -205,8 +205,8 @@ def check_invented(texts, n_sentences):
 
     from luthier.alignment.bitext import MAX_WORDS
     from luthier.corpus.texts import Texts
-    from luthier.grammar.extract import extract
-    from luthier.grammar.model import read_model
+    from luthier.grammar.extraction.extract import extract
+    from luthier.grammar.indexing.model import read_model
 
     lines = [path.read_text(encoding="utf-8").splitlines() for path in texts]
     sources, targets = ([line.split() for line in column] for column in lines[:2])

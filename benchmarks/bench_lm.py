@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bench_common import cpu_seconds, in_fresh_process, machine, peak_megabytes, show
-from luthier.core.io import write_lines
+from luthier.core.files.io import write_lines
 from luthier.core.jit import kernel
 from luthier.corpus.lines import read_lines
 from luthier.lm._query_kernels import append_word, begin_sentence, clear_state, copy_state, join_state

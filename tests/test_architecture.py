@@ -265,6 +265,24 @@ def test_the_room_that_shows_results_knows_their_types():
     assert complaints(rule, sorted((SOURCE / "report").rglob("*.py"))) == []
 
 
+def test_every_folder_says_what_is_read_in_which_order():
+    """Its `__init__` names files and folders that are there, and three at least, unless all files are of one kind."""
+
+    def rule(path):
+        docstring = ast.get_docstring(tree_of(path)) or ""
+        there = {other.stem for other in path.parent.iterdir()}
+        named = {name.rstrip("/") for name in re.findall(r"`([a-z_/]+)`", docstring)}
+        yield from (
+            f"there is no {name}" for name in named - there if f"{name}_kernels" not in there and name[0] != "_"
+        )
+        files = [other for other in path.parent.glob("*.py") if not other.name.startswith("_")]
+        of_one_kind = re.search(r"file (per|for each|each)|files?,? (a|one) file each|a file each", docstring)
+        if len(files) > 3 and len(named & there) < 3 and not of_one_kind:
+            yield f"{len(files)} files, and no word on where to begin"
+
+    assert complaints(rule, (p for p in ROOM_FILES if p.name == "__init__.py")) == []
+
+
 def test_tests_stand_where_what_they_test_stands():
     rooms = {path.name for path in SOURCE.iterdir() if path.is_dir()}
     apart = {"contracts", "fuzz"}  # of all rooms together

@@ -35,11 +35,11 @@ _HOMES = {
     "Decoder": "luthier.decoding.decoder",
     "SearchOptions": "luthier.decoding.options",
     "k_best": "luthier.decoding.lazy_kbest",
-    "open_forests": "luthier.decoding.forest_files",
-    "save_forests": "luthier.decoding.forest_files",
-    "extract": "luthier.grammar.extract",
+    "open_forests": "luthier.decoding.forests.files",
+    "save_forests": "luthier.decoding.forests.files",
+    "extract": "luthier.grammar.extraction.extract",
     "open_grammar": "luthier.grammar.storage",
-    "read_grammar": "luthier.grammar.reading",
+    "read_grammar": "luthier.grammar.reading.grammars",
     "LuthierError": "luthier.core.errors",
     "InputError": "luthier.core.errors",
 }
@@ -48,12 +48,12 @@ if TYPE_CHECKING:
     from luthier.alignment.aligner import align
     from luthier.core.errors import InputError, LuthierError
     from luthier.decoding.decoder import Decoder
-    from luthier.decoding.forest_files import open_forests, save_forests
+    from luthier.decoding.forests.files import open_forests, save_forests
     from luthier.decoding.lazy_kbest import k_best
     from luthier.decoding.options import SearchOptions
-    from luthier.grammar.extract import extract
+    from luthier.grammar.extraction.extract import extract
     from luthier.grammar.grammar import Grammar
-    from luthier.grammar.reading import read_grammar
+    from luthier.grammar.reading.grammars import read_grammar
     from luthier.grammar.storage import open_grammar
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool

@@ -5,7 +5,7 @@ import json
 import pytest
 
 import luthier
-from luthier.decoding.forest_files import open_forests
+from luthier.decoding.forests.files import open_forests
 
 pytestmark = pytest.mark.compiled
 RULES = """[X] ||| das haus ||| the house ||| p=1 ||| 0-0 1-1

@@ -99,7 +99,7 @@ def test_a_full_disk_leaves_what_was_there(run_cli, home, monkeypatch):
         raise OSError(28, "No space left on device")
 
     (home / "lm.arpa").write_text("before")
-    monkeypatch.setattr("luthier.core.io.os.fsync", full)
+    monkeypatch.setattr("luthier.core.files.io.os.fsync", full)
     code, _, err = run_cli("lm", home / "text", "-o", home / "lm.arpa")
     assert code == 2
     assert f"{home / 'lm.arpa'}: cannot write here: no space left on device; nothing was kept" in err

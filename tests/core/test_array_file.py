@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from luthier.core.array_file import MAGIC, is_array_file, open_arrays, save_arrays
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.files.array_file import MAGIC, is_array_file, open_arrays, save_arrays
 
 ARRAYS = {
     "numbers": np.arange(6, dtype=np.int64).reshape(2, 3), "none": np.zeros(0, np.int32), "real": np.array([0.5, -1.0]),

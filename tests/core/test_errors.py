@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luthier.core.errors import InputError, LuthierError, excerpt
-from luthier.core.streams import TruncatedError
+from luthier.core.files.streams import TruncatedError
 
 
 def test_the_sentence():

@@ -18,9 +18,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from luthier.core import io as luthier_io
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import atomic_write, check_writable, display_name, line_blocks, open_bytes, open_output
+from luthier.core.files import io as luthier_io
+from luthier.core.files.io import atomic_write, check_writable, display_name, line_blocks, open_bytes, open_output
 
 
 def blocks_of(raw: bytes, block_bytes: int):
@@ -134,7 +134,7 @@ def test_a_device_is_written_to_and_not_replaced(tmp_path):
 
 KILLED = """
 import sys, time
-from luthier.core.io import open_output
+from luthier.core.files.io import open_output
 with open_output(sys.argv[1]) as file:
     file.write(b"new" * 100_000)
     file.flush()
@@ -205,7 +205,7 @@ def test_a_full_disk_is_told_with_the_file_and_leaves_what_was_there(tmp_path):
 
 def test_what_killed_writers_left_goes_and_what_living_ones_write_stays(tmp_path):
     code = (
-        "import sys, time\nfrom luthier.core.io import atomic_write\n"
+        "import sys, time\nfrom luthier.core.files.io import atomic_write\n"
         f"with atomic_write({str(tmp_path / 'out')!r}): print('writing', flush=True); time.sleep(60)"
     )
     writers = [subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True) for _ in range(2)]

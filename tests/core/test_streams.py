@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from luthier.core.io import line_blocks
-from luthier.core.streams import DAMAGE, TruncatedError, decompressed
+from luthier.core.files.io import line_blocks
+from luthier.core.files.streams import DAMAGE, TruncatedError, decompressed
 
 
 class Pieces(io.RawIOBase):

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.core.errors import InputError
-from luthier.core.io import line_blocks
+from luthier.core.files.io import line_blocks
 from luthier.corpus import lines as lines_module
 from luthier.corpus.lines import read_lines
 

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 
 from luthier.corpus.texts import Texts
-from luthier.decoding.hypergraph import Hypergraph, RuleTable
+from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable
 from luthier.kbest.features import Features
 
 SIDES = [[0], [1], [0, 1], [], [-1], [0, -1], [-1, 1], [-1, -2], [-2, -1], [-1, 0, -2], [2, -2, -1]]

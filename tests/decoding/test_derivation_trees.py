@@ -9,7 +9,7 @@ from luthier.decoding.derivation_trees import DerivationTree
 from luthier.decoding.options import SearchOptions
 from luthier.decoding.trace import trace
 from luthier.decoding.weighting import weight_vector
-from luthier.grammar.reading import read_grammar
+from luthier.grammar.reading.grammars import read_grammar
 
 pytestmark = pytest.mark.compiled
 RULES = """[X] ||| das [X,1] ||| [X,1] this ||| p=1 ||| 0-1

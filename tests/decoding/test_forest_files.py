@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from small_forests import derivations, edges_of, forest, rule_table
 
-from luthier.core.array_file import open_arrays, save_arrays
 from luthier.core.errors import InputError, LuthierError
-from luthier.decoding.forest_files import FILE, KIND, open_forests, save_forests
-from luthier.decoding.hypergraph import Hypergraph
+from luthier.core.files.array_file import open_arrays, save_arrays
+from luthier.decoding.forests.files import FILE, KIND, open_forests, save_forests
+from luthier.decoding.forests.hypergraph import Hypergraph
 
 WEIGHTS = np.array([1.0, -1.0, 2.0])
 NOTHING = np.zeros((0, 2), np.int32)

@@ -8,7 +8,7 @@ import pytest
 from small_forests import derivations, edges_of, forest, rule_table, words_of
 
 from luthier.core.errors import LuthierError
-from luthier.decoding.forest_lines import ForestLines
+from luthier.decoding.forests.lines import ForestLines
 from luthier.geometry.lines.envelope import envelopes_of_lines
 
 

@@ -10,9 +10,9 @@ from small_forests import derivations, edges_of, forest, rule_table, words_of
 from luthier.core.errors import LuthierError
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
-from luthier.decoding.forest_files import Forests, save_forests
-from luthier.decoding.forest_lines import ForestLines
-from luthier.decoding.hypergraph import Hypergraph
+from luthier.decoding.forests.files import Forests, save_forests
+from luthier.decoding.forests.hypergraph import Hypergraph
+from luthier.decoding.forests.lines import ForestLines
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.weights import read_weights

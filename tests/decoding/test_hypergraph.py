@@ -7,7 +7,7 @@ import pytest
 from small_forests import derivations, edges_of, forest, rule_table
 
 from luthier.core.errors import LuthierError
-from luthier.decoding.hypergraph import Hypergraph
+from luthier.decoding.forests.hypergraph import Hypergraph
 
 
 def test_pruning_keeps_every_derivation_and_nothing_else():

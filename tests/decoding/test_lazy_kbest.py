@@ -5,7 +5,7 @@ import pytest
 from small_forests import derivations, edges_of, forest, rule_table, words_of
 
 from luthier.core.errors import LuthierError
-from luthier.decoding.hypergraph import Hypergraph
+from luthier.decoding.forests.hypergraph import Hypergraph
 from luthier.decoding.lazy_kbest import k_best
 
 WEIGHTS = np.array([1.0, -1.0, 2.0])

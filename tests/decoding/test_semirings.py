@@ -5,8 +5,8 @@ import pytest
 from small_forests import derivations, edges_of, forest, rule_table
 
 from luthier.core.errors import LuthierError
-from luthier.decoding.forest_lines import ForestLines
-from luthier.decoding.hypergraph import Hypergraph
+from luthier.decoding.forests.hypergraph import Hypergraph
+from luthier.decoding.forests.lines import ForestLines
 from luthier.decoding.lazy_kbest import k_best
 from luthier.decoding.semirings.base import Semiring, value_of
 from luthier.decoding.semirings.best import Best

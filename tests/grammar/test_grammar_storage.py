@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from small_corpora import diagonal_pairs, model_of, rules_of
 
-from luthier.core.array_file import open_arrays, save_arrays
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.files.array_file import open_arrays, save_arrays
 from luthier.corpus.texts import Texts
-from luthier.grammar.extract import extract
-from luthier.grammar.model import read_model
-from luthier.grammar.model_folder import FILE, open_model, save_model
-from luthier.grammar.model_folder import KIND as MODEL
-from luthier.grammar.reading import read_grammar
+from luthier.grammar.extraction.extract import extract
+from luthier.grammar.indexing.model import read_model
+from luthier.grammar.indexing.model_folder import FILE, open_model, save_model
+from luthier.grammar.indexing.model_folder import KIND as MODEL
+from luthier.grammar.reading.grammars import read_grammar
 from luthier.grammar.storage import KIND, is_grammar_file, open_grammar, save_grammar
 
 

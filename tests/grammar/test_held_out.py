@@ -5,9 +5,9 @@ import pytest
 from small_corpora import diagonal_pairs, model_of, rules_of
 
 from luthier.corpus.texts import Texts
-from luthier.grammar.extract import extract
-from luthier.grammar.held_out import extract_held_out
-from luthier.grammar.limits import Limits
+from luthier.grammar.extraction.extract import extract
+from luthier.grammar.extraction.held_out import extract_held_out
+from luthier.grammar.extraction.limits import Limits
 
 
 @pytest.mark.parametrize("samples", [3, 300])

@@ -7,8 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from luthier.core.array_file import open_arrays, save_arrays
 from luthier.core.errors import InputError
+from luthier.core.files.array_file import open_arrays, save_arrays
 from luthier.lm import storage
 from luthier.lm.arpa_reading import read_arpa
 from luthier.lm.state import append, join, new_states
@@ -99,7 +99,7 @@ def test_a_full_disk_is_no_obstacle_and_leaves_nothing(arpa, run_cli, tmp_path, 
         raise OSError(28, "No space left on device")
 
     (tmp_path / "text").write_text("a b\n")
-    monkeypatch.setattr("luthier.core.io.os.fsync", full)
+    monkeypatch.setattr("luthier.core.files.io.os.fsync", full)
     code, _, err = run_cli("perplexity", arpa, tmp_path / "text")
     assert code == 0
     assert "no space left on device" in err

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.core.io import content_hash
-from luthier.core.sealed_lines import seal, unseal
+from luthier.core.files.io import content_hash
+from luthier.core.files.sealed_lines import seal, unseal
 from luthier.core.tasks import Processes
 from luthier.corpus.lines import read_lines
 from luthier.decoding.decoder import Decoder

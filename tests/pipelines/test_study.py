@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.core.sealed_lines import seal, unseal
+from luthier.core.files.sealed_lines import seal, unseal
 from luthier.core.tasks import Processes
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.problem import Problem

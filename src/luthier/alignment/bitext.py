@@ -10,7 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Int64, frozen
 from luthier.core.errors import InputError
-from luthier.core.io import display_name
+from luthier.core.files.io import display_name
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize

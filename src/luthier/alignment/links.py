@@ -11,7 +11,7 @@ import numpy.typing as npt
 from luthier.alignment import _link_kernels as kernels
 from luthier.core.arrays import Bytes, GrowingArray, Int32, Int64, flat, frozen
 from luthier.core.errors import InputError, LuthierError, excerpt
-from luthier.core.io import BOM, LineBlock, display_name, line_blocks, open_bytes, open_output
+from luthier.core.files.io import BOM, LineBlock, display_name, line_blocks, open_bytes, open_output
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.corpus.lines import CARRIAGE_RETURN, bom_error, empty_error, windows_line_error
 

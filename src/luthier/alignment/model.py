@@ -14,7 +14,7 @@ from luthier.alignment.base import PACKAGE, Aligner
 from luthier.alignment.table import Parameters
 from luthier.core.arrays import Bytes, Int32, Int64
 from luthier.core.errors import InputError
-from luthier.core.io import atomic_write, display_name
+from luthier.core.files.io import atomic_write, display_name
 from luthier.core.plugins import load
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner

@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Bytes, Int64
 from luthier.core.errors import InputError, excerpt
-from luthier.core.io import BOM, LINE_FEED, display_name, line_blocks, open_bytes
+from luthier.core.files.io import BOM, LINE_FEED, display_name, line_blocks, open_bytes
 from luthier.corpus.texts import Texts
 
 CARRIAGE_RETURN = 13

@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from luthier.core.arrays import Float64, Int32
 from luthier.corpus.texts import Texts, Tokens
-from luthier.decoding.hypergraph import Hypergraph, RuleTable
+from luthier.decoding.chart.search import SearchReport
+from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable
 from luthier.decoding.lazy_kbest import KBest
 from luthier.decoding.lists import SentenceList
-from luthier.decoding.search import SearchReport
 from luthier.kbest.pool import Pool
 
 

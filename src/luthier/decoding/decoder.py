@@ -15,19 +15,19 @@ from luthier.core.progress import notice, progress
 from luthier.core.threads import map_in_order
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
-from luthier.decoding import _harvest_kernels as kernels
-from luthier.decoding._chart_kernels import Rules, Sentence
+from luthier.decoding.chart import _harvest_kernels as kernels
+from luthier.decoding.chart._chart_kernels import Rules, Sentence
+from luthier.decoding.chart.forest_size import forest_size, parse_size
+from luthier.decoding.chart.search import SearchReport, read_forest, search
+from luthier.decoding.chart.workspace import Workspace
 from luthier.decoding.decoded import Decoded, First, Prepared, Translation, first_of
-from luthier.decoding.forest_size import forest_size, parse_size
-from luthier.decoding.hypergraph import Hypergraph
+from luthier.decoding.forests.hypergraph import Hypergraph
 from luthier.decoding.lazy_kbest import k_best
 from luthier.decoding.lists import SentenceList, describe_list, make_pool, texts_of
 from luthier.decoding.models import Models
 from luthier.decoding.options import SearchOptions
 from luthier.decoding.rule_rows import N_GLUE, grammar_rows, local_features, make_table
-from luthier.decoding.search import SearchReport, read_forest, search
 from luthier.decoding.weighting import default_weights, weight_vector
-from luthier.decoding.workspace import Workspace
 from luthier.features.bins import Bins
 from luthier.features.induce import induce_grammar
 from luthier.grammar.grammar import Grammar

@@ -8,7 +8,7 @@ import functools
 import numpy as np
 
 from luthier.core.arrays import Int32
-from luthier.decoding.hypergraph import RuleTable
+from luthier.decoding.forests.hypergraph import RuleTable
 from luthier.decoding.rule_rows import N_GLUE
 from luthier.grammar.grammar import Grammar
 

@@ -16,9 +16,9 @@ import numpy as np
 from luthier.core.arrays import Float64, Int32, Int64, all_finite, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts
-from luthier.decoding import _forest_kernels as forest_kernels
 from luthier.decoding import _kbest_kernels as kernels
-from luthier.decoding.hypergraph import Hypergraph, RuleTable
+from luthier.decoding.forests import _forest_kernels as forest_kernels
+from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable
 
 LONGEST_STRING = 1 << 20  # words
 

@@ -13,7 +13,7 @@ from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.decoding import _list_kernels as kernels
-from luthier.decoding.hypergraph import Hypergraph, RuleTable
+from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable
 from luthier.decoding.lazy_kbest import KBest
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features

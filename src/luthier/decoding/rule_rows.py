@@ -16,7 +16,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts, rows_of_segments, segment_of_rows
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
-from luthier.decoding.hypergraph import RuleTable
+from luthier.decoding.forests.hypergraph import RuleTable
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.writing import rule_texts
 from luthier.kbest.features import Features

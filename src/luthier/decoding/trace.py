@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.decoding.derivation_trees import DerivationTree
-from luthier.decoding.hypergraph import LABELS, Hypergraph, RuleTable
+from luthier.decoding.forests.hypergraph import LABELS, Hypergraph, RuleTable
 
 
 @dataclasses.dataclass(frozen=True)

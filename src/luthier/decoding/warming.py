@@ -9,10 +9,10 @@ import numpy as np
 
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
-from luthier.decoding.forest_lines import ForestLines
-from luthier.decoding.hypergraph import Hypergraph, RuleTable
+from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable
+from luthier.decoding.forests.lines import ForestLines
 from luthier.decoding.lazy_kbest import k_best
-from luthier.grammar.reading import read_grammar
+from luthier.grammar.reading.grammars import read_grammar
 from luthier.kbest.features import Features
 from luthier.lm.estimate import EstimateOptions, estimate_lm
 from luthier.lm.model import LanguageModel

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import display_name, open_bytes, open_output
+from luthier.core.files.io import display_name, open_bytes, open_output
 from luthier.core.plugins import available
 from luthier.features.bins import Bins, FeatureBins
 from luthier.features.induction import PACKAGE

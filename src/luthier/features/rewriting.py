@@ -10,7 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Bytes, Float64, Int32, Int64, flat
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import LineBlock, display_name, line_blocks, open_bytes
+from luthier.core.files.io import LineBlock, display_name, line_blocks, open_bytes
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.corpus.lines import empty_error
 from luthier.corpus.texts import Texts
@@ -21,8 +21,8 @@ from luthier.features.counts import Present
 from luthier.features.derived import TARGET_WORDS, count_words
 from luthier.features.induce import check_local
 from luthier.features.induction import NONE, Fired, both_present, fire_both, load_induction
-from luthier.grammar import _rule_kernels as rule_kernels
-from luthier.grammar.reading import Lines, cut_lines
+from luthier.grammar.reading.grammars import Lines, cut_lines
+from luthier.grammar.reading.grammars import _rule_kernels as rule_kernels
 from luthier.grammar.writing import DIGITS
 from luthier.kbest.features import unknown_names
 

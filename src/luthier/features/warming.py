@@ -13,7 +13,7 @@ from luthier.features.binning import cut_values
 from luthier.features.derived import TARGET_WORDS, with_target_words
 from luthier.features.making import bins_of_grammar
 from luthier.features.rewriting import Rewriter, rewrite_grammar
-from luthier.grammar.reading import read_grammar
+from luthier.grammar.reading.grammars import read_grammar
 from luthier.kbest.features import Features
 
 RULES = "[X] ||| a ||| b c ||| p=1 ||| 0-0\n[X] ||| b ||| c ||| p=2 ||| 0-0\n"

@@ -1,7 +1,6 @@
 """Links → rules: what a decoder translates with.
 
-In the order of the data: `bitext` (sentence pairs with their links), `index` (where words stand), `lexicon` (which
-words are linked how often), `model` (all three, as a folder), `patterns` (what is looked up for a sentence),
-`extract` (occurrences → counted rules), `features` (counts → numbers), `grammar` (the rules, frozen), `storage` (its
-file), `reading` and `readers/`, `writing` (text).
+In the order of the data: `indexing/` (a parallel text with its links, indexed), `extraction/` (a sentence's patterns →
+counted rules with features), `grammar` (the rules, frozen, found by `trie`), `storage` (its file), `reading/` and
+`readers/` (grammars of other programs, a file per format), `writing` (text).
 """

@@ -6,10 +6,10 @@ import os
 
 import numpy as np
 
-from luthier.core.array_file import Arrays, is_array_file, open_arrays, save_arrays
 from luthier.core.arrays import Int64
 from luthier.core.errors import InputError
-from luthier.core.io import display_name
+from luthier.core.files.array_file import Arrays, is_array_file, open_arrays, save_arrays
+from luthier.core.files.io import display_name
 from luthier.corpus.texts import Texts
 from luthier.grammar import _check_kernels as kernels
 from luthier.grammar.grammar import Grammar

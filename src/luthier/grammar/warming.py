@@ -9,12 +9,12 @@ import numpy as np
 
 from luthier.corpus.texts import Texts
 from luthier.grammar._trie_kernels import rehash
-from luthier.grammar.extract import extract
-from luthier.grammar.held_out import extract_held_out
-from luthier.grammar.limits import Limits
-from luthier.grammar.model import read_model
-from luthier.grammar.model_folder import open_model, save_model
-from luthier.grammar.reading import read_grammar
+from luthier.grammar.extraction.extract import extract
+from luthier.grammar.extraction.held_out import extract_held_out
+from luthier.grammar.extraction.limits import Limits
+from luthier.grammar.indexing.model import read_model
+from luthier.grammar.indexing.model_folder import open_model, save_model
+from luthier.grammar.reading.grammars import read_grammar
 from luthier.grammar.storage import open_grammar, save_grammar
 from luthier.grammar.writing import write_grammar
 

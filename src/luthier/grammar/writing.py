@@ -14,7 +14,7 @@ import numpy as np
 
 from luthier.core.arrays import Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.core.io import open_output
+from luthier.core.files.io import open_output
 from luthier.core.segments import rows_of_segments
 from luthier.core.threads import map_in_order
 from luthier.corpus.texts import Texts

@@ -10,7 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Int64
 from luthier.core.errors import LuthierWarning
-from luthier.core.io import open_output
+from luthier.core.files.io import open_output
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 from luthier.kbest.weights import read_weights

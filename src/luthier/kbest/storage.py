@@ -20,9 +20,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from luthier import __version__
-from luthier.core.arrow_arrays import numbers
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import STDIN, atomic_write
+from luthier.core.files.arrow_arrays import numbers
+from luthier.core.files.io import STDIN, atomic_write
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.utf8 import check_texts
 from luthier.kbest.derivations import Derivations, Tree

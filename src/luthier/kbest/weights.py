@@ -16,7 +16,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.io import display_name, open_output
+from luthier.core.files.io import display_name, open_output
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
 

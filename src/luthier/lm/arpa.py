@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Int32, Int64, flat
-from luthier.core.io import open_output
+from luthier.core.files.io import open_output
 from luthier.corpus.texts import Texts
 from luthier.lm import _arpa_kernels as kernels
 

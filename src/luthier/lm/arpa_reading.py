@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from luthier.core.errors import InputError, excerpt
-from luthier.core.io import BOM, LineBlock, display_name, line_blocks, open_bytes
+from luthier.core.files.io import BOM, LineBlock, display_name, line_blocks, open_bytes
 from luthier.core.progress import notice
 from luthier.corpus.lines import check_utf8, line_spans
 from luthier.lm.arpa import Arpa

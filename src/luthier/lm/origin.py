@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from luthier.core.errors import InputError
-from luthier.core.io import display_name
+from luthier.core.files.io import display_name
 
 SETTLED_NS = 2_000_000_000  # clocks of file systems may be as coarse as this
 

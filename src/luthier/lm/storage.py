@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.array_file import is_array_file, open_arrays, save_arrays
 from luthier.core.arrays import frozen
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import STDIN, display_name
+from luthier.core.files.array_file import is_array_file, open_arrays, save_arrays
+from luthier.core.files.io import STDIN, display_name
 from luthier.core.progress import notice
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner

@@ -13,8 +13,8 @@ from luthier.alignment.model import open_model, save_model
 from luthier.alignment.summary import LinkCounts, Summary, count_links, summarize
 from luthier.alignment.symmetrize import DEFAULT_WAY, symmetrize
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import check_apart, check_writable, display_name
-from luthier.core.tables import check_table_path, write_table
+from luthier.core.files.io import check_apart, check_writable, display_name
+from luthier.core.files.tables import check_table_path, write_table
 
 
 @dataclasses.dataclass(frozen=True)

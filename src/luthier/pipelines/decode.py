@@ -12,20 +12,20 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import LuthierError
-from luthier.core.io import STDIN, check_apart, check_writable, write_lines
+from luthier.core.files.io import STDIN, check_apart, check_writable, write_lines
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoded import Decoded
 from luthier.decoding.decoder import Decoder
 from luthier.decoding.derivation_trees import DerivationTree
-from luthier.decoding.forest_files import save_forests
+from luthier.decoding.forests.files import save_forests
 from luthier.decoding.options import SearchOptions
 from luthier.decoding.summary import DecodingSummary
 from luthier.decoding.trace import Trace, trace
 from luthier.decoding.weighting import weight_vector
 from luthier.features.bins_file import read_bins
-from luthier.grammar.reading import read_grammar
+from luthier.grammar.reading.grammars import read_grammar
 from luthier.kbest.weights import read_weights
 from luthier.kbest.writer import write_pool
 from luthier.lm.storage import open_lm

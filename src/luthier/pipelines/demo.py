@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from luthier.core.io import write_lines
+from luthier.core.files.io import write_lines
 from luthier.core.progress import notice
 from luthier.geometry.subspace import Subspace
 from luthier.invented.pair.pair import PairGenerator

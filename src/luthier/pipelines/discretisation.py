@@ -8,16 +8,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import STDIN, check_apart, check_writable, display_name, open_bytes, open_output
+from luthier.core.files.io import STDIN, check_apart, check_writable, display_name, open_bytes, open_output
 from luthier.features.bins import Bins, Scope
 from luthier.features.bins_file import read_bins
 from luthier.features.induce import induce_grammar
 from luthier.features.making import BinOptions, bins_of_grammar, bins_of_grammars, bins_of_pool
 from luthier.features.rewriting import Rewriter, rewrite_grammar
 from luthier.grammar.grammar import Grammar
-from luthier.grammar.reader import HEAD_BYTES
 from luthier.grammar.readers.cdec import Method as Cdec
-from luthier.grammar.reading import AUTO, find_reader, read_grammar
+from luthier.grammar.reading.grammars import AUTO, find_reader, read_grammar
+from luthier.grammar.reading.reader import HEAD_BYTES
 from luthier.grammar.storage import is_grammar_file
 from luthier.grammar.writing import whole_folder
 from luthier.kbest.storage import is_pool, open_pool

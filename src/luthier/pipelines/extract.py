@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 
 from luthier.core.errors import LuthierError
-from luthier.core.io import STDIN, check_apart, check_writable
+from luthier.core.files.io import STDIN, check_apart, check_writable
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
-from luthier.grammar.extract import extract
-from luthier.grammar.feature_kinds import feature_names
+from luthier.grammar.extraction.extract import extract
+from luthier.grammar.extraction.feature_kinds import feature_names
+from luthier.grammar.extraction.held_out import extract_held_out
+from luthier.grammar.extraction.limits import Limits
 from luthier.grammar.grammar import Grammar
-from luthier.grammar.held_out import extract_held_out
-from luthier.grammar.limits import Limits
-from luthier.grammar.model import Model, read_model
-from luthier.grammar.model_folder import FILE, open_model, save_model
+from luthier.grammar.indexing.model import Model, read_model
+from luthier.grammar.indexing.model_folder import FILE, open_model, save_model
 from luthier.grammar.storage import save_grammar
 from luthier.grammar.summary import Extracted
 from luthier.grammar.writing import write_folder, write_grammar

@@ -11,8 +11,8 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice
 from luthier.core.segments import rows_of_segments
-from luthier.decoding.forest_files import Forests
-from luthier.decoding.forest_lines import ForestLines
+from luthier.decoding.forests.files import Forests
+from luthier.decoding.forests.lines import ForestLines
 from luthier.kbest.building.references import read_sentence_table
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.packed_problem import PackedProblem

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from luthier.core.io import check_apart, check_writable, display_name
-from luthier.core.tables import check_table_path, write_table
+from luthier.core.files.io import check_apart, check_writable, display_name
+from luthier.core.files.tables import check_table_path, write_table
 from luthier.corpus.lines import read_lines
 from luthier.lm.arpa import write_arpa
 from luthier.lm.estimate import Estimate, EstimateOptions, estimate_lm

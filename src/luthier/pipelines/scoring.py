@@ -9,7 +9,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import display_name, open_output
+from luthier.core.files.io import display_name, open_output
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.kbest.pool import Pool

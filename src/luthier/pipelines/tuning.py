@@ -15,7 +15,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierWarning
-from luthier.core.io import open_output
+from luthier.core.files.io import open_output
 from luthier.core.progress import notice
 from luthier.core.tasks import Engine, Given, Here, opened, run_units
 from luthier.evaluation.bootstrap import bootstrap_scores, difference_interval

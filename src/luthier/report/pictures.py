@@ -10,7 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.core.io import atomic_write, check_writable
+from luthier.core.files.io import atomic_write, check_writable
 
 ENDING = ".png"
 GREYS = 24

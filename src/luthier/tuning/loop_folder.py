@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.sealed_lines import Record, SealedWriter, read_sealed
+from luthier.core.files.sealed_lines import Record, SealedWriter, read_sealed
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile, save_pool, verify_pool
 from luthier.kbest.weights import read_weights, write_weights

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from luthier.core import io
+from luthier.core.files import io
 from luthier.kbest.building.names import NameTable
 from luthier.kbest.reading import reader as reader_module
 from luthier.kbest.reading.faults import Faults

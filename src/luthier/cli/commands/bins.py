@@ -59,7 +59,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Count, cut, write, draw and show."""
     from pathlib import Path
 
-    from luthier.core.io import check_apart, check_writable
+    from luthier.core.files.io import check_apart, check_writable
     from luthier.features.bins_file import write_bins
     from luthier.features.making import BinOptions
     from luthier.pipelines.discretisation import BinsJob, run_bins

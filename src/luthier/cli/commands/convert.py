@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Read, transform, write."""
-    from luthier.core.io import check_writable
+    from luthier.core.files.io import check_writable
     from luthier.kbest.reading.lists import read_lists
     from luthier.kbest.writer import write_pool
     from luthier.report.tables.reading import reading_report, reading_table

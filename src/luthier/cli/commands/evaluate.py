@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Translate, score, compare."""
-    from luthier.core.io import check_apart, check_writable
+    from luthier.core.files.io import check_apart, check_writable
     from luthier.evaluation.comparison import Settings
     from luthier.pipelines.train.evaluate import EvaluateJob, evaluate
     from luthier.report.tables.evaluation import evaluation_tables

@@ -21,8 +21,8 @@ GROUP = "translation models"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier extract`."""
-    from luthier.grammar.feature_kinds import KINDS
-    from luthier.grammar.limits import Limits
+    from luthier.grammar.extraction.feature_kinds import KINDS
+    from luthier.grammar.extraction.limits import Limits
 
     parser.add_argument("--source", metavar="S", help="source sentences of the parallel text")
     parser.add_argument("--target", metavar="T", help="their translations, line by line")
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Extract, write, and show what came out."""
     import dataclasses
 
-    from luthier.grammar.limits import Limits
+    from luthier.grammar.extraction.limits import Limits
     from luthier.pipelines.extract import ExtractJob, run_extraction
     from luthier.report.tables.extraction import extraction_table
 

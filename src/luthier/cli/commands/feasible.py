@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     """Judge the selection; return 0 if it is feasible, 1 if not."""
     from pathlib import Path
 
-    from luthier.core.io import check_writable
+    from luthier.core.files.io import check_writable
     from luthier.kbest.storage import open_pool
     from luthier.kbest.weights import write_weights
     from luthier.landscape.selections.feasibility import choose, judge

@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Induce and save."""
     from luthier.core.errors import LuthierError
-    from luthier.core.io import check_apart, check_writable
+    from luthier.core.files.io import check_apart, check_writable
     from luthier.features.bins_file import read_bins
     from luthier.features.induce import induce_pool
     from luthier.kbest.storage import open_pool, save_pool

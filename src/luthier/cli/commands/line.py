@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from pathlib import Path
 
     from luthier.core.errors import LuthierWarning
-    from luthier.core.tables import check_table_path
+    from luthier.core.files.tables import check_table_path
     from luthier.kbest.storage import open_pool
     from luthier.landscape.lines.line_report import follow_line, read_window, write_curve
     from luthier.landscape.problem import Problem

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Estimate, write, and say what the model has."""
-    from luthier.core.io import display_name
+    from luthier.core.files.io import display_name
     from luthier.lm.estimate import EstimateOptions
     from luthier.pipelines.language_model import EstimateJob
     from luthier.report.tables.language_model import estimate_table

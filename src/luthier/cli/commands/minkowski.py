@@ -41,7 +41,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
-    from luthier.core.io import check_apart, check_writable
+    from luthier.core.files.io import check_apart, check_writable
     from luthier.kbest.storage import open_pool
     from luthier.landscape.cones.minkowski import SearchJob, SearchOptions
     from luthier.landscape.cones.minkowski_view import view_search

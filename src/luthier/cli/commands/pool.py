@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Read, transform, save, and say what was read."""
-    from luthier.core.io import check_writable
+    from luthier.core.files.io import check_writable
     from luthier.kbest.reading.lists import read_lists
     from luthier.kbest.storage import save_pool
     from luthier.report.tables.reading import reading_report, reading_table

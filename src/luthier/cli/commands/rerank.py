@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Re-rank with all weight vectors at once, write the texts."""
     from luthier.core.errors import LuthierError
-    from luthier.core.io import check_writable
+    from luthier.core.files.io import check_writable
     from luthier.kbest.reranking import rerank_files
     from luthier.kbest.storage import open_pool
     from luthier.report.tables.rerank import rerank_table

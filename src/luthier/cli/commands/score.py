@@ -25,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Score all files by all metrics."""
-    from luthier.core.io import check_writable
+    from luthier.core.files.io import check_writable
     from luthier.pipelines.scoring import score_files, write_sentence_scores
     from luthier.report.tables.score import score_table
 

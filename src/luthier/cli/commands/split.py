@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Draw the parts and save them."""
-    from luthier.core.io import check_writable
+    from luthier.core.files.io import check_writable
     from luthier.kbest.reshape import split
     from luthier.kbest.storage import open_pool, save_pool
     from luthier.report.console import table

@@ -79,8 +79,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
 def _check(options: argparse.Namespace) -> None:
     """Check all that can be checked before the work."""
     from luthier.core.errors import LuthierError
-    from luthier.core.io import check_apart, check_writable
-    from luthier.core.tables import check_table_path
+    from luthier.core.files.io import check_apart, check_writable
+    from luthier.core.files.tables import check_table_path
     from luthier.report.pictures import check_picture_path
 
     for name, least in (("keep", 1), ("check", 0), ("most", 1)):
@@ -141,7 +141,7 @@ def _write(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> li
 
 def _write_cells(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> None:
     from luthier import __version__
-    from luthier.core.tables import write_table
+    from luthier.core.files.tables import write_table
     from luthier.landscape.planes.cell_table import all_columns, best_columns
 
     if report.record:

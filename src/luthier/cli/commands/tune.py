@@ -116,7 +116,7 @@ def _tune(options: argparse.Namespace) -> TuningReport:
 def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
     """Check all that can be checked before anything is read; return how to tune, and for what."""
     from luthier.core.errors import LuthierError
-    from luthier.core.io import check_writable
+    from luthier.core.files.io import check_writable
     from luthier.core.plugins import load
     from luthier.pipelines.tuning import answer_paths
     from luthier.report.pictures import check_picture_path
@@ -147,7 +147,7 @@ def _bounds(options: argparse.Namespace, names: Sequence[str]) -> Bounds:
 
 
 def _forest_job(options: argparse.Namespace) -> ForestTuningJob:
-    from luthier.decoding.forest_files import open_forests
+    from luthier.decoding.forests.files import open_forests
     from luthier.pipelines.forest_tuning import ForestTuningJob
 
     tuner, metric, settings = _checked(options)

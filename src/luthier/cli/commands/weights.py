@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Read and write."""
-    from luthier.core.io import check_writable
+    from luthier.core.files.io import check_writable
     from luthier.kbest.weights import read_weights, write_weights
     from luthier.report.console import table
 

@@ -15,7 +15,7 @@ import abc
 from typing import Generic, TypeVar
 
 from luthier.core.errors import LuthierError
-from luthier.decoding.hypergraph import Hypergraph
+from luthier.decoding.forests.hypergraph import Hypergraph
 
 Value = TypeVar("Value")
 

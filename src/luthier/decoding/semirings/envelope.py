@@ -1,4 +1,4 @@
-"""The derivations that are best somewhere on a line of weights; `luthier.decoding.forest_lines` finds them fast."""
+"""The derivations that are best somewhere on a line of weights; `luthier.decoding.forests.lines` finds them fast."""
 
 from __future__ import annotations
 

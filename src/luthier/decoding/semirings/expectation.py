@@ -12,8 +12,8 @@ import dataclasses
 import numpy as np
 
 from luthier.core.arrays import Float64, flat
-from luthier.decoding import _expectation_kernels as kernels
-from luthier.decoding.hypergraph import Hypergraph
+from luthier.decoding.forests.hypergraph import Hypergraph
+from luthier.decoding.semirings import _expectation_kernels as kernels
 from luthier.decoding.semirings.base import Semiring
 
 

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Bytes, Float64, Int32, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.io import write_lines
+from luthier.core.files.io import write_lines
 from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import luthier
-from luthier.core.io import write_lines
+from luthier.core.files.io import write_lines
 from luthier.core.params import ParameterError, param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng

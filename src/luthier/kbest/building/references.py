@@ -9,7 +9,7 @@ import numpy as np
 
 from luthier.core.arrays import Int64
 from luthier.core.errors import InputError
-from luthier.core.io import display_name
+from luthier.core.files.io import display_name
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts

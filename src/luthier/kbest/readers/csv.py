@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from luthier.core.errors import InputError
-from luthier.core.io import BOM
+from luthier.core.files.io import BOM
 from luthier.core.progress import progress
 from luthier.kbest.reading.arrow_rows import block_of, layout_of
 from luthier.kbest.reading.reader import HEAD_BYTES, Block, Reader, Source

@@ -26,7 +26,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from luthier.core.errors import InputError
-from luthier.core.io import STDIN, open_bytes
+from luthier.core.files.io import STDIN, open_bytes
 from luthier.core.progress import progress
 from luthier.corpus.lines import empty_error
 from luthier.kbest.reading.arrow_rows import Layout, block_of, layout_of

@@ -19,7 +19,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Int32, Int64
 from luthier.core.errors import InputError, excerpt
-from luthier.core.io import BOM
+from luthier.core.files.io import BOM
 from luthier.core.params import param
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts

@@ -15,8 +15,8 @@ import numpy as np
 from luthier import __version__
 from luthier.core import plugins
 from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt
-from luthier.core.io import STDIN, display_name, open_bytes
-from luthier.core.streams import DAMAGE, damage_error
+from luthier.core.files.io import STDIN, display_name, open_bytes
+from luthier.core.files.streams import DAMAGE, damage_error
 from luthier.corpus.lines import empty_error
 from luthier.kbest.building.builder import PoolBuilder
 from luthier.kbest.building.holes import ERROR, POLICIES, Filling

@@ -18,12 +18,12 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Bytes, Float64, Int32, Int64
 from luthier.core.errors import InputError, excerpt
-from luthier.core.io import BOM, display_name, line_blocks, open_bytes
+from luthier.core.files.io import BOM, display_name, line_blocks, open_bytes
+from luthier.core.files.streams import TruncatedError
 from luthier.core.numbers import NOT_FINITE, NUMBER_OK
 from luthier.core.params import validate
 from luthier.core.progress import progress
 from luthier.core.segments import offsets_from_counts, rows_of_segments
-from luthier.core.streams import TruncatedError
 from luthier.corpus.lines import (
     CARRIAGE_RETURN,
     bom_error,

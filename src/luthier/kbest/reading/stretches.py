@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Int64, frozen
 from luthier.core.errors import InputError
-from luthier.core.io import LINE_FEED
+from luthier.core.files.io import LINE_FEED
 from luthier.corpus.texts import Texts
 from luthier.kbest.reading.faults import BadLines
 from luthier.kbest.reading.reader import Lines

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from luthier.core.errors import LuthierError
-from luthier.core.io import open_output
+from luthier.core.files.io import open_output
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.writer import (

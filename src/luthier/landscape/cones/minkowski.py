@@ -15,10 +15,10 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.io import STDIN, check_writable
-from luthier.core.locks import locked
+from luthier.core.files.io import STDIN, check_writable
+from luthier.core.files.locks import locked
+from luthier.core.files.record_stream import Column, RecordWriter, file_rows, read_column, whole_rows, write_as_file
 from luthier.core.progress import progress
-from luthier.core.record_stream import Column, RecordWriter, file_rows, read_column, whole_rows, write_as_file
 from luthier.core.rng import make_rng
 from luthier.core.stopwatch import Stopwatch
 from luthier.core.threads import stopping_gently

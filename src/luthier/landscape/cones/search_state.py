@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import atomic_write
+from luthier.core.files.io import atomic_write
 from luthier.geometry.sums.search_frontier import Arrays
 
 # what reading something else, or half a state, may raise

@@ -15,9 +15,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
+from luthier.core.files.tables import write_table
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
-from luthier.core.tables import write_table
 from luthier.geometry.lines.envelope import Envelope
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank

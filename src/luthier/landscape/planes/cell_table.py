@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from luthier.core.files.tables import Ragged
 from luthier.core.segments import offsets_from_counts
-from luthier.core.tables import Ragged
 from luthier.kbest.pool import Pool
 from luthier.landscape.planes.surface import SurfaceReport
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import STDIN, display_name
+from luthier.core.files.io import STDIN, display_name
 from luthier.corpus.lines import read_lines
 from luthier.geometry.lp.certificates import Feasible, Infeasible, proves_feasible, proves_infeasible
 from luthier.geometry.lp.feasibility import closest_rivals, feasibility

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.toml_tables import Table
+from luthier.core.files.toml_tables import Table
 from luthier.features.bins import SCOPES, Scope
 from luthier.features.making import BinOptions
 from luthier.metrics.base import Metric

@@ -11,8 +11,8 @@ import warnings
 from pathlib import Path
 
 from luthier.core.errors import LuthierWarning
-from luthier.core.io import content_hash
-from luthier.core.sealed_lines import Record
+from luthier.core.files.io import content_hash
+from luthier.core.files.sealed_lines import Record
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder

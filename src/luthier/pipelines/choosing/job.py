@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.core.files.sealed_lines import Record, SealedWriter, read_sealed
 from luthier.core.progress import progress
-from luthier.core.sealed_lines import Record, SealedWriter, read_sealed
 from luthier.core.tasks import Engine, Given, run_units
 from luthier.features.bins import Bins
 from luthier.features.bins_file import write_bins

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from luthier.core.errors import LuthierError
-from luthier.core.toml_tables import Table
+from luthier.core.files.toml_tables import Table
 from luthier.kbest.reading.lists import ReadOptions
 from luthier.kbest.weights import WeightFormat, Weights, read_weights
 from luthier.landscape.bounds import parse_range

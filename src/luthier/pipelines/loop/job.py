@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from luthier.core.io import write_lines
+from luthier.core.files.io import write_lines
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.pipelines.loop.config import LoopConfig, Sentences

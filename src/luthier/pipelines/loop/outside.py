@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.io import content_hash, write_lines
+from luthier.core.files.io import content_hash, write_lines
 from luthier.core.programs import ProgramError, last_lines, run_program
 from luthier.corpus.lines import read_lines
 from luthier.kbest.pool import Pool

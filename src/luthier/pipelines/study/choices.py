@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from luthier.core.io import open_output
+from luthier.core.files.io import open_output
 from luthier.core.tasks import Engine
 from luthier.kbest.duplicates import drop_duplicates
 from luthier.kbest.merge import merge

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError
-from luthier.core.sealed_lines import Record, read_sealed
+from luthier.core.files.sealed_lines import Record, read_sealed
 
 Kept = dict[tuple[Any, ...], Record]
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from luthier.core.errors import LuthierError, LuthierWarning
-from luthier.core.io import write_lines
+from luthier.core.files.io import write_lines
 from luthier.core.rng import make_rng
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts

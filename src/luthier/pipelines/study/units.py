@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from luthier.core.sealed_lines import Record
+from luthier.core.files.sealed_lines import Record
 from luthier.core.tasks import Engine, Given
 from luthier.pipelines.study.lines import Kept, LineKind
 

@@ -10,10 +10,10 @@ from luthier.alignment.base import DEFAULT, Aligner, aligner
 from luthier.alignment.bitext import MAX_WORDS
 from luthier.alignment.symmetrize import DEFAULT_WAY, WAYS
 from luthier.core.errors import LuthierError
-from luthier.core.toml_tables import Table
+from luthier.core.files.toml_tables import Table
 from luthier.decoding.options import SearchOptions
-from luthier.grammar.feature_kinds import feature_names
-from luthier.grammar.limits import Limits
+from luthier.grammar.extraction.feature_kinds import feature_names
+from luthier.grammar.extraction.limits import Limits
 from luthier.kbest.weights import Weights
 from luthier.lm.estimate import EstimateOptions
 from luthier.pipelines.loop.config import Sentences, TunerSettings, take_sentences, take_start, tuner_settings

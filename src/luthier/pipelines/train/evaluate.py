@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import LuthierError
-from luthier.core.io import write_lines
+from luthier.core.files.io import write_lines
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
 from luthier.evaluation.bootstrap import bootstrap_scores, score_interval

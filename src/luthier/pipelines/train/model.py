@@ -11,17 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.io import content_hash, open_output
+from luthier.core.files.io import content_hash, open_output
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
 from luthier.decoding.options import SearchOptions
-from luthier.grammar.extract import extract
-from luthier.grammar.feature_kinds import feature_names
+from luthier.grammar.extraction.extract import extract
+from luthier.grammar.extraction.feature_kinds import feature_names
+from luthier.grammar.extraction.limits import Limits
 from luthier.grammar.grammar import Grammar
-from luthier.grammar.limits import Limits
-from luthier.grammar.model import Model
-from luthier.grammar.model_folder import FILE as RULES
-from luthier.grammar.model_folder import open_model
+from luthier.grammar.indexing.model import Model
+from luthier.grammar.indexing.model_folder import FILE as RULES
+from luthier.grammar.indexing.model_folder import open_model
 from luthier.kbest.weights import Weights, read_weights
 from luthier.lm.model import LanguageModel
 from luthier.lm.storage import open_lm

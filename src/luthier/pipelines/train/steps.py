@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier import __version__
-from luthier.core.io import content_hash, open_output
+from luthier.core.files.io import content_hash, open_output
 from luthier.core.progress import notice
 
 FILE = "steps.json"

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from luthier.core.errors import LuthierError
-from luthier.core.io import write_lines
+from luthier.core.files.io import write_lines
 from luthier.core.progress import notice
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.evaluation.comparison import Comparison, Settings, compare
-from luthier.grammar.model import read_model
-from luthier.grammar.model_folder import FILE as RULES
-from luthier.grammar.model_folder import open_model, save_model
+from luthier.grammar.indexing.model import read_model
+from luthier.grammar.indexing.model_folder import FILE as RULES
+from luthier.grammar.indexing.model_folder import open_model, save_model
 from luthier.grammar.storage import open_grammar, save_grammar
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.lm.storage import open_lm

@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from luthier.core.io import atomic_write
+from luthier.core.files.io import atomic_write
 from luthier.features.bins import Bins, FeatureBins
 
 COLUMNS, PANEL, HEAD = 2, (5.6, 2.7), 0.5

@@ -8,7 +8,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 
-from luthier.core.io import atomic_write
+from luthier.core.files.io import atomic_write
 from luthier.evaluation.conditions import ConditionResult
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from luthier.core.io import atomic_write
+from luthier.core.files.io import atomic_write
 from luthier.landscape.selections.constraint_curves import ConstraintCurves, Share
 
 FAINT = "0.55"

@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from luthier.core.io import atomic_write
+from luthier.core.files.io import atomic_write
 from luthier.features.curves import Curve
 
 COLUMNS, PANEL = 2, (5.8, 3.9)

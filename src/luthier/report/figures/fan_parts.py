@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.core.io import atomic_write
+from luthier.core.files.io import atomic_write
 from luthier.geometry.polytopes.fan import PlanarFan
 
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#ff9da6", "#9d755d", "#8cd17d")

@@ -15,7 +15,7 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.io import atomic_write
+from luthier.core.files.io import atomic_write
 from luthier.landscape.selections.feasibility import Verdict
 
 INK, MARK, SHADE = "#1f4e79", "#c0392b", "#7f8fa6"

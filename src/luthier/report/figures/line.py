@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from luthier.core.io import atomic_write
+from luthier.core.files.io import atomic_write
 from luthier.landscape.lines.line_report import LineReport
 
 CURVE, START, BEST = "#1f4e79", "#555555", "#c0392b"

@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from luthier.core.io import atomic_write
+from luthier.core.files.io import atomic_write
 from luthier.tuning.iterations import LoopResult
 
 

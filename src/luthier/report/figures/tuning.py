@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.io import atomic_write
+from luthier.core.files.io import atomic_write
 from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units

@@ -1,0 +1,265 @@
+"""Bytes in and out: compressed streams, blocks of whole lines, and writes that cannot be half done."""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import gzip
+import hashlib
+import io
+import os
+import platform
+import re
+import sys
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from luthier.core.arrays import Bytes, Int64
+from luthier.core.errors import InputError, LuthierError
+from luthier.core.files.streams import DAMAGE, damage_error, decompressed
+
+BLOCK_BYTES = 1 << 20
+BOM = b"\xef\xbb\xbf"
+STDIN = "-"
+LINE_FEED = 10
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclasses.dataclass(frozen=True)
+class LineBlock:
+    """A stretch of a file that holds whole lines.
+
+    Attributes
+    ----------
+    data : (B,) uint8
+        The bytes, each line with its line feed (the last line of a file gets one if it has none).
+    ends : (L,) int64
+        Where the line feeds stand.
+    first_line : int
+        Number of the first line, from 1.
+    """
+
+    data: Bytes
+    ends: Int64
+    first_line: int
+
+
+def display_name(path: str | os.PathLike[str]) -> str:
+    """Return the name by which complaints call a file; bytes that are not UTF-8 are written out."""
+    if str(path) == STDIN:
+        return "<standard input>"
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
+
+
+@contextmanager
+def open_bytes(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
+    """Yield the decompressed bytes of a file (plain, gz or zst, told by content) or of ``-``."""
+    raw: BinaryIO
+    if str(path) == STDIN:
+        raw = sys.stdin.buffer
+        yield decompressed(raw, BLOCK_BYTES)
+        return
+    try:
+        raw = open(path, "rb")  # noqa: SIM115 - closed below, once the errors of opening are told apart
+    except IsADirectoryError:
+        raise InputError(expected="a file", found="a folder", path=str(path)) from None
+    except OSError as error:
+        raise InputError(
+            expected="a readable file", found=(error.strerror or str(error)).lower(), path=str(path)
+        ) from None
+    with raw:
+        yield decompressed(raw, BLOCK_BYTES)
+
+
+def line_blocks(stream: io.BufferedReader, path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:
+    """Yield the stream as blocks of whole lines, each of about `block_bytes` (or one longer line).
+
+    The blocks are copies that the caller owns. Memory is bounded by the block and the longest line.
+    When the stream breaks, the whole lines before the damage are yielded first.
+    """
+    tail: Bytes = np.zeros(0, dtype=np.uint8)
+    first_line, broken = 1, None
+    while broken is None:
+        room = np.empty(len(tail) + block_bytes + 1, dtype=np.uint8)  # one for a line feed that is missing
+        room[: len(tail)] = tail
+        filled, broken = _fill(stream, memoryview(room), len(tail))  # type: ignore[arg-type]
+        if filled == len(tail) and broken is None:
+            if not filled:
+                return
+            room[filled] = LINE_FEED  # the last line has no end of its own
+            filled += 1
+        ends = np.flatnonzero(room[:filled] == LINE_FEED)
+        cut = int(ends[-1]) + 1 if len(ends) else 0
+        tail = room[cut:filled].copy()
+        if cut:
+            yield LineBlock(room[:cut], ends, first_line)
+            first_line += len(ends)
+    raise damage_error(broken, path, first_line)
+
+
+def _fill(stream: io.BufferedReader, room: memoryview, filled: int) -> tuple[int, Exception | None]:
+    """Read into ``room[filled:-1]`` until it is full, or the end or damage comes; return how far it is full."""
+    while filled < len(room) - 1:
+        try:
+            more = stream.readinto1(room[filled:-1])  # unlike readinto, it loses nothing before damage
+        except DAMAGE as error:
+            return filled, error
+        if not more:
+            break
+        filled += more
+    return filled, None
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise `LuthierError` if nothing can be written at `path`: better before hours of work than after."""
+    if str(path) == STDIN:
+        return
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise LuthierError(f"{target}: cannot write here: it is a folder. hint: name a file in it")
+    if target.exists() and not target.is_file():
+        return  # a device or a pipe
+    if not os.access(target.parent, os.W_OK | os.X_OK):
+        why = "no permission" if target.parent.is_dir() else f"there is no folder {str(target.parent)!r}"
+        raise LuthierError(f"{target}: cannot write here: {why}. hint: make it, or name another place")
+
+
+def check_apart(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
+    """Raise `LuthierError` if `output` is one of the files that are read: it would be lost."""
+    if str(output) == STDIN:
+        return
+    for path in inputs:
+        if path is not None and Path(path).exists() and Path(output).exists() and Path(path).samefile(output):
+            raise LuthierError(f"{output}: cannot write here: it is read, and would be lost. hint: name another file")
+
+
+@contextmanager
+def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; it takes the name `path` only when all went well.
+
+    A write that fails, is interrupted or is killed leaves what stood at `path` before it. A symbolic
+    link stays and its file is replaced; a device or a pipe is written to as it is.
+    """
+    target = Path(os.path.realpath(path))
+    if target.exists() and not target.is_file() and not target.is_dir():
+        with _full_disk_told(target):
+            yield target
+        return
+    try:
+        handle, name = tempfile.mkstemp(prefix=_mark(target), suffix=".tmp", dir=target.parent)
+    except OSError as error:
+        raise LuthierError(
+            f"{target}: cannot write here: {(error.strerror or str(error)).lower()}. "
+            "hint: check that the folder exists and is yours to write to"
+        ) from None
+    os.close(handle)
+    _remove_abandoned(target)
+    temporary = Path(name)
+    try:
+        with _full_disk_told(target):
+            yield temporary
+            with open(temporary, "rb+") as written:
+                os.fsync(written.fileno())
+        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+        temporary.chmod(mode & 0o777)
+        temporary.replace(target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def _full_disk_told(target: Path) -> Iterator[None]:
+    """Turn what a full disk raises, wherever it is met, into an error with the file's name."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in NO_ROOM:
+            raise
+        raise LuthierError(
+            f"{target}: cannot write here: {os.strerror(error.errno).lower()}; nothing was kept. "
+            "hint: make room, or name another place"
+        ) from None
+
+
+def _mark(target: Path) -> str:
+    """Return how names of this process's temporary files beside `target` begin: target, machine, process."""
+    machine = zlib.crc32(platform.node().encode())
+    return f".{target.name}.{machine:08x}-{os.getpid()}-"
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove what writers of `target` left that were killed on this machine; those of living processes stay."""
+    stem = f".{target.name}."
+    machine = _mark(target)[len(stem) :].partition("-")[0]
+    try:
+        names = [entry.name for entry in os.scandir(target.parent) if entry.name.startswith(f"{stem}{machine}-")]
+    except OSError:
+        return
+    for name in names:
+        process = re.fullmatch(r"(\d+)-\w+\.tmp", name[len(f"{stem}{machine}-") :])
+        if process is not None and not _is_alive(int(process[1])):
+            with suppress(OSError):
+                (target.parent / name).unlink()
+
+
+def _is_alive(process: int) -> bool:
+    """Return whether there is such a process; where the system cannot be asked, there is."""
+    if os.name != "posix":
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def open_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Yield a binary file to write to: standard output for ``-``; gz or zst by the name's ending."""
+    if str(path) == STDIN:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    with atomic_write(path) as temporary, open(temporary, "wb") as raw:
+        if str(path).endswith(".gz"):
+            # mtime=0: the same content gives the same bytes
+            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0, compresslevel=6) as packed:
+                yield packed  # type: ignore[misc]
+        elif str(path).endswith(".zst"):
+            import pyarrow as pa
+
+            with pa.CompressedOutputStream(pa.PythonFile(raw, "w"), "zstd") as packed:
+                yield packed
+        else:
+            yield raw
+
+
+def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
+    """Write texts, one per line, in UTF-8."""
+    with open_output(path) as file:
+        file.write("".join(f"{line}\n" for line in lines).encode("utf-8"))
+
+
+def content_hash(path: str | os.PathLike[str]) -> str:
+    """Return a hash of a file's bytes, as they are on disk."""
+    try:
+        with open(path, "rb") as file:
+            return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
+    except OSError as error:
+        found = (error.strerror or str(error)).lower()
+        raise InputError(expected="a readable file", found=found, path=display_name(path)) from None

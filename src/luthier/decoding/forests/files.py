@@ -1,0 +1,165 @@
+"""Forests on disk: a folder with one file that is mapped into memory, every number checked when it is opened."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.errors import InputError, LuthierError
+from luthier.core.files.array_file import Arrays, open_arrays, save_arrays
+from luthier.core.files.io import display_name
+from luthier.core.segments import check_offsets, offsets_from_counts
+from luthier.corpus.texts import Texts
+from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable, with_used_rules
+from luthier.kbest.features import Features
+
+KIND = "forests 1"
+FILE = "forests.luthier"
+COLUMNS = {
+    "node_offsets": ("<i8", 1), "edge_offsets": ("<i8", 1), "tails": ("<i4", 2), "rules": ("<i4", 1),
+    "state_features": ("<f8", 2), "labels": ("|u1", 1), "spans": ("<i4", 2), "target_offsets": ("<i8", 1),
+    "target_symbols": ("<i4", 1), "dense": ("<f8", 2), "indptr": ("<i8", 1), "indices": ("<i4", 1),
+    "values": ("<f8", 1), "weights": ("<f8", 1),
+}  # fmt: skip
+EDGE_COLUMNS, NODE_COLUMNS = ("tails", "rules", "state_features"), ("labels", "spans")
+TEXTS = ("words", "texts", "names", "state_names")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Forests:
+    """The forests of N sentences, their rules, and the weights they were found with.
+
+    Attributes
+    ----------
+    forests : N forests
+        One without nodes where a sentence has no translation.
+    rules : RuleTable
+    weights : (D,), in the order of ``rules.names``
+    """
+
+    forests: tuple[Hypergraph, ...]
+    rules: RuleTable
+    weights: Float64
+
+
+def save_forests(
+    forests: Sequence[Hypergraph], rules: RuleTable, weights: Float64, folder: str | os.PathLike[str]
+) -> None:
+    """Write forests into a folder, which is made if it is not there; what stands in no derivation is left out."""
+    if np.shape(weights) != (len(rules.names),):
+        raise LuthierError(f"expected {len(rules.names)} weights of forests, found shape {np.shape(weights)}")
+    try:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise LuthierError(f"{display_name(folder)}: cannot write here: {why}. hint: name another place") from None
+    kept, rules = with_used_rules(forests, rules)
+    features = rules.features
+    arrays: Arrays = {
+        "node_offsets": offsets_from_counts([forest.n_nodes for forest in kept]),
+        "edge_offsets": offsets_from_counts(_joined([np.diff(forest.edge_offsets) for forest in kept], np.int64)),
+        "tails": _joined([forest.tails for forest in kept], np.int32, 2),
+        "rules": _joined([forest.rules for forest in kept], np.int32),
+        "state_features": _joined([forest.state_features for forest in kept], np.float64, len(rules.state_names)),
+        "labels": _joined([forest.labels for forest in kept], np.uint8),
+        "spans": _joined([forest.spans for forest in kept], np.int32, 2),
+        "target_offsets": rules.target_offsets, "target_symbols": rules.target_symbols, "dense": features.dense,
+        "indptr": features.indptr, "indices": features.indices, "values": features.values,
+        "weights": np.asarray(weights, dtype=np.float64),
+    }  # fmt: skip
+    columns = (rules.words, rules.texts, Texts.from_strings(features.names), Texts.from_strings(rules.state_names))
+    for name, column in zip(TEXTS, columns, strict=True):
+        whole = Texts.concatenate([column])  # its offsets begin at 0
+        arrays |= {f"{name}_offsets": whole.offsets, f"{name}_data": whole.data}
+    save_arrays(Path(folder, FILE), KIND, arrays, {"costs": sorted(features.costs)})
+
+
+def _joined(parts: list[Any], dtype: type, width: int = 0) -> Any:
+    """Put arrays one behind another, also if there are none."""
+    return np.concatenate([np.zeros((0, width) if width else 0, dtype), *parts]).astype(dtype, copy=False)
+
+
+def open_forests(folder: str | os.PathLike[str]) -> Forests:
+    """Map forests into memory.
+
+    Raises
+    ------
+    InputError
+        No forests in the folder, those of another version, cut off or changed, or with numbers that no forest has.
+    """
+    path = Path(folder, FILE)
+    name = display_name(path)
+    if not path.is_file():
+        raise InputError(
+            expected=f"a folder with forests ({FILE})", found="none", path=display_name(folder),
+            hint="make it: 'luthier decode' with `forests`",
+        )  # fmt: skip
+    arrays, about = open_arrays(path, KIND)
+    for column, (dtype, dimensions) in COLUMNS.items():
+        if column not in arrays or arrays[column].dtype.str != dtype or arrays[column].ndim != dimensions:
+            raise _fault(name, f"no column {column!r} of the right kind")
+    try:
+        rules = _rules(arrays, about)
+        forests = tuple(_forests(arrays))
+        for forest in forests:
+            forest.check_rules(rules)
+    except LuthierError as error:  # what the arrays say of themselves
+        raise _fault(name, f"something else ({error})") from None
+    except UnicodeDecodeError:
+        raise _fault(name, "texts that are not UTF-8") from None
+    weights = arrays["weights"]
+    if len(weights) != len(rules.names) or not np.isfinite(weights).all():
+        raise _fault(name, "weights that are not those of its features")
+    return Forests(forests, rules, weights)
+
+
+def _rules(arrays: Arrays, about: dict[str, Any]) -> RuleTable:
+    words, texts, names, state_names = (_texts(arrays, column) for column in TEXTS)
+    costs = about.get("costs")
+    if not isinstance(costs, list) or not all(type(cost) is str for cost in costs):
+        raise LuthierError("no names of costs")
+    features = Features(
+        tuple(names), arrays["dense"], arrays["indptr"], arrays["indices"], arrays["values"], frozenset(costs)
+    )
+    return RuleTable(
+        arrays["target_offsets"], arrays["target_symbols"], words, features, texts, tuple(state_names)
+    )  # fmt: skip
+
+
+def _texts(arrays: Arrays, column: str) -> Texts:
+    offsets, data = arrays.get(f"{column}_offsets"), arrays.get(f"{column}_data")
+    if offsets is None or data is None or offsets.dtype.str != "<i8" or data.dtype.str != "|u1":
+        raise LuthierError(f"no column of texts {column!r}")
+    texts = Texts(offsets, data)
+    for _ in texts:  # each of them is decoded: a text may not begin within a character
+        pass
+    return texts
+
+
+def _forests(arrays: Arrays) -> list[Hypergraph]:
+    nodes, edges = arrays["node_offsets"], arrays["edge_offsets"]
+    check_offsets(nodes, len(edges) - 1, "nodes of forests")
+    check_offsets(edges, len(arrays["rules"]), "edges of forests")
+    if any(len(arrays[column]) != len(arrays["rules"]) for column in EDGE_COLUMNS):
+        raise LuthierError("columns of edges of unequal length")
+    if any(len(arrays[column]) != len(edges) - 1 for column in NODE_COLUMNS):
+        raise LuthierError("columns of nodes of unequal length")
+    found = []
+    for first, last in zip(nodes[:-1].tolist(), nodes[1:].tolist(), strict=True):
+        low, high = int(edges[first]), int(edges[last])
+        by_edge = {column: arrays[column][low:high] for column in EDGE_COLUMNS}
+        by_node = {column: arrays[column][first:last] for column in NODE_COLUMNS}
+        found.append(Hypergraph(edge_offsets=edges[first : last + 1] - low, **by_edge, **by_node))
+    return found
+
+
+def _fault(name: str, found: str) -> InputError:
+    return InputError(
+        expected="whole forests", found=found, path=name, hint="make them again: 'luthier decode' with `forests`"
+    )
