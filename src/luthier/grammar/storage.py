@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Int64
 from luthier.core.errors import InputError
-from luthier.core.files.array_file import Arrays, is_array_file, open_arrays, save_arrays
+from luthier.core.files.array_file import Arrays, is_array_file, open_arrays, save_arrays, wrong_column
 from luthier.core.files.io import display_name
 from luthier.corpus.texts import Texts
 from luthier.grammar import _check_kernels as kernels
@@ -50,10 +50,9 @@ def open_grammar(path: str | os.PathLike[str]) -> Grammar:
     """
     arrays, _ = open_arrays(path, KIND)
     name = display_name(path)
-    for column, dtype in (COLUMNS | {f"trie_{k}": v for k, v in TRIE.items()}).items():
-        shape_fits = column in arrays and arrays[column].ndim == (2 if column == "links" else 1)
-        if not shape_fits or arrays[column].dtype.str != dtype:
-            raise fault(name, f"no column {column!r} of the right kind")
+    columns = COLUMNS | {f"trie_{column}": dtype for column, dtype in TRIE.items()}
+    if wrong := wrong_column(arrays, {c: (dtype, 2 if c == "links" else 1) for c, dtype in columns.items()}):
+        raise fault(name, wrong)
     source, target, names = (texts_of(arrays, column, name) for column in TEXTS)
     trie = Trie(*(arrays[f"trie_{column}"] for column in TRIE))
     grammar = Grammar(source, target, feature_names=tuple(names), trie=trie, **{c: arrays[c] for c in COLUMNS})

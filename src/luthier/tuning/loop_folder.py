@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.files.io import make_folder
 from luthier.core.files.sealed_lines import Record, SealedWriter, read_sealed
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile, save_pool, verify_pool
@@ -38,11 +39,7 @@ class LoopFolder:
         turns = self.home / TURNS
         if turns.exists() and not resume:
             raise LuthierError(f"{turns}: there is a loop already. hint: `resume` goes on with it")
-        try:
-            (self.home / WEIGHTS).mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            why = (error.strerror or str(error)).lower()
-            raise LuthierError(f"{self.home}: cannot write here: {why}. hint: name another place") from None
+        make_folder(make_folder(self.home) / WEIGHTS)
         records, length = read_turns(turns) if turns.exists() else ([], 0)
         if records:
             _check_identity(turns, records[0], identity)

@@ -12,6 +12,7 @@ import mmap
 import os
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,26 @@ def open_arrays(path: str | os.PathLike[str], kind: str) -> tuple[Arrays, dict[s
         if checksum != head["checksum"]:
             raise _fault(path, kind, "bytes that have changed since they were written")
     return arrays, head["about"]
+
+
+def open_array_folder(
+    folder: str | os.PathLike[str], file: str, kind: str, *, holds: str, hint: str
+) -> tuple[Arrays, dict[str, Any]]:
+    """Map the one file of a folder into memory, as `open_arrays` does; `holds` says what is missing where it is not."""
+    path = Path(folder, file)
+    if not path.is_file():
+        raise InputError(
+            expected=f"a folder with {holds} ({file})", found="none", path=display_name(folder), hint=hint
+        )  # fmt: skip
+    return open_arrays(path, kind)
+
+
+def wrong_column(arrays: Arrays, columns: Mapping[str, tuple[str, int]]) -> str:
+    """Say which column is not there, or not of its type and number of dimensions; nothing if all are."""
+    for column, (dtype, dimensions) in columns.items():
+        if column not in arrays or arrays[column].dtype.str != dtype or arrays[column].ndim != dimensions:
+            return f"no column {column!r} of the right kind"
+    return ""
 
 
 def _bytes(array: npt.NDArray[Any]) -> Any:

@@ -130,6 +130,16 @@ def check_writable(path: str | os.PathLike[str]) -> None:
         raise LuthierError(f"{target}: cannot write here: {why}. hint: make it, or name another place")
 
 
+def make_folder(path: str | os.PathLike[str]) -> Path:
+    """Make a folder and those above it, if they are not there."""
+    try:
+        Path(path).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        why = (error.strerror or str(error)).lower()
+        raise LuthierError(f"{display_name(path)}: cannot write here: {why}. hint: name another place") from None
+    return Path(path)
+
+
 def check_apart(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] | None) -> None:
     """Raise `LuthierError` if `output` is one of the files that are read: it would be lost."""
     if str(output) == STDIN:

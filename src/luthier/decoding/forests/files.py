@@ -12,8 +12,8 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.array_file import Arrays, open_arrays, save_arrays
-from luthier.core.files.io import display_name
+from luthier.core.files.array_file import Arrays, open_array_folder, save_arrays, wrong_column
+from luthier.core.files.io import display_name, make_folder
 from luthier.core.segments import check_offsets, offsets_from_counts
 from luthier.corpus.texts import Texts
 from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable, with_used_rules
@@ -54,11 +54,7 @@ def save_forests(
     """Write forests into a folder, which is made if it is not there; what stands in no derivation is left out."""
     if np.shape(weights) != (len(rules.names),):
         raise LuthierError(f"expected {len(rules.names)} weights of forests, found shape {np.shape(weights)}")
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise LuthierError(f"{display_name(folder)}: cannot write here: {why}. hint: name another place") from None
+    make_folder(folder)
     kept, rules = with_used_rules(forests, rules)
     features = rules.features
     arrays: Arrays = {
@@ -93,17 +89,11 @@ def open_forests(folder: str | os.PathLike[str]) -> Forests:
     InputError
         No forests in the folder, those of another version, cut off or changed, or with numbers that no forest has.
     """
-    path = Path(folder, FILE)
-    name = display_name(path)
-    if not path.is_file():
-        raise InputError(
-            expected=f"a folder with forests ({FILE})", found="none", path=display_name(folder),
-            hint="make it: 'luthier decode' with `forests`",
-        )  # fmt: skip
-    arrays, about = open_arrays(path, KIND)
-    for column, (dtype, dimensions) in COLUMNS.items():
-        if column not in arrays or arrays[column].dtype.str != dtype or arrays[column].ndim != dimensions:
-            raise _fault(name, f"no column {column!r} of the right kind")
+    name = display_name(Path(folder, FILE))
+    hint = "make it: 'luthier decode' with `forests`"
+    arrays, about = open_array_folder(folder, FILE, KIND, holds="forests", hint=hint)
+    if wrong := wrong_column(arrays, COLUMNS):
+        raise _fault(name, wrong)
     try:
         rules = _rules(arrays, about)
         forests = tuple(_forests(arrays))

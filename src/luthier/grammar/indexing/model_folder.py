@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.array_file import Arrays, open_arrays, save_arrays
-from luthier.core.files.io import display_name
+from luthier.core.errors import InputError
+from luthier.core.files.array_file import Arrays, open_array_folder, save_arrays, wrong_column
+from luthier.core.files.io import display_name, make_folder
 from luthier.grammar.indexing.lexicon import Lexicon
 from luthier.grammar.indexing.model import DEEPEST, Model
 from luthier.grammar.storage import check_offsets, texts_of
@@ -31,11 +31,7 @@ LEXICON = {
 
 def save_model(model: Model, folder: str | os.PathLike[str]) -> None:
     """Write a model into a folder, which is made if it is not there."""
-    try:
-        Path(folder).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise LuthierError(f"{display_name(folder)}: cannot write here: {why}. hint: name another place") from None
+    make_folder(folder)
     arrays: Arrays = {name: getattr(model, name) for name in COLUMNS}
     arrays |= {f"lexicon_{name}": getattr(model.lexicon, name) for name in LEXICON}
     for name in ("source_words", "target_words"):
@@ -52,17 +48,12 @@ def open_model(folder: str | os.PathLike[str]) -> Model:
     InputError
         No model in the folder, one of another version, cut off or changed, or with numbers that no model has.
     """
-    path = Path(folder, FILE)
-    name = display_name(path)
-    if not path.is_file():
-        raise InputError(
-            expected=f"a folder with a model ({FILE})", found="none", path=display_name(folder),
-            hint="'luthier extract' makes it from a parallel text and its links",
-        )  # fmt: skip
-    arrays, about = open_arrays(path, KIND)
-    for column, dtype in (COLUMNS | {f"lexicon_{k}": v for k, v in LEXICON.items()}).items():
-        if column not in arrays or arrays[column].dtype.str != dtype or arrays[column].ndim != 1:
-            raise _fault(name, f"no column {column!r} of the right kind")
+    name = display_name(Path(folder, FILE))
+    hint = "'luthier extract' makes it from a parallel text and its links"
+    arrays, about = open_array_folder(folder, FILE, KIND, holds="a model", hint=hint)
+    columns = COLUMNS | {f"lexicon_{column}": dtype for column, dtype in LEXICON.items()}
+    if wrong := wrong_column(arrays, {column: (dtype, 1) for column, dtype in columns.items()}):
+        raise _fault(name, wrong)
     depth = about.get("depth")
     if type(depth) is not int or not 1 <= depth <= DEEPEST:
         raise _fault(name, f"a depth of {depth!r}")

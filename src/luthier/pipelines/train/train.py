@@ -7,8 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from luthier.core.errors import LuthierError
-from luthier.core.files.io import write_lines
+from luthier.core.files.io import make_folder, write_lines
 from luthier.core.progress import notice
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
@@ -45,12 +44,7 @@ SAMPLES = 5
 
 def train(config: TrainConfig, folder: str, *, threads: int) -> Trained:
     """Train a system into a folder; what was made there before from the same inputs is not made again."""
-    home = Path(folder)
-    try:
-        home.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        raise LuthierError(f"{home}: cannot write here: {why}. hint: name another place") from None
+    home = make_folder(folder)
     job = Training(config, home, threads)
     job.align()
     job.estimate()
