@@ -11,7 +11,7 @@ from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.corpus._field_kernels import split_fields
 from luthier.corpus.texts import Texts
 from luthier.grammar.grammar import Grammar
-from luthier.grammar.reading.grammars import _rule_kernels as kernels
+from luthier.grammar.reading import _rule_kernels as kernels
 from luthier.kbest.features import Features
 
 TARGET_WORDS = "TargetWords"

@@ -21,8 +21,8 @@ from luthier.features.counts import Present
 from luthier.features.derived import TARGET_WORDS, count_words
 from luthier.features.induce import check_local
 from luthier.features.induction import NONE, Fired, both_present, fire_both, load_induction
+from luthier.grammar.reading import _rule_kernels as rule_kernels
 from luthier.grammar.reading.grammars import Lines, cut_lines
-from luthier.grammar.reading.grammars import _rule_kernels as rule_kernels
 from luthier.grammar.writing import DIGITS
 from luthier.kbest.features import unknown_names
 

@@ -156,8 +156,8 @@ def _room_for(n_directions: int, n_segments: int, longest: int) -> kernels.Event
 
 
 def _with_more_room(events: kernels.Events) -> kernels.Events:
-    *columns, counts, firsts = events
-    return kernels.Events(*(np.concatenate([old, np.empty_like(old)], axis=1) for old in columns), counts, firsts)
+    times, before, after, bends = (np.concatenate([old, np.empty_like(old)], axis=1) for old in events[:4])
+    return kernels.Events(times, before, after, bends, events.counts, events.firsts)
 
 
 def _envelopes(events: kernels.Events) -> list[Envelope]:

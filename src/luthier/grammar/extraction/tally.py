@@ -92,7 +92,10 @@ def tally(model: Model, found: Occurrences, limits: Limits) -> Tally:
         model.sentence, model.source_start, model.target_start, model.target, model.link_offsets, model.link_target
     )
     pair = Pair(model.source_low, model.source_high, model.target_low, model.target_high, np.zeros(4, np.int64))
-    work = _Work(*(np.empty(shape, np.int64) for shape in ((6, 2), 2, 6, 256)), np.zeros(5, np.int64))
+    work = _Work(
+        np.empty((6, 2), np.int64), np.empty(2, np.int64), np.empty(6, np.int64), np.empty(256, np.int64),
+        np.zeros(5, np.int64),
+    )  # fmt: skip
     room = max(len(found.places) // 4, 1 << 10)
     out = _output(n, room, limits.max_span)
     scratch = _scratch(4 * min(limits.samples, 1000), limits.max_symbols * limits.max_span)

@@ -25,7 +25,7 @@ from luthier.corpus.lines import (
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
 from luthier.grammar.grammar import Grammar
-from luthier.grammar.reading.grammars import _rule_kernels as kernels
+from luthier.grammar.reading import _rule_kernels as kernels
 from luthier.grammar.reading.reader import HEAD_BYTES, PACKAGE, Reader
 from luthier.grammar.reading.rule_table import RuleTable
 from luthier.grammar.storage import is_grammar_file, open_grammar
