@@ -8,8 +8,8 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.sealed_lines import Record
-from luthier.core.tasks import Engine
 from luthier.core.files.toml_tables import Table
+from luthier.core.tasks import Engine
 from luthier.features.induction import load_induction
 from luthier.pipelines.study.lines import LOOP_LINES, Kept, LineKind
 from luthier.pipelines.study.units import Place, Units, is_plain_name

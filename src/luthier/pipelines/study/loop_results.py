@@ -10,8 +10,8 @@ import numpy as np
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import content_hash, open_output
-from luthier.core.progress import notice
 from luthier.core.files.sealed_lines import Record
+from luthier.core.progress import notice
 from luthier.evaluation.comparison import Comparison, Difference, Settings, compare
 from luthier.evaluation.conditions import ConditionResult, ConditionTables, Setting, Tries
 from luthier.evaluation.packed_statistics import unpack_statistics

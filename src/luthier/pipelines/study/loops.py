@@ -18,8 +18,8 @@ import numpy.typing as npt
 from luthier import __version__
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import content_hash, write_lines
-from luthier.core.progress import notice
 from luthier.core.files.sealed_lines import Record
+from luthier.core.progress import notice
 from luthier.core.tasks import Engine, Given
 from luthier.evaluation.packed_statistics import pack_statistics
 from luthier.features.bins import Bins

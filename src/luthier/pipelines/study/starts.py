@@ -17,9 +17,9 @@ from luthier import __version__
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import open_output
+from luthier.core.files.sealed_lines import Record
 from luthier.core.progress import notice
 from luthier.core.rng import make_rng
-from luthier.core.files.sealed_lines import Record
 from luthier.core.tasks import Engine, Given
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds

@@ -12,8 +12,8 @@ import tomllib
 from pathlib import Path
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.progress import notice, progress
 from luthier.core.files.sealed_lines import Record, SealedWriter
+from luthier.core.progress import notice, progress
 from luthier.core.tasks import Engine, run_units
 from luthier.pipelines.study.conditions import read_loop_study
 from luthier.pipelines.study.lines import Kept, LineKind, read_units
