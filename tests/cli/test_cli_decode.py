@@ -68,6 +68,16 @@ def test_lists_and_everything_else_in_files(run_cli, home):
     assert [forest.n_nodes > 0 for forest in open_forests("f").forests] == [True, False, True]
 
 
+def test_forests_without_models_are_kept_and_what_is_missing_is_said_once(run_cli, home):
+    code, _, err = run_cli("decode", "src", "--grammar", "g", "--weights", "w", "--threads", "1", "--forests", "f")
+    assert code == 0
+    assert err.count("have no weight, which counts 0") == 1
+    kept = open_forests("f")
+    assert [forest.state_features.shape for forest in kept.forests] == [(f.n_edges, 0) for f in kept.forests]
+    assert kept.weights[kept.rules.names.index("p")] == 1.0
+    assert [path.name for path in (home / "f").iterdir()] == ["forests.luthier"]
+
+
 @pytest.mark.parametrize("name", ["k.jsonl", "k.gz", "k.moses"])
 def test_lists_as_text_read_back(run_cli, home, name):
     assert run_cli("decode", "src", *MODELS, "-k", "4", "-o", name)[0] == 0
@@ -80,6 +90,8 @@ def test_default_weights_are_stated(run_cli, home):
     code, out, err = run_cli("decode", "src", *MODELS[:4], "--threads", "1", "-o", "t")
     assert code == 0
     assert "no weights are given; the default ones are used: Glue -0.1, PassThrough -5," in err
+    assert "LanguageModel_OOV -1, all others 0" in err
+    assert "have no weight" not in err
     assert "written to" in out
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import queue
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -70,7 +70,7 @@ class Decoder:
         return self._rows.names + self._rows.sparse_names + self._models.names
 
     def default_weights(self) -> Mapping[str, float]:
-        """Return the stated default weights of the features that have one."""
+        """Return the stated default weights of all features."""
         return default_weights(self.feature_names, self._models.names)
 
     def prepare(self, sentences: Texts | Sequence[str]) -> Prepared:
@@ -88,7 +88,10 @@ class Decoder:
         tokens = tokenize(texts, known)
         met, which = np.unique(tokens.ids, return_inverse=True)
         table = make_table(grammar, self._rows, known.texts().take(met), models.names)
-        self._rows = self._rows._replace(dense=table.features.dense[: grammar.n_rules])  # one copy is enough
+        own = Texts(
+            table.texts.offsets[: grammar.n_rules + 1], table.texts.data
+        )  # one copy of the grammar's rows is enough
+        self._rows = self._rows._replace(dense=table.features.dense[: grammar.n_rules], texts=own)
         ids, gaps = models.word_ids(table.words), table.target_symbols < 0
         padded = np.pad(ids, ((0, 0), (0, 1)))  # where nothing has a word there is still a first column to look at
         symbols = np.where(gaps, table.target_symbols, padded[:, np.maximum(table.target_symbols, 0)]).astype(np.int32)
@@ -135,7 +138,7 @@ class Decoder:
     def decode(
         self, sentences: Texts | Sequence[str], weights: Mapping[str, float] | None = None, *, k: int = 1,
         unique: bool = False, references: Sequence[Texts] = (), threads: int = 1, derivations: bool = True,
-        forests: bool = False, rows: Sequence[int] | None = None, sizes: bool = False,
+        forests: bool | Callable[[Hypergraph], object] = False, rows: Sequence[int] | None = None, sizes: bool = False,
     ) -> Decoded:  # fmt: skip
         """Return the best translations of sentences, lists of the K best, and, where asked for, all forests.
 
@@ -147,6 +150,8 @@ class Decoder:
             No two hypotheses of a list have the same words.
         references
             Columns of N texts, to be kept in the pool.
+        forests
+            Whether the result has all forests, or a function that takes each of them as it comes, in their order.
         rows
             The sentences to decode; all of them if None.
         sizes
@@ -162,14 +167,15 @@ class Decoder:
         kept: list[Hypergraph] = []
         reports: list[SearchReport] = []
         firsts: list[First] = []
+        keep = forests if callable(forests) else kept.append if forests else None
 
         def lists() -> Iterator[SentenceList]:
             with progress("decoding", len(chosen)) as advance:
                 for done in self.translate(
                     ready.sentences, weights, k=k, unique=unique, threads=threads, rows=chosen, sizes=sizes
                 ):
-                    if forests:
-                        kept.append(done.forest)
+                    if keep is not None:
+                        keep(done.forest)
                     reports.append(done.report)
                     part = describe_list(done.forest, done.best, ready.table)
                     firsts.append(first_of(part))
@@ -246,4 +252,4 @@ def _empty_forest(n_state: int) -> Hypergraph:
 
 
 def _shown(weights: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} {value:g}" for name, value in weights.items())
+    return ", ".join(f"{name} {value:g}" for name, value in weights.items() if value) + ", all others 0"

@@ -22,18 +22,18 @@ SHOWN = 5
 
 
 def default_weights(names: Sequence[str], model_names: Sequence[str] = (NAME, f"{NAME}_OOV")) -> Weights:
-    """Return the stated default weights of those features that have one; of all others it is 0.
+    """Return the stated default weights: 0 for features that nothing is said of.
 
     `model_names` are two of each language model: what it says, and how many words it does not know.
     """
     known = dict(DEFAULTS)
     for said, unknown in zip(model_names[::2], model_names[1::2], strict=True):
         known[said], known[unknown] = MODEL_DEFAULT, UNKNOWN_DEFAULT
-    return Weights({name: known[name] for name in names if name in known})
+    return Weights({name: known.get(name, 0.0) for name in names})
 
 
-def weight_vector(weights: Mapping[str, float], names: Sequence[str]) -> Float64:
-    """Return the weights of features in their order, (D,); one that is missing counts 0, which is said once.
+def weight_vector(weights: Mapping[str, float], names: Sequence[str], *, quiet: bool = False) -> Float64:
+    """Return the weights of features in their order, (D,); one that is missing counts 0, which is said unless `quiet`.
 
     Raises
     ------
@@ -49,6 +49,8 @@ def weight_vector(weights: Mapping[str, float], names: Sequence[str]) -> Float64
             f"expected a weight other than 0 for a feature of the search ({', '.join(names[:SHOWN])} …), found none. "
             "hint: with all weights 0 every translation is as good as any other"
         )
+    if quiet:
+        return vector
     known = set(names)
     _say("have no weight, which counts 0", "features", [name for name in names if name not in weights])
     _say("are of no feature of the search, and are not used", "weights", [n for n in weights if n not in known])

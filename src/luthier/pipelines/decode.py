@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import math
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from luthier.corpus.texts import Texts
 from luthier.decoding.decoded import Decoded
 from luthier.decoding.decoder import Decoder
 from luthier.decoding.derivation_trees import DerivationTree
-from luthier.decoding.forests.files import save_forests
+from luthier.decoding.forests.files import ForestWriter
 from luthier.decoding.options import SearchOptions
 from luthier.decoding.summary import DecodingSummary
 from luthier.decoding.trace import Trace, trace
@@ -87,13 +87,17 @@ def run_decoding(job: DecodeJob) -> DecodingSummary:
     decoder, weights = _open(job, sentences)
     if job.trace is not None:
         return _summary(job, None, _traced(decoder, sentences, weights, job.trace))
-    decoded = decoder.decode(
-        sentences, weights, k=job.k or 1, unique=job.unique, threads=job.threads,
-        derivations=any((job.lists, job.links, job.trees)), forests=job.forests is not None,
-        sizes=job.report is not None,
-    )  # fmt: skip
+    with contextlib.ExitStack() as stack:
+        writer = _forest_writer(job.forests, decoder, sentences, weights)
+        decoded = decoder.decode(
+            sentences, weights, k=job.k or 1, unique=job.unique, threads=job.threads,
+            derivations=any((job.lists, job.links, job.trees)),
+            forests=False if writer is None else stack.enter_context(writer).add, sizes=job.report is not None,
+        )  # fmt: skip
+        if writer is not None:
+            writer.finish()
     _say_limits(decoded, decoder.options)
-    _write(job, decoder, decoded, weights)
+    _write(job, decoder, decoded)
     return _summary(job, decoded, None)
 
 
@@ -108,6 +112,16 @@ def _open(job: DecodeJob, sentences: Texts) -> tuple[Decoder, Mapping[str, float
     search = dataclasses.replace(model.settings.search, **job.limits)
     grammar = model.grammar(sentences, threads=job.threads)
     return Decoder(grammar, model.lms, search, bins=bins), model.weights
+
+
+def _forest_writer(
+    folder: str | None, decoder: Decoder, sentences: Texts, weights: Mapping[str, float] | None
+) -> ForestWriter | None:
+    """Return what takes the forests as they come, where they are asked for."""
+    if folder is None:
+        return None
+    table = decoder.prepare(sentences).table
+    return ForestWriter(table, weight_vector(weights or decoder.default_weights(), table.names, quiet=True), folder)
 
 
 def _check(job: DecodeJob) -> None:
@@ -134,7 +148,7 @@ def _traced(decoder: Decoder, sentences: Texts, weights: Mapping[str, float] | N
     forest, table = decoded.forests[0], decoded.table
     if not forest.n_nodes:
         raise LuthierError(f"expected a sentence with words to trace, found an empty one: {row}")
-    vector = weight_vector(weights or decoder.default_weights(), table.names)
+    vector = weight_vector(weights or decoder.default_weights(), table.names, quiet=True)
     scores = forest.edge_scores(table.rule_scores(vector), vector[table.features.n_features :])
     return trace(forest, scores, table, sentences[row], _tree(decoder, decoded, 0))
 
@@ -145,7 +159,7 @@ def _tree(decoder: Decoder, decoded: Decoded, row: int) -> DerivationTree:
     return DerivationTree(decoder.grammar, decoded.table, first.rules, first.parents, first.spans)
 
 
-def _write(job: DecodeJob, decoder: Decoder, decoded: Decoded, weights: Mapping[str, float] | None) -> None:
+def _write(job: DecodeJob, decoder: Decoder, decoded: Decoded) -> None:
     if job.lists is not None:
         write_pool(decoded.pool, job.lists, job.list_format)
     if job.text is not None:
@@ -157,9 +171,6 @@ def _write(job: DecodeJob, decoder: Decoder, decoded: Decoded, weights: Mapping[
         write_lines(job.trees, (tree.text() for tree in trees))
     if job.report is not None:
         write_lines(job.report, _report_lines(decoded))
-    if job.forests is not None:
-        vector = weight_vector(weights or decoder.default_weights(), decoded.table.names)
-        save_forests(decoded.forests, decoded.table, vector, Path(job.forests))
 
 
 def _report_lines(decoded: Decoded) -> list[str]:

@@ -59,26 +59,29 @@ def next_edge(e, stop, tails, scores, lines, offsets, own, n):
     """Return the first edge from e on that is not below the n lines of its node for certain, or `stop`."""
     places = max(n - 1, 1)
     while e < stop:
+        first, second, p, q, p_stop, q_stop = tails[e, 0], tails[e, 1], NONE, NONE, 0, 0
         low = high = scores[1, e]
-        for gap in range(2):
-            v = tails[e, gap]
-            if v >= 0:
-                low += lines[offsets[v], SLOPE]
-                high += lines[offsets[v + 1] - 1, SLOPE]
+        if first >= 0:
+            p, p_stop = offsets[first], offsets[first + 1]
+            low, high = low + lines[p, SLOPE], high + lines[p_stop - 1, SLOPE]
+        if second >= 0:
+            q, q_stop = offsets[second], offsets[second + 1]
+            low, high = low + lines[q, SLOPE], high + lines[q_stop - 1, SLOPE]
         if low < own[B, 0] or high > own[B, n - 1]:
             return e
-        for i in range(places):
+        for i in range(places):  # from left to right, so that p and q only go forward
             t = own[PLACE, i]
             height, size = scores[0, e] + t * scores[1, e], abs(scores[0, e]) + abs(t * scores[1, e])
-            for gap in range(2):
-                v = tails[e, gap]
-                if v >= 0:
-                    p = offsets[v]
-                    while p + 1 < offsets[v + 1] and lines[p + 1, START] <= t:
-                        p += 1
-                    a, b = lines[p, INTERCEPT], t * lines[p, SLOPE]
-                    height += a + b
-                    size += abs(a) + abs(b)
+            if first >= 0:
+                while p + 1 < p_stop and lines[p + 1, START] <= t:
+                    p += 1
+                a, b = lines[p, INTERCEPT], t * lines[p, SLOPE]
+                height, size = height + a + b, size + abs(a) + abs(b)
+            if second >= 0:
+                while q + 1 < q_stop and lines[q + 1, START] <= t:
+                    q += 1
+                a, b = lines[q, INTERCEPT], t * lines[q, SLOPE]
+                height, size = height + a + b, size + abs(a) + abs(b)
             if not height + MARGIN * size < own[FLOOR, i]:
                 return e
         e += 1

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import mmap
 import os
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
@@ -16,7 +20,7 @@ from luthier.core.files.array_file import Arrays, open_array_folder, save_arrays
 from luthier.core.files.io import display_name, make_folder
 from luthier.core.segments import check_offsets, offsets_from_counts
 from luthier.corpus.texts import Texts
-from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable, with_used_rules
+from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable
 from luthier.kbest.features import Features
 
 KIND = "forests 1"
@@ -28,6 +32,7 @@ COLUMNS = {
     "values": ("<f8", 1), "weights": ("<f8", 1),
 }  # fmt: skip
 EDGE_COLUMNS, NODE_COLUMNS = ("tails", "rules", "state_features"), ("labels", "spans")
+BY_FOREST = ("edge_offsets", *EDGE_COLUMNS, *NODE_COLUMNS)
 TEXTS = ("words", "texts", "names", "state_names")
 
 
@@ -49,36 +54,101 @@ class Forests:
 
 
 def save_forests(
-    forests: Sequence[Hypergraph], rules: RuleTable, weights: Float64, folder: str | os.PathLike[str]
+    forests: Iterable[Hypergraph], rules: RuleTable, weights: Float64, folder: str | os.PathLike[str]
 ) -> None:
     """Write forests into a folder, which is made if it is not there; what stands in no derivation is left out."""
-    if np.shape(weights) != (len(rules.names),):
-        raise LuthierError(f"expected {len(rules.names)} weights of forests, found shape {np.shape(weights)}")
-    make_folder(folder)
-    kept, rules = with_used_rules(forests, rules)
-    features = rules.features
-    arrays: Arrays = {
-        "node_offsets": offsets_from_counts([forest.n_nodes for forest in kept]),
-        "edge_offsets": offsets_from_counts(_joined([np.diff(forest.edge_offsets) for forest in kept], np.int64)),
-        "tails": _joined([forest.tails for forest in kept], np.int32, 2),
-        "rules": _joined([forest.rules for forest in kept], np.int32),
-        "state_features": _joined([forest.state_features for forest in kept], np.float64, len(rules.state_names)),
-        "labels": _joined([forest.labels for forest in kept], np.uint8),
-        "spans": _joined([forest.spans for forest in kept], np.int32, 2),
-        "target_offsets": rules.target_offsets, "target_symbols": rules.target_symbols, "dense": features.dense,
-        "indptr": features.indptr, "indices": features.indices, "values": features.values,
-        "weights": np.asarray(weights, dtype=np.float64),
-    }  # fmt: skip
-    columns = (rules.words, rules.texts, Texts.from_strings(features.names), Texts.from_strings(rules.state_names))
-    for name, column in zip(TEXTS, columns, strict=True):
-        whole = Texts.concatenate([column])  # its offsets begin at 0
-        arrays |= {f"{name}_offsets": whole.offsets, f"{name}_data": whole.data}
-    save_arrays(Path(folder, FILE), KIND, arrays, {"costs": sorted(features.costs)})
+    with ForestWriter(rules, weights, folder) as writer:
+        for forest in forests:
+            writer.add(forest)
+        writer.finish()
 
 
-def _joined(parts: list[Any], dtype: type, width: int = 0) -> Any:
-    """Put arrays one behind another, also if there are none."""
-    return np.concatenate([np.zeros((0, width) if width else 0, dtype), *parts]).astype(dtype, copy=False)
+class ForestWriter:
+    """Writes forests into a folder one by one, and holds none of them.
+
+    They wait in files without names, which are gone when the process is; `finish` puts them together.
+
+    Parameters
+    ----------
+    rules : RuleTable
+        Of all forests that will come; only rules that some derivation uses are written.
+    weights : (D,), those of the search
+    folder
+        Made if it is not there.
+    """
+
+    def __init__(self, rules: RuleTable, weights: Float64, folder: str | os.PathLike[str]) -> None:
+        if np.shape(weights) != (len(rules.names),):
+            raise LuthierError(f"expected {len(rules.names)} weights of forests, found shape {np.shape(weights)}")
+        self._rules, self._weights, self._folder = rules, np.asarray(weights, dtype=np.float64), Path(folder)
+        self._used, self._node_counts, self._n_edges = np.zeros(len(rules), dtype=np.bool_), list[int](), 0
+        self._stack, self._waiting = contextlib.ExitStack(), dict[str, IO[bytes]]()
+
+    def __enter__(self) -> Self:
+        make_folder(self._folder)
+        with self._writing():
+            for column in BY_FOREST:
+                file = tempfile.TemporaryFile(dir=self._folder)
+                self._waiting[column] = self._stack.enter_context(file)
+            self._waiting["edge_offsets"].write(bytes(8))
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def add(self, forest: Hypergraph) -> None:
+        """Take the next forest; what stands in no derivation is left out."""
+        forest.check_rules(self._rules)
+        kept = forest.pruned()
+        self._used[kept.rules] = True
+        parts = {column: getattr(kept, column) for column in BY_FOREST}
+        parts["edge_offsets"] = kept.edge_offsets[1:] + self._n_edges
+        with self._writing():
+            for column, part in parts.items():
+                self._waiting[column].write(np.ascontiguousarray(part, dtype=COLUMNS[column][0]).tobytes())
+        self._node_counts.append(kept.n_nodes)
+        self._n_edges += kept.n_edges
+
+    def finish(self) -> None:
+        """Write the file of all forests that came."""
+        rows = np.flatnonzero(self._used)
+        rules = self._rules.take(rows)
+        number = np.zeros(len(self._used), dtype=np.int32)
+        number[rows] = np.arange(len(rows), dtype=np.int32)
+        widths = {"tails": 2, "spans": 2, "state_features": len(rules.state_names)}
+        with self._writing():
+            parts = {column: _mapped(self._waiting[column], COLUMNS[column][0]) for column in BY_FOREST}
+        for column, width in widths.items():
+            parts[column] = parts[column].reshape(self._n_edges if column in EDGE_COLUMNS else -1, width)
+        parts["rules"] = number[parts["rules"]]
+        features = rules.features
+        arrays: Arrays = {
+            "node_offsets": offsets_from_counts(self._node_counts), **parts,
+            "target_offsets": rules.target_offsets, "target_symbols": rules.target_symbols, "dense": features.dense,
+            "indptr": features.indptr, "indices": features.indices, "values": features.values,
+            "weights": self._weights,
+        }  # fmt: skip
+        columns = (rules.words, rules.texts, Texts.from_strings(features.names), Texts.from_strings(rules.state_names))
+        for name, texts in zip(TEXTS, columns, strict=True):
+            whole = Texts.concatenate([texts])  # its offsets begin at 0
+            arrays |= {f"{name}_offsets": whole.offsets, f"{name}_data": whole.data}
+        save_arrays(self._folder / FILE, KIND, arrays, {"costs": sorted(features.costs)})
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            why = (error.strerror or str(error)).lower()
+            place = display_name(self._folder)
+            raise LuthierError(f"{place}: cannot write here: {why}. hint: name another place") from None
+
+
+def _mapped(file: IO[bytes], dtype: str) -> npt.NDArray[Any]:
+    """Return what waits in a file as an array that is read when it is used."""
+    file.flush()
+    size = os.fstat(file.fileno()).st_size
+    return np.frombuffer(mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) if size else b"", dtype=dtype)
 
 
 def open_forests(folder: str | os.PathLike[str]) -> Forests:

@@ -41,10 +41,11 @@ def demo_tables(result: DemoResult) -> Any:
     surface, check = result.surface, result.surface.check
     plane = table(
         f"every cell of the plane of {' × '.join(surface.plane.subspace.names)}, in a window about the tuned weights",
-        ("cells", "BLEU at the weights", "best BLEU", "re-ranked cells", "that hold", "s"),
+        ("cells", "BLEU at the weights", "best BLEU", "re-ranked, drawn at random", "confirmed", "too small to tell",
+         "wrong", "s"),
         [(
-            surface.survey.cells, f"{surface.start_score:.2f}", f"{surface.optimum.score:.2f}",
-            check.tried, check.agreed + check.lucky, f"{surface.seconds:.1f}",
+            surface.survey.cells, f"{surface.start_score:.2f}", f"{surface.optimum.score:.2f}", check.tried,
+            check.agreed, check.tried - check.representable, check.wrong, f"{surface.seconds:.1f}",
         )],
     )  # fmt: skip
     written = table("written", ("file",), [(name,) for name in result.files])
