@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import ctypes
 from typing import Any, TypeVar
 
 import numpy as np
@@ -81,3 +83,12 @@ def flat(array: Array) -> Array:
     Numba compiles a kernel anew for each mix of strided, writable and read-only arguments.
     """
     return frozen(np.ascontiguousarray(array))  # type: ignore[return-value]
+
+
+def give_back() -> None:
+    """Give pages of freed arrays back to the system, where the C library keeps them and can be asked (glibc).
+
+    After many arrays of a few megabytes have come and gone it may hold more than a hundred megabytes.
+    """
+    with contextlib.suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Float64, all_finite, flat
+from luthier.core.arrays import Float64, all_finite, flat, give_back
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice, progress
 from luthier.core.threads import map_in_order
@@ -33,6 +33,8 @@ from luthier.features.induce import induce_grammar
 from luthier.grammar.grammar import Grammar
 from luthier.lm.model import LanguageModel
 from luthier.lm.state import new_states
+
+LARGE = 100_000  # rules: making ready so many leaves much memory behind
 
 
 class Decoder:
@@ -104,6 +106,8 @@ class Decoder:
             texts, tokens, (grammar.n_rules + N_GLUE + which).astype(np.int32), table, flat(symbols), flat(alone),
             flat(unknown[:, : len(models.given)]),
         )  # fmt: skip
+        if len(table) >= LARGE:
+            give_back()
         return self._prepared
 
     def translate(
