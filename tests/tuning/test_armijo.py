@@ -22,60 +22,59 @@ def table(errors):
 
 
 def one_step(error, **parameters):
-    """Return what the first step did, the 40 points of its line over 0.9^k, and where it went."""
+    """Return what the first step did, θ' where the 40 shorter steps were tried too (else None), and where it went."""
     problem = Surface(error, 1)
     seen = []
     original = problem.gains
     problem.gains = lambda points: seen.append(points[:, 0]) or original(points)
     states = last(tuner("armijo", limit=1, **parameters), problem, START)
-    assert [len(points) for points in seen[:4]] == [
-        1,
-        2,
-        5,
-        40,
-    ]  # start, first simplex, choice of θ', line from k = 1 on
+    assert [len(points) for points in seen[:3]] == [1, 2, 5]  # start, first simplex, choice of θ'
     assert np.allclose(seen[2], [2, 3, 0.5, 0.5, 1.5])
-    return states[2].did, seen[3] / 0.9 ** np.arange(1, 41), states[2]
+    if len(seen) == 3:
+        return states[2].did, None, states[2]
+    line = seen[3] / 0.9 ** np.arange(1, 41)
+    assert np.allclose(line, line[0])
+    return states[2].did, round(float(line[0]), 9), states[2]
 
 
 def test_expansion():
-    # |w − 10| / 10: S(0) = 1, S(1) = .9, S(2) = .8 < .9, S(3) = .7 < .8: θ' = 3, lowest at k = 0
+    # |w − 10| / 10: S(0) = 1, S(1) = .9, S(2) = .8 < .9, S(3) = .7 < .8: θ' = 3, which is accepted as it is
     did, line, state = one_step(lambda w: abs(w[0] - 10) / 10)
-    assert (did, round(line[0], 9), state.weights[0], state.gain) == ("expansion, step 0.9^0", 3.0, 3.0, -70.0)
+    assert (did, line, state.weights[0], state.gain) == ("expansion, step 0.9^0", None, 3.0, -70.0)
 
 
 def test_reflection_below_the_best_where_expansion_is_not_lower():
     # (w − 2)² / 4: S(0) = 1, S(1) = .25, S(2) = 0 < .25, S(3) = .25: θ' = 2
     did, line, state = one_step(lambda w: (w[0] - 2) ** 2 / 4)
-    assert (did, round(line[0], 9), state.weights[0]) == ("reflection, step 0.9^0", 2.0, 2.0)
+    assert (did, line, state.weights[0]) == ("reflection, step 0.9^0", None, 2.0)
 
 
 def test_reflection_between_the_best_and_the_second_worst():
-    # (w − 1.5)²: S(1) = S(2) = .25, so S(θ_1) ≤ S(θ_r) ≤ S(θ_M): θ' = 2. Of 2, 1.8, 1.62, 1.458, 1.3122, …
-    # the one nearest to 1.5 is the fourth, k = 3
-    did, line, state = one_step(lambda w: (w[0] - 1.5) ** 2)
-    assert did == "reflection, step 0.9^3"
-    assert state.weights[0] == pytest.approx(1.458)
-    assert np.allclose(line, 2.0)
+    # (w − 1.5)²: S(0) = 2.25, S(1) = S(2) = .25, so S(θ_1) ≤ S(θ_r) ≤ S(θ_M): θ' = 2
+    problem = Surface(lambda w: (w[0] - 1.5) ** 2, 1)
+    simplex, _ = first_simplex(problem, np.zeros(1), 1.0)
+    (target, _), move = armijo._target(problem, simplex)
+    assert (target[0], move) == (2.0, "reflection")
+    assert one_step(lambda w: (w[0] - 1.5) ** 2)[0] == "reflection, step 0.9^0"
 
 
 def test_contraction():
     # |w − .6|: S(0) = .6, S(1) = .4, S(2) = 1.4 > .4, S(.5) = .1 < 1.4: θ' = .5
     did, line, state = one_step(lambda w: abs(w[0] - 0.6))
-    assert (did, round(line[0], 9), state.weights[0]) == ("contraction, step 0.9^0", 0.5, 0.5)
+    assert (did, line, state.weights[0]) == ("contraction, step 0.9^0", None, 0.5)
 
 
 def test_contraction_from_the_reflected_point_to_the_best():
     # S(.5) = .3 is not below S(2) = .2, and S(1.5) = .25 < S(.5) = .3: θ' = 1.5, which is below S(0) = .5
-    did, line, state = one_step(table({0: 0.5, 1: 0.1, 2: 0.2, 0.5: 0.3, 1.5: 0.25}))
-    assert (did, round(line[0], 9)) == ("contraction from the reflected to the best, step 0.9^0", 1.5)
+    did, _, state = one_step(table({0: 0.5, 1: 0.1, 2: 0.2, 0.5: 0.3, 1.5: 0.25}))
+    assert did == "contraction from the reflected to the best, step 0.9^0"
     assert state.weights[0] == 1.0
 
 
 def test_contraction_from_the_worst_point_to_the_best():
     # as before, but S(1.5) = .35 > S(.5) = .3: θ' = .5
-    did, line, _ = one_step(table({0: 0.5, 1: 0.1, 2: 0.2, 0.5: 0.3, 1.5: 0.35}))
-    assert (did, round(line[0], 9)) == ("contraction from the worst to the best, step 0.9^0", 0.5)
+    did, _, _ = one_step(table({0: 0.5, 1: 0.1, 2: 0.2, 0.5: 0.3, 1.5: 0.35}))
+    assert did == "contraction from the worst to the best, step 0.9^0"
 
 
 def test_in_the_plane_the_centre_is_the_mean_of_all_but_the_worst():
@@ -95,26 +94,31 @@ LINE = table({0: 0.5, 1: 0.1, 2: 0.6, 0.5: 0.4, 0.45: 0.2, 0.405: 0.2, 0.3645: 0
 
 
 @pytest.mark.parametrize(
-    ("rule", "k"),
+    ("parameters", "k"),
     [
-        # the lowest error is .2, of the two points that have it the larger step
-        ("lowest", 1),
-        # η β^k (S(0) − S(1)) = .9·.4·β^k = .36, .324, .2916: reached by .1? .3? .3: k = 2
-        ("sufficient", 2),
-        # η ‖d‖² β^k = .9·.25·β^k = .225, .2025: reached by .1? no; .3: k = 1
-        ("printed", 1),
+        ({"rule": "largest"}, 0),  # .1 is a decrease
+        ({"rule": "printed", "scale": 1.0}, 1),  # η ‖d‖² β^k = .9·.25·β^k = .225, .2025: reached by .1? no; .3: k = 1
+        ({"rule": "printed", "scale": 0.5}, 0),  # a quarter of that is .05625, below .1
+        ({"rule": "printed"}, 0),
     ],
 )
-def test_the_three_rules(rule, k):
-    did, _, _ = one_step(LINE, rule=rule)
+def test_the_rules(parameters, k):
+    did, _, _ = one_step(LINE, **parameters)
     assert did == f"contraction, step 0.9^{k}"
+
+
+def test_the_largest_step_that_is_lower_is_found_among_the_shorter_ones():
+    # S(.5) = .5 is no decrease, S(.45) = .6 is an increase, S(.405) = .49 is the first that is lower
+    errors = {0: 0.5, 1: 0.1, 2: 0.6, 0.5: 0.5, 0.45: 0.6, 0.405: 0.49, 0.3645: 0.2}
+    did, line, _ = one_step(table(errors), rule="largest")
+    assert (did, line) == ("contraction, step 0.9^2", 0.5)
 
 
 def test_errors_are_gains_over_100():
     # With d = .5 the printed rule asks for a decrease of .225 in the error on [0, 1]: .2 is too little for
     # k = 0 and k = 1 (.2025), enough for k = 2 (.18225).
     errors = {0: 0.5, 1: 0.1, 2: 0.6, 0.5: 0.3, 0.45: 0.3, 0.405: 0.3}
-    assert one_step(table(errors), rule="printed")[0] == "contraction, step 0.9^2"
+    assert one_step(table(errors), rule="printed", scale=1.0)[0] == "contraction, step 0.9^2"
 
 
 @pytest.mark.parametrize("rule", armijo.RULES)
@@ -128,9 +132,9 @@ def test_where_nothing_is_lower_the_worst_goes_half_way_to_the_best(rule):
     assert (halved.vertices.tolist(), halved.gains.tolist()) == ([[1.0], [0.5]], [-10.0, -100.0])
 
 
-def test_patience_with_half_way_moves_is_a_stop():
+def test_patience_with_steps_that_find_nothing_better_is_a_stop():
     states = last(tuner("armijo", patience=4, tolerance=0.0), Surface(table({0: 0.5, 1: 0.1}), 1), START)
-    assert states[-1].did == "stopped: 4 half-way moves without a better vertex"
+    assert states[-1].did == "stopped: 4 steps without a better vertex"
     assert sum("half-way to" in state.did for state in states) == 4
 
 
@@ -141,9 +145,9 @@ def test_moves_that_only_undo_half_way_moves_do_not_go_on_for_ever():
     def error(w):
         return rough[tuple(np.clip(np.floor(8 * w + 20), 0, 39).astype(int))]
 
-    states = last(tuner("armijo", tolerance=0.0), Surface(error, 2), [0.5, 0.5])
+    states = last(tuner("armijo", tolerance=0.0, patience=50), Surface(error, 2), [0.5, 0.5])
     assert states[-1].did.startswith("stopped: ")
-    assert len(states) < 500
+    assert len(states) < 1000
 
 
 def test_a_small_simplex_is_a_stop():
@@ -185,11 +189,11 @@ def test_no_rule_accepts_an_increase(rule):
     taken = 0
     for _ in range(60):
         simplex = Simplex.sorted(vertices := rng.normal(size=(4, 3)) / 10, problem.gains(vertices))
-        end = rng.normal(size=3) / 10
-        found = method._along(problem, simplex, (end, problem.gain(end)), np.ones(3))
-        if found is not None:
+        after, did = method.step(problem, simplex, np.ones(3))
+        if "half-way" not in did:
             taken += 1
-            assert found[2] > simplex.gains[-1]
+            assert sorted(after.gains) > sorted(simplex.gains)
+            assert after.gains.min() > simplex.gains[-1] or simplex.gains[-2] == simplex.gains[-1]
     assert taken
 
 
@@ -202,11 +206,23 @@ def test_bounds_hold_at_every_step_and_fixed_weights_stay():
     assert states[-1].gain > states[0].gain
 
 
-def test_in_effects_the_scale_of_the_weights_does_not_matter():
+@pytest.mark.parametrize("rule", armijo.RULES)
+def test_the_length_of_the_weights_does_not_matter(rule):
     problem, start = random_problem(2), np.array([1.0, 0.5, -0.2])
-    for rule in armijo.RULES:
-        method = tuner("armijo", distance="effects", rule=rule)
-        plain, small = (last(method, problem, factor * start) for factor in (1.0, 2.0**-20))
-        assert [(s.did, s.gain) for s in plain] == [(s.did, s.gain) for s in small]
-        assert all(np.array_equal(2.0**-20 * a.weights, b.weights) for a, b in zip(plain, small, strict=True))
-    assert last(tuner("armijo"), problem, 2.0**-20 * start)[-1].did == "stopped: the simplex is smaller than 1e-06"
+    plain, short, long = (last(tuner("armijo", rule=rule), problem, f * start) for f in (1.0, 2.0**-20, 2.0**20))
+    for other, factor in ((short, 2.0**-20), (long, 2.0**20)):
+        assert [(s.did, s.gain) for s in plain] == [(s.did, s.gain) for s in other]
+        assert all(np.array_equal(factor * a.weights, b.weights) for a, b in zip(plain, other, strict=True))
+
+
+@pytest.mark.parametrize("name", ["armijo", "simplex"])
+def test_a_simplex_opens_again_while_that_helps(name):
+    problem, start = random_problem(5), [1.0, 0.5, -0.2]
+    once, often, endless = (last(tuner(name, reopen=n), problem, start) for n in (0, 1, 1000))
+    assert not any("opened again" in state.did for state in once)
+    assert [s.did for s in often[: len(once) - 1]] == [s.did for s in once[:-1]]
+    opened = [state.gain for state in endless if "opened again" in state.did]
+    assert sum("opened again" in state.did for state in often) == 1
+    assert len(opened) > 1
+    assert endless[-1].gain == opened[-1] > once[-1].gain  # the last opening found nothing better
+    assert endless[-1].did.startswith("stopped: ")

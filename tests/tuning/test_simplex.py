@@ -141,7 +141,7 @@ def test_the_spread_is_the_sum_over_all_pairs():
     vertices = np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 4.0]])
     simplex = Simplex(vertices, np.zeros(3))
     # ordered pairs: 2·(9 + 16 + 25) = 100; with units 3 and 4 and distances 1, 1, √2: 2·(1 + 1 + 2) = 8
-    assert simplex.spread() == pytest.approx(100.0)
+    assert simplex.spread(np.ones(2)) == pytest.approx(100.0)
     assert simplex.spread(np.array([3.0, 4.0])) == pytest.approx(8.0)
     # a weight without a unit does not count: 2·(9 + 0 + 9) / 9
     assert simplex.spread(np.array([3.0, 0.0])) == pytest.approx(4.0)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.problem import Problem
-from luthier.tuning.base import State, Tuner
-from luthier.tuning.search.simplices import Simplex, first_simplex, reason_to_stop
+from luthier.tuning.search.simplices import Simplex, SimplexTuner
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Tuner):
+class Method(SimplexTuner):
     """Move the worst of the vertices of a simplex, step by step, by the errors at its vertices alone.
 
     With θ_1 … θ_{V} sorted by ascending error S and θ_o the mean of all but the worst, a step tries
@@ -28,44 +26,19 @@ class Method(Tuner):
     θ_i ← θ_1 + σ(θ_i − θ_1), one more re-rank. The error is the negative gain. Trial points are clipped to
     the bounds; weights that are fixed, or whose features never differ within a list, do not move.
 
-    The error is piecewise constant, so that vertices can come to equal error: that ends the search, as
-    do a simplex below `tolerance` (the sum of squared distances of all pairs of vertices, in units of
-    the mean effect of a feature) and `patience` steps without a better vertex. The last state says which.
+    When the search ends, and how it may begin again, is said by `SimplexTuner`; the last state says why.
 
     References
     ----------
     [nelder1965]; which comparisons are strict is from [lagarias1998].
     """
 
-    size: float = param(1.0, low=1e-9, help="edge of the first simplex, in units of the mean effect of a feature")
     reflection: float = param(1.0, low=1e-6, high=1e6, help="α, how far the worst vertex is reflected")
     expansion: float = param(2.0, low=1.0, high=1e6, help="γ, how far it is moved where that was good")
     contraction: float = param(0.5, low=1e-6, high=1.0, help="ρ, how far it is moved where that was bad")
     shrink: float = param(0.5, low=1e-6, high=1.0, help="σ, what is left of all edges where nothing helped")
-    tolerance: float = param(1e-6, low=0.0, help="stop when the simplex is smaller")
-    patience: int = param(200, low=1, help="stop after so many steps without a better vertex")
-    limit: int = param(2000, low=1, help="stop after so many steps")
 
-    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
-        """Yield the best vertex after each step, and at the end why it is the end."""
-        yield State(start, problem.gain(start), "start")
-        simplex, units = first_simplex(problem, start, self.size)
-        yield simplex.state("first simplex")
-        waited = done = 0
-        while not (why := reason_to_stop(simplex, simplex.spread(units), self.tolerance)):
-            if waited == self.patience:
-                why = f"stopped: {waited} steps without a better vertex"
-                break
-            if done == self.limit:
-                why = f"stopped: {done} steps done"
-                break
-            before = simplex.gains[0]
-            simplex, did = self._step(problem, simplex)
-            done, waited = done + 1, 0 if simplex.gains[0] > before else waited + 1
-            yield simplex.state(did)
-        yield simplex.state(why)
-
-    def _step(self, problem: Problem, simplex: Simplex) -> tuple[Simplex, str]:
+    def step(self, problem: Problem, simplex: Simplex, units: Float64) -> tuple[Simplex, str]:  # noqa: ARG002
         """Return the simplex after one step, and what the step was."""
         away = simplex.centroid() - simplex.vertices[-1]
         factors = np.array([self.reflection, self.expansion, self.contraction, -self.contraction])

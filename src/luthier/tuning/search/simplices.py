@@ -1,15 +1,18 @@
-"""What the two simplex methods share: the first simplex, its size, and reasons to stop."""
+"""What the two simplex methods share: the first simplex, its size, reasons to stop, and opening it again."""
 
 from __future__ import annotations
 
+import abc
 import dataclasses
+from collections.abc import Iterator
 
 import numpy as np
 
 from luthier.core.arrays import Float64
+from luthier.core.params import param
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units, movable
-from luthier.tuning.base import State
+from luthier.tuning.base import State, Tuner
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,18 +51,23 @@ class Simplex:
         mean: Float64 = best + (self.vertices[:-1] - best).mean(axis=0)
         return mean
 
-    def spread(self, units: Float64 | float = 1.0) -> float:
+    def spread(self, units: Float64) -> float:
         """Return Σ over all ordered pairs (i, j) of ‖θ_i − θ_j‖², each weight divided by its unit.
 
         With m the mean of the V vertices this is 2·V·Σ ‖θ_i − m‖², which takes O(V·D).
         """
-        scaled = np.divide(self.vertices, units, out=np.zeros_like(self.vertices), where=np.not_equal(units, 0))
+        scaled = in_units(self.vertices, units)
         centred = scaled - scaled.mean(axis=0)
         return float(2 * len(centred) * np.sum(centred**2))
 
     def state(self, did: str) -> State:
         """Return the best vertex as the state after a step."""
         return State(self.vertices[0], float(self.gains[0]), did)
+
+
+def in_units(weights: Float64, units: Float64) -> Float64:
+    """Return weights, (…, D), each divided by its unit; 0 where the unit is 0, as such a weight selects nothing."""
+    return np.divide(weights, units, out=np.zeros_like(weights), where=units != 0)
 
 
 def first_simplex(problem: Problem, start: Float64, size: float) -> tuple[Simplex, Float64]:
@@ -79,12 +87,54 @@ def first_simplex(problem: Problem, start: Float64, size: float) -> tuple[Simple
     return Simplex.sorted(vertices, problem.gains(vertices)), units
 
 
-def reason_to_stop(simplex: Simplex, spread: float, tolerance: float) -> str:
-    """Return why a search from this simplex is at its end, or ''."""
-    if len(simplex.vertices) == 1:
-        return "stopped: no weight can move"
-    if spread <= tolerance:
-        return f"stopped: the simplex is smaller than {tolerance:g}"
-    if simplex.is_flat:
-        return "stopped: all vertices have the same error"
-    return ""
+@dataclasses.dataclass(frozen=True)
+class SimplexTuner(Tuner):
+    """Steps of a simplex from its first shape to its end.
+
+    The end is a simplex below `tolerance` (the sum of squared distances of all pairs of vertices, in units of
+    the mean effect of a feature), equal errors at all vertices (the error is piecewise constant), `patience`
+    steps without a better vertex, or `limit` steps in all. Then, at most `reopen` times and as long as that
+    helps, a new first simplex is put about the best vertex, and the search goes on from there.
+    """
+
+    size: float = param(1.0, low=1e-9, help="edge of the first simplex, in units of the mean effect of a feature")
+    tolerance: float = param(1e-6, low=0.0, help="stop when the simplex is smaller, in the same units")
+    patience: int = param(200, low=1, help="stop after so many steps without a better vertex")
+    limit: int = param(2000, low=1, help="stop after so many steps")
+    reopen: int = param(0, low=0, high=100_000, help="times that a new simplex opens at the end, at most")
+
+    @abc.abstractmethod
+    def step(self, problem: Problem, simplex: Simplex, units: Float64) -> tuple[Simplex, str]:
+        """Return the simplex after one step, and what the step was."""
+
+    def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
+        """Yield the best vertex after each step, and at the end why it is the end."""
+        yield State(start, problem.gain(start), "start")
+        simplex, units = first_simplex(problem, start, self.size)
+        yield simplex.state("first simplex")
+        done, opened, opening_gain = 0, 0, -np.inf
+        while True:
+            waited = 0
+            while not (why := self._reason_to_stop(simplex, units, waited, done)):
+                before = simplex.gains[0]
+                simplex, did = self.step(problem, simplex, units)
+                done, waited = done + 1, 0 if simplex.gains[0] > before else waited + 1
+                yield simplex.state(did)
+            if done == self.limit or opened == self.reopen or not simplex.gains[0] > opening_gain:
+                break
+            opened, opening_gain = opened + 1, simplex.gains[0]
+            simplex, units = first_simplex(problem, simplex.vertices[0], self.size)
+            yield simplex.state(f"{why}; opened again")
+        yield simplex.state(why)
+
+    def _reason_to_stop(self, simplex: Simplex, units: Float64, waited: int, done: int) -> str:
+        """Return why the search from this simplex is at its end, or ''."""
+        if len(simplex.vertices) == 1:
+            return "stopped: no weight can move"
+        if simplex.spread(units) <= self.tolerance:
+            return f"stopped: the simplex is smaller than {self.tolerance:g}"
+        if simplex.is_flat:
+            return "stopped: all vertices have the same error"
+        if waited == self.patience:
+            return f"stopped: {waited} steps without a better vertex"
+        return f"stopped: {done} steps done" if done == self.limit else ""
