@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from ranked import PLANTED, START, angle, check_bounds, check_learns, planted_problem, with_features
-from test_pairs import as_sparse
+from test_pairs import as_sparse, slope_by_difference
 
 from luthier.tuning.base import tuner
+from luthier.tuning.ranking.pairs import sample_pairs
 from small_problems import last
 
 FEW = {"draws": 60, "kept": 10, "alpha": 1.0, "iterations": 4}
@@ -42,10 +43,51 @@ def test_penalties_draw_to_zero_and_to_the_weights_before():
 
 
 def test_interpolation_goes_a_part_of_the_way():
-    problem, one = planted_problem(), {**FEW, "iterations": 1, "keep": "last"}
+    problem, one = planted_problem(), {**FEW, "iterations": 1, "keep": "last", "falling": False}
     whole, part = (last(tuner("pro", psi=psi, **one), problem, START)[-1].weights for psi in (1.0, 0.25))
     assert np.allclose(part, 0.25 * whole + 0.75 * START)
     assert last(tuner("pro", psi=0.0, **one), problem, START)[-1].weights.tolist() == START.tolist()
+
+
+def test_the_part_of_the_way_falls_from_all_of_it_to_psi():
+    problem = planted_problem()
+    for falling, psi, parts in ((True, 0.4, (1.0, 0.5, 0.4)), (False, 0.4, (0.4, 0.4, 0.4))):
+        settings = {**FEW, "iterations": 3, "keep": "last", "top": 0, "select": "largest", "draws": 20_000, "kept": 1000}
+        one = {**settings, "iterations": 1, "psi": 1.0, "falling": False}
+        states = last(tuner("pro", psi=psi, falling=falling, **settings), problem, START)
+        weights = START
+        for part, state in zip(parts, states[1:], strict=True):
+            # with nearly all pairs kept, where a round goes hardly depends on the draw
+            goal = last(tuner("pro", **one), problem, weights)[-1].weights
+            assert np.allclose(state.weights, part * goal + (1 - part) * weights, rtol=0.1, atol=0.1)
+            weights = state.weights
+
+
+def test_pairs_are_of_the_hypotheses_that_score_highest():
+    problem = planted_problem(noise=20.0)
+    method = tuner("pro", **{**FEW, "top": 3, "alpha": 0.0})
+    scores = problem.pool.scores(START)
+    pairs = sample_pairs(problem, problem.sentence_gains, method.sampling, np.random.default_rng(1), weights=START)
+    assert len(pairs)
+    for s, (first, end) in enumerate(zip(problem.offsets[:-1], problem.offsets[1:], strict=True)):
+        allowed = set((first + np.argsort(-scores[first:end], kind="stable")[:3]).tolist())
+        mine = slice(pairs.offsets[s], pairs.offsets[s + 1])
+        assert {*pairs.better[mine].tolist(), *pairs.worse[mine].tolist()} <= allowed
+
+
+def test_pairs_count_by_the_difference_of_their_gains():
+    problem = planted_problem(noise=20.0)
+    equal, by_gap = (
+        tuner("pro", weighting=w, **FEW).loss_of(problem, START, problem.sentence_gains, np.random.default_rng(3))
+        for w in ("equal", "difference")
+    )
+    gaps = by_gap.counts
+    assert gaps.mean() == pytest.approx(1.0)
+    assert gaps.std() > 0.1
+    margins = equal.rows.scores(START)
+    assert by_gap.value_and_gradient(START)[0] == pytest.approx(2 * np.sum(gaps * np.logaddexp(0.0, -margins)))
+    check = slope_by_difference(by_gap, START)
+    assert np.allclose(by_gap.value_and_gradient(START)[1], check, rtol=1e-5, atol=1e-4)
 
 
 def test_the_best_round_is_kept_and_can_be_the_start():

@@ -27,6 +27,12 @@ class Method(RankingTuner):
         20, low=1, high=1_000_000, help="steps of L-BFGS in a round without neighbours, at most"
     )
 
-    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> SummedLoss:  # noqa: ARG002
+    def loss_of(
+        self,
+        problem: ListProblem,
+        weights: Float64,
+        gains: Float64,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> SummedLoss:
         """Return the loss of the order of all lists."""
         return OrderLoss(problem, OrderedLists.of(problem.offsets, gains), self.stages)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import ClassVar
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
-from luthier.tuning.ranking.pairs import SELECTIONS, PairLoss, PairSampling, differences, sample_pairs
+from luthier.tuning.ranking.pairs import (
+    SELECTIONS,
+    PairLoss,
+    PairSampling,
+    differences,
+    sample_pairs,
+    shares_of_gaps,
+)
 from luthier.tuning.ranking.penalties import SummedLoss
 from luthier.tuning.ranking.rounds import RankingTuner
 
@@ -21,24 +29,36 @@ class Method(RankingTuner):
 
     A round draws pairs of each sentence anew and minimises
 
-    .. math:: 2 \sum_p \log(1 + e^{−w·d_p}) + c ‖w‖² + c_{prev} ‖w − w_{prev}‖²
+    .. math:: 2 \sum_p u_p \log(1 + e^{−w·d_p}) + c ‖w‖² + c_{prev} ‖w − w_{prev}‖²
 
-    over the differences d of better and worse. The paper's setting is ``gains=sentence``.
+    over the differences d of better and worse. Pairs are of the hypotheses that score highest by the weights
+    before, since those from deep in the lists outvote them, and count by the difference of their gains.
     """
 
     order_free: ClassVar[bool] = False
+    published: ClassVar[Mapping[str, Any]] = {
+        "gains": "sentence", "psi": 0.1, "falling": False, "iterations": 30, "keep": "last", "top": 0,
+        "weighting": "equal", "alpha": 5.0, "select": "largest",
+    }  # fmt: skip
 
-    draws: int = param(5000, low=1, high=100_000_000, help="pairs drawn of each sentence")
+    iterations: int = param(15, low=1, high=100_000, help="rounds")
+    psi: float = param(0.1, low=0.0, high=1.0, help="how far to go to what a round found, at least")
+    falling: bool = param(True, help="go 1/t of the way in round t, as long as that is more")
+    draws: int = param(5000, low=1, high=100_000_000, help="pairs drawn of each sentence, at most")
     kept: int = param(50, low=1, high=1_000_000, help="pairs kept of each sentence, at most")
-    alpha: float = param(5.0, low=0.0, help="least difference of two gains, in points of 0-100")
-    select: str = param("largest", choices=SELECTIONS, help="which pairs are kept: by difference, or as drawn")
+    top: int = param(50, low=0, help="hypotheses of a list that pairs are drawn of, by score; 0 for all")
+    alpha: float = param(0.0, low=0.0, help="least difference of two gains, in points of 0-100")
+    select: str = param("first", choices=SELECTIONS, help="which pairs are kept: by difference, or as drawn")
+    weighting: str = param("difference", choices=("equal", "difference"), help="what a pair counts")
     length_gap: int | None = param(None, low=0, help="words by which the worse one may be longer, at most")
 
     @property
     def sampling(self) -> PairSampling:
         """How pairs are drawn."""
-        return PairSampling(self.draws, self.kept, self.alpha, self.select, self.length_gap)
+        return PairSampling(self.draws, self.kept, self.alpha, self.select, self.length_gap, self.top)
 
-    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> SummedLoss:
+    def loss_of(self, problem: ListProblem, weights: Float64, gains: Float64, rng: np.random.Generator) -> SummedLoss:
         """Return the loss of newly drawn pairs."""
-        return PairLoss(differences(problem.pool.features, sample_pairs(problem, gains, self.sampling, rng)))
+        pairs = sample_pairs(problem, gains, self.sampling, rng, weights=weights)
+        counts = shares_of_gaps(gains, pairs) if self.weighting == "difference" else None
+        return PairLoss(differences(problem.pool.features, pairs), counts)

@@ -30,7 +30,13 @@ class Method(RankingTuner):
         10, low=1, high=1_000_000, help="steps of L-BFGS in a round without neighbours, at most"
     )
 
-    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> SummedLoss:  # noqa: ARG002
+    def loss_of(
+        self,
+        problem: ListProblem,
+        weights: Float64,
+        gains: Float64,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> SummedLoss:
         """Return the loss of all pairs."""
         lists = OrderedLists.of(problem.offsets, gains)
         return AllPairsLoss(problem, lists, loss=self.loss, by_gap=self.weighting == "difference")

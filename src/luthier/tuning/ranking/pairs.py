@@ -8,7 +8,7 @@ import functools
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64, flat
-from luthier.core.segments import offsets_from_counts
+from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking import _pair_kernels as kernels
@@ -36,6 +36,9 @@ class PairSampling:
     length_gap : int or None
         Leave out pairs whose worse one is longer than the better one by more than so many words
         [nakov2013].
+    top : int
+        Draw of each list's so many hypotheses of highest score only; of all if 0. Those below are never selected
+        by weights nearby, and their gains, often far lower, would outvote the others.
     """
 
     draws: int
@@ -43,6 +46,7 @@ class PairSampling:
     least_gap: float
     select: str = "largest"
     length_gap: int | None = None
+    top: int = 0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -64,13 +68,24 @@ class Pairs:
         return len(self.better)
 
 
-def sample_pairs(problem: ListProblem, gains: Float64, sampling: PairSampling, rng: np.random.Generator) -> Pairs:
+def sample_pairs(
+    problem: ListProblem,
+    gains: Float64,
+    sampling: PairSampling,
+    rng: np.random.Generator,
+    *,
+    weights: Float64 | None = None,
+) -> Pairs:
     """Draw pairs of every sentence by the gains of its hypotheses, (M,), each by a seed of its own.
 
     A list of few different gains yields the same pair many times, as in [hopkins2011]: every sentence
-    with enough difference counts the same.
+    with enough difference counts the same. Where the sampling asks for the highest scores, they are those of
+    `weights`.
     """
     n = len(problem.offsets) - 1
+    rows, offsets = np.arange(len(gains)), problem.offsets
+    if sampling.top and weights is not None:
+        rows, offsets = highest_rows(problem.pool.scores(weights), problem.offsets, sampling.top)
     seeds = rng.integers(1, 1 << 64, size=n, dtype=np.uint64)
     better, worse = np.empty((n, sampling.kept), np.int64), np.empty((n, sampling.kept), np.int64)
     counts = np.empty(n, np.int64)
@@ -78,10 +93,22 @@ def sample_pairs(problem: ListProblem, gains: Float64, sampling: PairSampling, r
         sampling.draws, sampling.least_gap, -1 if sampling.length_gap is None else sampling.length_gap,
         sampling.select == "largest",
     )  # fmt: skip
-    lengths = np.zeros(0, np.int64) if sampling.length_gap is None else problem.pool.tokens.lengths
-    kernels.draw_pairs(flat(gains), flat(lengths), problem.offsets, flat(seeds), plain, better, worse, counts)
+    lengths = np.zeros(0, np.int64) if sampling.length_gap is None else problem.pool.tokens.lengths[rows]
+    kernels.draw_pairs(flat(gains[rows]), flat(lengths), offsets, flat(seeds), plain, better, worse, counts)
     filled = np.arange(sampling.kept) < counts[:, None]  # (N, Ξ)
-    return Pairs(better[filled], worse[filled], offsets_from_counts(counts))
+    return Pairs(rows[better[filled]], rows[worse[filled]], offsets_from_counts(counts))
+
+
+def highest_rows(scores: Float64, offsets: Int64, n: int) -> tuple[Int64, Int64]:
+    """Return the rows of each list's n highest scores, in their order, and the offsets of what is left of the lists.
+
+    >>> highest_rows(np.array([1.0, 3.0, 2.0, 5.0]), np.array([0, 3, 4]), 2)
+    (array([1, 2, 3]), array([0, 2, 3]))
+    """
+    lists = segment_of_rows(offsets)
+    order = np.lexsort((-scores, lists))
+    rank = np.arange(len(scores)) - offsets[lists]
+    return np.sort(order[rank < n]), offsets_from_counts(np.minimum(np.diff(offsets), n))
 
 
 def differences(features: Features, pairs: Pairs) -> Features:
@@ -126,19 +153,20 @@ def count_entries(features: Features) -> Int64:
 class PairLoss:
     """The logistic loss of a classifier without intercept, summed over both vectors of every pair.
 
-    L(w) = 2 Σ_p log(1 + exp(−w·d_p)): a pair gives d = h[better] − h[worse] with the label + and −d with
-    the label −, whose losses are equal.
+    L(w) = 2 Σ_p u_p log(1 + exp(−w·d_p)): a pair gives d = h[better] − h[worse] with the label + and −d with
+    the label −, whose losses are equal. u is how much a pair counts, (P,); 1 if not given.
     """
 
-    def __init__(self, rows: Features) -> None:
+    def __init__(self, rows: Features, counts: Float64 | None = None) -> None:
         self.rows = rows
+        self.counts = np.ones(len(rows)) if counts is None else counts
 
     def value_and_gradient(self, weights: Float64) -> tuple[float, Float64]:
         """Return the value and the gradient, (D,)."""
         margins = self.rows.scores(weights)  # (P,)
         shrunk = np.exp(-np.abs(margins))
-        value = np.maximum(-margins, 0.0) + np.log1p(shrunk)
-        slopes = -np.where(margins > 0, shrunk, 1.0) / (1.0 + shrunk)
+        value = self.counts * (np.maximum(-margins, 0.0) + np.log1p(shrunk))
+        slopes = -self.counts * (np.where(margins > 0, shrunk, 1.0) / (1.0 + shrunk))
         return VECTORS_OF_A_PAIR * float(value.sum()), sum_rows(self.rows, VECTORS_OF_A_PAIR * slopes)
 
     @property
@@ -149,11 +177,18 @@ class PairLoss:
     def curvature(self, weights: Float64 | None = None) -> Float64:
         """Return the second derivatives at `weights`, (D,); at 0, where they are largest, if none are given."""
         if weights is None:
-            return VECTORS_OF_A_PAIR / 4.0 * sum_squares(self.rows)
+            return sum_rows(self.squares, VECTORS_OF_A_PAIR / 4.0 * self.counts)
         shrunk = np.exp(-np.abs(self.rows.scores(weights)))
-        return VECTORS_OF_A_PAIR * sum_rows(self.squares, shrunk / (1.0 + shrunk) ** 2)
+        return VECTORS_OF_A_PAIR * sum_rows(self.squares, self.counts * shrunk / (1.0 + shrunk) ** 2)
 
     @functools.cached_property
     def squares(self) -> Features:
         """The squares of all differences."""
         return dataclasses.replace(self.rows, dense=self.rows.dense**2, values=self.rows.values**2)
+
+
+def shares_of_gaps(gains: Float64, pairs: Pairs) -> Float64:
+    """Return how much each pair counts: by the difference of its gains, 1 on average, (P,)."""
+    gaps = gains[pairs.better] - gains[pairs.worse]
+    mean = float(gaps.mean()) if len(gaps) else 0.0
+    return gaps / mean if mean > 0 else np.ones(len(gaps))

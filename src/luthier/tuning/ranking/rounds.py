@@ -35,8 +35,8 @@ class RankingTuner(NeighbourTuner):
     as given. Features of larger values need smaller weights and feel a penalty less.
 
     With ``corpus`` gains each round judges by what the weights before select, and ψ keeps the rounds
-    from swinging about the length at which a brevity penalty begins. With ``sentence`` gains, and
-    nothing random in the loss, one round with ψ = 1 says all.
+    from swinging about the length at which a brevity penalty begins; it may fall from 1 as the number of rounds
+    grows. With ``sentence`` gains, and nothing random in the loss, one round with ψ = 1 says all.
 
     A penalty on neighbouring bins joins the sum. Such a fit ends where its gradient is small, whatever the number
     of steps; a plain one may end at `fit_iterations`, as the next round goes on from there.
@@ -48,6 +48,7 @@ class RankingTuner(NeighbourTuner):
     gains: str = param("corpus", choices=GAIN_KINDS, help="what a hypothesis is worth: to the corpus, or by itself")
     iterations: int = param(10, low=1, high=100_000, help="rounds")
     psi: float = param(0.3, low=0.0, high=1.0, help="how far to go to what a round found")
+    falling: bool = param(False, help="go 1/t of the way in round t, as long as that is more")
     c: float = param(1.0, low=0.0, help="weight of the squared length of the weights")
     c_prev: float = param(0.0, low=0.0, help="weight of the squared distance from the weights before")
     fit_iterations: int = param(
@@ -64,10 +65,11 @@ class RankingTuner(NeighbourTuner):
         yield State(start, problem.gain(start), "start")
         weights, neighbours = start, self.penalty_on_neighbours(problem)
         for number in range(1, self.iterations + 1):
-            loss = self.loss_of(problem, hypothesis_gains(problem, weights, self.gains), rng)
+            loss = self.loss_of(problem, weights, hypothesis_gains(problem, weights, self.gains), rng)
             terms = [loss, *self.penalties(problem, weights)]
             fit = self._fit(terms, neighbours, weights, problem.bounds, raised=number == 1)
-            weights = problem.bounds.clip(self.psi * fit.weights + (1.0 - self.psi) * weights)
+            psi = max(self.psi, 1.0 / number) if self.falling else self.psi
+            weights = problem.bounds.clip(psi * fit.weights + (1.0 - psi) * weights)
             did = f"round {number}: {fit.iterations} steps{'' if fit.converged else ', not converged'}"
             state = State(weights, problem.gain(weights), did, fit.value)
             yield state if neighbours is None else told(state, fit, neighbours, loss.n_pairs)
@@ -80,8 +82,8 @@ class RankingTuner(NeighbourTuner):
         return minimise_with_neighbours(terms, neighbours, start, bounds, raised=raised)
 
     @abc.abstractmethod
-    def loss_of(self, problem: ListProblem, gains: Float64, rng: np.random.Generator) -> SummedLoss:
-        """Return the loss of a round, for gains of all hypotheses, (M,)."""
+    def loss_of(self, problem: ListProblem, weights: Float64, gains: Float64, rng: np.random.Generator) -> SummedLoss:
+        """Return the loss of a round that begins at `weights`, for gains of all hypotheses, (M,)."""
 
     def penalties(self, problem: ListProblem, previous: Float64) -> list[Term]:  # noqa: ARG002
         """Return the penalties of a round, but for that on neighbouring bins."""
