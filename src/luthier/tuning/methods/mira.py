@@ -16,7 +16,7 @@ from luthier.tuning.gains.words import outcome_gains
 from luthier.tuning.keeping import keep_best
 from luthier.tuning.margin import _mira_qp_kernels as kernels
 from luthier.tuning.margin.averaging import AveragedWeights
-from luthier.tuning.margin.steps import Workspace
+from luthier.tuning.margin.steps import Workspace, rescaled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Method(ListTuner):
     tolerance: float = param(1e-3, low=0.0, help="how much a condition may be violated, in words")
     sweeps: int = param(100, low=1, help="sweeps over the conditions of a list, at most")
     background: bool = param(True, help="gains are what a sentence adds to the corpus, else of the sentence alone")
+    rescale: bool = param(True, help="bring the start to a length at which scores spread as gains do")
     standardize: bool = param(True, help="measure moves in units of the features' spreads within lists")
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
@@ -63,19 +64,25 @@ class Method(ListTuner):
         yield State(start, problem.gain(start), "start")
         outcomes = Outcomes.of(problem)
         program = _Program(self, problem)
+        if self.rescale:
+            start = rescaled(problem, start, self._gains(problem, outcomes, start))
         averaged = AveragedWeights.of(start)
         for epoch in range(1, self.epochs + 1):
             if self.average == "epoch":
                 averaged.restart()
             weights = averaged.weights.copy()
-            gains = outcome_gains(problem, outcomes, weights if self.background else None)
-            program.gains = flat(self.gain_weight * gains[outcomes.groups])
+            program.gains = self._gains(problem, outcomes, weights)
             for s in rng.permutation(problem.pool.n_sentences).tolist():
                 program.solve(s, weights)
                 weights = problem.bounds.clip(weights)
                 averaged.put(weights)
             weights = problem.bounds.clip(averaged.weights if self.average == "none" else averaged.mean())
             yield State(weights, problem.gain(weights), f"epoch {epoch}")
+
+    def _gains(self, problem: ListProblem, outcomes: Outcomes, weights: Float64) -> Float64:
+        """Return the gains of all hypotheses, in words."""
+        gains = outcome_gains(problem, outcomes, weights if self.background else None)
+        return flat(self.gain_weight * gains[outcomes.groups])
 
 
 class _Program:

@@ -13,11 +13,11 @@ from luthier.core.segments import rows_of_segments
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.gains.words import Background
+from luthier.tuning.gains.words import Background, outcome_gains
 from luthier.tuning.keeping import keep_best
 from luthier.tuning.margin import _mira_kernels as kernels
 from luthier.tuning.margin.averaging import AveragedWeights
-from luthier.tuning.margin.steps import Workspace
+from luthier.tuning.margin.steps import Workspace, rescaled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Method(ListTuner):
     decay: float = param(0.999, low=0.0, high=0.999999, help="what is left of the background after one sentence")
     refresh: int = param(16, low=1, help="sentences after which gains see the new background (1: as published)")
     average: str = param("epoch", choices=("epoch", "all", "none"), help="which weights are averaged")
+    rescale: bool = param(True, help="bring the start to a length at which scores spread as gains do")
     standardize: bool = param(True, help="work on features divided by their spread within lists (published: not)")
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
@@ -55,6 +56,8 @@ class Method(ListTuner):
     def _epochs(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         yield State(start, problem.gain(start), "start")
         outcomes = Outcomes.of(problem)
+        if self.rescale:
+            start = rescaled(problem, start, outcome_gains(problem, outcomes, start)[outcomes.groups])
         background = Background.of(problem, start, self.decay)
         space = Workspace.of(problem, standardize=self.standardize)
         averaged = AveragedWeights.of(start)

@@ -15,7 +15,7 @@ from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.gains.words import outcome_gains
 from luthier.tuning.keeping import keep_best
 from luthier.tuning.margin import _mira_kernels as kernels
-from luthier.tuning.margin.steps import Workspace, best_rows
+from luthier.tuning.margin.steps import Workspace, best_rows, rescaled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,6 +46,7 @@ class Method(ListTuner):
     gain_weight: float = param(1.0, low=0.0, help="α, factor on gains, which are in words")
     c: float = param(1.0, low=0.0, help="C, the pull back to the start")
     background: bool = param(True, help="gains are what a sentence adds to the corpus, else of the sentence alone")
+    rescale: bool = param(True, help="bring the start to a length at which scores spread as gains do")
     standardize: bool = param(True, help="work on features divided by their spread within lists")
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
@@ -56,10 +57,12 @@ class Method(ListTuner):
         yield State(start, problem.gain(start), "start")
         outcomes = Outcomes.of(problem)
         space = Workspace.of(problem, standardize=self.standardize)
+        if self.rescale:
+            start = rescaled(problem, start, self._gains(problem, outcomes, start)[outcomes.groups])
         weights = np.array(start)
         n = problem.pool.n_sentences
         for number in range(1, self.rounds + 1):
-            gains = self.gain_weight * outcome_gains(problem, outcomes, weights if self.background else None)
+            gains = self._gains(problem, outcomes, weights)
             hopes = best_rows(problem.pool.scores(weights) + gains[outcomes.groups], problem.offsets)
             lists, loss = kernels.Lists(problem.offsets, outcomes.groups, gains), 0.0
             for _ in range(self.passes):
@@ -68,3 +71,7 @@ class Method(ListTuner):
                     order, hopes, lists, space.features, space.box, self.rate, self.c / n, start, weights, space.room
                 )  # fmt: skip
             yield State(weights, problem.gain(weights), f"round {number}", float(loss) / n)
+
+    def _gains(self, problem: ListProblem, outcomes: Outcomes, weights: Float64) -> Float64:
+        """Return the gain of each outcome, in words."""
+        return self.gain_weight * outcome_gains(problem, outcomes, weights if self.background else None)
