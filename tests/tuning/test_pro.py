@@ -52,7 +52,15 @@ def test_interpolation_goes_a_part_of_the_way():
 def test_the_part_of_the_way_falls_from_all_of_it_to_psi():
     problem = planted_problem()
     for falling, psi, parts in ((True, 0.4, (1.0, 0.5, 0.4)), (False, 0.4, (0.4, 0.4, 0.4))):
-        settings = {**FEW, "iterations": 3, "keep": "last", "top": 0, "select": "largest", "draws": 20_000, "kept": 1000}
+        settings = {
+            **FEW,
+            "iterations": 3,
+            "keep": "last",
+            "top": 0,
+            "select": "largest",
+            "draws": 20_000,
+            "kept": 1000,
+        }
         one = {**settings, "iterations": 1, "psi": 1.0, "falling": False}
         states = last(tuner("pro", psi=psi, falling=falling, **settings), problem, START)
         weights = START
