@@ -30,7 +30,7 @@ class Method(RankingTuner):
     def loss_of(
         self,
         problem: ListProblem,
-        weights: Float64,
+        weights: Float64,  # noqa: ARG002
         gains: Float64,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> SummedLoss:
