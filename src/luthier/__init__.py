@@ -21,6 +21,8 @@ _HOMES = {
     "load_metric": "luthier.metrics.loading",
     "Problem": "luthier.landscape.problem",
     "tuner": "luthier.tuning.base",
+    "tune": "luthier.pipelines.quick",
+    "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.loop_options",
     "tune_loop": "luthier.tuning.loop",
@@ -68,7 +70,9 @@ if TYPE_CHECKING:
     from luthier.lm.model import LanguageModel
     from luthier.lm.storage import open_lm
     from luthier.metrics.loading import load_metric
+    from luthier.pipelines.quick import tune
     from luthier.tuning.base import tuner
+    from luthier.tuning.estimator import LinearTuner
     from luthier.tuning.loop import tune_loop
     from luthier.tuning.loop_options import LoopOptions
 
@@ -84,6 +88,8 @@ __all__ = [
     "load_metric",
     "Problem",
     "tuner",
+    "tune",
+    "LinearTuner",
     "LoopOptions",
     "tune_loop",
     "LanguageModel",

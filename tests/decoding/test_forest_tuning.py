@@ -144,7 +144,6 @@ def test_the_command_tunes_on_forests(run_cli, folder):
         (("--method", "pro", "--forests", "F", "--refs", "R"), "pro cannot be used here: it needs lists of hypotheses"),
         (("--method", "mert", "--forests", "F", "--refs", "S"), "a reference for each of 3 forests, found 1 lines"),
         (("--method", "mert", "--forests", "F", "--refs", "R", "--standardize-features"), "need a pool, found"),
-        (("P", "--method", "mert", "--refs", "R"), "--refs is for --forests"),
         (("--method", "mert", "--forests", "S", "--refs", "R"), "expected a folder with forests"),
     ],
 )

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.kbest.weight_templates import write_into_template
 from luthier.kbest.weights import Weights, read_weights, write_weights
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
@@ -207,3 +208,65 @@ def test_weights_are_a_mapping_that_cannot_be_changed_but_sent():
         weights.values_by_name["a"] = 3.0
     for again in (pickle.loads(pickle.dumps(weights)), copy.deepcopy(weights)):
         assert again == weights
+
+
+def test_weights_are_brought_to_a_size():
+    weights = Weights({"am": 4.0, "lm": -2.0, "wp": 0.0}, {"wp": "words"})
+    assert dict(weights.normalized("l1")) == {"am": 4 / 6, "lm": -2 / 6, "wp": 0}
+    assert dict(weights.normalized("am")) == {"am": 1, "lm": -0.5, "wp": 0}
+    assert weights.normalized("am").derived == weights.derived
+    assert sum(v * v for v in weights.normalized("l2").values()) == pytest.approx(1)
+    with pytest.warns(LuthierWarning, match="negative and becomes -1"):
+        assert dict(weights.normalized("lm")) == {"am": 2, "lm": -1, "wp": 0}
+    for how, complaint in (("wp", "that is 0"), ("ml", "no feature is called 'ml'")):
+        with pytest.raises(LuthierError, match=complaint):
+            weights.normalized(how)
+    with pytest.raises(LuthierError, match="that is 0"):
+        Weights({"a": 0.0}).normalized("l2")
+    with pytest.raises(LuthierError, match="too small or too large beside"):
+        Weights({"a": 1e-300, "b": 1e300}).normalized("a")
+    big = Weights({"a": 1e308, "b": 1e308}).normalized("l1")
+    assert dict(big) == {"a": 0.5, "b": 0.5}
+
+
+INI = """\
+# Moses
+[feature]
+KENLM name=LM0 path=lm.bin
+[weight]
+LM0= 0.5
+TM0= 0.2 0.2 0.1
+UnknownWordPenalty0= 1
+[weight-file]
+old.sparse
+[threads]
+4
+"""
+
+
+def test_a_whole_moses_configuration_is_rewritten(tmp_path, write):
+    template = write(INI, "moses.ini")
+    weights = Weights({"LM0": 1.5, "TM0_0": 0.25, "TM0_2": -1.0})
+    assert write_into_template(weights, str(template), str(template)) == [str(template)]
+    expected = INI.replace("LM0= 0.5", "LM0= 1.5").replace("TM0= 0.2 0.2 0.1", "TM0= 0.25 0.2 -1.0")
+    assert template.read_text() == expected
+    out = str(tmp_path / "tuned.ini")
+    sparse = Weights({**weights, "pp_a~b": 0.125, "lp": 2.0}, {"lp": "LM0/words"})
+    assert write_into_template(sparse, str(template), out) == [out, f"{out}.sparse"]
+    text = (tmp_path / "tuned.ini").read_text()
+    assert text.startswith("# add lp=LM0/words\n# Moses\n")
+    assert "old.sparse" not in text
+    assert text.endswith(f"[threads]\n4\n\n[weight-file]\n{out}.sparse\n")
+    assert (tmp_path / "tuned.ini.sparse").read_text() == "pp_a~b 0.125\nlp 2.0\n"
+    assert read_weights(tmp_path / "tuned.ini")["LM0"] == 1.5
+
+
+def test_lines_of_other_configurations_get_new_values(tmp_path, write):
+    config = "lm = kenlm 5 false\n\n# weights\nlm_0 1.0\n  tm_pt_0\t-2e-1 \nmark-oovs = true\n"
+    out = str(tmp_path / "out")
+    write_into_template(Weights({"lm_0": 0.5, "tm_pt_0": 3.0, "x": 1.0}), str(write(config)), out)
+    assert (tmp_path / "out").read_text() == (
+        "lm = kenlm 5 false\n\n# weights\nlm_0 0.5\n  tm_pt_0\t3.0 \nmark-oovs = true\nx 1.0\n"
+    )
+    with pytest.raises(LuthierError, match="found neither"):
+        write_into_template(Weights({"y": 0.5}), str(write(config)), out)

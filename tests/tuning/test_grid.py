@@ -9,6 +9,7 @@ from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
 from luthier.tuning.methods import grid
+from luthier.tuning.methods.grid import Range, read_ranges
 from small_problems import Surface, last, problem_of, random_problem
 
 
@@ -105,3 +106,18 @@ def test_never_worse_than_the_start_exact_and_the_same_again(mode):
     assert gains == sorted(gains)
     assert gains[-1] == problem.gain(states[-1].weights)
     assert [s.weights.tobytes() for s in states] == [s.weights.tobytes() for s in again]
+
+
+def test_ranges_give_the_first_grid_by_its_ends():
+    assert read_ranges(" a=0:2:3 , b=c=-1:1:2") == {"a": Range(0, 2, 3), "b=c": Range(-1, 1, 2)}
+    for wrong in ("a", "a=0:2", "a=2:0:3", "a=0:2:1", "=0:1:3", "a=0:1:3,a=0:1:3", "a=0:inf:3", "a=x:1:3", "a=0:1:2.5"):
+        with pytest.raises(LuthierError, match="expected a range"):
+            read_ranges(wrong)
+    name = Surface(lambda w: (w[0] - 1.3) ** 2, 2).names[0]
+    states = last(tuner("grid", range=f"{name}=0:2:5", rounds=0), Surface(lambda w: (w[0] - 1.3) ** 2, 2), [50.0, 7.0])
+    assert states[-1].weights.tolist() == [1.5, 7.0]  # of 0, 0.5, 1, 1.5, 2; the other weight has no range
+    # then half a spacing to each side of the best, in 5 values: 1, 1.25, 1.5, 1.75, 2
+    states = last(tuner("grid", range=f"{name}=0:2:5", rounds=1), Surface(lambda w: (w[0] - 1.3) ** 2, 2), [50.0, 7.0])
+    assert states[-1].weights.tolist() == [1.25, 7.0]
+    refused = tuner("grid", range="nobody=0:1:3").refuses(Surface(lambda w: w[0], 2))
+    assert "no feature is called 'nobody'" in refused

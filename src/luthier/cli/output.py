@@ -18,6 +18,7 @@ from luthier.core.progress import Advance, speaking
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+
 JSON_ESCAPES = {code: f"\\u{code:04x}" for code in ESCAPES}  # JSON's own way to write the same text
 
 

@@ -24,6 +24,9 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--scores", metavar="TSV", help="the list is plain text, its scores are here (format tsv)")
     group.add_argument("--per-sentence", metavar="N", help="lines per sentence of such a list")
     group.add_argument(
+        "--manifest", metavar="JSON", help="manifest of speech data: ids, references and durations of the utterances"
+    )
+    group.add_argument(
         "--column", action="append", default=[], metavar="NAME",
         help="this number is a score of the hypothesis (COMET, reward), to tune for as column:NAME, and no feature",
     )  # fmt: skip
@@ -49,11 +52,21 @@ def add_transform_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--drop", action="append", default=[], metavar="NAME", help="leave a feature out")
     group.add_argument("--rename", action="append", default=[], metavar="OLD=NEW", help="rename a feature")
     group.add_argument("--scale", action="append", default=[], metavar="NAME=X", help="multiply a feature")
+    add_feature_options(group)
+    group.add_argument("--cap", type=int, metavar="K", help="keep the first K hypotheses of each list")
+
+
+def add_feature_options(group: argparse._ArgumentGroup) -> None:
+    """Add what can be said about features wherever lists are read."""
+    group.add_argument(
+        "--add", action="append", default=[], metavar="NAME=FORMULA",
+        help="one more feature: words, chars, or a formula of names, numbers, + - * / **, min, max, log, exp, "
+        "such as 'lp=logprob/words**0.6'",
+    )  # fmt: skip
     group.add_argument(
         "--cost", action="append", default=[], metavar="NAME",
         help="the feature is a cost: lower is better (values stay as they are)",
     )  # fmt: skip
-    group.add_argument("--cap", type=int, metavar="K", help="keep the first K hypotheses of each list")
 
 
 def read_options(options: argparse.Namespace) -> Any:
@@ -62,12 +75,14 @@ def read_options(options: argparse.Namespace) -> Any:
     from luthier.kbest.reading.lists import AUTO, ReadOptions
     from luthier.kbest.reading.reader import PACKAGE
 
-    given = pairs(options.format_option, str, "--format-option")
-    tsv = {"scores": options.scores, "per_sentence": options.per_sentence}
-    if any(tsv.values()):
+    given = pairs(options.format_option, str, "--format-option", first=True)
+    if options.per_sentence and options.format == "nemo":
+        given["beams"] = options.per_sentence
+    elif options.scores or options.per_sentence:
         if options.format not in (AUTO, "tsv"):
-            raise LuthierError("--scores and --per-sentence are options of the format tsv")
+            raise LuthierError("--scores and --per-sentence are for the formats tsv and nemo")
         options.format = "tsv"
+        tsv = {"scores": options.scores, "per_sentence": options.per_sentence}
         given |= {name: value for name, value in tsv.items() if value}
     if given and options.format == AUTO:
         raise LuthierError("--format-option needs --format, so that it is clear whose option it is")
@@ -88,6 +103,7 @@ def read_options(options: argparse.Namespace) -> Any:
         ignore=options.ignore,
         missing=options.missing,
         allow_empty=options.allow_empty,
+        manifest=options.manifest or "",
         costs=getattr(options, "cost", ()),
     )
 
@@ -101,16 +117,20 @@ def transforms(options: argparse.Namespace) -> Any:
         drop=options.drop,
         rename=pairs(options.rename, str, "--rename"),
         scale=pairs(options.scale, float, "--scale"),
+        add=options.add,
         costs=options.cost,
         cap=options.cap,
     )
 
 
-def pairs(items: Sequence[str], kind: Callable[[str], T], option: str) -> dict[str, T]:
-    """Return ``NAME=VALUE`` items as a dictionary, the value read by `kind`; names may contain ``=``."""
+def pairs(items: Sequence[str], kind: Callable[[str], T], option: str, *, first: bool = False) -> dict[str, T]:
+    """Return ``NAME=VALUE`` items as a dictionary, the value read by `kind`.
+
+    Names may contain ``=``; if the `first` one ends the name, values may.
+    """
     found: dict[str, T] = {}
     for item in items:
-        name, equals, value = item.rpartition("=")
+        name, equals, value = item.partition("=") if first else item.rpartition("=")
         try:
             converted = kind(value)
         except ValueError:

@@ -153,6 +153,73 @@ class Pool:
             if tokens is not None and tokens.n_types > len(self.vocab):
                 raise LuthierError(f"expected tokens below {len(self.vocab)}, found {tokens.n_types - 1}")
 
+    @classmethod
+    def from_frame(
+        cls,
+        frame: Any,
+        *,
+        id: str | None = None,  # noqa: A002 - the word that tables use
+        text: str | None = None,
+        features: Sequence[str] | None = None,
+        columns: Sequence[str] = (),
+        references: str | Sequence[str] | None = None,
+        source: str | None = None,
+        missing: str = "error",
+        costs: Sequence[str] = (),
+    ) -> Pool:
+        """Return the pool of a table with a row for each hypothesis.
+
+        Parameters
+        ----------
+        frame
+            A data frame of pandas or polars, an Arrow table, or a mapping from names to columns.
+        id, text, source
+            The columns with the sentence's id, the hypothesis and the source; default: by their usual names
+            (``id``, ``hyp`` or ``text``, ``source``).
+        references
+            The column with the reference (texts, or lists of texts), or the columns of several.
+        features
+            The columns of features; default: all other columns of numbers.
+        columns
+            Columns of scores that are no features, such as COMET; tuned for as ``column:NAME``.
+        missing
+            What a missing feature counts, as for files: ``error``, ``zero``, ``worst`` or ``mean``.
+        costs
+            Features of which less is better.
+
+        Examples
+        --------
+        >>> Pool.from_frame({"id": [1, 1], "hyp": ["a b", "a"], "lm": [-2.0, -1.5]})
+        <Pool: 1 sentence, 2 hypotheses, 1 feature (lm), no references>
+        """
+        from luthier.kbest.frames import FrameRoles, pool_from_frame
+
+        roles = FrameRoles(id, text, references, source, features, columns)
+        return pool_from_frame(frame, roles, missing=missing, costs=costs)
+
+    def to_frame(self) -> Any:
+        """Return an Arrow table with a row for each hypothesis: id, hyp, source, refs, every feature, every column.
+
+        ``.to_pandas()`` makes a pandas frame of it, ``polars.from_arrow`` one of polars.
+        """
+        from luthier.kbest.frames import pool_to_frame
+
+        return pool_to_frame(self)
+
+    def __repr__(self) -> str:
+        """Return a short sentence."""
+        names = ", ".join(self.features.names[:4]) + (", …" if self.n_features > 4 else "")
+        n = 0 if self.references is None else len(self.references.texts)
+        parts = [
+            _counted(self.n_sentences, "sentence"),
+            _counted(self.n_hypotheses, "hypothesis", "hypotheses"),
+            _counted(self.n_features, "feature") + (f" ({names})" if names else ""),
+            _counted(n, "reference") if n else "no references",
+        ]
+        if self.columns:
+            parts.append(f"columns {', '.join(self.columns)}")
+        return f"<Pool: {', '.join(parts)}>"
+
     @property
     def n_sentences(self) -> int:
         """How many sentences, N, counting those without hypotheses."""
@@ -218,6 +285,12 @@ class Pool:
             stats={name: Statistics(part.names, part.values[rows]) for name, part in self.stats.items()},
         )
 
+    def arranged(self, rows: npt.ArrayLike, offsets: Int64) -> Pool:
+        """Return the chosen rows in the order given; rows ``offsets[i]:offsets[i+1]`` of them are sentence i."""
+        rows = np.asarray(rows, dtype=np.int64)
+        check_rows(rows, self.n_hypotheses)
+        return self._with_rows(rows, offsets)
+
     def with_features(self, features: Features) -> Pool:
         """Return the pool with other features of the same rows."""
         return dataclasses.replace(self, features=features)
@@ -249,6 +322,10 @@ class Pool:
         if self.features.groups:  # a pool without them keeps the digest it had before there were any
             state.update(json.dumps([(group.name, group.columns) for group in self.features.groups]).encode())
         return state.hexdigest()
+
+
+def _counted(n: int, one: str, many: str = "") -> str:
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
 
 
 def _named_arrays(pool: Pool) -> Iterator[tuple[str, npt.NDArray[Any]]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
@@ -14,8 +16,10 @@ from luthier.kbest.pool import Pool
 BLOCK_ROWS = 1 << 16
 
 
-def rerank(pool: Pool, weights: Float64, *, threads: int = 1) -> Int64:
+def rerank(pool: Pool, weights: Float64 | Mapping[str, float], *, threads: int = 1) -> Int64:
     """Return the selected row of each sentence: (D,) → (N,), or (W, D) → (W, N).
+
+    Weights by name (a dictionary, or `Weights` with formulas of features that the pool may lack) are one vector.
 
     A sentence without hypotheses gets −1. The same vector selects the same rows alone and among
     others, in dense and in sparse storage, with any number of threads: all scores are summed in one
@@ -25,7 +29,12 @@ def rerank(pool: Pool, weights: Float64, *, threads: int = 1) -> Int64:
     ----------
     [waite2015] eq. 1 and 3.
     """
-    weights = np.asarray(weights, dtype=np.float64)
+    if isinstance(weights, Mapping):
+        pool, weights = _named(pool, weights)
+    try:
+        weights = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise LuthierError(f"expected weights by name or an array of numbers, found {weights!r}") from None
     if weights.ndim not in (1, 2) or weights.shape[-1] != pool.n_features:
         raise LuthierError(
             f"expected weights of shape ({pool.n_features},) or (W, {pool.n_features}), found {weights.shape}"
@@ -35,6 +44,15 @@ def rerank(pool: Pool, weights: Float64, *, threads: int = 1) -> Int64:
     if weights.ndim == 1:
         return _rerank_one(pool, weights)
     return _rerank_many(pool, weights, threads)
+
+
+def _named(pool: Pool, weights: Mapping[str, float]) -> tuple[Pool, Float64]:
+    """Return the vector of named weights, and the pool with the features that their formulas make."""
+    from luthier.kbest.derived import with_derived
+    from luthier.kbest.weights import Weights, vector_of
+
+    pool = with_derived(pool, weights.derived) if isinstance(weights, Weights) else pool
+    return pool, vector_of(weights, pool.features.names)
 
 
 def _rerank_one(pool: Pool, weights: Float64) -> Int64:

@@ -1,19 +1,37 @@
-"""Re-ranking from files to files: weights in, selected texts out, an account of what changed."""
+"""Re-ranking from lists to files: weights in, the best of each list out, an account of what changed."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import BinaryIO
 
 import numpy as np
 
 from luthier.core.arrays import Int64
-from luthier.core.errors import LuthierWarning
+from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.files.io import open_output
+from luthier.kbest.derived import with_derived
+from luthier.kbest.n_best import n_best
 from luthier.kbest.pool import Pool
+from luthier.kbest.ranked_lines import Form, Ranked, form_of, n_broken
 from luthier.kbest.rerank import rerank
-from luthier.kbest.weights import read_weights
+from luthier.kbest.weights import Weights, read_weights
+
+
+@dataclasses.dataclass(frozen=True)
+class RerankOptions:
+    """How many hypotheses of each sentence are written, in which form (None: by each name's ending), and how.
+
+    With `strict` a weight of a feature that the lists lack is an error.
+    """
+
+    n: int = 1
+    form: str | None = None
+    strict: bool = False
+    threads: int = 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,39 +47,105 @@ class Reranked:
 
 
 def rerank_files(
-    pool: Pool, weights: Sequence[str], outputs: Sequence[str], *, strict: bool = False, threads: int = 1
+    pools: Iterable[Pool], weights: Sequence[str], outputs: Sequence[str], options: RerankOptions
 ) -> list[Reranked]:
-    """Select by each file of weights, write a line per sentence; return what there is to say of each.
+    """Write the best hypotheses by each file of weights; return what there is to say of each.
 
-    Nothing is written unless all weights fit the pool; `strict` as in `Weights.vector`.
+    `pools` are the lists, perhaps one stretch after another: one at a time is held. A file appears only when all of
+    it is written, and weights that do not belong to the lists are refused before that.
     """
-    names = pool.features.names
-    vectors = np.array([read_weights(path).vector(names, source=path, strict=strict) for path in weights])
-    selections = rerank(pool, vectors, threads=threads)
-    empty = int(np.count_nonzero(pool.list_lengths == 0))
+    forms = [form_of(path, options.form) for path in outputs]
+    if options.n > 1 and "text" in forms:
+        raise LuthierError("a text has one line for each sentence: several hypotheses need the form jsonl or moses")
+    read = {path: read_weights(path) for path in weights}
+    with contextlib.ExitStack() as stack:
+        files = [stack.enter_context(open_output(path)) for path in outputs]
+        tallies = [_Tally(*item) for item in zip(weights, read.values(), outputs, files, forms, strict=True)]
+        names: dict[str, None] = {}
+        formulas = _formulas(read)
+        for raw in pools:
+            pool = with_derived(raw, formulas)
+            if not names:
+                _refuse(read, pool, strict=options.strict and isinstance(pools, Sequence))
+            names.update(dict.fromkeys(pool.features.names))
+            _take(pool, tallies, options)
+        for path, values in read.items():
+            values.vector(list(names), source=path, strict=options.strict)  # says what does not match
+    _warn(tallies)
+    return [tally.row() for tally in tallies]
+
+
+def _formulas(read: dict[str, Weights]) -> dict[str, str]:
+    """Return the formulas that come with weights; those of one name must agree."""
+    found: dict[str, str] = {}
+    for path, values in read.items():
+        for name, formula in values.derived.items():
+            if found.setdefault(name, formula) != formula:
+                raise LuthierError(f"{path}: the feature {name!r} has another formula than with the weights before")
+    return found
+
+
+def _refuse(read: dict[str, Weights], pool: Pool, *, strict: bool) -> None:
+    """Raise where weights do not belong to the lists; what else there is to say is said in the end."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LuthierWarning)
+        for path, values in read.items():
+            values.vector(pool.features.names, source=path, strict=strict)
+
+
+def _take(pool: Pool, tallies: Sequence[_Tally], options: RerankOptions) -> None:
+    vectors = np.array([[tally.values.get(name, 0.0) for name in pool.features.names] for tally in tallies])
+    selections = rerank(pool, vectors, threads=options.threads) if options.n == 1 else [None] * len(tallies)
+    for tally, vector, selection in zip(tallies, vectors, selections, strict=True):
+        if selection is None:
+            rows, offsets = n_best(pool, pool.scores(vector), options.n)
+        else:
+            rows, offsets = selection[selection >= 0], np.concatenate([[0], np.cumsum(selection >= 0)])
+        best = pool.arranged(rows, offsets)
+        tally.add(pool, Ranked(best, vector, best.scores(vector)), rows[offsets[:-1][np.diff(offsets) > 0]])
+
+
+def _warn(tallies: Sequence[_Tally]) -> None:
+    empty = tallies[0].empty
     if empty:
-        warnings.warn(f"{empty} sentences have no hypotheses: empty lines", LuthierWarning, stacklevel=2)
-    rows = []
-    for path, output, vector, selection in zip(weights, outputs, vectors, selections, strict=True):
-        write_selection(pool, selection, output)
-        chosen = selection[selection >= 0]
-        first = pool.offsets[:-1][pool.list_lengths > 0]
-        rows.append(
-            Reranked(
-                weights=path,
-                output=output,
-                sentences=pool.n_sentences,
-                not_first=int(np.count_nonzero(chosen != first)),
-                mean_score=float(pool.features.take(chosen).scores(vector).mean()) if len(chosen) else None,
-                mean_words=float(pool.tokens.lengths[chosen].mean()) if len(chosen) else None,
-            )
-        )
-    return rows
+        what = "empty lines" if "text" in [tally.form for tally in tallies] else "no lines"
+        warnings.warn(f"{empty} sentences have no hypotheses: {what}", LuthierWarning, stacklevel=3)
+    broken = max(tally.broken for tally in tallies)
+    if broken:
+        told = f"{broken} texts hold line breaks, written as blanks. hint: the form jsonl keeps them (`to` jsonl)"
+        warnings.warn(told, LuthierWarning, stacklevel=3)
 
 
-def write_selection(pool: Pool, selection: Int64, path: str) -> None:
-    """Write the selected text of each sentence, a line each; an empty line where there is none."""
-    texts = pool.texts.take(np.maximum(selection, 0)) if pool.n_hypotheses else pool.texts
-    with open_output(path) as file:
-        for row, text in zip(selection.tolist(), texts, strict=False):
-            file.write((text if row >= 0 else "").encode("utf-8") + b"\n")
+@dataclasses.dataclass
+class _Tally:
+    """What one file of weights selects, counted while it is written."""
+
+    path: str
+    values: Weights
+    output: str
+    file: BinaryIO
+    form: Form
+    sentences: int = 0
+    empty: int = 0
+    broken: int = 0
+    not_first: int = 0
+    score: float = 0.0
+    words: int = 0
+
+    def add(self, pool: Pool, ranked: Ranked, best: Int64) -> None:
+        """Write and count one stretch; `best` are the rows of the pool that won."""
+        for part in ranked.lines(self.form):
+            self.file.write(part)
+        filled = pool.list_lengths > 0
+        self.sentences += pool.n_sentences
+        self.empty += int(np.count_nonzero(~filled))
+        self.broken += n_broken(ranked.pool) if self.form == "text" else 0
+        self.not_first += int(np.count_nonzero(best != pool.offsets[:-1][filled]))
+        self.score += float(ranked.scores[ranked.pool.offsets[:-1][filled]].sum())
+        self.words += int(pool.tokens.lengths[best].sum())
+
+    def row(self) -> Reranked:
+        """Return the account."""
+        n = self.sentences - self.empty
+        means = (self.score / n, self.words / n) if n else (None, None)
+        return Reranked(self.path, self.output, self.sentences, self.not_first, *means)

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 
 from luthier.core.errors import LuthierError
+from luthier.kbest.derived import Derived, add_derived
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.reshape import cap
@@ -13,7 +14,7 @@ from luthier.kbest.reshape import cap
 
 @dataclasses.dataclass(frozen=True)
 class Transforms:
-    """Select or drop features, rename, scale, call some of them costs, cap lists: in that order.
+    """Select or drop features, rename, scale, add some by formulas, call some costs, cap lists: in that order.
 
     Names are those of the list for `select`, `drop` and `rename`, and the new ones for the rest.
     """
@@ -22,6 +23,7 @@ class Transforms:
     drop: Sequence[str] = ()
     rename: Mapping[str, str] = dataclasses.field(default_factory=dict)
     scale: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    add: Sequence[str] = ()
     costs: Sequence[str] = ()
     cap: int | None = None
 
@@ -36,6 +38,8 @@ class Transforms:
         if self.scale:
             pool = pool.with_features(pool.features.scale(self.scale))
             pool = pool.noting("scale", factors=dict(self.scale))
+        if self.add:
+            pool = add_derived(pool, [Derived.parse(text) for text in self.add])
         if self.costs:
             costs = sorted(pool.features.costs | set(self.costs))
             pool = pool.with_features(pool.features.call_costs(costs)).noting("costs", names=costs)

@@ -8,6 +8,7 @@ import os
 import re
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
 from typing import Literal
@@ -22,30 +23,44 @@ from luthier.kbest.features import unknown_names
 
 WeightFormat = Literal["text", "equals", "moses", "json"]
 MOSES_SECTION = "[weight]"
+FORMULA = re.compile(r"#\s*add\s+([^\s=]+)=(.+)")  # a comment to others
 # Weights and features with fewer common names than these do not belong together.
 LEAST_COMMON, LEAST_SHARE = 3, 0.1
 
 
 @dataclasses.dataclass(frozen=True)
 class Weights(Mapping[str, float]):
-    """A finite number for each of some names, in their order."""
+    """A finite number for each of some names, in their order.
+
+    `derived` are the formulas of features that lists do not have of themselves (`luthier.kbest.derived`), by name.
+    """
 
     values_by_name: Mapping[str, float]
+    derived: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for name, value in self.values_by_name.items():
-            if not np.isfinite(value):
+        if not isinstance(self.values_by_name, Mapping):
+            raise LuthierError(f"expected weights by name, found {type(self.values_by_name).__name__}")
+        given: Mapping[str, object] = self.values_by_name
+        for name, value in given.items():
+            if not isinstance(value, Real) or not np.isfinite(float(value)):
                 raise LuthierError(f"the weight of {name!r} must be a finite number, found {value}")
         object.__setattr__(self, "values_by_name", MappingProxyType(dict(self.values_by_name)))
+        object.__setattr__(self, "derived", MappingProxyType(dict(self.derived)))
 
     @classmethod
-    def from_vector(cls, names: Sequence[str], vector: Float64) -> Weights:
+    def from_vector(cls, names: Sequence[str], vector: Float64, derived: Mapping[str, str] | None = None) -> Weights:
         """Name the components of a vector."""
-        return cls(dict(zip(names, np.asarray(vector, dtype=np.float64).tolist(), strict=True)))
+        return cls(dict(zip(names, np.asarray(vector, dtype=np.float64).tolist(), strict=True)), derived or {})
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive a trip between processes, although a read-only view of a dictionary does not."""
-        return (Weights, (dict(self.values_by_name),))
+        return (Weights, (dict(self.values_by_name), dict(self.derived)))
+
+    def __repr__(self) -> str:
+        """Return a short sentence."""
+        shown = ", ".join(f"{name} {value:g}" for name, value in list(self.items())[:6])
+        return f"<Weights: {shown}{', …' if len(self) > 6 else ''}>"
 
     def __getitem__(self, name: str) -> float:
         return self.values_by_name[name]
@@ -55,6 +70,29 @@ class Weights(Mapping[str, float]):
 
     def __len__(self) -> int:
         return len(self.values_by_name)
+
+    def normalized(self, how: str) -> Weights:
+        """Return weights that select the same: with absolute values (``l1``) or squares (``l2``) that sum to 1, or
+        with a weight of absolute value 1 for the feature called `how`.
+
+        >>> dict(Weights({"am": 2.0, "lm": 1.0}).normalized("am"))
+        {'am': 1.0, 'lm': 0.5}
+        """
+        values = np.array(list(self.values()))
+        if how not in ("l1", "l2") and how not in self:
+            raise LuthierError(f"cannot normalize by {how!r}: {unknown_names([how], [*self, 'l1', 'l2'])}")
+        if not np.any(values) or self.get(how, 1.0) == 0:
+            raise LuthierError(f"cannot normalize by {how!r}: that is 0")
+        with np.errstate(all="ignore"):
+            scaled = values / np.abs(values).max()  # so that sums and squares stay finite
+            sizes = {"l1": np.abs(scaled).sum(), "l2": np.sqrt((scaled**2).sum())}
+            found = scaled / sizes[how] if how in sizes else values / abs(self[how])
+        if not np.isfinite(found).all() or np.any((found == 0) != (values == 0)):
+            raise LuthierError(f"cannot normalize by {how!r}: weights are too small or too large beside one another")
+        if self.get(how, 0.0) < 0:
+            told = f"the weight of {how!r} is negative and becomes -1: dividing by it would turn the ranking round"
+            warnings.warn(told, LuthierWarning, stacklevel=2)
+        return Weights.from_vector(list(self), found, self.derived)
 
     def vector(self, names: Sequence[str], *, source: str = "the weights", strict: bool = False) -> Float64:
         """Return the weights in the order of a pool's features, (D,).
@@ -74,6 +112,24 @@ class Weights(Mapping[str, float]):
         if missing:
             _count_as_0(f"{source}: {len(missing)} of {len(names)} features have no weight", missing)
         return np.array([self.get(name, 0.0) for name in names])
+
+
+def vector_of(weights: object, names: Sequence[str]) -> Float64:
+    """Return weights, (D,): of names in a mapping, or those of an array as they are.
+
+    >>> vector_of({"lm": 2, "tm": 1}, ["tm", "lm"]).tolist()
+    [1.0, 2.0]
+    """
+    if isinstance(weights, Mapping):
+        found = weights if isinstance(weights, Weights) else Weights(weights)
+        return found.vector(names)
+    try:
+        vector = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise LuthierError(f"expected weights by name or an array of numbers, found {weights!r}") from None
+    if vector.shape != (len(names),) or not np.isfinite(vector).all():
+        raise LuthierError(f"expected {len(names)} finite weights, found {np.array2string(vector, threshold=8)}")
+    return vector
 
 
 def too_few(common: int, n_weights: int, n_features: int) -> bool:
@@ -106,7 +162,8 @@ def read_weights(path: str | os.PathLike[str]) -> Weights:
         found = _from_lines(lines, name)
     if not found:
         raise InputError(expected="at least one weight", found="none", path=name)
-    return found
+    formulas = {match[1]: match[2].strip() for line in lines if (match := FORMULA.fullmatch(line.strip()))}
+    return dataclasses.replace(found, derived={**found.derived, **formulas})
 
 
 def _from_json(text: str, path: str) -> Weights:
@@ -116,11 +173,17 @@ def _from_json(text: str, path: str) -> Weights:
         raise InputError(
             expected="a JSON object of names and numbers", found=error.msg, path=path, line=error.lineno
         ) from None
+    formulas = found.get("add") if isinstance(found.get("weights"), dict) else None
     found = found.get("weights", found) if isinstance(found.get("weights"), dict) else found
+    for name, formula in formulas.items() if isinstance(formulas, dict) else ():
+        if not isinstance(formula, str):
+            raise InputError(expected=f"a formula for {name!r}", found=repr(formula), path=path)
     for name, value in found.items():
         if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
             raise InputError(expected=f"a finite number for {name!r}", found=repr(value), path=path)
-    return Weights({name: float(value) for name, value in found.items()})
+    return Weights(
+        {name: float(value) for name, value in found.items()}, formulas if isinstance(formulas, dict) else {}
+    )
 
 
 def _once(pairs: list[tuple[str, object]], path: str) -> dict[str, object]:
@@ -190,14 +253,19 @@ def write_weights(
     """
     ending = Path(str(path).removesuffix(".gz").removesuffix(".zst")).suffix
     style = style or {".json": "json", ".ini": "moses"}.get(ending, "text")  # type: ignore[assignment]
+    formulas = weights.derived if isinstance(weights, Weights) else {}
+    above = "".join(f"# add {name}={formula}\n" for name, formula in formulas.items())
     if style == "json":
-        text = json.dumps(dict(weights), indent=1, ensure_ascii=False) + "\n"
+        both = {"weights": dict(weights), "add": dict(formulas)} if formulas else dict(weights)
+        text = json.dumps(both, indent=1, ensure_ascii=False) + "\n"
     elif style == "moses":
-        text = MOSES_SECTION + "\n" + "".join(f"{line}\n" for line in _moses_lines(weights))
+        text = above + MOSES_SECTION + "\n" + "".join(f"{line}\n" for line in _moses_lines(weights))
     elif style == "equals":
+        if formulas:
+            warnings.warn("formulas of added features are not kept in 'name=value'", LuthierWarning, stacklevel=2)
         text = "".join(f"{_one_word(name)}={float(value)!r}\n" for name, value in weights.items())
     else:
-        text = "".join(f"{_plain(name)} {float(value)!r}\n" for name, value in weights.items())
+        text = above + "".join(f"{_plain(name)} {float(value)!r}\n" for name, value in weights.items())
     with open_output(path) as file:
         file.write(text.encode("utf-8"))
 

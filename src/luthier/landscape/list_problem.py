@@ -23,6 +23,7 @@ from luthier.landscape.lines.list_lines import ListLines
 from luthier.landscape.problem import Problem
 from luthier.landscape.resampled import errors_of_differences
 from luthier.metrics.base import Metric
+from luthier.metrics.loading import as_metric
 from luthier.metrics.pools import pool_statistics, score_selections
 
 
@@ -46,8 +47,11 @@ class ListProblem(Problem):
     bounds: Bounds
 
     @classmethod
-    def of(cls, pool: Pool, metric: Metric, *, bounds: Bounds | None = None) -> ListProblem:
+    def of(cls, pool: Pool, metric: Metric | str, *, bounds: Bounds | None = None) -> ListProblem:
         """Return the problem of a pool and a metric; statistics are computed if the pool has none."""
+        if not isinstance(pool, Pool):
+            raise LuthierError(f"expected a Pool, found {type(pool).__name__}. hint: luthier.read_pool makes one")
+        metric = as_metric(metric)
         if metric.higher_is_better is None:
             raise LuthierError(f"the metric {metric.name!r} has no direction: there is nothing to tune for")
         if not pool.n_hypotheses:
@@ -61,6 +65,10 @@ class ListProblem(Problem):
             pool = pool.take_sentences(np.flatnonzero(pool.list_lengths > 0))
         stats = frozen(np.ascontiguousarray(pool_statistics(pool, metric)))
         return cls(pool, metric, stats, bounds or Bounds.none(pool.n_features))
+
+    def __repr__(self) -> str:
+        """Return a short sentence."""
+        return f"<Problem: {self.metric.name} of {self.pool!r}>"
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -40,8 +40,8 @@ class Problem(abc.ABC):
     bounds: Bounds
 
     @staticmethod
-    def make(pool: Pool, metric: Metric, *, bounds: Bounds | None = None) -> ListProblem:
-        """Return the problem of a pool and a metric; statistics are computed if the pool has none."""
+    def make(pool: Pool, metric: Metric | str, *, bounds: Bounds | None = None) -> ListProblem:
+        """Return the problem of a pool and a metric, which may be named; statistics are computed if need be."""
         from luthier.landscape.list_problem import ListProblem
 
         return ListProblem.of(pool, metric, bounds=bounds)

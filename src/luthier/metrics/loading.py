@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import difflib
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +22,8 @@ PACKAGE = "luthier.metrics.methods"
 _SHORT_FORM = re.compile(
     r"""(?P<quoted>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")|\bchrf(?P<plus>\+\+)|\b(?P<name>[A-Za-z]\w*):(?P<value>[\w.]+)"""
 )
+# Judges that no formula computes: their scores come with the lists.
+JUDGES = re.compile(r"x?comet|cometkiwi|bleurt|metricx|bertscore|gemba|mqm|reward|quality|score$", re.IGNORECASE)
 _VERSION = re.compile(re.escape(VERSION_MARK) + r"[\w.+!-]+$")
 
 # A sum of metrics: their coefficients, and under None the constant.
@@ -46,6 +49,8 @@ def load_metric(spec: str, *, defaults: Mapping[str, Any] | None = None, maximiz
     >>> load_metric("0.5*length - 0.25*(bleu + chrf++)", maximize=False).name
     '0.5*length - 0.25*bleu - 0.25*chrf'
     """
+    if not isinstance(spec, str):
+        raise LuthierError(f"expected the name of a metric, found {spec!r}. known: {', '.join(metric_names())}")
     reader = _Reader(spec, dict(defaults or {}))
     tree = reader.parse()
     said = reader.direction(tree)
@@ -65,6 +70,15 @@ def load_metric(spec: str, *, defaults: Mapping[str, Any] | None = None, maximiz
     if plain and maximize in (None, metric.higher_is_better):
         return metric
     return Expression(tuple(parts), tuple(parts.values()), constant, maximize)
+
+
+def as_metric(metric: str | Metric) -> Metric:
+    """Return a metric, which may be named."""
+    if isinstance(metric, Metric):
+        return metric
+    if not isinstance(metric, str):
+        raise LuthierError(f"expected a metric or its name, found {metric!r}. known: {', '.join(metric_names())}")
+    return load_metric(metric)
 
 
 def metric_from_signature(signature: str) -> Metric:
@@ -156,7 +170,7 @@ class _Reader:
             method: type[Metric] = load(PACKAGE, stem.replace("_", "-"))
             if variant in method.variants:
                 return method, method.variants[variant]
-        raise LuthierError(f"there is no metric {name!r}. known: {', '.join(metric_names())}")
+        raise _no_metric(name)
 
     def value(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
@@ -175,6 +189,16 @@ class _Reader:
             "expected a metric, or a sum of metrics times numbers such as '0.5*ter - 0.5*bleu_nist', found "
             f"{self.spec!r}. hint: known are {', '.join(metric_names())}"
         )
+
+
+def _no_metric(name: str) -> LuthierError:
+    """Return the complaint about a metric that there is not: it may be a column of the lists, or misspelt."""
+    if JUDGES.match(name):
+        hint = f"scores that came with the lists are tuned for as column:{name} (read them with `column` {name})"
+        return LuthierError(f"there is no metric {name!r}. hint: {hint}")
+    close = difflib.get_close_matches(name, metric_names(), n=1)
+    hint = f"hint: did you mean {close[0]!r}?" if close else f"known: {', '.join(metric_names())}"
+    return LuthierError(f"there is no metric {name!r}. {hint}")
 
 
 def _long_form(found: re.Match[str]) -> str:

@@ -22,7 +22,7 @@ from luthier.evaluation.bootstrap import bootstrap_scores, difference_interval
 from luthier.kbest.features import align_features
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile
-from luthier.kbest.weights import Weights, write_weights
+from luthier.kbest.weights import Weights
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.packed_problem import PackedProblem
@@ -118,7 +118,7 @@ class ProblemsRecipe:
 
     def open(self) -> tuple[ListProblem, ListProblem | None]:
         """Return the problem and the held-out one, in the units the tuner sees."""
-        return _tuned_problems(opened(self.job))[:2]
+        return tuned_problems(opened(self.job))[:2]
 
 
 def tune_pool(job: TuningJob) -> TuningReport:
@@ -173,7 +173,7 @@ def _checkpoint(job: TuningJob, replica: int) -> str:
     return numbered(path, replica + 1) if path and job.replicas > 1 else path
 
 
-def _tuned_problems(ready: ReadyJob) -> tuple[ListProblem, ListProblem | None, Float64]:
+def tuned_problems(ready: ReadyJob) -> tuple[ListProblem, ListProblem | None, Float64]:
     """Return the problem and the held-out one in the units the tuner sees, and these units, (D,)."""
     if not ready.job.standardize:
         return ready.problem, ready.heldout, np.ones(ready.problem.n_features)
@@ -186,7 +186,7 @@ def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
     job, start = ready.job, ready.start
     options = dataclasses.replace(job.options, seed=replica.seed, checkpoint=replica.checkpoint)
     notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} run{'s' * bool(options.restarts)}")
-    problem, heldout, spread = _tuned_problems(ready)
+    problem, heldout, spread = tuned_problems(ready)
     recipe = JobRecipe.of(job)
     result = run(
         job.tuner, problem, start * spread, options, heldout=heldout, engine=job.engine if job.replicas == 1 else None,
@@ -194,7 +194,8 @@ def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
     )  # fmt: skip
     weights = result.weights / spread
     scores = scores_of(ready.problem, ready.heldout, start, weights)
-    return Tuned(replica.seed, weights, result, scores, interval_of(ready.problem, start, weights))
+    held = None if ready.heldout is None else interval_of(ready.heldout, start, weights)
+    return Tuned(replica.seed, weights, result, scores, interval_of(ready.problem, start, weights), held)
 
 
 def scores_of(
@@ -214,7 +215,7 @@ def scores_of(
 
 
 def interval_of(problem: ListProblem | PackedProblem, start: Float64, weights: Float64) -> tuple[float, float]:
-    """Return the paired-bootstrap interval of the gain on the tuning sentences."""
+    """Return the paired-bootstrap interval of the change of the score on a problem's sentences."""
     systems = [chosen[None] for chosen in problem.selected(np.array([start, weights]))]  # (1, N, S) each
     before, after = bootstrap_scores(systems, problem.metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
     found = difference_interval(before, after, higher_is_better=problem.metric.higher_is_better, confidence=0.95)
@@ -233,18 +234,14 @@ def numbered(path: str, number: int) -> str:
     return str(place.with_name(f"{place.stem}.{number}{place.suffix}"))
 
 
-def write_answers(report: TuningReport, output: str) -> list[str]:
-    """Write the weights of each replica (numbered if there are several), and the average as `output`."""
+def answers(report: TuningReport, output: str) -> dict[str, Weights]:
+    """Return the weights of each replica (numbered if there are several), and the average as `output`, by file."""
     several = len(report.replicas) > 1
-    written = []
-    for number, tuned in enumerate(report.replicas, start=1):
-        path = numbered(output, number) if several else output
-        write_weights(Weights.from_vector(report.names, tuned.weights), path)
-        written.append(path)
-    if report.average is not None:
-        write_weights(Weights.from_vector(report.names, report.average), output)
-        written.append(output)
-    return written
+    found = {
+        numbered(output, number) if several else output: report.named(tuned.weights)
+        for number, tuned in enumerate(report.replicas, start=1)
+    }
+    return found if report.average is None else {**found, output: report.named(report.average)}
 
 
 def write_trace(report: TuningReport, path: str) -> None:

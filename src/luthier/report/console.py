@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console, Group
@@ -73,6 +73,18 @@ def cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def decimals_for(scores: Iterable[float | None], usual: int = 2) -> int:
+    """Return how many digits behind the point show scores: the `usual` number, more where all are small.
+
+    Metrics of this package are per cent. Scores that came with the lists (COMET) may be between 0 and 1.
+
+    >>> decimals_for([41.97, 42.69]), decimals_for([0.8412, 0.85]), decimals_for([0.0, 0.0])
+    (2, 4, 2)
+    """
+    largest = max((abs(score) for score in scores if score is not None), default=0.0)
+    return usual if largest == 0 or largest > 1.5 else usual + 2
 
 
 def _looks_numeric(value: Any) -> bool:

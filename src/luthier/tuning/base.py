@@ -16,7 +16,8 @@ import numpy as np
 from luthier.core.arrays import Float64, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.params import validate
-from luthier.core.plugins import load
+from luthier.core.plugins import available, load
+from luthier.kbest.weights import vector_of
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 
@@ -104,11 +105,16 @@ class Tuner(abc.ABC):
         values = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))
         return f"{self.name}({', '.join(values)})"
 
-    def tune(self, problem: Problem, start: Float64 | None = None, *, seed: int = 0) -> Result:
-        """Run from one start to the end: the short form of `luthier.tuning.run.run`."""
+    def tune(self, problem: Problem, start: Float64 | Mapping[str, float] | None = None, *, seed: int = 0) -> Result:
+        """Run from one start, an array or weights by name, to the end: the short form of `luthier.tuning.run.run`."""
         from luthier.tuning.run import RunOptions, run
 
-        return run(self, problem, start, RunOptions(seed=seed))
+        if not isinstance(problem, Problem):
+            raise LuthierError(
+                f"expected a problem, found {type(problem).__name__}. hint: luthier.Problem.make makes one"
+            )
+        vector = None if start is None else vector_of(start, problem.names)
+        return run(self, problem, vector, RunOptions(seed=seed))
 
 
 class ListTuner(Tuner):
@@ -129,5 +135,12 @@ class ListTuner(Tuner):
 
 def tuner(name: str, **parameters: Any) -> Tuner:
     """Return a tuner by its name: ``tuner("pro", c=0.1)``."""
+    if not isinstance(name, str):
+        raise LuthierError(f"expected the name of a tuner, found {name!r}. known: {', '.join(available(PACKAGE))}")
     method: type[Tuner] = load(PACKAGE, name)
+    known = [field.name for field in dataclasses.fields(method)]
+    unknown = [parameter for parameter in parameters if parameter not in known]
+    if unknown:
+        has = f"it has: {', '.join(known)}" if known else "it has none"
+        raise LuthierError(f"the tuner {name!r} has no parameter {unknown[0]!r}. {has}")
     return method(**parameters)

@@ -17,6 +17,7 @@ from luthier.core.rng import child_rng
 from luthier.core.stopwatch import Stopwatch
 from luthier.core.tasks import Engine, Given, Recipe, Threads, opened, run_units
 from luthier.core.threads import one_blas_thread, stopping_gently
+from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.tuning.base import State, Tuner
@@ -94,6 +95,18 @@ class Result:
     seconds: tuple[float, float]
     heldout_note: str = ""
     record: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    names: tuple[str, ...] = ()
+
+    @property
+    def weights_by_name(self) -> Weights:
+        """The weights under the names of their features."""
+        return Weights.from_vector(self.names, self.weights)
+
+    def __repr__(self) -> str:
+        """Return a short sentence."""
+        held = "" if self.heldout_gain is None else f", held out {self.heldout_gain:.4g}"
+        runs = f", {self.agreed} of {len(self.traces)} runs agree" if len(self.traces) > 1 else ""
+        return f"<Result: gain {self.start_gain:.4g} → {self.gain:.4g}{held}{runs}; {len(self.weights)} weights>"
 
 
 def run(
@@ -149,6 +162,7 @@ def run(
         seconds=stopwatch.seconds(),
         heldout_note=said,
         record=answer.record,
+        names=problem.names,
     )
 
 

@@ -6,6 +6,8 @@ import dataclasses
 from typing import Any
 
 from luthier.core.arrays import Float64
+from luthier.kbest.derived import derived_of
+from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.packed_problem import PackedProblem
 from luthier.tuning.run import Result
@@ -21,8 +23,8 @@ class Tuned:
     weights : (D,)
     result : Result
     scores : before and after, on the tuning set and, where there is one, on the held-out set
-    interval : low and high
-        Of the change on the tuning sentences.
+    interval, heldout_interval : low and high
+        Of the change on the tuning sentences, which is flattering, and on the held-out ones, where there are any.
     """
 
     seed: int
@@ -30,6 +32,7 @@ class Tuned:
     result: Result
     scores: dict[str, float | None]
     interval: tuple[float, float]
+    heldout_interval: tuple[float, float] | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,6 +56,11 @@ class TuningReport:
         """Whether Ctrl-C ended it."""
         return any(replica.result.interrupted for replica in self.replicas)
 
+    def named(self, weights: Float64) -> Weights:
+        """Return weights by name, with the formulas of features that were added to the lists."""
+        derived = derived_of(self.problem.pool) if isinstance(self.problem, ListProblem) else {}
+        return Weights.from_vector(self.names, weights, derived)
+
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
         return {
@@ -65,6 +73,7 @@ class TuningReport:
                     "seed": replica.seed,
                     **replica.scores,
                     "interval": list(replica.interval),
+                    "heldout_interval": None if replica.heldout_interval is None else list(replica.heldout_interval),
                     "runs": len(replica.result.traces),
                     "agreed": replica.result.agreed,
                     "note": replica.result.note,

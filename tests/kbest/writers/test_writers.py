@@ -19,6 +19,7 @@ from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.faults import Faults
+from luthier.kbest.reading.lists import ReadOptions, read_pool
 from luthier.kbest.reading.reader import Source
 from luthier.kbest.storage import open_pool
 from luthier.kbest.writer import numbers_as_text, write_pool
@@ -115,10 +116,25 @@ def test_moses(tmp_path, any_block, sparse):
         sentence_id, text, features, total = line.split(" ||| ")
         assert sentence_id == pool.sentence_ids[sentence]
         assert text == pool.texts[row]
-        pairs = [pair.rpartition("=") for pair in features.split(" ")]
+        if not sparse:  # as Moses' extractor wants dense features
+            assert all(name in features for name in ("lm= ", "p=q= "))
+        pairs = [pair.rpartition("=") for pair in features.replace("= ", "=").split(" ")]
         check_values({name: float(value) for name, _, value in pairs}, values)
         score = pool.columns["score"][row]
         assert same(float(total), 0.0 if math.isnan(score) else score)
+
+
+def test_moses_joins_positions_under_a_label_and_cdec_leaves_zeros_out(tmp_path):
+    pool = small_pool()
+    names, values = ("tm_0", "tm_1", "x_1", "lm", "y_0", "y_1", "y"), np.arange(35.0).reshape(5, 7)
+    pool = pool.with_features(Features.from_dense(names, values))
+    write_pool(pool, tmp_path / "list.moses")
+    assert "||| tm= 0 1 x_1= 2 lm= 3 y_0= 4 y_1= 5 y= 6 |||" in (tmp_path / "list.moses").read_text()
+    write_pool(pool, tmp_path / "list.cdec")
+    assert "||| tm_1=1 x_1=2 lm=3 y_0=4 y_1=5 y=6 |||" in (tmp_path / "list.cdec").read_text()
+    for name in ("list.moses", "list.cdec"):
+        again = read_pool(tmp_path / name, options=ReadOptions(keep_duplicates=True))
+        assert {n: again.features.column(n).tolist() for n in names} == dict(zip(names, values.T.tolist(), strict=True))
 
 
 def test_moses_without_features_or_score(tmp_path):

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
+from luthier.cli.pool_options import add_pool_options, pool_from
 from luthier.cli.weight_options import add_strict_option
 
 if TYPE_CHECKING:
@@ -32,22 +33,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier compare`."""
     from luthier.evaluation.comparison import Settings
 
-    parser.add_argument("--refs", nargs="+", default=[], metavar="R", help="references, one file each")
     parser.add_argument("--baseline", nargs="+", metavar="H", help="translations of the baseline, a file a replica")
     parser.add_argument(
         "--system", nargs="+", action="append", default=[], metavar=("NAME", "H"),
         help="a system's name and its translations",
     )  # fmt: skip
-    parser.add_argument("--pool", metavar="POOL", help="instead of files of translations")
+    parser.add_argument("--pool", metavar="POOL", help="instead of files of translations: a pool or a list")
     parser.add_argument("--weights", nargs="+", action="append", default=[], metavar="W", help="a system of the pool")
     add_strict_option(parser)
     parser.add_argument("--table", choices=("text", "markdown", "latex"), default="text", help="form of the table")
-    parser.add_argument("--decimals", type=int, default=1, metavar="N", help="digits behind the point (1)")
+    parser.add_argument(
+        "--decimals", type=int, metavar="N", help="digits behind the point (1; 3 for scores between 0 and 1)"
+    )
     parser.add_argument(
         "--sentences", type=int, default=0, metavar="N", help="also show the N most different sentences"
     )
     add_metric_options(parser, "bleu,ter,chrf,length")
     add_field_options(parser, Settings)
+    add_pool_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
@@ -72,13 +75,12 @@ def run(options: argparse.Namespace, output: Output) -> None:
 def _systems(options: argparse.Namespace, metrics: Mapping[str, Metric]) -> tuple[list[System], list[Texts]]:
     """Return what is compared, the baseline first, and the references."""
     from luthier.core.errors import LuthierError
-    from luthier.kbest.storage import open_pool
     from luthier.pipelines.compare import systems_from_files, systems_from_weights
 
     if options.pool:
-        if options.baseline or options.system or options.refs:
-            raise LuthierError("--pool goes with --weights; --refs, --baseline and --system with files")
-        pool = open_pool(options.pool)
+        if options.baseline or options.system:
+            raise LuthierError("--pool goes with --weights; --baseline and --system with files")
+        pool = pool_from(options, options.pool)
         return systems_from_weights(pool, options.weights, metrics, strict=options.strict, threads=options.threads)
     if options.weights or not options.baseline:
         raise LuthierError("expected --baseline H … and --system NAME H …, or --pool and --weights")

@@ -3,7 +3,7 @@
   luthier convert pool.arrow list.jsonl.gz
   luthier convert dev.nbest.gz dev.parquet --refs dev.en
 
-The output's name says its format: .arrow (a pool), .jsonl, .parquet, anything else is a Moses list;
+The output's name says its format: .arrow (a pool), .jsonl, .parquet, .cdec, anything else is a Moses list;
 .gz and .zst compress.
 """
 
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier convert`."""
     parser.add_argument("input", metavar="IN", help="a pool or a list; - is standard input")
     parser.add_argument("output", metavar="OUT", help="what to write; - is a Moses list on standard output")
-    parser.add_argument("--to", metavar="F", help="arrow, jsonl, parquet or moses (default: by OUT's ending)")
+    parser.add_argument("--to", metavar="F", help="arrow, jsonl, parquet, moses or cdec (default: by OUT's ending)")
     add_reading_options(parser)
     add_transform_options(parser)
 

@@ -15,6 +15,7 @@ import argparse
 
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "geometry"
 INFEASIBLE = 1
@@ -22,7 +23,7 @@ INFEASIBLE = 1
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier feasible`."""
-    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
         "--select",
         required=True,
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="write the weights here, if there are any")
     parser.add_argument("--plot", metavar="F", help="draw the proof: a PNG file")
     add_metric_options(parser, "bleu")
+    add_pool_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -39,7 +41,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from pathlib import Path
 
     from luthier.core.files.io import check_writable
-    from luthier.kbest.storage import open_pool
     from luthier.kbest.weights import write_weights
     from luthier.landscape.selections.feasibility import choose, judge
     from luthier.report.figures.feasibility import draw_verdict
@@ -50,7 +51,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         check_writable(options.output)
     if options.plot:
         check_picture_path(options.plot)
-    pool = open_pool(options.pool)
+    pool = pool_from(options, options.pool)
     verdict = judge(pool, choose(pool, options.select, metric_from(options)))
     told = verdict.as_dict()
     if options.plot:

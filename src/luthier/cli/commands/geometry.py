@@ -16,6 +16,7 @@ import argparse
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "geometry"
 
@@ -24,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry`."""
     from luthier.landscape.selections.constraint_settings import CurveSettings, GeometrySettings
 
-    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
         "--weights", metavar="W",
         help="weights: sentences where they nearly select the oracle are tried first (default: tuned by mert)",
@@ -34,6 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_metric_options(parser, "bleu")
     add_field_options(parser, GeometrySettings)
     add_field_options(parser, CurveSettings, "parameters of --against")
+    add_pool_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
@@ -41,7 +43,6 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
-    from luthier.kbest.storage import open_pool
     from luthier.landscape.selections.constraint_settings import CurveSettings, GeometrySettings
     from luthier.landscape.subspaces import read_start
     from luthier.pipelines.constraint_curves import parse_axes
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
         raise LuthierError("--plot shows what --against draws. hint: add --against dims,sentences")
     if options.plot:
         check_picture_path(options.plot)
-    pool = open_pool(options.pool)
+    pool = pool_from(options, options.pool)
     start = read_start(pool, options.weights) if options.weights else None
     job = ConstraintJob(pool, metric, start, settings, axes, curve_settings, options.seed, options.threads)
     report, curves = find_constraints(job)

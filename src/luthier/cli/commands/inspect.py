@@ -1,6 +1,7 @@
 """Show what is in a pool: features, lists, repeats, redundancies.
 
 luthier inspect pool.arrow
+luthier inspect dev.nbest.gz --refs dev.en
 """
 
 from __future__ import annotations
@@ -9,26 +10,28 @@ import argparse
 import dataclasses
 
 from luthier.cli.output import Output
+from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "lists"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier inspect`."""
-    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument("--most", type=int, default=60, metavar="N", help="features to show at the most (60)")
     parser.add_argument(
         "--verify", action="store_true", help="first compare the file with the digests that were written with it"
     )
+    add_pool_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Summarise and print."""
     from luthier.kbest.inspection import inspect
-    from luthier.kbest.storage import open_pool, stored_digest, verify_pool
+    from luthier.kbest.storage import stored_digest, verify_pool
     from luthier.report.tables.inspection import inspection_tables
 
-    summary = inspect((verify_pool if options.verify else open_pool)(options.pool))
+    summary = inspect(verify_pool(options.pool) if options.verify else pool_from(options, options.pool))
     record = dataclasses.asdict(summary)
     if options.verify:
         record["verified"] = stored_digest(options.pool)

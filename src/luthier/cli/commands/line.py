@@ -15,6 +15,7 @@ import argparse
 from luthier.cli.axis_options import add_axis_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.pool_options import pool_from
 
 GROUP = "geometry"
 DISAGREED = 1
@@ -42,7 +43,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     from luthier.core.errors import LuthierWarning
     from luthier.core.files.tables import check_table_path
-    from luthier.kbest.storage import open_pool
     from luthier.landscape.lines.line_report import follow_line, read_window, write_curve
     from luthier.landscape.problem import Problem
     from luthier.landscape.subspaces import read_subspace
@@ -55,7 +55,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         check_table_path(options.output)
     if options.plot:
         check_picture_path(options.plot)
-    pool = open_pool(options.pool)
+    pool = pool_from(options, options.pool)
     line = read_subspace(pool, options.weights, options.axis, expected=1)
     window = read_window(options.window, line)
     output.note(f"seed {options.seed}")

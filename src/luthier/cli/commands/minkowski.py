@@ -16,6 +16,7 @@ import argparse
 from luthier.cli.axis_options import add_axis_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.pool_options import pool_from
 
 GROUP = "geometry"
 INTERRUPTED = 130
@@ -42,7 +43,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_apart, check_writable
-    from luthier.kbest.storage import open_pool
     from luthier.landscape.cones.minkowski import SearchJob, SearchOptions
     from luthier.landscape.cones.minkowski_view import view_search
     from luthier.landscape.subspaces import read_subspace
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.limit is not None and options.limit < 1:
         raise LuthierError(f"expected --limit of at least 1, found {options.limit}")
     metric = None if options.metric == "none" else metric_from(options)
-    pool = open_pool(options.pool)
+    pool = pool_from(options, options.pool)
     plane = read_subspace(pool, options.weights, options.axis, expected=2 if options.plot else None)
     check_writable(options.output)
     check_apart(options.output, options.pool, options.weights, *options.axis)

@@ -13,23 +13,24 @@ import dataclasses
 
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
+from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "metrics"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier oracle`."""
-    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument("pool", metavar="POOL", help=HELP)
     add_metric_options(parser, "bleu")
+    add_pool_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Find the oracles by each metric."""
-    from luthier.kbest.storage import open_pool
     from luthier.pipelines.scoring import pool_oracles
     from luthier.report.tables.score import oracle_table
 
-    pool = open_pool(options.pool)
+    pool = pool_from(options, options.pool)
     output.note(f"seed {options.seed}")
     results = {m.signature: pool_oracles(pool, m, seed=options.seed) for m in metrics_from(options).values()}
     data = {signature: [dataclasses.asdict(oracle) for oracle in found] for signature, found in results.items()}

@@ -1,11 +1,13 @@
-"""Select the best hypothesis of each sentence by given weights.
+"""Select the best hypotheses of each sentence by given weights.
 
   luthier rerank pool.arrow --weights weights.txt -o out.txt
   luthier rerank pool.arrow --weights a.txt b.txt -o a.out b.out
+  luthier rerank test.nbest.gz --weights weights.txt -n 5 -o best.jsonl
+  decoder | luthier rerank - --weights weights.txt -o -
 
 Weights are 'name value' lines, a Moses [weight] section, or a JSON object. The score is the sum of
 weight times feature, higher is better, ties go to the hypothesis that stands first. A sentence without
-hypotheses gives an empty line.
+hypotheses gives an empty line. A list is read and written a stretch at a time, so it may be of any length.
 """
 
 from __future__ import annotations
@@ -14,36 +16,46 @@ import argparse
 import dataclasses
 
 from luthier.cli.output import Output
+from luthier.cli.pool_options import HELP, add_pool_options, pools_from
 from luthier.cli.weight_options import add_strict_option
 
 GROUP = "lists"
+FORMS = ("text", "jsonl", "moses")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier rerank`."""
-    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument("--weights", nargs="+", required=True, metavar="W", help="files of weights")
     parser.add_argument(
         "-o", "--output", nargs="+", required=True, metavar="OUT",
-        help="a text file for each file of weights; - is standard output",
+        help="a file for each file of weights; - is standard output",
     )  # fmt: skip
+    parser.add_argument(
+        "--to",
+        choices=FORMS,
+        help="text; jsonl: id, hyp, score, contributions; moses: a list (default: by ending)",
+    )
+    parser.add_argument("-n", type=int, default=1, metavar="N", help="write the N best (jsonl and moses; default: 1)")
     add_strict_option(parser)
+    add_pool_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
-    """Re-rank with all weight vectors at once, write the texts."""
+    """Re-rank with all weight vectors at once, write the best."""
     from luthier.core.errors import LuthierError
-    from luthier.core.files.io import check_writable
-    from luthier.kbest.reranking import rerank_files
-    from luthier.kbest.storage import open_pool
+    from luthier.core.files.io import check_apart, check_writable
+    from luthier.kbest.reranking import RerankOptions, rerank_files
     from luthier.report.tables.rerank import rerank_table
 
     if len(options.output) != len(options.weights):
         raise LuthierError(f"expected {len(options.weights)} files after -o, found {len(options.output)}")
+    if options.n < 1:
+        raise LuthierError(f"expected -n of at least 1, found {options.n}")
     for path in options.output:
         check_writable(path)
-    rows = rerank_files(
-        open_pool(options.pool), options.weights, options.output, strict=options.strict, threads=options.threads
-    )
+        check_apart(path, options.pool)
+    settings = RerankOptions(options.n, options.to, options.strict, options.threads)
+    rows = rerank_files(pools_from(options, options.pool), options.weights, options.output, settings)
     if "-" not in options.output:
         output.emit({"weights": [dataclasses.asdict(row) for row in rows]}, lambda: rerank_table(rows))

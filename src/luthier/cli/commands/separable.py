@@ -15,13 +15,14 @@ import argparse
 
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "geometry"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier separable`."""
-    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
         "--bins", action="append", default=[], metavar="B",
         help="also after the induction of these bins ('luthier bins'); may be repeated",
@@ -42,13 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="which of the pairs drawn are kept: those of the largest differences, as PRO does, or a fair sample",
     )  # fmt: skip
     add_metric_options(parser, "bleu")
+    add_pool_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Judge the pool; the verdict is no failure, so the exit code is 0."""
     from luthier.core.errors import LuthierError
     from luthier.features.bins_file import read_bins
-    from luthier.kbest.storage import open_pool
     from luthier.pipelines.separable import SeparableJob, separable
     from luthier.report.tables.separability import separability_tables
     from luthier.tuning.ranking.pairs import PairSampling
@@ -57,7 +58,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         raise LuthierError("expected --draws and --kept of at least 1 and --alpha of at least 0, found others")
     inductions = tuple((str(path), read_bins(path)) for path in options.bins)
     sampling = PairSampling(options.draws, options.kept, options.alpha, options.pairs)
-    job = SeparableJob(open_pool(options.pool), metric_from(options), sampling, options.seed, inductions)
+    job = SeparableJob(pool_from(options, options.pool), metric_from(options), sampling, options.seed, inductions)
     models = separable(job)
     output.emit({"models": [model.as_dict() for model in models]}, lambda: separability_tables(models))
     return 0

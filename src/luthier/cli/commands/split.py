@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 
 from luthier.cli.output import Output
+from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 from luthier.cli.reading_options import pairs
 
 GROUP = "lists"
@@ -15,21 +16,22 @@ GROUP = "lists"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier split`."""
-    parser.add_argument("pool", metavar="POOL")
+    parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument("--into", action="append", required=True, metavar="POOL=X", help="a part and its share")
+    add_pool_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Draw the parts and save them."""
     from luthier.core.files.io import check_writable
     from luthier.kbest.reshape import split
-    from luthier.kbest.storage import open_pool, save_pool
+    from luthier.kbest.storage import save_pool
     from luthier.report.console import table
 
     shares = pairs(options.into, float, "--into")
     for path in shares:
         check_writable(path)
-    parts = split(open_pool(options.pool), shares, seed=options.seed)
+    parts = split(pool_from(options, options.pool), shares, seed=options.seed)
     for path, part in parts.items():
         save_pool(part, path)
     rows = [(path, part.n_sentences, part.n_hypotheses) for path, part in parts.items()]

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from luthier.cli.axis_options import add_axis_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.pool_options import pool_from
 
 if TYPE_CHECKING:
     from luthier.kbest.pool import Pool
@@ -47,6 +48,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--check", type=int, default=200, metavar="N", help="re-rank N cells, drawn at random (default: 200)"
     )
     parser.add_argument("--png", metavar="F", help="draw the surface: a PNG file")
+    parser.add_argument("--heldout", metavar="POOL", help="unseen sentences on which the best weights are tried")
+    parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
     parser.add_argument("-w", "--weights-out", metavar="F", help="write the best weights")
     add_metric_options(parser, "bleu")
 
@@ -56,19 +59,19 @@ def run(options: argparse.Namespace, output: Output) -> int:
     import warnings
 
     from luthier.core.errors import LuthierWarning
-    from luthier.kbest.storage import open_pool
     from luthier.landscape.planes.surface import look_at_plane
     from luthier.report.tables.surface import surface_tables
 
     metric = metric_from(options)
     _check(options)
     output.note(f"seed {options.seed}")
-    pool = open_pool(options.pool)
+    pool = pool_from(options, options.pool)
     report = look_at_plane(_plane(pool, metric, options), _settings(options))
     written = _write(report, pool, options)
     if "-" not in written:
-        about = {"seed": options.seed, **report.as_dict(options.keep), "written": written}
-        output.emit(about, lambda: surface_tables(report, written))
+        changes = _changes(report, metric, options)
+        about = {"seed": options.seed, **report.as_dict(options.keep), "changes": changes, "written": written}
+        output.emit(about, lambda: surface_tables(report, written, changes))
     if report.check.wrong:
         told = f"{report.check.wrong} cells re-rank to another selection: this is a fault of luthier"
         warnings.warn(told, LuthierWarning, stacklevel=1)
@@ -108,6 +111,14 @@ def _plane(pool: Pool, metric: Metric, options: argparse.Namespace) -> Plane:
     return Plane.make(problem, subspace, read_window(problem, subspace, options.window, whole=options.whole))
 
 
+def _changes(report: SurfaceReport, metric: Metric, options: argparse.Namespace) -> dict[str, dict[str, float]]:
+    """Return what the best weights change on these sentences, and on unseen ones, with intervals."""
+    from luthier.pipelines.chance import changes
+
+    heldout = pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None
+    return changes(report.plane.problem, report.plane.subspace.start, report.weights, heldout, metric)
+
+
 def _settings(options: argparse.Namespace) -> SurfaceOptions:
     from luthier.landscape.planes.surface import MOST_CELLS, SurfaceOptions
 
@@ -133,9 +144,11 @@ def _write(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> li
 
         draw_surface(report, surface_scenes(report, threads=options.threads), Path(options.png))
     if options.weights_out:
+        from luthier.kbest.derived import derived_of
         from luthier.kbest.weights import Weights, write_weights
 
-        write_weights(Weights.from_vector(pool.features.names, report.weights), options.weights_out)
+        best = Weights.from_vector(pool.features.names, report.weights, derived_of(pool))
+        write_weights(best, options.weights_out)
     return [path for path in (options.output, options.png, options.weights_out) if path]
 
 

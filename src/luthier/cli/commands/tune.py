@@ -1,8 +1,10 @@
 """Tune weights on a pool for a metric.
 
   luthier tune pool.arrow --metric bleu --method mert -o weights.txt
+  luthier tune list.jsonl --column comet --metric column:comet --method mert -o weights.txt
   luthier tune pool.arrow --method pro --heldout heldout.arrow --replicas 3 -o weights.txt
   luthier tune pool.arrow --method pro --bins bins.json --neighbours mnr --beta 1e4 -o weights.txt
+  luthier tune list.jsonl --add 'lp=logprob/words**a' --search a=0:1.5 --method mert -o weights.txt
   luthier tune --forests DIR --refs ref.txt --method mert -o weights.txt
 
 Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier tuners'
@@ -18,8 +20,9 @@ from typing import TYPE_CHECKING
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
+from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 from luthier.cli.reading_options import pairs
-from luthier.cli.weight_options import add_strict_option
+from luthier.cli.weight_options import add_strict_option, add_writing_options, normalized, write_weights_as
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
@@ -27,6 +30,7 @@ if TYPE_CHECKING:
     from luthier.landscape.bounds import Bounds
     from luthier.metrics.base import Metric
     from luthier.pipelines.forest_tuning import ForestTuningJob
+    from luthier.pipelines.searching import Searched
     from luthier.pipelines.tuning import TuningJob
     from luthier.tuning.base import Tuner
     from luthier.tuning.run_options import RunOptions
@@ -40,16 +44,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that all tuners share."""
     from luthier.tuning.run_options import RunOptions
 
-    parser.add_argument("pool", metavar="POOL", nargs="?")
+    parser.add_argument("pool", metavar="POOL", nargs="?", help=HELP)
     parser.add_argument("--forests", metavar="DIR", help="tune on forests of 'luthier decode --forests' instead")
-    parser.add_argument("--refs", nargs="+", default=[], metavar="R", help="references of the forests, one file each")
     parser.add_argument("--method", required=True, metavar="NAME", help="the tuner; 'luthier tuners' lists them")
     parser.add_argument("-o", "--output", required=True, metavar="W", help="weights to write (.txt, .json, .ini)")
     parser.add_argument(
         "--start", metavar="W", help="weights to start from (default: equal, negative for costs; those of forests)"
     )
     add_strict_option(parser)
-    parser.add_argument("--heldout", metavar="POOL", help="unseen sentences that choose the answer")
+    add_writing_options(parser)
+    parser.add_argument("--heldout", metavar="POOL", help="unseen sentences that choose the answer: a pool or a list")
+    parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
     parser.add_argument(
         "--bound", action="append", default=[], metavar="NAME=LO:HI",
         help="limits of a weight: lm=0: (not negative), wp=-1:1, tm=0.5 (fixed)",
@@ -59,6 +64,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="B",
         help="features of the pool that are bins ('luthier bins'); made of derivations if need be",
     )
+    parser.add_argument(
+        "--search", metavar="A=LO:HI",
+        help="a constant of the --add formulas: tune at values from LO to HI, choose the best (on --heldout, if given)",
+    )  # fmt: skip
     parser.add_argument(
         "--standardize-features",
         action="store_true",
@@ -70,6 +79,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--plot", metavar="PNG", help="draw the score by step, and by each weight at the end")
     add_metric_options(parser, "bleu")
     add_field_options(parser, RunOptions)
+    add_pool_options(parser)
 
 
 def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
@@ -86,16 +96,20 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
+    from luthier.core.jit import compiler_seconds
     from luthier.report.tables.tuning import tuning_tables
 
-    report = _tune(options)
+    report, searched = _tune(options)
     written = _write(report, options)
     output.note(f"seed {options.seed}")
-    output.emit({**report.as_dict(), "written": written}, lambda: tuning_tables(report, written))
+    about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
+    if searched:
+        about["search"] = searched.as_dict()
+    output.emit(about, lambda: tuning_tables(report, written, searched))
     return INTERRUPTED if report.interrupted else 0
 
 
-def _tune(options: argparse.Namespace) -> TuningReport:
+def _tune(options: argparse.Namespace) -> tuple[TuningReport, Searched | None]:
     from luthier.core.errors import LuthierError
 
     if (options.pool is None) == (options.forests is None):
@@ -103,14 +117,39 @@ def _tune(options: argparse.Namespace) -> TuningReport:
     if options.pool is not None:
         from luthier.pipelines.tuning import tune_pool
 
-        if options.refs:
-            raise LuthierError("--refs is for --forests: a pool has its own references")
-        return tune_pool(_job(options))
+        if options.search:
+            return _search(options)
+        _checked(options)  # before lists are read
+        return tune_pool(_job(options, *_pools(options))), None
     from luthier.pipelines.forest_tuning import tune_forests
 
-    if options.heldout or options.standardize_features or options.bins:
-        raise LuthierError("--heldout, --bins and --standardize-features need a pool, found --forests")
-    return tune_forests(_forest_job(options))
+    if options.heldout or options.standardize_features or options.bins or options.add:
+        raise LuthierError("--heldout, --bins, --add and --standardize-features need a pool, found --forests")
+    return tune_forests(_forest_job(options)), None
+
+
+def _search(options: argparse.Namespace) -> tuple[TuningReport, Searched]:
+    """Search the constant of a formula; tune at the best."""
+    from luthier.core.errors import LuthierError
+    from luthier.kbest.derived import Derived, add_derived
+    from luthier.metrics.pools import with_statistics
+    from luthier.pipelines.searching import Search, search_constant
+    from luthier.pipelines.tuning import tune_pool
+
+    search = Search.parse(options.search)
+    _, metric, _ = _checked(options)
+    formulas, options.add = [Derived.parse(text) for text in options.add], []
+    if not any(search.name in item.formula.names for item in formulas):
+        raise LuthierError(f"--search {search.name}: no --add formula has such a constant")
+    pools = [None if pool is None else with_statistics(pool, metric) for pool in _pools(options)]
+
+    def job_at(value: float) -> TuningJob:
+        made = [None if pool is None else add_derived(pool, formulas, {search.name: value}) for pool in pools]
+        assert made[0] is not None
+        return _job(options, made[0], made[1])
+
+    searched = search_constant(search, job_at)
+    return tune_pool(job_at(searched.best.value)), searched
 
 
 def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
@@ -166,11 +205,10 @@ def _forest_job(options: argparse.Namespace) -> ForestTuningJob:
     )
 
 
-def _job(options: argparse.Namespace) -> TuningJob:
+def _job(options: argparse.Namespace, pool: Pool, heldout: Pool | None) -> TuningJob:
     from luthier.pipelines.tuning import TuningJob
 
     tuner, metric, settings = _checked(options)
-    pool, heldout = _pools(options)
     names = pool.features.names
     return TuningJob(
         tuner=tuner,
@@ -190,9 +228,10 @@ def _pools(options: argparse.Namespace) -> tuple[Pool, Pool | None]:
     """Return the pool and the held-out one, with bins where a file of them is named."""
     from luthier.features.bins_file import read_bins
     from luthier.features.induce import with_bins
-    from luthier.kbest.storage import open_pool
 
-    pools = [open_pool(path) for path in (options.pool, options.heldout) if path]
+    pools = [pool_from(options, options.pool)]
+    if options.heldout:
+        pools.append(pool_from(options, options.heldout, options.heldout_refs))
     if options.bins:
         bins = read_bins(options.bins)
         pools = [with_bins(pool, bins) for pool in pools]
@@ -219,9 +258,11 @@ def _range(name: str, text: str) -> tuple[float, float]:
 
 def _write(report: TuningReport, options: argparse.Namespace) -> list[str]:
     """Write weights, and the trace and the picture where asked for; return the paths."""
-    from luthier.pipelines.tuning import write_answers, write_trace
+    from luthier.pipelines.tuning import answers, write_trace
 
-    written = write_answers(report, options.output)
+    written = []
+    for path, weights in answers(report, options.output).items():
+        written += write_weights_as(normalized(weights, options), path, options)
     if options.trace:
         write_trace(report, options.trace)
         written.append(options.trace)

@@ -27,6 +27,7 @@ from luthier.core.files.streams import DAMAGE, damage_error, decompressed
 BLOCK_BYTES = 1 << 20
 BOM = b"\xef\xbb\xbf"
 STDIN = "-"
+PACKED = (".gz", ".zst")
 LINE_FEED = 10
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -71,10 +72,18 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
         raise InputError(expected="a file", found="a folder", path=str(path)) from None
     except OSError as error:
         raise InputError(
-            expected="a readable file", found=(error.strerror or str(error)).lower(), path=str(path)
+            expected="a readable file", found=(error.strerror or str(error)).lower(), path=str(path), hint=_beside(path)
         ) from None
     with raw:
         yield decompressed(raw, BLOCK_BYTES)
+
+
+def _beside(path: str | os.PathLike[str]) -> str:
+    """Return the hint at a file of nearly the same name: packed, or not packed."""
+    name = str(path)
+    others = [name + ending for ending in PACKED] + [name.removesuffix(e) for e in PACKED if name.endswith(e)]
+    found = next((other for other in others if Path(other).is_file()), "")
+    return f"there is {display_name(found)}" if found and not Path(name).exists() else ""
 
 
 def line_blocks(stream: io.BufferedReader, path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:

@@ -79,21 +79,22 @@ class PoolBuilder:
     def add(self, reader: Reader, source: Source) -> int:
         """Read a source to its end; return how many hypotheses it gave."""
         order = OrderCheck() if reader.ordered and not self._any_order else None
-        rows = 0
-        for raw in reader.blocks(source):
-            block = self._roles.apply(raw, source.names)
-            bad = block.bad
-            sentences, good = self._numbers.of_block(bad, block, source.name)
-            if order is not None:
-                good = order.of_block(bad, block, sentences, good, source.name)
-            good = good & _check_repeats(bad, block, source)
-            source.faults.settle(bad)
-            if block.sentences is not None:
-                self._side.add(block.sentences, source.name)
-            kept = block.keep(good)
-            rows += len(kept)
-            self._rows.append(kept, sentences[good], tokenize(kept.texts, self._vocab))
-        return rows
+        return sum(self.add_block(raw, source, order) for raw in reader.blocks(source))
+
+    def add_block(self, raw: Block, source: Source, order: OrderCheck | None = None) -> int:
+        """Take the rows of one block; return how many were good."""
+        block = self._roles.apply(raw, source.names)
+        bad = block.bad
+        sentences, good = self._numbers.of_block(bad, block, source.name)
+        if order is not None:
+            good = order.of_block(bad, block, sentences, good, source.name)
+        good = good & _check_repeats(bad, block, source)
+        source.faults.settle(bad)
+        if block.sentences is not None:
+            self._side.add(block.sentences, source.name)
+        kept = block.keep(good)
+        self._rows.append(kept, sentences[good], tokenize(kept.texts, self._vocab))
+        return len(kept)
 
     @property
     def filled(self) -> dict[str, int]:

@@ -8,6 +8,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from luthier.core import plugins
 from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt
 from luthier.core.files.io import STDIN, display_name, open_bytes
 from luthier.core.files.streams import DAMAGE, damage_error
+from luthier.core.segments import segment_of_rows
 from luthier.corpus.lines import empty_error
 from luthier.kbest.building.builder import PoolBuilder
 from luthier.kbest.building.holes import ERROR, POLICIES, Filling
@@ -26,6 +28,7 @@ from luthier.kbest.duplicates import drop_duplicates
 from luthier.kbest.merge import merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.faults import Faults
+from luthier.kbest.reading.manifest import DURATION, read_manifest
 from luthier.kbest.reading.reader import HEAD_BYTES, PACKAGE, Reader, Source
 from luthier.kbest.reading.roles import Roles, look_like_quality
 from luthier.kbest.storage import is_pool, open_pool
@@ -52,6 +55,7 @@ class ReadOptions:
     missing : what is done about holes in dense features of tables: "error", "zero", "worst" or "mean"
     costs : features of which lower values are better, for "worst"
     allow_empty : let half of the sentences, or more, have no hypotheses
+    manifest : a manifest of speech data, for ids, references and the column "duration"
     """
 
     format: str = AUTO
@@ -66,6 +70,7 @@ class ReadOptions:
     missing: str = ERROR
     costs: Sequence[str] = ()
     allow_empty: bool = False
+    manifest: str = ""
 
     def __post_init__(self) -> None:
         if self.missing not in POLICIES:
@@ -121,7 +126,11 @@ def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, op
     if [*paths, *refs, source].count(STDIN) > 1:
         raise LuthierError("standard input (-) can be read only once")
     faults = Faults(skip=options.skip_bad)
+    manifest = read_manifest(options.manifest) if options.manifest else None
+    if manifest is not None and (refs or source):
+        raise LuthierError("a manifest has the references: give it or files of references and sources, not both")
     known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, mend=options.skip_bad)
+    known = known if manifest is None else manifest.table()
     names, local_names = NameTable(), NameTable()
     roles = Roles(frozenset(options.columns), frozenset(options.ignore))
     filling = Filling(options.missing, frozenset(options.costs))
@@ -137,8 +146,8 @@ def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, op
             formats[path], rows[path] = "pool", pools[-1].n_hypotheses
             continue
         place = len(pools) if last is None else place
-        with _opened(path) as (head, stream):
-            name, reader = choose_reader(head, display_name(path), options)
+        with opened_list(path) as (head, stream):
+            name, reader = choose_reader(head, path, options)
             last = Source(path, faults, names, local_names, stream, roles.ignored)
             formats[path], rows[path] = name, builder.add(reader, last)
     if last is not None:
@@ -151,6 +160,9 @@ def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, op
     elif known is not None:  # references or sources for pools that stand already
         pools.append(builder.build(Source(paths[-1], faults, names, local_names), keep_duplicates=True))
     pool = merge(pools) if len(pools) > 1 else pools[0]
+    if manifest is not None and manifest.durations is not None:
+        durations = manifest.durations[segment_of_rows(pool.offsets)]
+        pool = dataclasses.replace(pool, columns={**pool.columns, DURATION: durations})
     _check_roles(pool, options)
     reading = _finish(pool, faults, formats, rows, options)
     return dataclasses.replace(reading, filled=builder.filled, ignored=options.ignore)
@@ -211,8 +223,11 @@ def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str,
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[tuple[bytes, io.BufferedReader]]:
-    """Yield the first bytes of a file, and the whole of it as a stream (standard input has no second)."""
+def opened_list(path: str) -> Iterator[tuple[bytes, io.BufferedReader | None]]:
+    """Yield the first bytes of a file, and the whole of it as a stream; nothing of a folder: its reader opens it."""
+    if Path(path).is_dir():
+        yield b"", None
+        return
     with open_bytes(path) as stream:
         try:
             head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
@@ -224,21 +239,36 @@ def _opened(path: str) -> Iterator[tuple[bytes, io.BufferedReader]]:
 
 
 def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Reader]:
-    """Return the reader that was named, or the one that recognises the file most surely."""
+    """Return the reader that was named, or the one that recognises the file, or the folder, most surely."""
     if options.format != AUTO:
         method = plugins.load(PACKAGE, options.format)
-        return options.format, make_reader(options.format, method, options.format_options)
+        return options.format, make_reader(options.format, method, _parameters(method, options))
     found = {name: plugins.load(PACKAGE, name) for name in plugins.available(PACKAGE)}
-    sureness = {name: method.recognizes(head) for name, method in found.items()}
+    folder = Path(path) if Path(path).is_dir() else None
+    sureness = {
+        name: method.recognizes(head) if folder is None else method.recognizes_folder(folder)
+        for name, method in found.items()
+    }
     best = max(sureness, key=lambda name: sureness[name])
+    if sureness[best] <= 0 and folder is not None:
+        raise InputError(
+            expected="a folder of lists of ESPnet, Kaldi or SRILM, or a file", found="another folder", path=path,
+            kind="format", hint="the list is the folder in which 1best_recog, words_text or the n-best files stand",
+        )  # fmt: skip
     if sureness[best] <= 0:
         raise InputError(
             expected="a list in a known format",
-            found=f"a file that begins with {excerpt(head)}", path=path, line=1, kind="format",
+            found=f"a file that begins with {excerpt(head)}", path=display_name(path), line=1, kind="format",
             hint=f"name its format with `format` ({', '.join(found)}); 'luthier formats' explains them; "
             "plain lines of text need their scores: `scores` TSV `per_sentence` N",
         )  # fmt: skip
-    return best, make_reader(best, found[best], options.format_options)
+    return best, make_reader(best, found[best], _parameters(found[best], options))
+
+
+def _parameters(method: Any, options: ReadOptions) -> dict[str, Any]:
+    """Return the parameters of a reader: those given, and the manifest if it takes one."""
+    takes = options.manifest and any(field.name == "manifest" for field in dataclasses.fields(method))
+    return {**options.format_options, **({"manifest": options.manifest} if takes else {})}
 
 
 def make_reader(name: str, method: Any, parameters: Mapping[str, Any]) -> Reader:

@@ -12,6 +12,7 @@ import dataclasses
 import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
@@ -268,6 +269,11 @@ class Reader(abc.ABC):
     @abc.abstractmethod
     def recognizes(cls, head: bytes) -> int:
         """Return how surely a file that begins with `head` is of this format: 0 (no) to 100."""
+
+    @classmethod
+    def recognizes_folder(cls, folder: Path) -> int:  # noqa: ARG003
+        """Return how surely a folder is a list of this format: 0 (no, as for formats of one file) to 100."""
+        return 0
 
     @abc.abstractmethod
     def blocks(self, source: Source) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from luthier.evaluation.comparison import Comparison, MetricResults, Result
 from luthier.evaluation.ranking import SentenceDifference
-from luthier.report.console import as_text, stack, table
+from luthier.report.console import as_text, decimals_for, stack, table
 
 # The least p that is printed as a number.
 LEAST_P = 0.001
@@ -23,14 +23,14 @@ LATEX_SIGNS = str.maketrans({"↑": r"$\uparrow$", "↓": r"$\downarrow$", "Δ":
 LATEX_COLUMNS = {"s_sel": r"$s_{\mathrm{sel}}$", "s_opt": r"$s_{\mathrm{opt}}$", "p": "$p$", "p (runs)": "$p$ (runs)"}
 
 
-def comparison_text(comparison: Comparison, *, decimals: int = 1) -> Any:
+def comparison_text(comparison: Comparison, *, decimals: int | None = None) -> Any:
     """Return the comparison as a table and notes that `luthier.report.console.show` prints."""
     rows = [[_heading(metric), *row] for metric in comparison.metrics for row in _rows(metric, decimals)]
     title = f"systems against {comparison.systems[0]}"
     return stack(table(title, _columns(comparison), rows), as_text("\n".join(_notes(comparison))))
 
 
-def comparison_markdown(comparison: Comparison, *, decimals: int = 1) -> str:
+def comparison_markdown(comparison: Comparison, *, decimals: int | None = None) -> str:
     """Return the comparison as one Markdown table, and notes below it."""
     columns = _columns(comparison)
     lines = [_markdown_row(columns), _markdown_row(["---", "---", *["---:"] * (len(columns) - 2)])]
@@ -41,7 +41,7 @@ def comparison_markdown(comparison: Comparison, *, decimals: int = 1) -> str:
     return "\n".join([*lines, "", *notes, ""])
 
 
-def comparison_latex(comparison: Comparison, *, decimals: int = 1) -> str:
+def comparison_latex(comparison: Comparison, *, decimals: int | None = None) -> str:
     """Return the comparison as a LaTeX table (with the package booktabs), notes as comments above it."""
     columns = _columns(comparison)
     body: list[str] = []
@@ -65,9 +65,11 @@ def comparison_latex(comparison: Comparison, *, decimals: int = 1) -> str:
 
 
 def sentences_text(
-    metric: str, systems: tuple[str, str], sentences: Sequence[SentenceDifference], *, decimals: int = 1
+    metric: str, systems: tuple[str, str], sentences: Sequence[SentenceDifference], *, decimals: int | None = None
 ) -> str:
     """Return the most different sentences of a baseline and a system, with all texts, one below the other."""
+    if decimals is None:
+        decimals = decimals_for((s for found in sentences for s in (found.baseline_score, found.system_score)), usual=1)
     width = max(map(len, (*systems, "reference")))
     blocks = []
     for found in sentences:
@@ -93,7 +95,9 @@ def _columns(comparison: Comparison) -> list[str]:
     return ["metric", "system", "mean", "s_sel", "s_opt", "p", "p (runs)", "Welch", "Δ", f"{share} % interval"]
 
 
-def _rows(metric: MetricResults, decimals: int) -> list[list[str | None]]:
+def _rows(metric: MetricResults, decimals: int | None) -> list[list[str | None]]:
+    if decimals is None:
+        decimals = decimals_for((result.mean for result in metric.results), usual=1)
     return [[*_own_cells(result, decimals), *_difference_cells(result, decimals)] for result in metric.results]
 
 
@@ -110,7 +114,8 @@ def _difference_cells(result: Result, decimals: int) -> Iterator[str | None]:
         yield from [None] * 5
         return
     yield _p(found.randomisation_p)
-    yield _p(found.replica_test.permutation_p)
+    # one run against one has a single permutation: it can show nothing
+    yield "–" if found.replica_test.smallest_p >= 1.0 else _p(found.replica_test.permutation_p)
     yield None if found.replica_test.welch_p is None else _p(found.replica_test.welch_p)
     # One digit more than the means: differences are small beside them.
     yield _signed(found.difference, decimals + 1)

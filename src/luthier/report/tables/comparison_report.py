@@ -16,8 +16,13 @@ from luthier.report.tables.comparison import (
 )
 
 
-def comparison_report(comparison: Comparison, different: Sequence[DifferentSentences], form: str, decimals: int) -> Any:
-    """Return the table as text, markdown or latex, and the most different sentences below it."""
+def comparison_report(
+    comparison: Comparison, different: Sequence[DifferentSentences], form: str, decimals: int | None = None
+) -> Any:
+    """Return the table as text, markdown or latex, and the most different sentences below it.
+
+    Without `decimals`, each metric has one digit behind the point, or three if its scores are between 0 and 1.
+    """
     if form == "text":
         table = comparison_text(comparison, decimals=decimals)
     else:

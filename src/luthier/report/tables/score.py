@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from luthier.metrics.oracle import Oracle
-from luthier.report.console import stack, table
+from luthier.report.console import decimals_for, stack, table
 
 
 def score_table(rows: Sequence[tuple[str, Mapping[str, float]]], signatures: Mapping[str, str]) -> Any:
@@ -26,7 +26,7 @@ def oracle_table(results: Mapping[str, Sequence[Oracle]]) -> Any:
             table(
                 "what the lists hold",
                 ("selection", "score", "after each pass"),
-                [(row.selection, f"{row.score:.2f}", _passes(row.passes)) for row in rows],
+                [_oracle_row(row, decimals_for([oracle.score for oracle in rows])) for row in rows],
                 caption=signature,
             )
             for signature, rows in results.items()
@@ -34,5 +34,6 @@ def oracle_table(results: Mapping[str, Sequence[Oracle]]) -> Any:
     )
 
 
-def _passes(scores: Sequence[float]) -> str:
-    return " → ".join(f"{score:.2f}" for score in scores) if len(scores) > 1 else ""
+def _oracle_row(row: Oracle, digits: int) -> tuple[str, str, str]:
+    passes = " → ".join(f"{score:.{digits}f}" for score in row.passes) if len(row.passes) > 1 else ""
+    return row.selection, f"{row.score:.{digits}f}", passes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from luthier.landscape.planes.surface import SurfaceReport
@@ -12,8 +12,13 @@ from luthier.report.console import cell, stack, table
 SHOWN = 8
 
 
-def surface_tables(report: SurfaceReport, written: Sequence[str]) -> Any:
-    """Return what is on the plane, the best cells, how often which score, and the files written."""
+def surface_tables(
+    report: SurfaceReport, written: Sequence[str], changes: Mapping[str, Mapping[str, float]] | None = None
+) -> Any:
+    """Return what is on the plane, the best cells, how often which score, and the files written.
+
+    `changes` are those of `luthier.pipelines.chance`.
+    """
     optimum, axes, check = report.optimum, report.plane.subspace.names, report.check
     complete, faces = report.survey.share == 1.0, report.plane.overlay.faces.counts
     walked = "" if complete else f" ({report.survey.share:.1%} of the edges walked)"
@@ -47,10 +52,27 @@ def surface_tables(report: SurfaceReport, written: Sequence[str]) -> Any:
     parts = [table(title, ("", ""), rows, caption=report.plane.problem.metric.signature)]
     if report.cut:
         parts.append(_wider(report))
+    if changes:
+        parts.append(_changes(changes))
     parts.append(_best(report))
     if written:
         parts.append(table("written", ("file",), [(path,) for path in written]))
     return stack(*parts)
+
+
+def _changes(changes: Mapping[str, Mapping[str, float]]) -> Any:
+    """Return what the best weights change, and whether that is more than chance."""
+    rows = [
+        (
+            {"these": "these, which flatters", "heldout": "held out"}[where],
+            f"{found['before']:.4f}",
+            f"{found['after']:.4f}",
+            f"{found['after'] - found['before']:+.4f} ({found['low']:+.4f} … {found['high']:+.4f})",
+            "no" if found["low"] <= 0 <= found["high"] else "yes",
+        )
+        for where, found in changes.items()
+    ]
+    return table("the best against w0", ("sentences", "w0", "best", "Δ, 95 % interval", "more than chance"), rows)
 
 
 def _ends(report: SurfaceReport) -> dict[str, tuple[float, float]]:

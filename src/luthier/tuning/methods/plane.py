@@ -18,6 +18,7 @@ from luthier.tuning.base import ListTuner, State
 from luthier.tuning.search.directions import axes, random_directions
 from luthier.tuning.search.line_search import search_in_turn
 from luthier.tuning.search.planes import distinct_subsets, search_plane, search_space
+from luthier.tuning.search.whole_planes import search_whole, whole_planes
 
 # Planes of a sweep by which the size of its windows is chosen.
 SAMPLE = 5
@@ -32,6 +33,9 @@ class Method(ListTuner):
     start and after each such step the axes' lines are searched until none improves, as in `mert` [och2003]: the
     answer is never below what `mert` finds from the same start. With ``dims=3`` spaces of three directions are
     searched, each by a reverse search that visits `visits` cells at most, the best first.
+
+    Where only two weights are free, or three and no other feature counts, the `whole` plane is searched instead, once:
+    all its cells are enumerated, and the answer is proven to be the best there is.
     """
 
     planes: str = param("both", choices=("coordinates", "random", "both"), help="planes to search")
@@ -47,11 +51,16 @@ class Method(ListTuner):
     dims: int = param(2, low=2, high=3, help="2: planes, searched completely; 3: spaces, searched in part")
     visits: int = param(2000, low=1, high=1_000_000_000, help="cells to visit in a space of three dimensions, at most")
     sweeps: int = param(100, low=1, high=1_000_000, help="sweeps over the planes, at most")
+    whole: bool = param(True, help="search the whole plane where only two weights can matter, or three up to scale")
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each search that improved."""
         here = State(start, problem.gain(start), "start")
         yield here
+        planes = whole_planes(problem, start) if self.whole else []
+        if planes:
+            yield from search_whole(problem, here, planes)
+            return
         moves: list[Float64] = []
         for _ in range(self.sweeps):
             before = here

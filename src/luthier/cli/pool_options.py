@@ -1,0 +1,85 @@
+"""The lists of a command: a pool, a list of any format, or standard input; and how they are read."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from luthier.cli.reading_options import add_feature_options, add_reading_options, read_options
+from luthier.core.errors import LuthierError
+
+if TYPE_CHECKING:
+    from luthier.kbest.pool import Pool
+
+STDIN = "-"
+HELP = "a pool, or a list of any format; - is standard input"
+
+
+def add_pool_options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be said of lists that are given in place of a pool."""
+    add_reading_options(parser)
+    add_feature_options(parser.add_argument_group("features"))
+
+
+def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None = None) -> Pool:
+    """Return the pool at `path`, or read it from a list, with the references that were named."""
+    from luthier.core.progress import notice
+    from luthier.kbest.reading.lists import read_lists
+    from luthier.kbest.storage import open_pool
+
+    refs = options.refs if refs is None else refs
+    if _is_pool(options, path) and not (refs or options.source or options.manifest):
+        return _prepared(open_pool(path), options)
+    reading = read_lists([path], refs, options.source, read_options(options))
+    for name, form in reading.formats.items():
+        if form != "pool":
+            notice(f"read {name} ({form}): {reading.rows[name]:,} hypotheses of {reading.pool.n_sentences:,} sentences")
+    return _prepared(reading.pool, options)
+
+
+def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Iterator[Pool]:
+    """Return lists one stretch after another where that can be, so that they may be of any length."""
+    from luthier.kbest.reading.streaming import can_stream, stream_pools
+
+    settings = read_options(options)
+    if not (options.refs or options.source) and not _is_pool(options, path) and can_stream(path, settings):
+        return (_with_features(pool, options) for pool in stream_pools(path, settings))
+    return [pool_from(options, path)]
+
+
+def _is_pool(options: argparse.Namespace, path: str) -> bool:
+    from luthier.kbest.storage import is_pool
+
+    if path == STDIN or not (path.endswith(".arrow") or is_pool(path)):
+        return False
+    for name in ("column", "ignore", "scores", "per_sentence", "format_option"):
+        if getattr(options, name):
+            raise LuthierError(f"{path}: --{name.replace('_', '-')} is for lists, and this is a pool")
+    return True
+
+
+def _with_features(pool: Pool, options: argparse.Namespace) -> Pool:
+    from luthier.kbest.transforms import Transforms
+
+    return Transforms(add=options.add, costs=options.cost).apply(pool)
+
+
+def _prepared(pool: Pool, options: argparse.Namespace) -> Pool:
+    """Return a pool with the features that were asked for, and those whose formulas come with weights."""
+    from luthier.kbest.derived import with_derived
+    from luthier.kbest.weights import read_weights
+
+    pool = _with_features(pool, options)
+    for path in _weight_files(options):
+        pool = with_derived(pool, read_weights(path).derived)
+    return pool
+
+
+def _weight_files(options: argparse.Namespace) -> Iterator[str]:
+    """Yield the files of weights that a command was given: one, several, or lists of several."""
+    for name in ("weights", "start"):
+        given = getattr(options, name, None)
+        for item in given if isinstance(given, list) else [given]:
+            files = item if isinstance(item, list) else [item]
+            yield from (path for path in files if path not in (None, STDIN))

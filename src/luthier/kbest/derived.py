@@ -1,0 +1,129 @@
+"""Features that are made of others by a formula: lengths, length penalties, differences of scores.
+
+``words`` and ``chars`` of a hypothesis can be used in formulas, and be features. What was added to a pool is noted in
+its provenance and goes with weights that are tuned on it, so that the same can be done to other lists.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from luthier.core.arithmetic import Formula
+from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError
+from luthier.kbest.features import Features, unknown_names
+from luthier.kbest.pool import Pool
+
+ADD = "add"
+LENGTHS = ("words", "chars")
+
+
+@dataclasses.dataclass(frozen=True)
+class Derived:
+    """A feature and the formula that makes it."""
+
+    name: str
+    formula: Formula
+
+    def __post_init__(self) -> None:
+        if not re.fullmatch(r"[^\s=#\[{]\S*", self.name) or "=" in self.name:
+            raise LuthierError(f"expected a name without white space and '=' for a feature, found {self.name!r}")
+
+    @classmethod
+    def parse(cls, text: str) -> Derived:
+        """Read ``name=formula``, or a length alone.
+
+        >>> Derived.parse("lp=lm/words").name, Derived.parse("words").name
+        ('lp', 'words')
+        """
+        name, equals, formula = text.partition("=")
+        if not equals:
+            if name.strip() not in LENGTHS:
+                raise LuthierError(f"expected {' or '.join(LENGTHS)}, or NAME=FORMULA to add, found {text!r}")
+            formula = name
+        return cls(name.strip(), Formula(formula.strip()))
+
+
+def add_derived(pool: Pool, items: Iterable[Derived], constants: Mapping[str, float] | None = None) -> Pool:
+    """Return the pool with more features, each of which may use those before it.
+
+    A name in a formula is a constant, else a feature, else a column, else ``words`` or ``chars``.
+
+    Raises
+    ------
+    LuthierError
+        A name that nothing has, a feature that there is already, a value that is not finite.
+    """
+    for item in items:
+        if item.name in pool.features.names:
+            raise LuthierError(f"there is a feature {item.name!r} already. hint: give the new one another name")
+        formula = item.formula
+        for name, number in (constants or {}).items():
+            formula = formula.with_value(name, number)
+        used = {name: _values(pool, name) for name in formula.names}
+        values = np.broadcast_to(formula.value(used), (pool.n_hypotheses,))
+        _check(pool, item, values, used)
+        pool = pool.with_features(with_column(pool.features, item.name, values))
+        pool = pool.noting(ADD, name=item.name, formula=formula.text)
+    return pool
+
+
+def derived_of(pool: Pool) -> dict[str, str]:
+    """Return the features of a pool that formulas made, and the formulas, as they can be used on lists like it."""
+    found: dict[str, str] = {}
+    for step in pool.provenance.get("operations", []):
+        if step.get("operation") == ADD and isinstance(step.get("name"), str):
+            found[step["name"]] = str(step.get("formula"))
+        elif step.get("operation") == "rename":
+            renamed = set(step.get("names", {}))
+            found = {n: f for n, f in found.items() if n not in renamed and not renamed & set(Formula(f).names)}
+    return {name: formula for name, formula in found.items() if name in pool.features.names}
+
+
+def with_derived(pool: Pool, formulas: Mapping[str, str]) -> Pool:
+    """Return the pool with those of the features that it does not have yet."""
+    wanted = {name: formula for name, formula in formulas.items() if name not in pool.features.names}
+    return add_derived(pool, [Derived(name, Formula(formula)) for name, formula in wanted.items()])
+
+
+def with_column(features: Features, name: str, values: Float64) -> Features:
+    """Return the features with one more, dense."""
+    n = features.n_dense
+    return dataclasses.replace(
+        features,
+        names=(*features.names[:n], name, *features.names[n:]),
+        dense=np.column_stack([features.dense, values]),
+    )
+
+
+def _values(pool: Pool, name: str) -> Float64:
+    """Return what a name in a formula means, (M,)."""
+    if name in pool.features.names:
+        return pool.features.column(name)
+    if name in pool.columns:
+        return pool.columns[name]
+    if name == "words":
+        return pool.tokens.lengths.astype(np.float64)
+    if name == "chars":
+        starts = np.concatenate([[0], np.cumsum((pool.texts.data & 0xC0) != 0x80)])  # bytes that begin a character
+        return np.diff(starts[pool.texts.offsets]).astype(np.float64)
+    raise LuthierError(unknown_names([name], [*pool.features.names, *pool.columns, *LENGTHS]))
+
+
+def _check(pool: Pool, item: Derived, values: Float64, used: Mapping[str, Float64]) -> None:
+    """Raise where a value is not finite, and say of which hypothesis, and what it was made of."""
+    wrong = np.flatnonzero(~np.isfinite(values))
+    if not len(wrong):
+        return
+    row = int(wrong[0])
+    sentence = int(np.searchsorted(pool.offsets, row, side="right")) - 1
+    made_of = ", ".join(f"{name} = {column[row]:g}" for name, column in used.items())
+    raise LuthierError(
+        f"{item.name} = {item.formula.text} is not finite for {len(wrong)} hypotheses, the first of them number "
+        f"{row - int(pool.offsets[sentence]) + 1} of sentence {pool.sentence_ids[sentence]!r} ({made_of}). "
+        "hint: min and max limit what is divided by, or what a logarithm is taken of"
+    )

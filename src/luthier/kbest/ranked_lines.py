@@ -1,0 +1,90 @@
+"""Hypotheses in the order of their scores as lines of a file: plain text, JSON Lines or a Moses list."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+import pyarrow as pa
+
+from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError
+from luthier.kbest.pipe_lines import TOTAL, moses_lines
+from luthier.kbest.pool import Pool
+from luthier.kbest.writer import PACKED, data_of, joined, row_blocks, sentence_of_rows, text_array
+from luthier.kbest.writers.jsonl import feature_objects, json_numbers, quoted
+
+Form = Literal["text", "jsonl", "moses"]
+FORMS: tuple[Form, ...] = ("text", "jsonl", "moses")
+BREAKS = re.compile(r"[\r\n]+")
+
+
+def form_of(path: str, given: str | None = None) -> Form:
+    """Return the form that was asked for, or the one a name's ending says: .jsonl, .moses or .nbest, else text."""
+    if given is not None:
+        if given not in FORMS:
+            raise LuthierError(f"expected the form {', '.join(FORMS)}, found {given!r}")
+        return given
+    plain = Path(path).with_suffix("") if path.endswith(PACKED) else Path(path)
+    if plain.suffix in (".jsonl", ".ndjson"):
+        return "jsonl"
+    return "moses" if plain.suffix in (".moses", ".nbest") else "text"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Ranked:
+    """A pool with the best hypotheses of each sentence only, best first; the weights, (D,); their scores, (M,)."""
+
+    pool: Pool
+    weights: Float64
+    scores: Float64
+
+    def lines(self, form: Form) -> Iterator[bytes | memoryview]:
+        """Yield the bytes of lines in one of the forms."""
+        if form == "jsonl":
+            yield from _json_lines(self)
+        elif form == "moses":
+            columns = {name: column for name, column in self.pool.columns.items() if name != TOTAL}
+            yield from moses_lines(dataclasses.replace(self.pool, columns={**columns, TOTAL: self.scores}))
+        else:
+            yield "".join(f"{text}\n" for text in one_each(self.pool)).encode("utf-8")
+
+
+def one_each(pool: Pool) -> Iterator[str]:
+    """Yield the first hypothesis of each sentence on one line, '' where there is none."""
+    for first, length in zip(pool.offsets[:-1].tolist(), pool.list_lengths.tolist(), strict=True):
+        yield BREAKS.sub(" ", pool.texts[first]) if length else ""
+
+
+def n_broken(pool: Pool) -> int:
+    """Return how many sentences have a first hypothesis that holds a line break."""
+    data = pool.texts.data
+    if not np.isin(data, np.array([10, 13], dtype=np.uint8)).any():
+        return 0
+    return sum(BREAKS.search(pool.texts[row]) is not None for row in pool.offsets[:-1][pool.list_lengths > 0].tolist())
+
+
+def _json_lines(ranked: Ranked) -> Iterator[memoryview]:
+    """Yield objects with id, hyp, score, and the contribution of each feature: weight times value."""
+    pool, weights = ranked.pool, ranked.weights
+    features = pool.features
+    parts = dataclasses.replace(
+        features,
+        dense=features.dense * weights[: features.n_dense],
+        values=features.values * weights[features.n_dense :][features.indices],
+    )
+    heads = joined('{"id": ', quoted(text_array(pool.sentence_ids)), ', "hyp": ')
+    sentences = sentence_of_rows(pool)
+    for first, last in row_blocks(pool):
+        hypotheses = quoted(text_array(pool.texts, first, last))
+        yield data_of(
+            joined(
+                heads.take(pa.array(sentences[first:last])), hypotheses, ', "score": ',
+                json_numbers(ranked.scores[first:last]), ', "contributions": ', feature_objects(parts, first, last),
+                "}\n",
+            )
+        )  # fmt: skip
