@@ -109,6 +109,7 @@ JOBS = {
     "tuners": ["tuners"],
     "score": ["score", "refs.txt", "--refs", "refs.txt"],
     "oracle": ["oracle", "pool.arrow"],
+    "stats": ["stats", "pool.arrow", "--metric", "bleu,ter", "-o", "counted.arrow"],
 }
 
 

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from luthier import read_weights
+from luthier import open_pool, read_weights
+from luthier.metrics.methods import bleu
 
 LUTHIER = [sys.executable, "-m", "luthier.cli.main"]
 
@@ -42,7 +43,6 @@ JOBS = [
     ["inspect", "LIST"],
     ["oracle", "LIST", "--metric", "bleu"],
     ["line", "LIST", "--weights", "w.txt", "--axis", "lm", "--metric", "wer"],
-    ["surface", "LIST", "--weights", "w.txt", "--axis", "lm", "--axis", "tm", "--metric", "wer"],
     ["compare", "--pool", "LIST", "--weights", "w.txt", "--weights", "v.txt", "--metric", "wer", "--draws", "20"],
 ]
 
@@ -127,3 +127,20 @@ def test_weights_into_a_template(run_cli, home):
     assert run_cli("weights", "w.txt", "w.eq", "--to", "travatar", "--quiet")[0] == 0
     assert (home / "w.eq").read_text() == "lm=1.0\ntm=-1.0\n"
     assert run_cli("weights", "w.txt", "w.x", "--to", "cdec", "--template", "moses.ini")[0] == 2
+
+
+def test_statistics_are_kept_in_the_file_and_used(run_cli, home, monkeypatch):
+    assert run_cli("pool", "list.txt", "--refs", "refs.txt", "--metric", "wer", "-o", "pool.arrow", "--quiet")[0] == 0
+    assert run_cli("stats", "pool.arrow", "--metric", "bleu", "--quiet")[0] == 0
+    pool = open_pool("pool.arrow")
+    assert [signature.partition("(")[0] for signature in pool.stats] == ["wer", "bleu"]
+    assert run_cli("inspect", "pool.arrow", "--verify", "--quiet")[0] == 0
+    before = answer(run_cli, "oracle", "pool.arrow", "--metric", "bleu")
+
+    def never(*_):
+        raise AssertionError("computed again")
+
+    monkeypatch.setattr(bleu.Method, "stats", never)
+    assert answer(run_cli, "oracle", "pool.arrow", "--metric", "bleu") == before
+    code, _, err = run_cli("stats", "list.txt", "--metric", "bleu")
+    assert (code, "expected a pool" in err) == (2, True)

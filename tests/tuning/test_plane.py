@@ -259,7 +259,7 @@ def test_two_whole_numbered_features_have_one_plane_and_it_is_searched_a_few_tim
     monkeypatch.setattr(Overlay, "stream", counted)
     for planes in ("both", "random"):
         searched.clear()
-        state = last(tuner("plane", planes=planes), problem, np.ones(2))[-1]
+        state = last(tuner("plane", planes=planes, whole=False), problem, np.ones(2))[-1]
         assert state.gain > problem.gain(np.ones(2))
         assert 0 < len(searched) <= 30
         assert max(searched) < 10_000  # cells, most of them without area: no more than pairs of edges

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 
-def add_metric_options(parser: argparse.ArgumentParser, default: str) -> None:
+def add_metric_options(parser: argparse.ArgumentParser, default: str | None) -> None:
     """Add --metric, its tokenizer and its direction."""
     from luthier.core.plugins import available
 
@@ -15,8 +15,8 @@ def add_metric_options(parser: argparse.ArgumentParser, default: str) -> None:
     group.add_argument(
         "--metric", default=default, metavar="M",
         help=f"metrics, comma separated: {names}; column:NAME for a score of the lists such as COMET; with "
-        f"parameters such as bleu(order=2); weighted sums such as '0.5*ter - 0.5*bleu_nist' (default: {default}; "
-        "'luthier metrics' says more)",
+        "parameters such as bleu(order=2); weighted sums such as '0.5*ter - 0.5*bleu_nist' "
+        f"(default: {default or 'none'}; 'luthier metrics' says more)",
     )  # fmt: skip
     group.add_argument(
         "--tokenize", metavar="T", help="13a, intl, zh, char or none, for metrics of words (default: none)"

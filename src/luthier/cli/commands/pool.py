@@ -5,12 +5,14 @@
 
 Several files are several runs of one decoder: they are merged, sentence by sentence, and hypotheses
 that repeat one another in words, features and columns count once. A saved pool can be one of them.
+--metric keeps the statistics of metrics in the file, so that later commands need not compute them again.
 """
 
 from __future__ import annotations
 
 import argparse
 
+from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
 from luthier.cli.reading_options import add_reading_options, add_transform_options, read_options, transforms
 
@@ -23,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="POOL", help="the pool to write (.arrow)")
     add_reading_options(parser)
     add_transform_options(parser)
+    add_metric_options(parser, None)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
@@ -30,10 +33,13 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.core.files.io import check_writable
     from luthier.kbest.reading.lists import read_lists
     from luthier.kbest.storage import save_pool
+    from luthier.metrics.pools import with_statistics
     from luthier.report.tables.reading import reading_report, reading_table
 
     check_writable(options.output)
     reading = read_lists(options.lists, options.refs, options.source, read_options(options))
     pool = transforms(options).apply(reading.pool)
+    for metric in metrics_from(options).values() if options.metric else ():
+        pool = with_statistics(pool, metric)
     save_pool(pool, options.output)
     output.emit(reading_report(reading, pool, options.output), lambda: reading_table(reading, pool, options.output))

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from luthier.landscape.list_problem import ListProblem
 from luthier.report.console import decimals_for, stack, table
 from luthier.tuning.tuned import Tuned, TuningReport
+
+FEW = 20  # sentences, below which a bootstrap says little
 
 
 def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = None) -> Any:
@@ -71,6 +74,8 @@ def _verdict(report: TuningReport) -> str:
     held = first.heldout_interval is not None
     low, high = first.heldout_interval or first.interval
     where = "held-out" if held else "tuning"
+    if not held and isinstance(report.problem, ListProblem) and len(report.problem.offsets) <= FEW:
+        return f"{len(report.problem.offsets) - 1} sentences are too few to tell a change from chance"
     if low <= 0.0 <= high:
         return f"the change is no more than chance on these {where} sentences: the interval holds 0"
     return f"the change is more than chance on these {where} sentences: the interval does not hold 0"
