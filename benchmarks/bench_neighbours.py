@@ -46,7 +46,7 @@ def step_rows():
     from luthier.landscape.bounds import Bounds
     from luthier.tuning.neighbours import fit as fitting
     from luthier.tuning.ranking.penalties import Ridge
-    from luthier.tuning.ranking.smooth_fit import minimise
+    from luthier.tuning.ranking.smooth_fit import minimize
 
     rows = []
     for n in (256, 1024):
@@ -54,10 +54,10 @@ def step_rows():
         terms, start, free = [loss, Ridge(1.0, np.zeros(n))], np.zeros(n), Bounds.none(n)
         for kind in ("lnr", "mnr"):
             term, clock = penalty_on(loss, kind, AUTHORS_BETA), time.process_time()
-            plain = minimise([*terms, term], start, free, iterations=100_000, tolerance=0.0)
+            plain = minimize([*terms, term], start, free, iterations=100_000, tolerance=0.0)
             seconds = [time.process_time() - clock]
             clock = time.process_time()
-            found = fitting.minimise_with_neighbours(terms, term, start, free, raised=True)
+            found = fitting.minimize_with_neighbours(terms, term, start, free, raised=True)
             seconds.append(time.process_time() - clock)
             rows.append(
                 (n, kind, plain.iterations, f"{plain.value:.2f}", f"{seconds[0]:.2f}", found.iterations,
@@ -69,7 +69,7 @@ def step_rows():
 def shape_rows():
     """Return R² with log x and with x, and the share of rising neighbours, by β."""
     from luthier.landscape.bounds import Bounds
-    from luthier.tuning.neighbours.fit import minimise_with_neighbours
+    from luthier.tuning.neighbours.fit import minimize_with_neighbours
     from luthier.tuning.ranking.penalties import Ridge
 
     n, rows = 64, []
@@ -79,7 +79,7 @@ def shape_rows():
     for beta in (1e1, 1e2, 1e3, 1e4, 1e5, 1e7, 1e9, 1e11):
         row = [f"{beta:.0e}"]
         for kind in ("lnr", "mnr"):
-            fit = minimise_with_neighbours(
+            fit = minimize_with_neighbours(
                 terms, penalty_on(loss, kind, beta), np.zeros(n), Bounds.none(n), raised=True
             )
             w = fit.weights

@@ -165,6 +165,23 @@ def test_files_and_functions_are_small():
     assert complaints(rule, FILES) == []
 
 
+def test_names_have_one_spelling():
+    """Of two that are in use: optimize, color, centre, neighbour. What others have named is called, not defined."""
+    stems = "discret|initial|maxim|minim|normal|optim|penal|random|regular|standard|summar|symmetr|token"
+    other = re.compile(rf"colour|center|neighbor|({stems})is(e|er|ed|es|ing)$")
+
+    def rule(path):
+        for node in ast.walk(tree_of(path)):
+            names = [getattr(node, "name", None)] if isinstance(node, ast.FunctionDef | ast.ClassDef) else []
+            names += [node.arg] if isinstance(node, ast.arg) else []
+            names += [node.id] if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else []
+            for word in (word for name in names for word in name.lower().split("_")):
+                if other.search(word):
+                    yield f"line {node.lineno}: {word}"
+
+    assert complaints(rule, FILES) == []
+
+
 def test_the_exceptions_are_still_needed():
     for name, reason in LONG_FILES.items():
         assert len((SOURCE / name).read_text().splitlines()) > FILE_LIMIT

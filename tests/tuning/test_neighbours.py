@@ -16,11 +16,11 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import tuner
 from luthier.tuning.neighbours import fit as fitting
 from luthier.tuning.neighbours.band import BandedUnits
-from luthier.tuning.neighbours.fit import minimise_with_neighbours
+from luthier.tuning.neighbours.fit import minimize_with_neighbours
 from luthier.tuning.neighbours.penalty import Neighbours, damping
 from luthier.tuning.ranking.pairs import PairLoss
 from luthier.tuning.ranking.penalties import Ridge
-from luthier.tuning.ranking.smooth_fit import minimise, objective
+from luthier.tuning.ranking.smooth_fit import minimize, objective
 from small_problems import last, random_problem
 
 NAMES = tuple("abcdefghij")
@@ -196,7 +196,7 @@ def test_the_fit_of_lnr_is_that_of_its_linear_system():
         for k in (1, 2):
             full += np.diag(band[k, : 40 - k], k) + np.diag(band[k, : 40 - k], -k)
         expected = np.linalg.solve(full, pull.strength * pull.target)
-        fit = minimise_with_neighbours([pull], term, np.ones(40), Bounds.none(40), raised=True)
+        fit = minimize_with_neighbours([pull], term, np.ones(40), Bounds.none(40), raised=True)
         assert fit.converged
         assert fit.iterations < 12
         assert np.allclose(fit.weights, expected, atol=1e-4)
@@ -209,7 +209,7 @@ def test_bounds_hold_and_fixed_weights_stay(kind):
     low[5] = high[5] = 0.25
     high[20:] = 0.1
     bounds, term = Bounds(low, high), make(kind, 100.0)
-    fit = minimise_with_neighbours([pull], term, bounds.clip(np.zeros(30)), bounds, raised=True)
+    fit = minimize_with_neighbours([pull], term, bounds.clip(np.zeros(30)), bounds, raised=True)
     assert fit.converged
     assert bounds.allow(fit.weights)
     assert fit.weights[5] == 0.25
@@ -244,11 +244,11 @@ def test_shapes_by_beta():
 
     def fitted(kind, beta):
         term = Neighbours.of((FeatureGroup("F", names),), names, kind=kind, strength=beta, gamma=2.0)
-        fit = minimise_with_neighbours(terms, term, np.zeros(32), free, raised=True)
+        fit = minimize_with_neighbours(terms, term, np.zeros(32), free, raised=True)
         assert fit.converged
         return fit.weights
 
-    plain = minimise(terms, np.zeros(32), free, iterations=1000).weights
+    plain = minimize(terms, np.zeros(32), free, iterations=1000).weights
     assert (np.diff(plain) < -0.05).any()
     assert (np.diff(fitted("mnr", 1e4)) > -0.01).all()  # monotone at a moderate β, of weights that span 4
     straight = [share_explained(np.arange(32), fitted("lnr", beta)) for beta in (1e3, 1e5, 1e7, 1e11)]
@@ -265,8 +265,8 @@ def test_a_factor_saves_steps():
     x, loss = log_response(64, 1000)
     names, free, terms = loss.rows.names, Bounds.none(len(x)), [loss, Ridge(1.0, np.zeros(len(x)))]
     term = Neighbours.of((FeatureGroup("F", names),), names, kind="lnr", strength=5e6, gamma=2.0)
-    plain = minimise([*terms, term], np.zeros(64), free, iterations=10_000, tolerance=0.0)
-    factored = minimise_with_neighbours(terms, term, np.zeros(64), free, raised=True)
+    plain = minimize([*terms, term], np.zeros(64), free, iterations=10_000, tolerance=0.0)
+    factored = minimize_with_neighbours(terms, term, np.zeros(64), free, raised=True)
     assert factored.value <= plain.value * (1 + 1e-9)
     assert factored.iterations < 20 < 200 < plain.iterations
 
@@ -277,15 +277,15 @@ def test_ways_to_mnr_end_at_minima_much_alike_and_say_when_they_give_up(monkeypa
     starts = [
         np.zeros(40),
         pull.target,
-        minimise_with_neighbours([pull], make("lnr", 300.0), np.zeros(40), free, raised=True).weights,
+        minimize_with_neighbours([pull], make("lnr", 300.0), np.zeros(40), free, raised=True).weights,
     ]
-    fits = [minimise_with_neighbours([pull], term, start, free, raised=start is starts[0]) for start in starts]
+    fits = [minimize_with_neighbours([pull], term, start, free, raised=start is starts[0]) for start in starts]
     for fit in fits:
         assert fit.converged
         assert np.abs(objective([pull, term], fit.weights)[1]).max() < 0.2  # curvatures are some hundreds
         assert fit.value < 1.03 * min(other.value for other in fits)
     monkeypatch.setattr(fitting, "MOST_STEPS", 3)
-    assert not minimise_with_neighbours([pull], term, pull.target, free, raised=False).converged
+    assert not minimize_with_neighbours([pull], term, pull.target, free, raised=False).converged
 
 
 # the same in tuners

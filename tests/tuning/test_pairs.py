@@ -22,7 +22,7 @@ from luthier.tuning.ranking.pairs import (
     sum_squares,
 )
 from luthier.tuning.ranking.penalties import Ridge
-from luthier.tuning.ranking.smooth_fit import minimise, objective
+from luthier.tuning.ranking.smooth_fit import minimize, objective
 from small_problems import problem_of, random_problem
 
 
@@ -147,20 +147,20 @@ def test_a_fit_finds_the_minimum_within_bounds_and_in_any_units():
     # (w − 3)² · s + 5 w² · s has its minimum at 0.5, whatever the units
     for size in (1e-3, 1.0, 1e3):
         terms = [Ridge(1.0 * size, np.full(3, 3.0)), Ridge(5.0 * size, np.zeros(3))]
-        free = minimise(terms, np.ones(3), Bounds.none(3), iterations=50)
+        free = minimize(terms, np.ones(3), Bounds.none(3), iterations=50)
         assert np.allclose(free.weights, 0.5, atol=1e-4)
         assert free.converged
         assert free.value == pytest.approx(objective(terms, free.weights)[0])
         bounds = Bounds(np.array([1.0, -np.inf, -1.0]), np.array([1.0, 0.2, 4.0]))
-        held = minimise(terms, np.array([1.0, 0.0, 0.0]), bounds, iterations=50)
+        held = minimize(terms, np.array([1.0, 0.0, 0.0]), bounds, iterations=50)
         assert np.allclose(held.weights, [1.0, 0.2, 0.5], atol=1e-4)
         assert bounds.allow(held.weights)
 
 
 def test_a_fit_stays_where_nothing_can_move_or_nothing_is_lost():
     fixed = Bounds(np.ones(2), np.ones(2))
-    assert minimise([Ridge(1.0, np.zeros(2))], np.ones(2), fixed, iterations=5).weights.tolist() == [1, 1]
-    assert minimise([Ridge(1.0, np.ones(2))], np.ones(2), Bounds.none(2), iterations=5).iterations == 0
+    assert minimize([Ridge(1.0, np.zeros(2))], np.ones(2), fixed, iterations=5).weights.tolist() == [1, 1]
+    assert minimize([Ridge(1.0, np.ones(2))], np.ones(2), Bounds.none(2), iterations=5).iterations == 0
 
 
 def test_corpus_gains_are_what_an_exchange_brings():

@@ -111,11 +111,11 @@ def fit_line(x: Float64, y: Float64, weights: Float64) -> Fit | None:
     Fit(a=1.0, b=2.0, r2=1.0)
     """
     share = weights / weights.sum()
-    center, mean = float(share @ x), float(share @ y)
-    spread = float(share @ (x - center) ** 2)
+    centre, mean = float(share @ x), float(share @ y)
+    spread = float(share @ (x - centre) ** 2)
     if not spread > 0:
         return None
-    b = float(share @ ((x - center) * (y - mean))) / spread
+    b = float(share @ ((x - centre) * (y - mean))) / spread
     total = float(share @ (y - mean) ** 2)
-    left = float(share @ (y - mean - b * (x - center)) ** 2)
-    return Fit(mean - b * center, b, 1.0 - left / total if total > 0 else 1.0)
+    left = float(share @ (y - mean - b * (x - centre)) ** 2)
+    return Fit(mean - b * centre, b, 1.0 - left / total if total > 0 else 1.0)

@@ -17,7 +17,7 @@ from luthier.landscape.selections.separability import Model, Wishes, oracle_wish
 from luthier.metrics.base import Metric
 from luthier.tuning.ranking.pairs import PairLoss, Pairs, PairSampling, differences, sample_pairs
 from luthier.tuning.ranking.penalties import Ridge
-from luthier.tuning.ranking.smooth_fit import minimise
+from luthier.tuning.ranking.smooth_fit import minimize
 
 GIVEN = "as given"
 # Of the fit that counts misordered pairs: it only keeps weights finite where pairs are separable.
@@ -63,5 +63,5 @@ def _misordered(pool: Pool, pairs: Pairs) -> float:
     if not len(pairs):
         return 0.0
     rows, start = differences(pool.features, pairs), np.zeros(pool.n_features)
-    fit = minimise([PairLoss(rows), Ridge(RIDGE, start)], start, Bounds.none(pool.n_features), iterations=FIT_STEPS)
+    fit = minimize([PairLoss(rows), Ridge(RIDGE, start)], start, Bounds.none(pool.n_features), iterations=FIT_STEPS)
     return float(np.mean(rows.scores(fit.weights) <= 0.0))

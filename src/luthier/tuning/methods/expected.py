@@ -16,7 +16,7 @@ from luthier.tuning.gains.expectation import Expectation
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.keeping import keep_best
 from luthier.tuning.margin.steps import step_scale
-from luthier.tuning.neighbours.fit import minimise_with_neighbours
+from luthier.tuning.neighbours.fit import minimize_with_neighbours
 from luthier.tuning.neighbours.options import NeighbourTuner, told
 
 # What a sentence weighs in the sums of the ranking tuners, so that β means about the same here.
@@ -69,7 +69,7 @@ class Method(NeighbourTuner):
                 continue
             share = neighbours.with_strength(neighbours.strength / (SENTENCE_WEIGHT * problem.pool.n_sentences))
             loss = _Negative(self, heated, scale)
-            fit = minimise_with_neighbours([loss], share, weights, problem.bounds, raised=number == 0, unit=1.0)
+            fit = minimize_with_neighbours([loss], share, weights, problem.bounds, raised=number == 0, unit=1.0)
             weights = fit.weights
             did = f"temperature {heat:.4g}: {fit.iterations} steps{'' if fit.converged else ', not converged'}"
             state = State(weights, problem.gain(weights), did, -fit.value)

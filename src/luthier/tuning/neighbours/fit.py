@@ -28,7 +28,7 @@ ON_THE_WAY = 1e-3
 MOST_STEPS = 20_000
 
 
-def minimise_with_neighbours(
+def minimize_with_neighbours(
     terms: Sequence[Term], neighbours: Neighbours, start: Float64, bounds: Bounds, *, raised: bool, unit: float = 0.0
 ) -> Fit:
     """Return where the sum of terms and of the neighbours' penalty is least, from `start` on.

@@ -16,11 +16,11 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import State
 from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
 from luthier.tuning.keeping import keep_best
-from luthier.tuning.neighbours.fit import minimise_with_neighbours
+from luthier.tuning.neighbours.fit import minimize_with_neighbours
 from luthier.tuning.neighbours.options import NeighbourTuner, told
 from luthier.tuning.neighbours.penalty import Neighbours
 from luthier.tuning.ranking.penalties import Ridge, SummedLoss, Term
-from luthier.tuning.ranking.smooth_fit import Fit, minimise
+from luthier.tuning.ranking.smooth_fit import Fit, minimize
 
 KEEPS = ("best", "last")
 
@@ -78,8 +78,8 @@ class RankingTuner(NeighbourTuner):
         self, terms: list[Term], neighbours: Neighbours | None, start: Float64, bounds: Bounds, *, raised: bool
     ) -> Fit:
         if neighbours is None:
-            return minimise(terms, start, bounds, iterations=self.fit_iterations)
-        return minimise_with_neighbours(terms, neighbours, start, bounds, raised=raised)
+            return minimize(terms, start, bounds, iterations=self.fit_iterations)
+        return minimize_with_neighbours(terms, neighbours, start, bounds, raised=raised)
 
     @abc.abstractmethod
     def loss_of(self, problem: ListProblem, weights: Float64, gains: Float64, rng: np.random.Generator) -> SummedLoss:

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.optimize import minimize
+from scipy import optimize
 
 from luthier.core.arrays import Float64
 from luthier.landscape.bounds import Bounds
@@ -49,7 +49,7 @@ def objective(terms: Sequence[Term], weights: Float64) -> tuple[float, Float64]:
     return value, gradient
 
 
-def minimise(terms: Sequence[Term], start: Float64, bounds: Bounds, *, iterations: int, tolerance: float = 1e-9) -> Fit:
+def minimize(terms: Sequence[Term], start: Float64, bounds: Bounds, *, iterations: int, tolerance: float = 1e-9) -> Fit:
     """Return where the sum of terms is least, from `start` on, by L-BFGS-B.
 
     The search works in units in which every weight curves the objective alike; the objective itself is
@@ -73,7 +73,7 @@ def minimise(terms: Sequence[Term], start: Float64, bounds: Bounds, *, iteration
     limits = None
     if not bounds.is_free:
         limits = np.stack([bounds.low[free] / unit, bounds.high[free] / unit], axis=1)
-    found = minimize(
+    found = optimize.minimize(
         scaled, start[free] / unit, jac=True, method="L-BFGS-B", bounds=limits,
         options={"maxiter": iterations, "maxfun": 4 * iterations + 20, "maxcor": MEMORY,
                  "ftol": tolerance, "gtol": GRADIENT_TOLERANCE},
