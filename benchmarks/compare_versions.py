@@ -68,28 +68,27 @@ COMMANDS = [
 ]
 
 
-def run(source: Path, folder: Path) -> dict[str, bytes]:
-    """Run all commands in a folder; return what each printed and every file that is left."""
+def run(source: Path, folder: Path, command: str) -> bytes:
+    """Run a command in a folder; return what it printed, and how it ended."""
     environment = {**os.environ, "PYTHONPATH": str(source), "NO_COLOR": "1", "COLUMNS": "200"}
-    results: dict[str, bytes] = {}
-    for number, command in enumerate(COMMANDS):
-        if "weights.txt.copy" in command:
-            *kept, last = (folder / "lists" / "weights.txt").read_text().splitlines()
-            (folder / "lists" / "weights.txt.copy").write_text("\n".join([*kept, f"{last.split()[0]} 0"]))
-        done = subprocess.run(
-            [sys.executable, "-m", "luthier.cli.main", *command.split(), "--quiet"],
-            cwd=folder, env=environment, capture_output=True, check=False,
-        )  # fmt: skip
-        results[f"{number:02d} {command}"] = TIMES.sub(b"", done.stdout) + b"\nexit %d" % done.returncode
-        if done.returncode:
-            results[f"{number:02d} {command}"] += done.stderr
-        print(".", end="", flush=True)
-    print()
+    if "weights.txt.copy" in command:
+        *kept, last = (folder / "lists" / "weights.txt").read_text().splitlines()
+        (folder / "lists" / "weights.txt.copy").write_text("\n".join([*kept, f"{last.split()[0]} 0"]))
+    done = subprocess.run(
+        [sys.executable, "-m", "luthier.cli.main", *command.split(), "--quiet"],
+        cwd=folder, env=environment, capture_output=True, check=False,
+    )  # fmt: skip
+    return TIMES.sub(b"", done.stdout) + b"\nexit %d\n" % done.returncode + (done.stderr if done.returncode else b"")
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    """Return a hash of every file below a folder, without times and without what names its maker."""
+    found = {}
     for path in sorted(folder.rglob("*")):
         if path.is_file() and path.suffix not in (".png", ".state"):
             content = columns_of(path) if path.suffix in (".arrow", ".parquet") else TIMES.sub(b"", path.read_bytes())
-            results[str(path.relative_to(folder))] = hashlib.sha256(content).digest()
-    return results
+            found[str(path.relative_to(folder))] = hashlib.sha256(content).digest()
+    return found
 
 
 def columns_of(path: Path) -> bytes:
@@ -113,21 +112,26 @@ def main() -> int:
     parser.add_argument("--keep", type=Path, help="a folder for all that is written")
     options = parser.parse_args()
     home = options.keep or Path(tempfile.mkdtemp())
-    found = []
-    for name, source in (("before", options.before.resolve()), ("after", options.after.resolve())):
-        (home / name).mkdir(parents=True)
-        found.append(run(source, home / name))
-    before, after = found
-    different = [key for key in before if before[key] != after.get(key)] + [key for key in after if key not in before]
-    for key in different:
-        print(f"differs: {key}")
-        for text in (before.get(key), after.get(key)):
-            if text and b"exit" in text and b"exit 0" not in text:
-                print("   ", text[-300:].decode(errors="replace").replace("\n", "\n    "))
-    print(f"{len(before)} outputs, {len(different)} differ")
+    folders = [home / "before", home / "after"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    different = 0
+    for command in COMMANDS:
+        sources = (options.before.resolve(), options.after.resolve())
+        before, after = (run(source, folder, command) for source, folder in zip(sources, folders, strict=True))
+        different += before != after
+        print("same   " if before == after else "DIFFERS", command, flush=True)
+        for text in (before, after) if before != after else ():
+            print("   ", text[-400:].decode(errors="replace").replace("\n", "\n    "), flush=True)
+    before, after = (files_of(folder) for folder in folders)
+    for name in sorted(before.keys() | after.keys()):
+        if before.get(name) != after.get(name):
+            different += 1
+            print("DIFFERS", name)
+    print(f"{len(COMMANDS)} commands and {len(before)} files, {different} differ")
     if options.keep is None:
         shutil.rmtree(home)
-    return min(99, len(different))
+    return min(99, different)
 
 
 if __name__ == "__main__":
