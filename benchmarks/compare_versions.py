@@ -4,13 +4,15 @@
   python benchmarks/compare_versions.py ../before/src src
 
 Both versions work on the same generated lists. Times are left out of what is compared; all else must be the same:
-weights, tables, JSON, cell counts, Arrow columns. A command that only one version has is named and passed over.
+weights, tables, JSON, cell counts, Arrow columns. A version may say more than the one before, which is shown: lines
+among those that were there, keys beside those that were there.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -81,6 +83,35 @@ def run(source: Path, folder: Path, command: str) -> bytes:
     return TIMES.sub(b"", done.stdout) + b"\nexit %d\n" % done.returncode + (done.stderr if done.returncode else b"")
 
 
+def more_of(before: bytes, after: bytes) -> list[str] | None:
+    """Return what `after` says beyond `before`, of which nothing may be missing; None if something is."""
+    try:
+        keys = more_keys(*(json.loads(text.rsplit(b"\nexit 0", 1)[0]) for text in (before, after)))
+        return None if keys is None else [f"key {key}" for key in keys]
+    except ValueError:  # no JSON
+        old, new = (text.decode(errors="replace").splitlines() for text in (before, after))
+    lines, added = iter(new), list[str]()
+    for line in old:
+        for other in lines:
+            if other == line:
+                break
+            added.append(other)
+        else:
+            return None
+    return [*added, *lines]
+
+
+def more_keys(old: object, new: object) -> list[str] | None:
+    """Return the keys that a JSON value has beyond those of an older one; None if anything else differs."""
+    if isinstance(old, dict) and isinstance(new, dict) and old.keys() <= new.keys():
+        below = [more_keys(old[key], new[key]) for key in old]
+        return None if None in below else [*(new.keys() - old.keys()), *(k for keys in below for k in keys or ())]
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        below = [more_keys(a, b) for a, b in zip(old, new, strict=True)]
+        return None if None in below else [key for keys in below for key in keys or ()]
+    return [] if old == new else None
+
+
 def files_of(folder: Path) -> dict[str, bytes]:
     """Return a hash of every file below a folder, without times and without what names its maker."""
     found = {}
@@ -119,15 +150,20 @@ def main() -> int:
     for command in COMMANDS:
         sources = (options.before.resolve(), options.after.resolve())
         before, after = (run(source, folder, command) for source, folder in zip(sources, folders, strict=True))
-        different += before != after
-        print("same   " if before == after else "DIFFERS", command, flush=True)
-        for text in (before, after) if before != after else ():
+        added = [] if before == after else more_of(before, after)
+        different += added is None
+        print("same   " if before == after else "DIFFERS" if added is None else "more   ", command, flush=True)
+        for line in sorted({line.strip() for line in added or ()}):
+            print("    +", line, flush=True)
+        for text in (before, after) if added is None else ():
             print("   ", text[-400:].decode(errors="replace").replace("\n", "\n    "), flush=True)
     before, after = (files_of(folder) for folder in folders)
     for name in sorted(before.keys() | after.keys()):
         if before.get(name) != after.get(name):
-            different += 1
-            print("DIFFERS", name)
+            both = name in before and name in after
+            added = more_of(*(TIMES.sub(b"", (folder / name).read_bytes()) for folder in folders)) if both else None
+            different += added is None
+            print("DIFFERS" if added is None else "more   ", name, *sorted({line.strip() for line in added or ()}))
     print(f"{len(COMMANDS)} commands and {len(before)} files, {different} differ")
     if options.keep is None:
         shutil.rmtree(home)
