@@ -4,14 +4,14 @@ import dataclasses
 
 import numpy as np
 import pytest
-from luthier.grammar.extract import extract
-from luthier.grammar.model import read_model
 
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
 from luthier.features.curves import curves
 from luthier.features.induce import induce_pool
 from luthier.features.making import BinOptions, bins_of_grammar
+from luthier.grammar.extraction.extract import extract
+from luthier.grammar.indexing.model import read_model
 from luthier.invented.pair.pair import PairGenerator
 from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
