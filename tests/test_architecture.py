@@ -34,7 +34,8 @@ MAY_IMPORT = {
         {"core", "corpus", "kbest", "metrics", "features", "geometry"}, {"numpy", "scipy"}
     ),
     "tuning": (
-        {"core", "corpus", "kbest", "metrics", "features", "geometry", "landscape"}, {"numpy", "scipy", "sklearn", "cma"}
+        {"core", "corpus", "kbest", "metrics", "features", "geometry", "landscape"},
+        {"numpy", "scipy", "sklearn", "cma"},
     ),
     "evaluation": ({"core", "kbest", "metrics"}, {"numpy", "scipy"}),
     "report": (

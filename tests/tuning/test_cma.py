@@ -39,7 +39,7 @@ def test_a_generation_is_one_re_rank_within_the_bounds():
     problem = Surface(lambda w: float(np.sum((w - [0.3, 5, 0.9]) ** 2)) / 100, 3, bounds)
     states = last(tuner("cma", population=9, generations=12), problem, [0.5, 0.7, -1.0])
     assert all(bounds.allow(state.weights) for state in states)
-    assert problem.batches[1:] == [9] * 12
+    assert set(problem.batches[1:]) == {9}
     assert states[-1].gain > states[0].gain
 
 

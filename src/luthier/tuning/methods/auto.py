@@ -24,8 +24,7 @@ class Method(Tuner):
     1. D ≤ 1: ``mert``, of which one line search is all, and exact.
     2. Without lists (forests, other problems): ``mert``.
     3. D > `few`: ``mira-batch``, made for many features.
-    4. Fewer than `sentences_each` sentences for each such weight: ``pro``, whose answer fits the sentences it is tuned on
-       less closely.
+    4. Fewer than `sentences_each` sentences for each of them: ``pro``, whose answer fits the sentences less closely.
     5. Else ``mert``, exact along lines, with random directions beside the axes.
 
     The choice depends on these numbers and on nothing else.
@@ -36,24 +35,21 @@ class Method(Tuner):
     order_free = False
 
     few: int = param(30, low=1, help="weights up to which line searches are made")
-    sentences_each: int = param(10, low=0, help="sentences for each weight below which a ranking is learnt instead")
+    sentences_each: int = param(30, low=0, help="sentences for each weight below which a ranking is learnt instead")
 
     def choose(self, problem: Problem) -> tuple[Tuner, str]:
         """Return the tuner for a problem, and why it is that one."""
         n = len(movable(problem))
-        lists = isinstance(problem, ListProblem)
         if n <= 1:
             return tuner("mert"), f"{n} weight can move" if n else "no weight can move"
-        if not lists:
+        if not isinstance(problem, ListProblem):
             return tuner("mert", directions="both"), f"{n} weights can move, and there are no lists to look into"
         if n > self.few:
             return tuner("mira-batch"), f"{n:,} weights can move, more than {self.few}"
         sentences = len(problem.offsets) - 1
         if sentences < self.sentences_each * n:
             return tuner("pro"), f"{sentences:,} sentences are few for {n} weights"
-        return tuner(
-            "mert", directions="both"
-        ), f"{n} weights can move, and {sentences:,} sentences are enough for them"
+        return tuner("mert", directions="both"), f"{sentences:,} sentences are enough for {n} weights"
 
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the states of the chosen tuner; the last one says which it was."""

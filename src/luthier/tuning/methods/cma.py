@@ -21,8 +21,8 @@ class Method(Tuner):
 
     The gain is a black box, of which only the order within a generation is used: steps, plateaus and any monotone
     transform of the metric do not matter. A generation is one re-rank of many vectors. Weights are moved in units of
-    the mean effect of a feature, from the start on; those outside the bounds are clipped to them. The answer is the best
-    weights drawn. The strategy and its constants are those of the package ``cma``, whose own tests end the search
+    the mean effect of a feature, from the start on; those outside the bounds are clipped to them. The answer is the
+    best weights drawn. The strategy and its constants are those of the package ``cma``, whose own tests end the search
     (the distribution has become a point, or generations are all alike); `generations` is the limit.
 
     References
