@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
 from small_problems import Surface, last, problem_of, random_problem
@@ -45,3 +46,11 @@ def test_the_answer_is_that_of_the_chosen_one_and_says_so():
     states, theirs = last(tuner("auto"), problem, START), last(method, problem, START)
     assert states[-1].weights.tobytes() == theirs[-1].weights.tobytes()
     assert states[-1].note.startswith(f"auto chose {method.name}: {why}")
+
+
+def test_the_setting_of_a_paper_in_one_word():
+    method = tuner("pro", published=True, iterations=3)
+    assert (method.gains, method.psi, method.falling, method.top, method.iterations) == ("sentence", 0.1, False, 0, 3)
+    assert tuner("mira-batch", published=True).refresh == 1
+    with pytest.raises(LuthierError, match="grid has no setting of a paper. hint: these have: armijo, mira, mira-b"):
+        tuner("grid", published=True)
