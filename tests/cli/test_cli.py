@@ -285,6 +285,12 @@ def test_warming_compiles_everything(run_cli):
     code, out, _ = run_cli("warm", "--json")
     assert code == 0
     assert json.loads(out)["kernels"] > 20
+    code, out, err = run_cli("warm", "lists", "--json")
+    assert code == 0
+    assert "compiling the kernels of: lists" in err
+    assert any(name.startswith("kbest.") for name in json.loads(out)["files"])
+    code, _, err = run_cli("warm", "list")
+    assert (code, "there is no group 'list'" in err) == (2, True)
 
 
 @pytest.mark.slow

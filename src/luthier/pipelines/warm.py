@@ -5,43 +5,83 @@ A room's jobs stand in its file ``warming.py``, as a tuple `JOBS`; nothing is re
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import pkgutil
+import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import luthier
 from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.jit import compiler_seconds
 from luthier.core.progress import progress
 
+# The rooms whose jobs reach what a group of commands needs, as the list of commands has these groups.
+ROOMS = {
+    "lists": ("kbest",),
+    "features": ("kbest", "features"),
+    "metrics": ("kbest", "metrics", "evaluation"),
+    "tuning": ("kbest", "metrics", "evaluation", "tuning"),
+    "geometry": ("kbest", "metrics", "geometry"),
+    "translation models": ("alignment", "lm", "grammar", "features", "decoding"),
+}
 
-def warm() -> dict[str, int]:
-    """Run all kernels; return how many each kernel file has.
+
+@dataclasses.dataclass(frozen=True)
+class Warmed:
+    """How many kernels of each file are ready, and the CPU seconds that compiling took (0 where all were kept)."""
+
+    counts: dict[str, int]
+    compile_seconds: float
+
+
+def warm(groups: Sequence[str] = ()) -> Warmed:
+    """Run all kernels, or those of some groups of commands.
 
     Raises
     ------
     LuthierError
-        If a kernel was not reached: then its room needs another job.
+        If a kernel was not reached: then its room needs another job. Or for an unknown group.
     """
+    for group in groups:
+        if group not in ROOMS:
+            raise LuthierError(f"there is no group {group!r}. known: {', '.join(ROOMS)}")
+    before = compiler_seconds()[0]
+    rooms = {room for group in groups for room in ROOMS[group]}
     with warnings.catch_warnings(), progress("compiling kernels") as advance:
         warnings.simplefilter("ignore", LuthierWarning)
-        for job in warming_jobs():
+        for job in warming_jobs(rooms):
             job()
             advance(1)
+    seconds = compiler_seconds()[0] - before
+    if groups:
+        return Warmed(_ready(), seconds)
     modules = kernel_modules()
     counts = {module.__name__.removeprefix("luthier."): len(kernels_of(module)) for module in modules}
     missed = [name for name, kernel in entry_kernels(modules).items() if not kernel.signatures]
     if missed:
         raise LuthierError(f"these kernels are never run by 'luthier warm': {', '.join(missed)}")
-    return counts
+    return Warmed(counts, seconds)
 
 
-def warming_jobs() -> Iterator[Callable[[], None]]:
-    """Yield the jobs of all rooms."""
+def _ready() -> dict[str, int]:
+    """Return how many kernels of each file that was imported have been run."""
+    modules = [m for name, m in sorted(sys.modules.items()) if name.startswith("luthier.") and name.endswith("kernels")]
+    counts = {
+        m.__name__.removeprefix("luthier."): sum(bool(k.signatures) for k in kernels_of(m).values()) for m in modules
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def warming_jobs(rooms: Collection[str] = ()) -> Iterator[Callable[[], None]]:
+    """Yield the jobs of all rooms, or of some."""
     for path in sorted(Path(luthier.__path__[0]).glob("*/warming.py")):
+        if rooms and path.parent.name not in rooms:
+            continue
         yield from importlib.import_module(f"luthier.{path.parent.name}.warming").JOBS
 
 

@@ -1,4 +1,11 @@
-"""Compile all kernels once, so that no later run has to wait."""
+"""Compile kernels once, so that no later run has to wait.
+
+  luthier warm
+  luthier warm lists tuning
+
+All of them take some minutes of one core and about 1 GB of memory; a group of commands (as 'luthier --help' has them)
+takes less. They are kept on disk: where all are there already, this takes seconds.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +17,30 @@ GROUP = "this program"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`luthier warm` has no options of its own."""
+    """Declare the options of `luthier warm`."""
+    parser.add_argument(
+        "groups", nargs="*", metavar="GROUP",
+        help="lists, features, metrics, tuning, geometry or 'translation models' (default: everything)",
+    )  # fmt: skip
 
 
-def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
-    """Run every kernel on a small job."""
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Run kernels on small jobs; say how many, and what it took."""
     from luthier.pipelines.warm import warm
     from luthier.report.console import table
 
-    counts = warm()
-    total = sum(counts.values())
-    output.emit(
-        {"kernels": total, "files": counts},
-        lambda: table(f"{total} kernels are compiled", ("file", "kernels"), list(counts.items())),
+    output.note(
+        "compiling kernels: some minutes of one core and about 1 GB of memory, unless they are kept already; "
+        "'luthier warm GROUP' compiles those of a group of commands"
+        if not options.groups
+        else f"compiling the kernels of: {', '.join(options.groups)}"
     )
+    warmed = warm(options.groups)
+    total, seconds = sum(warmed.counts.values()), warmed.compile_seconds
+    output.emit(
+        {"kernels": total, "files": warmed.counts, "compile_seconds": seconds},
+        lambda: table(
+            f"{total} kernels are ready; compiling took {seconds:.1f} CPU s", ("file", "kernels"),
+            list(warmed.counts.items()),
+        ),
+    )  # fmt: skip
