@@ -9,14 +9,11 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import pyarrow as pa
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.kbest.pipe_lines import TOTAL, moses_lines
+from luthier.core.files.io import PACKED
 from luthier.kbest.pool import Pool
-from luthier.kbest.writer import PACKED, data_of, joined, row_blocks, sentence_of_rows, text_array
-from luthier.kbest.writers.jsonl import feature_objects, json_numbers, quoted
 
 Form = Literal["text", "jsonl", "moses"]
 FORMS: tuple[Form, ...] = ("text", "jsonl", "moses")
@@ -48,6 +45,8 @@ class Ranked:
         if form == "jsonl":
             yield from _json_lines(self)
         elif form == "moses":
+            from luthier.kbest.pipe_lines import TOTAL, moses_lines
+
             columns = {name: column for name, column in self.pool.columns.items() if name != TOTAL}
             yield from moses_lines(dataclasses.replace(self.pool, columns={**columns, TOTAL: self.scores}))
         else:
@@ -70,6 +69,11 @@ def n_broken(pool: Pool) -> int:
 
 def _json_lines(ranked: Ranked) -> Iterator[memoryview]:
     """Yield objects with id, hyp, score, and the contribution of each feature: weight times value."""
+    import pyarrow as pa
+
+    from luthier.kbest.writer import data_of, joined, row_blocks, sentence_of_rows, text_array
+    from luthier.kbest.writers.jsonl import feature_objects, json_numbers, quoted
+
     pool, weights = ranked.pool, ranked.weights
     features = pool.features
     parts = dataclasses.replace(
