@@ -34,8 +34,7 @@ MAY_IMPORT = {
         {"core", "corpus", "kbest", "metrics", "features", "geometry"}, {"numpy", "scipy"}
     ),
     "tuning": (
-        {"core", "corpus", "kbest", "metrics", "features", "geometry", "landscape"},
-        {"numpy", "scipy", "sklearn", "cma"},
+        {"core", "corpus", "kbest", "metrics", "features", "geometry", "landscape"}, {"numpy", "scipy", "sklearn"}
     ),
     "evaluation": ({"core", "kbest", "metrics"}, {"numpy", "scipy"}),
     "report": (
@@ -62,7 +61,6 @@ ONLY_IN = {
     "numba": {"core/jit.py", "core/kernel_cache.py"},
     "threadpoolctl": {"core/threads.py"},
     "sklearn": {"tuning/estimator.py"},
-    "cma": {"tuning/methods/cma.py"},
 }
 
 # file → why it may be longer than the limit

@@ -86,3 +86,15 @@ def test_plain_types():
     assert scalar_type(int | None) == (int, True)
     assert scalar_type(tuple[str, ...]) == (tuple, False)
     assert describe_domain(int, {"low": None, "high": 3}) == "an int in (-inf, 3]"
+
+
+def test_a_tuple_of_texts_holds_texts_and_another_tuple_what_it_likes():
+    @dataclass(frozen=True)
+    class Named:
+        names: tuple[str, ...] = param((), help="names")
+        numbers: tuple[int, ...] = param((0,), help="numbers")
+
+    validate(Named(("a",), (1, 2)))
+    for names in ((1,), "a", None):
+        with pytest.raises(ParameterError, match=r"the 'names' parameter of .* must be a tuple of texts"):
+            validate(Named(names))

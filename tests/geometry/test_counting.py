@@ -5,9 +5,17 @@ import math
 
 import numpy as np
 import pytest
+from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.polytopes.counting import arrangement_cells, count_bounds, n_hyperplanes, theorem_base
+from luthier.geometry.polytopes.counting import (
+    arrangement_cells,
+    count_bounds,
+    most_vertices,
+    n_hyperplanes,
+    theorem_base,
+    vertices_by_subsets,
+)
 
 PAPER = [1000] * 1502
 
@@ -74,3 +82,37 @@ def test_lists_of_one_row_can_be_selected_in_one_way():
 def test_sizes_that_make_no_sense_are_refused(lengths, d):
     with pytest.raises(LuthierError, match="expected one dimension or more"):
         count_bounds(lengths, d)
+
+
+def hull_vertices(lists):
+    """Return the vertices of the sum of some lists of points: those of the hull of all sums of one point of each."""
+    points = np.array([np.sum(chosen, axis=0) for chosen in itertools.product(*lists)])
+    return len(ConvexHull(points).vertices)
+
+
+@pytest.mark.parametrize(("n_dims", "sizes"), [(2, (3, 4, 5)), (3, (4, 5, 4)), (3, (4, 4, 5, 6)), (4, (5, 5, 5, 5, 5))])
+def test_a_sum_in_general_position_has_the_vertices_that_its_parts_say_and_no_more_than_the_most(n_dims, sizes):
+    rng = np.random.default_rng(7)
+    lists = [rng.normal(size=(size, n_dims)) for size in sizes]
+    parts = {
+        j: sum(hull_vertices(few) for few in itertools.combinations(lists, j)) for j in range(1, n_dims)
+    }  # fmt: skip
+    found = hull_vertices(lists)
+    assert found == vertices_by_subsets(parts, len(sizes), n_dims)
+    assert found <= most_vertices(sizes, n_dims) < np.prod(sizes)
+
+
+def test_the_most_vertices_are_reached():
+    """Segments in general position: a zonotope; polygons with no parallel sides; two polytopes in three dimensions."""
+    assert most_vertices([2] * 4, 3) == 2 * (1 + 3 + 3)
+    assert most_vertices([3, 4, 5], 2) == 3 + 4 + 5
+    triangles = [np.array([[np.cos(t + a), np.sin(t + a)] for t in (0.0, 2.1, 4.2)]) for a in (0.0, 0.4)]
+    assert hull_vertices(triangles) == most_vertices([3, 3], 2)
+    assert most_vertices([4, 5], 3) == 20
+
+
+@pytest.mark.parametrize("sizes", [(3, 4, 2, 5), (2, 2, 2, 2), (3, 3, 3), (2, 3), (1, 1), (1, 4), (7,)])
+def test_the_tight_bound_stops_binding_where_it_says(sizes):
+    for d in range(1, len(sizes) + 3):
+        counts = count_bounds(sizes, d)
+        assert counts.tight.binds == (most_vertices(sizes, d) < np.prod(sizes)) == (d < counts.tight.least_dimensions)

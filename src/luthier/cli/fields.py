@@ -29,6 +29,11 @@ def add_field_options(parser: argparse.ArgumentParser, method: type, title: str 
                 help=f"{field.metadata['help']} (default: {'yes' if field.default else 'no'})",
             )  # fmt: skip
             continue
+        if scalar_type(hints[field.name])[0] is tuple:
+            group.add_argument(
+                option, dest=f"field_{field.name}", action="append", metavar="X", help=field.metadata["help"]
+            )
+            continue
         domain = describe_domain(hints[field.name], field.metadata)
         group.add_argument(
             option, dest=f"field_{field.name}", metavar="X",
@@ -42,7 +47,7 @@ def field_values(method: type, options: argparse.Namespace) -> dict[str, Any]:
     given = {
         name: getattr(options, f"field_{name}")
         for name in names
-        if name not in COMMON and getattr(options, f"field_{name}", None) is not None
+        if name not in COMMON and getattr(options, f"field_{name}") is not None
     }
     common = {name: getattr(options, name) for name in names if name in COMMON}
     return convert_fields(method, given, method.__name__) | common
@@ -59,6 +64,9 @@ def convert_fields(method: type, given: Mapping[str, Any], owner: str) -> dict[s
             has = f"it has: {', '.join(sorted(fields))}" if fields else "it has none"
             raise LuthierError(f"{owner!r} has no option {name!r}. {has}")
         kind, _ = scalar_type(hints[key])
+        if kind is tuple:
+            converted[key] = (text,) if isinstance(text, str) else tuple(text)
+            continue
         if isinstance(text, bool):
             converted[key] = text
             continue

@@ -47,10 +47,17 @@ def scalar_type(hint: Any) -> tuple[type, bool]:
     return typing.get_origin(plain[0]) or plain[0], type(None) in options
 
 
+def _holds_texts(hint: Any) -> bool:
+    """Return whether an annotation is that of a tuple of texts."""
+    return typing.get_origin(hint) is tuple and typing.get_args(hint)[:1] == (str,)
+
+
 def describe_domain(hint: Any, metadata: typing.Mapping[str, Any]) -> str:
     """Return the domain as words: ``an int in [1, 1000]``."""
     kind, optional = scalar_type(hint)
-    if metadata.get("choices"):
+    if _holds_texts(hint):
+        text = "a tuple of texts"
+    elif metadata.get("choices"):
         text = "one of " + ", ".join(metadata["choices"])
     else:
         article = "an" if kind.__name__[0] in "aeiou" else "a"
@@ -72,6 +79,8 @@ def _complaint(hint: Any, metadata: typing.Mapping[str, Any], value: Any) -> str
     if kind is float and isinstance(value, int) and not isinstance(value, bool):
         value = float(value)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+        return words
+    if isinstance(value, tuple) and _holds_texts(hint) and not all(isinstance(part, str) for part in value):
         return words
     if metadata.get("choices") and value not in metadata["choices"]:
         return words

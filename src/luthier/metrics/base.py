@@ -14,6 +14,8 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.params import validate
 from luthier.metrics.batch import Batch
+from luthier.metrics.majorants.majorant import Majorant
+from luthier.metrics.majorants.rates import rate_majorant
 from luthier.metrics.slopes import Rate, difference_slopes, rate_slopes
 
 Stats = npt.NDArray[Any]
@@ -73,6 +75,17 @@ class Metric(abc.ABC):
         """
         slopes = self.slopes(sums)
         return float(self.score(sums)), difference_slopes(self.score, sums) if slopes is None else slopes
+
+    def majorant(self, point: Float64, low: Float64, high: Float64, *, sign: float = 1.0) -> Majorant | None:
+        """Return a limit of sign · score, `sign` being 1 or −1, for all sums between low and high; (S,) each.
+
+        It should be close where the sums are those of `point`. Statistics that are counts have whole sums. None where
+        nobody worked one out: then no proof can be given (`luthier.landscape.certified`).
+        """
+        if self.rate is None:
+            return None
+        places = self.stat_names.index(self.rate.numerator), self.stat_names.index(self.rate.denominator)
+        return rate_majorant(places, sign * self.rate.factor, point, low, high)
 
     def sentence_score(self, stats: Stats) -> Float64:
         """Return the score of single sentences, smoothed where the metric needs it, (..., S) → (...)."""

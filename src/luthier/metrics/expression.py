@@ -11,6 +11,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.metrics.base import Metric, Stats
 from luthier.metrics.batch import Batch
+from luthier.metrics.majorants.majorant import ROUNDING, Majorant
 from luthier.metrics.slopes import Rate
 
 
@@ -88,6 +89,21 @@ class Expression(Metric):
         found = [part.smooth_score(own, sharpness) for part, own in self._own(sums)]
         slopes = np.concatenate([c * own for c, (_, own) in zip(self.coefficients, found, strict=True)])
         return float(self._sum([np.asarray(score) for score, _ in found])), slopes
+
+    def majorant(self, point: Float64, low: Float64, high: Float64, *, sign: float = 1.0) -> Majorant | None:
+        """Return the sum of the parts' limits as lines, if every part has one; a minus takes the limit of −score."""
+        slopes, constant, size, left = [], sign * self.constant, abs(self.constant), 0
+        for part, c in zip(self.parts, self.coefficients, strict=True):
+            own = slice(left, left + len(part.stat_names))
+            found = part.majorant(point[own], low[own], high[own], sign=float(np.sign(sign * c)))
+            if found is None:
+                return None
+            line = found.line(low[own], high[own])
+            slopes.append(abs(c) * line.slopes)
+            constant += abs(c) * line.constant
+            size += abs(c * line.constant) + float(np.abs(slopes[-1]) @ np.maximum(np.abs(low[own]), np.abs(high[own])))
+            left = own.stop
+        return Majorant(np.concatenate(slopes), constant + ROUNDING * size)
 
     def sentence_score(self, stats: Stats) -> Float64:
         """Return the weighted sum of the parts' sentence scores."""

@@ -23,6 +23,7 @@ from luthier.landscape.units import effect_units
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.heldout import End, choose_end
+from luthier.tuning.proof import proof_note, refuses_proof
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run_options import RunOptions as RunOptions
 
@@ -135,6 +136,8 @@ def run(
     """
     options = options or RunOptions()
     start = _checked_start(tuner, problem, start)
+    if options.certify and refuses_proof(problem):
+        raise LuthierError(f"the answer cannot be certified: {refuses_proof(problem)}. hint: leave out `certify`")
     if heldout is not None and heldout.names != problem.names:
         raise LuthierError("the held-out pool has other features, or has them in another order")
     stopwatch = Stopwatch()
@@ -156,7 +159,7 @@ def run(
         start_heldout_gain=start_gains[1],
         best_restart=best.restart,
         agreed=sum(abs(trace.key - best.key) <= 1e-9 for trace in traces),
-        note=answer.note,
+        note=_note(problem, answer, options, interrupted=interrupted),
         traces=tuple(traces),
         interrupted=interrupted,
         seconds=stopwatch.seconds(),
@@ -176,6 +179,14 @@ def _best(
     ends = [End(state.weights, state.gain, trace.heldout_gains[trace.chosen]) for trace, state in answers]
     number, said = choose_end(ends, End(start, start_gains[0], start_gains[1]), heldout)
     return traces[number], said
+
+
+def _note(problem: Problem, answer: State, options: RunOptions, *, interrupted: bool) -> str:
+    """Return what the answer says of itself, and what is proven of it where that is asked for."""
+    if not options.certify or interrupted:
+        return answer.note
+    proven = proof_note(problem, answer, options.certify, threads=options.threads)
+    return "; ".join(filter(None, (answer.note, proven)))
 
 
 def _checked_start(tuner: Tuner, problem: Problem, start: Float64 | None) -> Float64:

@@ -27,6 +27,7 @@ class RunOptions:
     threads: int = param(1, low=1, high=4096, help="runs at a time")
     checkpoint: str = param("", help="file that keeps finished runs")
     resume: bool = param(False, help="go on from the checkpoint")
+    certify: int = param(0, low=0, help="boxes for a proof of how far the answer is from the best (0: none)")
 
     def __post_init__(self) -> None:
         validate(self)

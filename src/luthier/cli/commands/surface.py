@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 GROUP = "geometry"
 DISAGREED, STOPPED = 1, 130
+BEST_GAP = 0.001  # of the score, for --best-only
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,6 +40,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="what is added along an axis, from LO to HI (default: about w0, as far as matters)",
     )  # fmt: skip
     parser.add_argument("--whole", action="store_true", help="the whole plane, where --window does not limit it")
+    parser.add_argument(
+        "--best-only", action="store_true", help="the best score of the window with a proof, and no cells: much faster"
+    )
     parser.add_argument("-o", "--output", metavar="OUT", help="all cells: an .arrow, .tsv or .json file")
     parser.add_argument("--polygons", action="store_true", help="with the corners of each cell in the file")
     parser.add_argument("--stream", action="store_true", help="keep the best cells only, in bounded memory")
@@ -66,6 +70,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     _check(options)
     output.note(f"seed {options.seed}")
     pool = pool_from(options, options.pool)
+    if options.best_only:
+        return _best_only(pool, metric, options, output)
     report = look_at_plane(_plane(pool, metric, options), _settings(options))
     written = _write(report, pool, options)
     if "-" not in written:
@@ -92,6 +98,8 @@ def _check(options: argparse.Namespace) -> None:
             raise LuthierError(f"expected --{name} of at least {least}, found {value}")
     if options.polygons and not options.output:
         raise LuthierError("--polygons needs -o, the file to write them to")
+    if options.best_only and (options.output or options.png or options.stream or options.heldout):
+        raise LuthierError("--best-only finds no cells, so it cannot go with -o, --png, --stream or --heldout")
     if options.output:
         check_table_path(options.output)
         check_apart(options.output, options.pool, options.weights, *options.axis)
@@ -99,6 +107,23 @@ def _check(options: argparse.Namespace) -> None:
         check_picture_path(options.png)
     if options.weights_out:
         check_writable(options.weights_out)
+
+
+def _best_only(pool: Pool, metric: Metric, options: argparse.Namespace, output: Output) -> int:
+    """Prove how much the best cell scores, by boxes of the plane; return the exit code."""
+    from luthier.cli.certifying import show_certificate
+    from luthier.landscape.certified.certify import CertifyOptions, certify
+    from luthier.landscape.certified.windows import WindowOptions
+    from luthier.landscape.problem import Problem
+    from luthier.landscape.subspaces import read_subspace
+
+    subspace = read_subspace(pool, options.weights, options.axis, expected=2)
+    problem = Problem.make(pool, metric)
+    window = WindowOptions(window=tuple(options.window), whole=options.whole and not options.window)
+    settings = CertifyOptions(gap=BEST_GAP, threads=options.threads)
+    found = certify(problem, window.space(problem, subspace), subspace.start, settings)
+    show_certificate(found, problem, subspace.start, options.weights_out, output)
+    return STOPPED if found.stopped else 0
 
 
 def _plane(pool: Pool, metric: Metric, options: argparse.Namespace) -> Plane:

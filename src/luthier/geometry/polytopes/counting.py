@@ -9,6 +9,10 @@ dimensions [waite2015]. Bounds on their number V:
 - The cells of an arrangement of hyperplanes: two rows of a list change places across a hyperplane through
   the origin, there are m = Σ K_i (K_i − 1) / 2 of them, and they cut the space into at most
   2 Σ_{j<D} C(m − 1, j) cells. No constant is left open.
+- The most vertices that a sum can have, for polytopes of K_i vertices in any position [weibel2012] [sanyal2009]: Π K_i
+  for N < D lists, and else α + Σ_{j=1}^{D−1} (−1)^{D−1−j} C(N−1−j, D−1−j) Σ_{|I|=j} (Π_{i∈I} K_i − α), where α is 2
+  for odd D and 0 for even D. If a list has three rows or more, it binds for every D up to the number of lists that
+  have more than one row.
 - Theorem 2: the sum has at most V (V − 1) / 2 edges.
 
 All of it in whole numbers of any size. A bound *binds* while it is smaller than the number of index vectors;
@@ -19,7 +23,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from luthier.core.errors import LuthierError
 
@@ -58,16 +62,19 @@ class Counts:
     log10_index_vectors: float
     theorem: Bound
     arrangement: Bound
+    tight: Bound
 
 
 def count_bounds(lengths: Sequence[int], n_dimensions: int) -> Counts:
-    """Return both bounds for lists of given lengths, each at least 1, in D dimensions, at least 1.
+    """Return all bounds for lists of given lengths, each at least 1, in D dimensions, at least 1.
 
     >>> paper = count_bounds([1000] * 1502, 12)
     >>> round(paper.theorem.log10_percent, 1), paper.theorem.least_dimensions
     (-4403.1, 493)
     >>> round(paper.arrangement.log10_percent, 1), paper.arrangement.least_dimensions
     (-4413.7, 699)
+    >>> round(paper.tight.log10_percent, 1), paper.tight.least_dimensions
+    (-4443.7, 1503)
     """
     if n_dimensions < 1 or min(lengths, default=1) < 1:
         raise LuthierError(
@@ -78,7 +85,41 @@ def count_bounds(lengths: Sequence[int], n_dimensions: int) -> Counts:
     vectors, base, planes = math.prod(sizes), theorem_base(sizes), n_hyperplanes(sizes)
     theorem = _bound(base ** (n_dimensions - 1), vectors, _least_power(base, vectors))
     arrangement = _bound(arrangement_cells(planes, n_dimensions), vectors, _least_arrangement(planes, vectors))
-    return Counts(len(sizes), n_dimensions, math.log10(vectors), theorem, arrangement)
+    tight = _bound(most_vertices(sizes, n_dimensions), vectors, _least_tight(sizes))
+    return Counts(len(sizes), n_dimensions, math.log10(vectors), theorem, arrangement, tight)
+
+
+def vertices_by_subsets(sums: Mapping[int, int], n_lists: int, n_dimensions: int) -> int:
+    """Return the vertices of a sum of N ≥ D polytopes in general position, from those of sums of fewer than D of them.
+
+    `sums` has for j = 1, …, D − 1 the vertices of all partial sums of j polytopes together. [weibel2012]
+
+    >>> vertices_by_subsets({1: 3 + 4 + 5}, 3, 2)  # polygons: as many vertices as they have together
+    12
+    """
+    alpha = 2 if n_dimensions % 2 else 0
+    total = alpha
+    for j in range(1, n_dimensions):
+        sign = -1 if (n_dimensions - 1 - j) % 2 else 1
+        times = math.comb(n_lists - 1 - j, n_dimensions - 1 - j)
+        total += sign * times * (sums[j] - alpha * math.comb(n_lists, j))
+    return total
+
+
+def most_vertices(lengths: Sequence[int], n_dimensions: int) -> int:
+    """Return the most vertices that a sum of polytopes with K_i vertices can have in D dimensions, exactly.
+
+    >>> most_vertices([4, 5, 4], 3), most_vertices([4, 5], 3)
+    (45, 20)
+    """
+    sizes = [length for length in lengths if length > 1]  # one row moves the sum, and changes nothing
+    if len(sizes) < n_dimensions:
+        return math.prod(sizes)
+    products = [1] + [0] * (n_dimensions - 1)  # Σ over subsets of j lists of the product of their lengths
+    for length in sizes:
+        for j in range(n_dimensions - 1, 0, -1):
+            products[j] += length * products[j - 1]
+    return vertices_by_subsets(dict(enumerate(products)), len(sizes), n_dimensions)
 
 
 def theorem_base(lengths: Sequence[int]) -> int:
@@ -128,6 +169,15 @@ def _least_arrangement(planes: int, vectors: int) -> int:
         term = term * (planes - 1 - j) // (j + 1)
         j += 1
     return max(1, j)
+
+
+def _least_tight(lengths: Sequence[int]) -> int:
+    """Return the least D at which the tight bound is the number of index vectors.
+
+    For D = N it is Π K_i − Π (K_i − 1) + 1, which is less unless all lists have two rows; for D > N it is not.
+    """
+    sizes = [length for length in lengths if length > 1]
+    return max(1, len(sizes) + (max(sizes, default=2) > 2))
 
 
 def _bound(vertices: int, vectors: int, least: int) -> Bound:

@@ -96,6 +96,7 @@ class GeometryReport:
             "log10_index_vectors": self.counts.log10_index_vectors,
             "theorem": _bound_dict(self.counts.theorem),
             "arrangement": _bound_dict(self.counts.arrangement),
+            "tight": _bound_dict(self.counts.tight),
             "hypotheses": summary(self.lengths),
             "distinct": summary(self.distinct),
             "extreme": summary(self.extreme),

@@ -12,6 +12,8 @@ from luthier.core.params import param
 from luthier.corpus.tokenizers import TOKENIZERS
 from luthier.metrics.base import Metric, Stats, ratio
 from luthier.metrics.batch import Batch
+from luthier.metrics.majorants.bleu import BleuLimits
+from luthier.metrics.majorants.majorant import Majorant
 from luthier.metrics.ngrams import REFERENCE_LENGTHS, add_matches, reference_lengths, write_totals
 from luthier.metrics.slopes import difference_slopes
 
@@ -109,6 +111,21 @@ class Method(Metric):
         logs = [slope * r / c**2, -slope / c], 1.0 / (n * sums[2 : 2 + n]), -1.0 / (n * sums[2 + n :])
         return value, value * np.concatenate(logs)
 
+    def majorant(self, point: Float64, low: Float64, high: Float64, *, sign: float = 1.0) -> Majorant:
+        """Return a limit of sign · BLEU for all sums between low and high."""
+        limits = BleuLimits(
+            self.order,
+            self.smoothing,
+            self._smoothing_value(self.smoothing),
+            effective=self.effective_order or self.smoothing == "plus-one",
+        )
+        return limits.upper(point, low, high) if sign > 0 else limits.lower(point, low, high)
+
+    def _smoothing_value(self, smoothing: str) -> float:
+        """Return what a smoothing adds, or puts in the place of no match."""
+        value = DEFAULT_VALUES.get(smoothing, 1.0)
+        return self.smoothing_value if self.smoothing_value is not None and smoothing in DEFAULT_VALUES else value
+
     def _is_plain(self, sums: Float64) -> bool:
         """Return whether no smoothing of precisions has a part in the score of sums, (S,)."""
         return self.smoothing in ("none", "floor", "exp") and bool(sums[2:].min() > 0.0)
@@ -119,9 +136,7 @@ class Method(Metric):
         hyp_len, ref_len = values[0], values[1]
         matches, totals = values[2 : 2 + self.order], values[2 + self.order :]  # (n, ...)
         matched = np.any(matches > 0, axis=0)
-        value = DEFAULT_VALUES.get(smoothing, 1.0)
-        if self.smoothing_value is not None and smoothing in DEFAULT_VALUES:
-            value = self.smoothing_value
+        value = self._smoothing_value(smoothing)
         if smoothing in ("add-k", "plus-one"):
             more = np.full_like(totals, value)
             more[0] = 0.0

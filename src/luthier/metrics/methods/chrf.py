@@ -15,6 +15,8 @@ from luthier.corpus.vocab import Interner
 from luthier.metrics import _chrf_kernels as kernels
 from luthier.metrics.base import Metric, Stats, ratio
 from luthier.metrics.batch import Batch, Numbered
+from luthier.metrics.majorants.chrf import ChrfLimits
+from luthier.metrics.majorants.majorant import Majorant
 from luthier.metrics.ngrams import add_matches, pair_blocks
 
 EPSILON = 1e-16  # precision or recall of an order without n-grams, as chrF++.py has it
@@ -85,6 +87,11 @@ class Method(Metric):
         precision = ratio(np.where(effective, precision, 0.0).sum(axis=-1), orders)
         recall = ratio(np.where(effective, recall, 0.0).sum(axis=-1), orders)
         return 100.0 * ratio((1 + factor) * precision * recall, factor * precision + recall)
+
+    def majorant(self, point: Float64, low: Float64, high: Float64, *, sign: float = 1.0) -> Majorant:
+        """Return a limit of sign · chrF for all sums between low and high."""
+        limits = ChrfLimits(self.beta**2, separate=self.eps_smoothing, epsilon=EPSILON)
+        return limits.upper(point, low, high) if sign > 0 else limits.lower(low, high)
 
 
 def _split_words(numbered: Numbered) -> tuple[Tokens, Tokens]:

@@ -35,7 +35,11 @@ def _bounds(report: GeometryReport) -> Any:
     counts = report.counts
     rows = [
         (name, _power(b.log10_vertices), _power(b.log10_edges), _share(b), f"D = {b.least_dimensions:,}")
-        for name, b in (("Theorem 1, constant 1", counts.theorem), ("cells of the arrangement", counts.arrangement))
+        for name, b in (
+            ("Theorem 1, constant 1", counts.theorem),
+            ("cells of the arrangement", counts.arrangement),
+            ("the most a sum can have", counts.tight),
+        )
     ]
     every, extreme = counts.log10_index_vectors, report.log10_extreme_index_vectors
     features, rank = report.problem.n_features, counts.n_dimensions

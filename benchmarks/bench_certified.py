@@ -1,0 +1,91 @@
+"""How far the best weights of a window are proven, by boxes and CPU seconds; beside it every cell of a plane.
+
+BLEU of generated lists, or with --data of De→En, from the decoder's weights. Boxes are the same on every machine.
+
+python benchmarks/bench_certified.py [--size toy] [--data DIR]
+"""
+
+import time
+
+import numpy as np
+
+from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
+
+NAMES = (
+    "LanguageModel",
+    "WordPenalty",
+    "Glue",
+    "CountEF",
+    "EgivenFCoherent",
+    "SampleCountF",
+    "IsSingletonF",
+    "IsSingletonFE",
+)
+# axes, reach, along principal axes, gap, boxes at most
+CASES = (
+    (2, 3.0, False, 0.0005, 5_000), (3, 3.0, False, 0.001, 15_000), (4, 1.0, True, 0.01, 40_000),
+    (6, 0.5, True, 0.02, 60_000), (6, 1.0, True, 0.02, 40_000), (8, 0.5, True, 0.02, 20_000),
+)  # fmt: skip
+
+
+def axes_of(problem, start, n_axes):
+    """Return the subspace of the first features, by name where they are those of De→En."""
+    from luthier.landscape.certified.windows import feature_axes
+
+    names = NAMES if set(NAMES) <= set(problem.names) else problem.names
+    return feature_axes(problem, start, names[:n_axes])
+
+
+def row_of(problem, start, case):
+    """Return what one search proves."""
+    from luthier.landscape.certified.certify import CertifyOptions, certify
+    from luthier.landscape.certified.space import reach_space
+
+    n_axes, reach, principal, gap, limit = case
+    begin = time.process_time()
+    space = reach_space(problem, axes_of(problem, start, n_axes), reach, principal=principal)
+    found = certify(problem, space, start, CertifyOptions(gap=gap, limit=limit))
+    seconds = time.process_time() - begin
+    window = f"±{reach:g}{', principal axes' if principal else ''}"
+    return (
+        n_axes, window, f"{found.score:.4f}", f"{found.score_bound:.4f}", f"{found.distance:.4f}", found.boxes,
+        f"{100 * found.open_share:.2g} %", f"{seconds:.1f}",
+    )  # fmt: skip
+
+
+def enumerated(problem, start):
+    """Return the best score of all cells of the first window, and CPU seconds."""
+    from luthier.geometry.plane.subdivision import Window
+    from luthier.landscape.planes.plane import Plane
+    from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+
+    reach = CASES[0][1]
+    begin = time.process_time()
+    plane = Plane.make(problem, axes_of(problem, start, 2), Window(-reach, reach, -reach, reach))
+    report = look_at_plane(plane, SurfaceOptions(stream=True, check=0))
+    return f"{report.optimum.score:.4f}", report.survey.cells, f"{time.process_time() - begin:.1f}"
+
+
+def main():
+    from luthier.core.threads import hold_blas
+    from luthier.landscape.problem import Problem
+    from luthier.metrics.loading import load_metric
+
+    hold_blas(1)
+    arguments = parse_arguments(__doc__)
+    print(machine())
+    pool, _, start = real_to_tune(arguments.data) if arguments.data else generated_to_tune(SIZES[arguments.size], 0)
+    problem = Problem.make(pool, load_metric("bleu"))
+    row_of(problem, start, (2, 0.01, True, 1.0, 40))  # kernels
+    enumerated_row = enumerated(problem, start)
+    rows = []
+    for case in CASES:
+        rows.append(row_of(problem, np.asarray(start), case))
+        print(*rows[-1], flush=True)
+    columns = ("weights", "window", "best BLEU", "bound", "gap proven", "boxes", "open", "CPU s")
+    show("certified", columns, rows)
+    show("every cell of the first window", ("best BLEU", "cells", "CPU s"), [enumerated_row])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""Say how far weights are from the best there are in a window round them, with a proof.
+
+  luthier certify pool.arrow --weights w.txt --axis lm --axis wp --axis glue --window lm=-3:3
+  luthier certify pool.arrow --weights w.txt --axis lm --axis wp --whole -w best.txt
+
+The weights are w0 + γ1·a1 + γ2·a2 + …: w0 from a file, the axes features by their names or files of 'name value' lines.
+Boxes of γ are bounded and split until no weights in the window can score better than the best found by more than --gap.
+If --limit ends it first, the answer says what is proven so far; --checkpoint keeps the search, --resume goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from luthier.cli.axis_options import add_axis_options
+from luthier.cli.fields import add_field_options, field_values
+from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.output import Output
+from luthier.cli.pool_options import pool_from
+
+if TYPE_CHECKING:
+    from luthier.landscape.certified.certify import CertifyOptions
+    from luthier.landscape.certified.space import Space
+    from luthier.landscape.certified.windows import WindowOptions
+    from luthier.landscape.list_problem import ListProblem
+
+GROUP = "geometry"
+INTERRUPTED = 130
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier certify`."""
+    from luthier.landscape.certified.certify import CertifyOptions
+    from luthier.landscape.certified.windows import WindowOptions
+
+    add_axis_options(parser)
+    parser.add_argument("--span", metavar="W", help="other weights: the window holds them and w0, with a margin")
+    parser.add_argument("--margin", type=float, metavar="X", help="how far beyond them (with --span; default: 0.1)")
+    parser.add_argument("-w", "--weights-out", metavar="F", help="write the best weights found")
+    add_metric_options(parser, "bleu")
+    add_field_options(parser, WindowOptions, "the window")
+    add_field_options(parser, CertifyOptions, "the search")
+
+
+def run(options: argparse.Namespace, output: Output) -> int:
+    """Search, say what is proven, write what was asked for."""
+    from luthier.cli.certifying import show_certificate
+    from luthier.landscape.certified.certify import CertifyOptions, certify
+    from luthier.landscape.certified.windows import WindowOptions
+    from luthier.landscape.problem import Problem
+    from luthier.landscape.subspaces import read_subspace
+
+    metric = metric_from(options)
+    window = WindowOptions(**field_values(WindowOptions, options))
+    settings = CertifyOptions(**field_values(CertifyOptions, options))
+    _check(options, window, settings)
+    pool = pool_from(options, options.pool)
+    subspace = read_subspace(pool, options.weights, options.axis)
+    problem = Problem.make(pool, metric)
+    if options.span:
+        space = _spanned(options, problem, window)
+    else:
+        space = window.space(problem, subspace)
+    found = certify(problem, space, subspace.start, settings)
+    show_certificate(found, problem, subspace.start, options.weights_out, output)
+    return INTERRUPTED if found.stopped else 0
+
+
+def _check(options: argparse.Namespace, window: WindowOptions, settings: CertifyOptions) -> None:
+    """Check all that can be checked before anything is read."""
+    from luthier.core.errors import LuthierError
+    from luthier.core.files.io import check_apart, check_writable
+
+    if options.span and (window.window or window.reach or window.whole):
+        raise LuthierError("expected --span or a window of another kind, found both")
+    if options.margin is not None and (not options.span or not options.margin > 0):
+        raise LuthierError("--margin is a number above 0, and needs --span")
+    for path in filter(None, [options.weights_out, settings.checkpoint]):
+        check_writable(path)
+        check_apart(path, options.pool, options.weights, options.span, *options.axis)
+
+
+def _spanned(options: argparse.Namespace, problem: ListProblem, window: WindowOptions) -> Space:
+    from luthier.landscape.certified.space import span_space
+    from luthier.landscape.subspaces import read_start, read_subspace
+
+    subspace = read_subspace(problem.pool, options.weights, options.axis)
+    other = read_start(problem.pool, options.span)
+    return span_space(problem, subspace, other[None], options.margin or 0.1, principal=window.principal)

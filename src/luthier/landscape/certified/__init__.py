@@ -1,0 +1,5 @@
+"""The highest gain that any weights of a window have, with a proof: branch and bound over boxes of weights.
+
+Read `space` first (what boxes are boxes of), then `rows` (lists over it), `box` (how a box is bounded), `search`
+(best first, until the gap is closed) and `certificate` (what comes out). `saved_search` keeps a search on disk.
+"""

@@ -1,0 +1,99 @@
+"""What a search over boxes has proven."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from luthier.core.arrays import Float64
+from luthier.metrics.base import Metric
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Certificate:
+    """The best weights found, and a limit that no weights of the space exceed.
+
+    Attributes
+    ----------
+    weights : (D,)
+    gain : float
+        Of a re-rank with these weights.
+    bound : float
+        No weights of the space have a higher gain.
+    gap : float
+        What was asked for: the search ends when `bound` is no more above `gain`.
+    boxes : int
+        How many boxes were looked at.
+    n_open, open_share
+        Boxes that may still hold more than the gap allows, and their share of the space's volume.
+    whole : bool
+        Whether the space has no window: then the bound is global.
+    stopped : bool
+        Whether somebody stopped the search.
+    metric : Metric
+    """
+
+    weights: Float64
+    gain: float
+    bound: float
+    gap: float
+    boxes: int
+    n_open: int
+    open_share: float
+    whole: bool
+    stopped: bool
+    metric: Metric
+
+    @property
+    def complete(self) -> bool:
+        """Whether the gap was closed."""
+        return self.n_open == 0
+
+    @property
+    def distance(self) -> float:
+        """How far the weights are from the best there are, at most."""
+        return self.bound - self.gain
+
+    @property
+    def score(self) -> float:
+        """The metric's score at the weights."""
+        return self.gain if self.metric.higher_is_better else -self.gain
+
+    @property
+    def score_bound(self) -> float:
+        """The bound as a score."""
+        return self.bound if self.metric.higher_is_better else -self.bound
+
+    @property
+    def line(self) -> str:
+        """How far it is, in one line."""
+        return (
+            f"{self.boxes:,} boxes: best {self.score:.4f}, bound {self.score_bound:.4f}, at most {self.distance:.4f} "
+            f"to gain, {self.n_open:,} boxes open ({100 * self.open_share:.3g} % of the space)"
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What is proven, in one sentence."""
+        where = "of all weights there are" if self.whole else "in the window"
+        said = f"at most {self.distance:.4g} below the best {where}, proven by {self.boxes:,} boxes"
+        if self.complete:
+            return said
+        reason = "stopped" if self.stopped else "not closed within the limit"
+        return f"{said}; {reason}, {self.n_open:,} boxes are open ({100 * self.open_share:.3g} % of the space)"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the certificate as plain values."""
+        return {
+            "metric": self.metric.signature,
+            "score": self.score,
+            "bound": self.score_bound,
+            "distance": self.distance,
+            "gap": self.gap,
+            "complete": self.complete,
+            "boxes": self.boxes,
+            "open_boxes": self.n_open,
+            "open_share": self.open_share,
+            "global": self.whole,
+            "weights": self.weights.tolist(),
+        }

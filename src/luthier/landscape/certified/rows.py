@@ -1,0 +1,125 @@
+"""Lists over a space of weights: heights, statistics, and how wrong a difference of heights may be."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64, flat
+from luthier.core.errors import LuthierError
+from luthier.landscape.certified import _box_kernels as kernels
+from luthier.landscape.certified._box_kernels import Open, Sums
+from luthier.landscape.certified.space import Space
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.planes.noise import gamma, height_noise
+
+MOST_COMPARED = 60  # rows of a list that are compared pair by pair; of more, only with the winner at the centre
+
+CLEAR = 2.0**16  # a lead of so many times the slack is certain, also with weights rounded to ten digits
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Rows:
+    """Rows that can win somewhere in a space; of those with equal features the lowest, which a re-rank selects.
+
+    Attributes
+    ----------
+    heights : (R, P)
+        The score of each row by each vector of the space's matrix.
+    stats : (R, S) float64
+    offsets : (N+1,)
+    slack : (N,)
+        A row that is lower than another by more than this is never selected instead of it, by exact scores or by
+        computed ones.
+    spread : (P,)
+        How much heights differ within lists, by coordinate.
+    kept : (R,) int64
+        Which rows of the problem they are.
+    """
+
+    heights: Float64
+    stats: Float64
+    offsets: Int64
+    slack: Float64
+    spread: Float64
+    kept: Int64
+
+    @classmethod
+    def of(cls, problem: ListProblem, space: Space) -> Rows:
+        """Return the rows of a problem that some root box leaves."""
+        features = problem.pool.features
+        heights = np.ascontiguousarray(features.scores(space.matrix).T)
+        slack = _slack(problem, space)
+        if not (np.all(np.isfinite(heights)) and np.all(np.isfinite(slack))):
+            raise LuthierError("expected finite scores in the window, found others. hint: scale the features")
+        stats = np.ascontiguousarray(problem.stats, dtype=np.float64)
+        spread = flat(np.ones(len(space.matrix)))
+        everything = cls(flat(heights), flat(stats), problem.offsets, flat(slack), spread, np.arange(len(heights)))
+        can_win = np.zeros(len(heights), np.bool_)
+        for low, high in zip(space.lows, space.highs, strict=True):
+            can_win[everything.survivors(everything.all_open(), *middle_of(low, high), decide=False)[0].rows] = True
+        kept = np.flatnonzero(can_win)
+        lists = np.searchsorted(problem.offsets, kept, side="right") - 1
+        offsets = np.searchsorted(lists, np.arange(problem.pool.n_sentences + 1))
+        few = features.take(kept)
+        first = np.empty(len(kept), np.int64)
+        kernels.first_of_equals(few.dense, few.indptr, few.indices, few.values, offsets, first)
+        alone = first == np.arange(len(kept))
+        kept, lists = kept[alone], lists[alone]
+        offsets = np.searchsorted(lists, np.arange(problem.pool.n_sentences + 1))
+        means = np.add.reduceat(heights[kept], offsets[:-1], axis=0) / np.diff(offsets)[:, None]
+        spread = np.abs(heights[kept] - means[lists]).mean(axis=0)
+        return cls(flat(heights[kept]), flat(stats[kept]), offsets, flat(slack), flat(spread), kept)
+
+    @property
+    def n_lists(self) -> int:
+        """How many lists there are, N."""
+        return len(self.offsets) - 1
+
+    def all_open(self) -> Open:
+        """Return all rows as candidates."""
+        return Open(
+            np.arange(len(self.heights), dtype=np.int32), self.offsets.copy(),
+            np.arange(self.n_lists, dtype=np.int32), np.zeros(self.stats.shape[1]),
+        )  # fmt: skip
+
+    def survivors(self, given: Open, centre: Float64, radius: Float64, *, decide: bool = True) -> tuple[Open, Sums]:
+        """Return the rows that can win in a box, and sums of statistics: at the centre, lowest and highest."""
+        n_stats = self.stats.shape[1]
+        out = Open(
+            np.empty(len(given.rows), np.int32), np.empty(len(given.lists) + 1, np.int64),
+            np.empty(len(given.lists), np.int32), np.empty(n_stats),
+        )  # fmt: skip
+        sums = Sums(np.empty(n_stats), np.empty(n_stats), np.empty(n_stats))
+        n, n_lists = kernels.find_survivors(
+            self.heights, self.stats, self.slack, given, centre, radius, MOST_COMPARED, decide, out, sums
+        )
+        found = Open(out.rows[:n], out.starts[: n_lists + 1], out.lists[:n_lists], out.fixed)
+        kernels.find_ranges(self.stats, found, sums)
+        return found, sums
+
+    def is_clear(self, point: Float64) -> bool:
+        """Return whether the winners at a point, (P,), lead by enough to win also with weights of ten digits."""
+        return bool(kernels.clear_margin(self.heights, self.offsets, self.slack, point) > CLEAR)
+
+
+def middle_of(low: Float64, high: Float64) -> tuple[Float64, Float64]:
+    """Return centre and radius of a box, rounded so that it lies within them; (P,) each."""
+    centre = low + (high - low) / 2
+    radius = np.maximum(high - centre, centre - low)
+    return centre, np.where(high > low, np.nextafter(radius, np.inf), 0.0)
+
+
+def _slack(problem: ListProblem, space: Space) -> Float64:
+    """Return what two computed heights may be wrong by, and two scores of a re-rank, all together, (N,).
+
+    With D features and P coordinates, each of two heights is a sum of D products, wrong by γ(D) of their sizes; a
+    re-rank has weights that are sums of P products, and its scores are wrong by γ(D + P + 1) each; comparing two rows
+    over a box takes three sums of differences, each of at most 2P + 3 operations. All this is less than
+    8·γ(D + 2P + 8) of the largest sizes in the space [higham2002].
+    """
+    features = problem.pool.features
+    n, p = features.n_features, len(space.matrix)
+    sizes = height_noise(features, problem.offsets, space.matrix) / (2 * gamma(n + 2))
+    return np.asarray(8 * gamma(n + 2 * p + 8) * (sizes @ space.reach))

@@ -1,0 +1,215 @@
+"""Best-first search over boxes: the box with the highest bound is split, until no bound is above the best by a gap.
+
+Boxes are taken in batches of a fixed size and looked at against the best gain before the batch, so that the answer is
+the same for any number of threads. Limits are counted in boxes, so that it does not depend on the machine either.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import heapq
+import math
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.progress import notice
+from luthier.core.threads import executor
+from luthier.landscape.certified._box_kernels import Open
+from luthier.landscape.certified.box import Box, Boxes
+from luthier.landscape.certified.certificate import Certificate
+from luthier.landscape.certified.climb import climb, problem_of_rows
+from luthier.landscape.certified.space import box_volume
+
+BATCH = 8  # boxes that are split at a time
+CLIMB_FACTOR = 4
+MOST_KEPT = 1 << 28  # open rows kept by all boxes together (1 GB); then boxes keep those of the one they were cut from
+
+
+Task = tuple[Float64, Float64, Open, float]  # a box; of one that holds it, the rows that can win and the bound
+
+
+@dataclasses.dataclass(order=True)
+class Waiting:
+    """A box that waits to be split: the highest bound first, the earliest of those as high."""
+
+    rank: float
+    serial: int
+    box: Box = dataclasses.field(compare=False)
+
+
+@dataclasses.dataclass
+class Standing:
+    """Where a search stands.
+
+    Attributes
+    ----------
+    weights, gain
+        The best so far; the gain is that of a re-rank.
+    closed : float
+        The highest bound of anything that was closed.
+    boxes, climbs, kept : int
+        Boxes looked at; line searches so far; rows that waiting boxes keep.
+    """
+
+    weights: Float64
+    gain: float
+    closed: float = -np.inf
+    boxes: int = 0
+    serial: int = 0
+    climbs: int = 0
+    kept: int = 0
+    heap: list[Waiting] = dataclasses.field(default_factory=list)
+
+
+class Search:
+    """One search: `batches` goes on with it, `certificate` says what is known."""
+
+    def __init__(self, boxes: Boxes, standing: Standing, *, gap: float, threads: int = 1) -> None:
+        self.boxes, self.standing, self.gap, self.threads = boxes, standing, gap, threads
+        self._lines = problem_of_rows(boxes.problem, boxes.rows)
+
+    @property
+    def _climb_at(self) -> int:
+        """The number of boxes after which line searches are due: at once, then each time it is four times as large."""
+        return int(CLIMB_FACTOR**self.standing.climbs)
+
+    @classmethod
+    def begin(cls, boxes: Boxes, weights: Float64, *, gap: float, threads: int = 1) -> Search:
+        """Return a search that has looked at the root boxes; `weights` are good ones in the space, (D,)."""
+        search = cls(boxes, Standing(weights, boxes.problem.gain(weights)), gap=gap, threads=threads)
+        space, everything = boxes.space, boxes.rows.all_open()
+        tasks = [(low, high, everything, np.inf) for low, high in zip(space.lows, space.highs, strict=True)]
+        search._take(tasks, [search._look(task, search._target) for task in tasks])
+        return search
+
+    @property
+    def _target(self) -> float:
+        return self.standing.gain + self.gap
+
+    @property
+    def bound(self) -> float:
+        """No weights of the space have a higher gain."""
+        standing = self.standing
+        top = -standing.heap[0].rank if standing.heap else -np.inf
+        return max(standing.gain, standing.closed, top)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left to split."""
+        heap = self.standing.heap
+        return not heap or -heap[0].rank <= self._target
+
+    def certificate(self, *, stopped: bool = False) -> Certificate:
+        """Return what is known now."""
+        standing, space = self.standing, self.boxes.space
+        left = [w.box for w in standing.heap if -w.rank > self._target]
+        share = math.fsum(box_volume(box.low, box.high) for box in left) / (space.volume or 1.0)
+        return Certificate(
+            weights=standing.weights, gain=standing.gain, bound=self.bound, gap=self.gap, boxes=standing.boxes,
+            n_open=len(left), open_share=min(1.0, share), whole=space.whole, stopped=stopped,
+            metric=self.boxes.problem.metric,
+        )  # fmt: skip
+
+    def batches(self, limit: int, stop: threading.Event | None = None) -> Iterator[bool]:
+        """Split boxes until the gap is closed or `limit` boxes were looked at; yield whether each batch improved."""
+        standing, tell = self.standing, 256
+        with executor(self.threads) as workers:
+            while not self.finished and standing.boxes < limit and not (stop and stop.is_set()):
+                before, target = standing.gain, self._target
+                tasks = self._tasks()
+                if self.threads == 1:
+                    found = [self._look(task, target) for task in tasks]
+                else:
+                    found = list(workers.map(self._look, tasks, [target] * len(tasks)))
+                self._take(tasks, found)
+                if standing.boxes >= tell:
+                    notice(self.certificate().line)
+                    tell = 2 * standing.boxes
+                yield standing.gain > before
+
+    def _look(self, task: Task, target: float) -> Box | None:
+        box = self.boxes.look(*task[:3], target)
+        return None if box is None else dataclasses.replace(box, bound=min(box.bound, task[3]))
+
+    def _tasks(self) -> list[Task]:
+        """Take the boxes of a batch from those that wait, and return their halves."""
+        standing, tasks = self.standing, []
+        for _ in range(BATCH):
+            if self.finished:
+                break
+            box = heapq.heappop(standing.heap).box
+            standing.kept -= len(box.open.rows)
+            middle = box.low[box.axis] + (box.high[box.axis] - box.low[box.axis]) / 2
+            if not box.low[box.axis] < middle < box.high[box.axis]:  # no number between: it stays as it is
+                standing.closed = max(standing.closed, box.bound)
+                continue
+            left, right = box.high.copy(), box.low.copy()
+            left[box.axis] = right[box.axis] = middle
+            tasks += [(box.low, left, box.open, box.bound), (right, box.high, box.open, box.bound)]
+        return tasks
+
+    def _take(self, tasks: list[Task], found: list[Box | None]) -> None:
+        """Put what was found of boxes, against one target, among those that wait; try the best of their centres."""
+        standing, target = self.standing, self._target
+        standing.boxes += len(found)
+        for task, box in zip(tasks, found, strict=True):
+            if box is None:
+                continue
+            if np.any(box.low > task[0]) or np.any(box.high < task[1]):
+                standing.closed = max(standing.closed, target)
+            if box.bound <= target:
+                standing.closed = max(standing.closed, box.bound)
+            else:
+                self._wait(box, task[2])
+        self._try([box for box in found if box is not None])
+        if standing.boxes >= self._climb_at:
+            self._climb(found)
+
+    def _wait(self, box: Box, given: Open) -> None:
+        standing = self.standing
+        if standing.kept + len(box.open.rows) > MOST_KEPT:
+            box = dataclasses.replace(box, open=given)
+        else:
+            box = dataclasses.replace(box, open=Open(*(part.copy() for part in box.open)))
+        standing.kept += len(box.open.rows)
+        heapq.heappush(standing.heap, Waiting(-box.bound, standing.serial, box))
+        standing.serial += 1
+
+    def _try(self, found: list[Box]) -> None:
+        """Re-rank at the centre that promises most, if it promises more than the best so far."""
+        guesses, inside = self._guesses(found)
+        for place in np.argsort(-guesses, kind="stable"):
+            if not guesses[place] > self.standing.gain or self._adopt(inside[place].point):
+                return
+
+    def _guesses(self, found: list[Box]) -> tuple[Float64, list[Box]]:
+        """Return the gains at the centres of boxes, but for ties, and the boxes whose centres are in the space."""
+        inside = [box for box in found if self.boxes.space.holds(box.point)]
+        sums = np.array([box.sums for box in inside])
+        return self.boxes.problem.gain_of_sums(sums) if inside else np.zeros(0), inside
+
+    def _adopt(self, point: Float64) -> bool:
+        """Take a point for the best if a re-rank says so, and nothing there hangs on the last digits."""
+        standing, boxes = self.standing, self.boxes
+        weights = boxes.space.weights(point, boxes.problem.bounds)
+        if not boxes.problem.bounds.allow(weights) or not boxes.rows.is_clear(point):
+            return False
+        gain = boxes.problem.gain(weights)
+        if gain > standing.gain:
+            standing.weights, standing.gain = weights, gain
+        return gain >= standing.gain
+
+    def _climb(self, found: list[Box | None]) -> None:
+        """Search lines from the best centre of a batch, within the root box that it lies in."""
+        self.standing.climbs += 1
+        guesses, inside = self._guesses([box for box in found if box is not None])
+        if len(inside):
+            point = inside[int(np.argmax(guesses))].point
+            space = self.boxes.space
+            root = int(np.argmax(np.all((space.lows <= point) & (point <= space.highs), axis=1)))
+            reached = climb(self._lines, space.lows[root], space.highs[root], space.walls, point)
+            if space.holds(reached):
+                self._adopt(reached)

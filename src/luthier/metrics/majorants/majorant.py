@@ -1,0 +1,85 @@
+"""What a majorant is: a limit of a score over all sums between two corners."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+
+UNIT = 2.0**-53
+# A constant is made of some twenty operations and logarithms, none of which is wrong by more than four units in the
+# last place of what went into it; so 64 units of the sizes of all terms are more than their rounding.
+ROUNDING = 64 * UNIT
+NEVER = -745.0  # the logarithm of the smallest number above 0
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Majorant:
+    """``score ≤ limit(constant + slopes·sums)`` for all sums between `low` and `high`, where `limit` only rises.
+
+    Attributes
+    ----------
+    slopes : (S,) float64
+    constant : float
+        Rounded outwards: what its own terms may be wrong by is added.
+    logarithmic : bool
+        Whether the line is above the score's logarithm.
+    pivot, below, above : float
+        Otherwise the limit is pivot + y·above where y > 0, and pivot + y·below elsewhere, with above ≥ below > 0.
+    """
+
+    slopes: Float64
+    constant: float
+    logarithmic: bool = False
+    pivot: float = 0.0
+    below: float = 1.0
+    above: float = 1.0
+
+    def limit(self, y: float) -> float:
+        """Return the limit of the score where the line has the height y, rounded up."""
+        if self.logarithmic:
+            value = math.exp(y) if y < 709.0 else math.inf
+        else:
+            value = self.pivot + y * (self.above if y > 0 else self.below)
+        return value + ROUNDING * (abs(value) + abs(self.pivot))
+
+    def level(self, score: float) -> float:
+        """Return a height of the line up to which the limit is at most `score`, rounded down."""
+        if self.logarithmic:
+            return math.log(score) - ROUNDING * (1.0 + abs(math.log(score))) if score > 0 else -math.inf
+        y = (score - self.pivot) / (self.above if score > self.pivot else self.below)
+        return y - 4 * ROUNDING * (abs(score) + abs(self.pivot)) / self.below
+
+    def line(self, low: Float64, high: Float64) -> Majorant:
+        """Return a plain line above the limit, for all sums between low and high: limits are convex, so a chord."""
+        if not self.logarithmic and self.above == self.below == 1.0:
+            return dataclasses.replace(self, constant=self.constant + self.pivot, pivot=0.0)
+        least = self.constant + float(np.minimum(self.slopes * low, self.slopes * high).sum())
+        most = self.constant + float(np.maximum(self.slopes * low, self.slopes * high).sum())
+        room = ROUNDING * (abs(self.constant) + float((np.abs(self.slopes) * np.maximum(abs(low), abs(high))).sum()))
+        left, right = least - room, most + room
+        floor, top = self.limit(left), self.limit(right)
+        if not (math.isfinite(top) and right > left):
+            return nothing_known(len(self.slopes)) if not math.isfinite(top) else flat_limit(len(self.slopes), top)
+        steep = (top - floor) / (right - left)
+        constant = floor + steep * (self.constant - left)
+        size = abs(floor) + abs(top) + steep * (abs(self.constant) + abs(left) + abs(right))
+        return Majorant(steep * self.slopes, constant + ROUNDING * size)
+
+
+def flat_limit(n_stats: int, score: float) -> Majorant:
+    """Return the limit that no score exceeds `score`."""
+    return Majorant(np.zeros(n_stats), score)
+
+
+def nothing_known(n_stats: int) -> Majorant:
+    """Return the limit that says nothing."""
+    return flat_limit(n_stats, math.inf)
+
+
+def between(value: float, low: float, high: float) -> float:
+    """Return the value, moved to an end where it is outside."""
+    return min(max(value, low), high)

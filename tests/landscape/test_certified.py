@@ -1,0 +1,191 @@
+"""Bounds over boxes of weights hold at every point, and a closed search has the best cell there is."""
+
+import numpy as np
+import pytest
+from certified_problems import SPECS, draw_problem
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from luthier.core.errors import InputError, LuthierError
+from luthier.geometry.plane.subdivision import Window
+from luthier.geometry.subspace import Subspace
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.certified.box import Boxes
+from luthier.landscape.certified.certify import CertifyOptions, certify
+from luthier.landscape.certified.space import (
+    all_directions,
+    principal_axes,
+    reach_space,
+    span_space,
+    whole_space,
+    window_space,
+)
+from luthier.landscape.planes.plane import Plane
+from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+
+compiled = pytest.mark.compiled
+START = np.array([1.0, 0.0, -1.0])
+
+
+def plane_of(axes=2, start=START):
+    return Subspace(start, np.eye(3)[:axes], ("f0", "f1", "f2")[:axes])
+
+
+def points_in(low, high, rng, n=40):
+    """Return points of a box: anywhere, corners, and quarters of its sides, where small whole numbers tie."""
+    share = np.concatenate([rng.random((n, len(low))), rng.integers(0, 5, (n, len(low))) / 4.0])
+    return np.clip(low + share * (high - low), low, high)
+
+
+@compiled
+@pytest.mark.parametrize("spec", SPECS)
+@settings(max_examples=12, deadline=None)
+@given(seed=st.integers(0, 10**9), whole=st.booleans(), scale=st.sampled_from([1e-12, 1.0, 1e12]), turn=st.booleans())
+def test_nothing_in_a_box_exceeds_its_bound_or_leaves_what_is_left_of_it(spec, seed, whole, scale, turn):
+    rng = np.random.default_rng(seed)
+    problem = draw_problem(spec, seed, whole=whole, scale=scale)
+    space = window_space(problem, plane_of(3), np.array([[-1.0, 2.0], [-2.0, 2.0], [0.0, 1.0]]), principal=turn)
+    boxes = Boxes(problem, space)
+    everything = boxes.rows.all_open()
+    ends = np.sort(rng.integers(0, 9, (2, 4)) / 8.0, axis=0)
+    ends[1] = np.maximum(ends[1], ends[0] + 0.125)
+    low, high = (space.lows[0] + end * (space.highs[0] - space.lows[0]) for end in ends)
+    points = [z for z in points_in(low, high, rng) if space.holds(z)]
+    gains = [problem.gain(space.weights(z)) for z in points]
+    for target in (-np.inf, *(np.quantile(gains, [0.0, 0.5, 0.9]) if gains else ())):
+        box = boxes.look(low, high, everything, target)
+        for z, gain in zip(points, gains, strict=True):
+            if box is None:
+                assert gain == -np.inf
+            elif gain > target:
+                assert gain <= box.bound
+                assert np.all(box.low <= z)
+                assert np.all(z <= box.high)
+
+
+@compiled
+@settings(max_examples=25, deadline=None)
+@given(seed=st.integers(0, 10**9), whole=st.booleans())
+def test_what_a_rerank_selects_is_among_the_rows_that_can_win(seed, whole):
+    rng = np.random.default_rng(seed)
+    problem = draw_problem("bleu", seed, whole=whole, sentences=3, k=12)
+    space = window_space(problem, plane_of(3), np.array([[-1.0, 1.0]] * 3))
+    boxes = Boxes(problem, space)
+    low, high = space.lows[0], space.highs[0]
+    for z in points_in(low, high, rng, 20):
+        rows = problem.select(space.weights(z))
+        chosen = problem.stats[rows].sum(axis=0)
+        centre, radius = z, np.zeros(len(z))
+        found, sums = boxes.rows.survivors(boxes.rows.all_open(), centre, radius)
+        assert np.all(sums.low <= chosen)
+        assert np.all(chosen <= sums.high)
+        assert len(found.rows) <= len(boxes.rows.heights)
+
+
+def best_of_surface(problem, plane, size):
+    """Return the highest gain of a window's cells, all of which are enumerated."""
+    window = Window(-size, size, -size, size)
+    report = look_at_plane(Plane.make(problem, plane, window), SurfaceOptions(check=0))
+    return problem.gain(report.weights)
+
+
+@compiled
+@pytest.mark.parametrize("principal", [False, True])
+@pytest.mark.parametrize("spec", ["bleu", "chrf(char_order=2)", "wer", "column:worth"])
+def test_the_optimum_of_a_plane_is_that_of_its_enumerated_cells(spec, principal):
+    for seed in range(3):
+        problem = draw_problem(spec, seed, sentences=8, k=9, whole=False)
+        space = window_space(problem, plane_of(), np.array([[-2.0, 2.0]] * 2), principal=principal)
+        found = certify(problem, space, START, CertifyOptions(gap=1e-3, limit=2_000))
+        best = best_of_surface(problem, plane_of(), 2.0)
+        assert found.complete
+        assert found.gain == problem.gain(found.weights)
+        assert best <= found.bound <= found.gain + 1e-3
+        assert np.all(np.abs(found.weights - START)[:2] <= 2.0 + 1e-12)
+
+
+@compiled
+def test_the_answer_is_the_same_for_any_number_of_threads_and_after_a_stop(tmp_path):
+    problem = draw_problem("bleu", 5, sentences=10, k=10, whole=False)
+    space = reach_space(problem, plane_of(3), 2.0, principal=True)
+    path = str(tmp_path / "search.npz")
+    one = certify(problem, space, START, CertifyOptions(gap=0.01, limit=400))
+    two = certify(problem, space, START, CertifyOptions(gap=0.01, limit=400, threads=2))
+    part = certify(problem, space, START, CertifyOptions(gap=0.01, limit=100, checkpoint=path))
+    rest = certify(problem, space, START, CertifyOptions(gap=0.01, limit=400, checkpoint=path, resume=True, threads=2))
+    assert part.boxes < one.boxes
+    for other in (two, rest):
+        assert other.weights.tobytes() == one.weights.tobytes()
+        assert other.as_dict() == one.as_dict()
+
+
+@compiled
+def test_a_saved_search_of_another_problem_or_a_torn_one_is_refused(tmp_path):
+    problem = draw_problem("bleu", 5, whole=False)
+    space = reach_space(problem, plane_of(3), 2.0)
+    path = tmp_path / "search.npz"
+    certify(problem, space, START, CertifyOptions(gap=1e-3, limit=50, checkpoint=str(path)))
+    again = CertifyOptions(gap=1e-3, checkpoint=str(path), resume=True)
+    with pytest.raises(InputError, match="one of another"):
+        certify(problem, reach_space(problem, plane_of(3), 1.0), START, again)
+    path.write_bytes(path.read_bytes()[:-300])
+    with pytest.raises(InputError, match="the state of a search"):
+        certify(problem, space, START, again)
+    with pytest.raises(LuthierError, match="the file of a search to go on with"):
+        CertifyOptions(resume=True)
+
+
+@compiled
+@pytest.mark.parametrize("make", [whole_space, all_directions])
+def test_without_a_window_no_direction_of_weights_is_better_than_the_bound(make):
+    rng = np.random.default_rng(0)
+    for seed in range(3):
+        problem = draw_problem("bleu", seed, sentences=6, k=6, whole=seed == 2)
+        space = make(problem, plane_of(3 if make is all_directions else 2))
+        found = certify(problem, space, START, CertifyOptions(gap=0.01, limit=400))
+        assert found.whole
+        assert "of all weights there are" in found.sentence
+        drawn = rng.normal(size=(400, 3)) * 10.0 ** rng.integers(-3, 4, (400, 1))
+        if make is whole_space:
+            drawn = START + drawn * [1.0, 1.0, 0.0]
+        assert problem.gains(drawn).max() <= found.bound
+        if make is all_directions:
+            assert problem.gains(rng.integers(-2, 3, (400, 3)).astype(float)).max() <= found.bound
+
+
+@compiled
+def test_limits_on_weights_are_walls():
+    problem = draw_problem("bleu", 11, sentences=8, whole=False)
+    bounds = Bounds(np.array([0.5, -0.25, -np.inf]), np.array([2.0, 0.5, np.inf]))
+    limited = problem.with_bounds(bounds)
+    drawn = bounds.clip(START + np.random.default_rng(1).uniform(-2, 2, (500, 3)) * [1.0, 1.0, 0.0])
+    for principal in (False, True):
+        space = window_space(limited, plane_of(), np.array([[-2.0, 2.0]] * 2), principal=principal)
+        found = certify(limited, space, START, CertifyOptions(gap=0.01, limit=1000))
+        assert bounds.allow(found.weights)
+        assert limited.gains(drawn).max() <= found.bound
+    with pytest.raises(LuthierError, match="directions of weights have no size"):
+        all_directions(limited, plane_of())
+
+
+def test_a_box_that_spans_weights_holds_them():
+    problem = draw_problem("bleu", 1, whole=False)
+    other = START + np.array([0.5, -2.0, 0.0])
+    for principal in (False, True):
+        space = span_space(problem, plane_of(), other[None], 0.1, principal=principal)
+        place = np.linalg.solve(space.matrix[1:, :2].T, (other - START)[:2])
+        assert np.all(space.lows[0, 1:] <= place + 1e-12)
+        assert np.all(place - 1e-12 <= space.highs[0, 1:])
+    with pytest.raises(LuthierError, match="differ from the start beside the axes"):
+        span_space(problem, plane_of(), START[None] + 1.0, 0.1)
+
+
+def test_principal_axes_are_orthonormal_and_say_how_far_rows_spread():
+    problem = draw_problem("bleu", 1, whole=False, sentences=30)
+    turn, spread = principal_axes(problem, plane_of(3))
+    np.testing.assert_allclose(turn @ turn.T, np.eye(3), atol=1e-12)
+    turned = problem.pool.features.dense @ turn.T
+    means = np.add.reduceat(turned, problem.offsets[:-1], axis=0) / np.diff(problem.offsets)[:, None]
+    apart = turned - np.repeat(means, np.diff(problem.offsets), axis=0)
+    np.testing.assert_allclose(np.sqrt((apart**2).mean(axis=0)), spread, rtol=1e-12)
+    np.testing.assert_allclose(apart.T @ apart - np.diag(np.diag(apart.T @ apart)), 0.0, atol=1e-9)
