@@ -34,7 +34,8 @@ MAY_IMPORT = {
         {"core", "corpus", "kbest", "metrics", "features", "geometry"}, {"numpy", "scipy"}
     ),
     "tuning": (
-        {"core", "corpus", "kbest", "metrics", "features", "geometry", "landscape"}, {"numpy", "scipy", "sklearn"}
+        {"core", "corpus", "kbest", "metrics", "features", "geometry", "landscape"},
+        {"numpy", "scipy", "sklearn", "cma"},
     ),
     "evaluation": ({"core", "kbest", "metrics"}, {"numpy", "scipy"}),
     "report": (
@@ -61,6 +62,7 @@ ONLY_IN = {
     "numba": {"core/jit.py", "core/kernel_cache.py"},
     "threadpoolctl": {"core/threads.py"},
     "sklearn": {"tuning/estimator.py"},
+    "cma": {"tuning/methods/cma.py"},
 }
 
 # file → why it may be longer than the limit

@@ -155,7 +155,7 @@ def complaint_about(name, parameter, value):
 
 
 def test_unknown_parameters_are_errors(name):
-    with pytest.raises(TypeError):
+    with pytest.raises(LuthierError, match="has no parameter"):
         tuner(name, no_such_parameter=1)
 
 

@@ -70,7 +70,7 @@ def lp_mert(rng):
     worths = [rng.integers(0, 9, len(rows)).astype(float) for rows in lists]
     problem = problem_of(lists, worths)
     start = rng.standard_normal(lists[0].shape[1])
-    method = tuner("lp-mert", climbs=int(rng.integers(2)), search=str(rng.choice(["cones", "halves"])))
+    method = tuner("lp-mert", climbs=int(rng.integers(2)), algorithm=str(rng.choice(["cones", "halves"])))
     answer = last(method, problem, start)[-1]
     if all(np.all(rows == rows[0]) for rows in lists):
         return ""

@@ -244,7 +244,7 @@ class TestWhole:
         shutil.copytree(home / "out", tmp_path / "out")
         (tmp_path / "out/units.jsonl").unlink()
         shutil.rmtree(tmp_path / "out/work/embedded/loops")
-        run_study(written(tmp_path), tmp_path / "out", engine=Processes(2), only="log P")
+        run_study(written(tmp_path), tmp_path / "out", engine=Processes(1), only="log P")
         lines = lines_of(tmp_path / "out/units.jsonl")
         assert lines == [
             line for line in lines_of(home / "out/units.jsonl")

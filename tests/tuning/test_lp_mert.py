@@ -92,7 +92,7 @@ def test_it_finds_what_brute_force_finds(seed, search):
     lists = [rng.integers(-2, 3, (k, d)) for k in rng.integers(1, 5, 4)]
     problem = problem_of(lists, [rng.integers(0, 5, len(rows)) for rows in lists])
     # the start may be a tie that no weights select strictly, and is then better than all of them
-    states = last(tuner("lp-mert", search=search, climbs=1), problem, rng.standard_normal(d))
+    states = last(tuner("lp-mert", algorithm=search, climbs=1), problem, rng.standard_normal(d))
     assert check_answer(problem, states).gain == pytest.approx(brute_force(problem), abs=1e-9)
 
 
@@ -299,13 +299,14 @@ def test_rows_on_a_line_are_no_corners_whatever_the_units(search):
     other = np.array([[0.0, 0.0], [3.0, -1.0]]) * 0.7
     worths = [[1, 2, 8, 2, 8, 2, 3], [7, 0]]
     problem = problem_of([steps, other], worths)
-    answer = check_answer(problem, last(tuner("lp-mert", search=search, climbs=0), problem, [1.0, 1.3]))
+    answer = check_answer(problem, last(tuner("lp-mert", algorithm=search, climbs=0), problem, [1.0, 1.3]))
     assert answer.gain == 5.0
 
 
 def test_one_list_by_halves_is_searched():
     problem = problem_of([np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])], [[1, 9, 2]])
-    assert check_answer(problem, last(tuner("lp-mert", search="halves", climbs=0), problem, [-1.0, -1.0])).gain == 9.0
+    states = last(tuner("lp-mert", algorithm="halves", climbs=0), problem, [-1.0, -1.0])
+    assert check_answer(problem, states).gain == 9.0
 
 
 @pytest.mark.parametrize("search", ["cones", "halves"])
@@ -316,7 +317,7 @@ def test_one_logarithm_of_nothing_hides_no_selection(search):
     ]
     problem = problem_of(lists, [[4, 0, 3], [1, 3, 6]])
     # w = (1, 0, -9): scores 8, -10, -9 and -9, 9, 10
-    answer = check_answer(problem, last(tuner("lp-mert", search=search, climbs=0), problem, [-1.0, -1.0, -1.0]))
+    answer = check_answer(problem, last(tuner("lp-mert", algorithm=search, climbs=0), problem, [-1.0, -1.0, -1.0]))
     assert answer.gain == 5.0
 
 

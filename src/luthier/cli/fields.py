@@ -47,7 +47,7 @@ def field_values(method: type, options: argparse.Namespace) -> dict[str, Any]:
     given = {
         name: getattr(options, f"field_{name}")
         for name in names
-        if name not in COMMON and getattr(options, f"field_{name}") is not None
+        if name not in COMMON and getattr(options, f"field_{name}", None) is not None
     }
     common = {name: getattr(options, name) for name in names if name in COMMON}
     return convert_fields(method, given, method.__name__) | common

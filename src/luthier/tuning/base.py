@@ -71,12 +71,15 @@ class Tuner(abc.ABC):
         Whether the order of sentences changes nothing but the rounding of the answer.
     needs_lists : bool
         Whether it works on K-best lists only; if not, on every `Problem`.
+    published : name → value
+        The parameters with which it is what its paper describes; empty where there is no such setting.
     """
 
     monotone: ClassVar[bool] = True
     sparse: ClassVar[bool] = False
     order_free: ClassVar[bool] = True
     needs_lists: ClassVar[bool] = False
+    published: ClassVar[Mapping[str, Any]] = {}
 
     def __post_init__(self) -> None:
         validate(self)
@@ -133,8 +136,8 @@ class ListTuner(Tuner):
         """Yield the state after each step; what `Tuner.steps` asks for holds here."""
 
 
-def tuner(name: str, **parameters: Any) -> Tuner:
-    """Return a tuner by its name: ``tuner("pro", c=0.1)``."""
+def tuner(name: str, *, published: bool = False, **parameters: Any) -> Tuner:
+    """Return a tuner by its name: ``tuner("pro", c=0.1)``; as its paper has it where `parameters` say nothing else."""
     if not isinstance(name, str):
         raise LuthierError(f"expected the name of a tuner, found {name!r}. known: {', '.join(available(PACKAGE))}")
     method: type[Tuner] = load(PACKAGE, name)
@@ -143,4 +146,12 @@ def tuner(name: str, **parameters: Any) -> Tuner:
     if unknown:
         has = f"it has: {', '.join(known)}" if known else "it has none"
         raise LuthierError(f"the tuner {name!r} has no parameter {unknown[0]!r}. {has}")
-    return method(**parameters)
+    return method(**{**(published_setting(method, name) if published else {}), **parameters})
+
+
+def published_setting(method: type[Tuner], name: str) -> Mapping[str, Any]:
+    """Return the parameters of a method's paper, or raise where it has none."""
+    if not method.published:
+        have = [other for other in available(PACKAGE) if load(PACKAGE, other).published]
+        raise LuthierError(f"{name} has no setting of a paper. hint: these have: {', '.join(have)}")
+    return method.published

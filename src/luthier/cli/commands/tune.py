@@ -46,7 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("pool", metavar="POOL", nargs="?", help=HELP)
     parser.add_argument("--forests", metavar="DIR", help="tune on forests of 'luthier decode --forests' instead")
-    parser.add_argument("--method", required=True, metavar="NAME", help="the tuner; 'luthier tuners' lists them")
+    parser.add_argument(
+        "--method", default="auto", metavar="NAME", help="the tuner; 'luthier tuners' lists them (default: auto)"
+    )
     parser.add_argument("-o", "--output", required=True, metavar="W", help="weights to write (.txt, .json, .ini)")
     parser.add_argument(
         "--start", metavar="W", help="weights to start from (default: equal, negative for costs; those of forests)"
@@ -77,6 +79,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--average-replicas", action="store_true", help="also write their average")
     parser.add_argument("--trace", metavar="JSONL", help="write every state of every run")
     parser.add_argument("--plot", metavar="PNG", help="draw the score by step, and by each weight at the end")
+    parser.add_argument(
+        "--published", action="store_true", help="the setting of the tuner's paper, but for the options given"
+    )
     add_metric_options(parser, "bleu")
     add_field_options(parser, RunOptions)
     add_pool_options(parser)
@@ -160,12 +165,13 @@ def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
     from luthier.core.plugins import load
     from luthier.pipelines.tuning import answer_paths
     from luthier.report.pictures import check_picture_path
-    from luthier.tuning.base import PACKAGE
+    from luthier.tuning.base import PACKAGE, published_setting
     from luthier.tuning.run_options import RunOptions
 
     method = load(PACKAGE, options.method)
     settings = RunOptions(**field_values(RunOptions, options))
-    tuner, metrics = method(**field_values(method, options)), metrics_from(options)
+    published = published_setting(method, options.method) if options.published else {}
+    tuner, metrics = method(**{**published, **field_values(method, options)}), metrics_from(options)
     if len(metrics) != 1:
         raise LuthierError(f"expected one metric to tune for, found {len(metrics)}. hint: a sum is one metric")
     if options.replicas < 1:

@@ -51,6 +51,8 @@ def main_table(tables: ConditionTables) -> str:
         "Means over replicas; s_opt: standard deviation over them. Intervals by paired bootstrap over sentences, p by "
         "stratified approximate randomisation, both given these replicas. Seconds of a loop, all turns"
     )
+    if tables.tries:
+        note = f"Bits and parameters were chosen by re-ranking, see below. {note}"
     together = max((result.together for result in tables.main.values() if result is not None), default=1)
     note += f"; some ran up to {together} at a time, which makes them longer.\n" if together > 1 else ".\n"
     return f"{_markdown(head, rows, text=3)}\n{note}"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -49,6 +51,8 @@ class Method(SimplexTuner):
     ----------
     [zhao2009] Algorithm 1.
     """
+
+    published: ClassVar[Mapping[str, Any]] = {"rule": "printed"}
 
     rule: str = param("printed", choices=RULES, help="which step along the line is taken")
     scale: float = param(0.01, low=0.0, high=1e6, help="what one unit of distance counts in the printed rule")

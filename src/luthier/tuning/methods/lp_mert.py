@@ -35,7 +35,7 @@ class Method(ListTuner):
     answer is, in the cell of the optimum, the weights farthest from its sides [galley2011].
     """
 
-    search: str = param("cones", choices=("cones", "halves"), help="search over cones, or merge halves as published")
+    algorithm: str = param("cones", choices=("cones", "halves"), help="search over cones, or merge halves as published")
     beam: int = param(
         0, low=0, high=1_000_000, help="combinations kept by each set of lists, by halves (0: all, exact)"
     )
@@ -82,14 +82,14 @@ class Method(ListTuner):
         yield last
 
     def _search(self, corners: Corners, direction: Float64) -> Iterator[Progress]:
-        if self.search == "cones" and not self.beam:
+        if self.algorithm == "cones" and not self.beam:
             return best_selection(corners, direction, most=self.max_lps)
         return iter([best_by_halves(corners, direction, beam=self.beam, most=self.max_lps)])
 
     def _note(self, progress: Progress, sums: Additive, *, held: bool) -> str:
         """Return what was proven, and by how much work; `held` says that a re-rank has the value found."""
         what = "the gain" if sums.exact else "the mean of sentence gains (the metric itself is no sum)"
-        looked_at = "cones" if self.search == "cones" and not self.beam else "combinations"
+        looked_at = "cones" if self.algorithm == "cones" and not self.beam else "combinations"
         work = f"{progress.lps:,} linear programmes, {progress.visited:,} {looked_at}"
         gap = progress.bound - progress.value
         if progress.weights is None and progress.bound == -np.inf:

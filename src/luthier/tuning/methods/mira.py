@@ -43,6 +43,7 @@ class Method(ListTuner):
 
     sparse = True
     order_free = False
+    published = {"oracle": "gain", "conditions": 0, "background": False, "rescale": False, "standardize": False}  # noqa: RUF012 - never changed
 
     epochs: int = param(10, low=1, high=100_000, help="passes over the lists")
     c: float = param(1e-3, low=1e-12, help="largest multiplier of one hypothesis")

@@ -40,6 +40,7 @@ class Method(ListTuner):
 
     sparse = True
     order_free = False
+    published = {"refresh": 1, "rescale": False, "standardize": False}  # noqa: RUF012 - never changed
 
     epochs: int = param(60, low=1, high=100_000, help="passes over the lists")
     c: float = param(0.01, low=1e-12, help="largest step along the difference of two feature vectors")
