@@ -68,13 +68,13 @@ def measure(data):
     found["sentences"], found["rules"] = n, grammar.n_rules
     cpu, wall = least(lambda: forests(decoder, weights))
     found["forests"] = n / cpu
-    found["two_threads"] = wall / least(lambda: forests(decoder, weights, threads=2))[1]
     found["memory_forests"] = peak_megabytes()
     start = time.process_time()
     pool = decoder.decode(sentences, weights, k=1000, unique=True).pool
     found["lists"], found["hypotheses"] = n / (time.process_time() - start), pool.n_hypotheses
     found["memory"] = peak_megabytes()
     del pool
+    found["two_threads"] = wall / least(lambda: forests(decoder, weights, threads=2))[1]
     rng = np.random.default_rng(0)
     sparse = Decoder(with_sparse(grammar), [model])
     more = {**weights, **{f"sparse{k}": value for k, value in enumerate(1e-9 * rng.normal(size=SPARSE))}}

@@ -64,7 +64,8 @@ class First(NamedTuple):
 def first_of(rows: SentenceList) -> First:
     """Return the best derivation of a list."""
     words, uses = (int(counts[0]) if len(counts) else 0 for counts in (rows.word_counts, rows.use_counts))
-    return First(rows.words[:words].copy(), rows.rules[:uses].copy(), rows.parents[:uses].copy(), rows.spans[:uses])
+    uses_of = (column[:uses].copy() for column in (rows.rules, rows.parents, rows.spans))  # a view keeps the whole list
+    return First(rows.words[:words].copy(), *uses_of)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

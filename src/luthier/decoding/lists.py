@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, GrowingArray, Int32, Int64, flat
+from luthier.core.arrays import Float64, GrowingArray, Int32, Int64, flat, give_back
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
@@ -124,6 +124,7 @@ def make_pool(
     for part in lists:
         columns.append(part)
     rows = columns.finish()
+    give_back()  # what single lists have left
     names = features.names[: features.n_dense] + table.state_names + features.names[features.n_dense :]
     texts = texts_of(table.words, rows.word_counts, rows.words)
     vocab = Interner()

@@ -29,6 +29,7 @@ N_GLUE = len(GLUE_TEXTS)  # S → X, S → S X, the goal: the rows behind those 
 
 MOST_DENSE = 64  # so many names are columns, whether common or not
 DENSE_SHARE = 0.25  # of more names, those that this share of the rules have
+RULES_AT_ONCE = 1 << 14  # sorting the entries of all rules would take several times their memory
 
 
 class GrammarRows(NamedTuple):
@@ -113,13 +114,27 @@ def local_features(grammar: Grammar, table: RuleTable, chosen: Int64) -> Feature
 
     A feature that a rule has with the value 0 is an entry, one that it does not have is none: columns cannot tell.
     """
+    blocks = [
+        _local_entries(grammar, table, chosen[first : first + RULES_AT_ONCE])
+        for first in range(0, max(1, len(chosen)), RULES_AT_ONCE)
+    ]
+    offsets, indices, values = zip(*blocks, strict=True)
+    return Features(
+        (*grammar.feature_names, *OWN), np.empty((len(chosen), 0)),
+        offsets_from_counts(np.concatenate([np.diff(part) for part in offsets])), np.concatenate(indices),
+        np.concatenate(values),
+    )  # fmt: skip
+
+
+def _local_entries(grammar: Grammar, table: RuleTable, chosen: Int64) -> tuple[Int64, Int32, Float64]:
+    """Return the entries of some rules as CSR."""
     n_own = int(np.searchsorted(chosen, grammar.n_rules))
     entries = rows_of_segments(grammar.feature_offsets, chosen[:n_own])
-    rows = np.repeat(np.arange(n_own), np.diff(grammar.feature_offsets)[chosen[:n_own]])
+    counts = grammar.feature_offsets[chosen[:n_own] + 1] - grammar.feature_offsets[chosen[:n_own]]
+    rows = np.repeat(np.arange(n_own), counts)
     first = table.features.names.index(OWN[0])
     added = table.features.dense[chosen, first : first + len(OWN)]
     where, which = np.nonzero(added)
     columns = np.concatenate([grammar.feature_ids[entries], len(grammar.feature_names) + which])
     values = np.concatenate([grammar.feature_values[entries], added[where, which]])
-    parts = _sparse(np.concatenate([rows, where]), columns, values, len(chosen))
-    return Features((*grammar.feature_names, *OWN), np.empty((len(chosen), 0)), *parts)
+    return _sparse(np.concatenate([rows, where]), columns, values, len(chosen))
