@@ -7,12 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
+from luthier.core.arrays import Float64
 from luthier.core.files.io import write_lines
 from luthier.core.progress import notice
-from luthier.geometry.subspace import Subspace
 from luthier.invented.pair.pair import PairGenerator
 from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import read_weights
+from luthier.landscape.certified.certify import CertifyOptions, certify
+from luthier.landscape.certified.windows import WindowOptions, feature_axes
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane, read_window
 from luthier.landscape.planes.surface import SurfaceOptions, SurfaceReport, look_at_plane
 from luthier.landscape.planes.view import surface_scenes
@@ -22,11 +25,12 @@ from luthier.pipelines.train.config import read_train_config
 from luthier.pipelines.train.model import WEIGHTS
 from luthier.pipelines.train.train import train
 from luthier.report.figures.surface import draw_surface
-from luthier.report.tables.demo import DemoResult
+from luthier.report.tables.demo import DemoProof, DemoResult
 
 SIZES = {"train": 10_000, "tune": 300, "heldout": 0, "test": 500}
 PLANE = ("LanguageModel", "WordPenalty")
 CHECKED_CELLS = 200
+N_CERTIFIED, GAP, MOST_BOXES = 3, 0.05, 3000
 SETTINGS = """\
 metric = "bleu"
 seed = {seed}
@@ -63,18 +67,33 @@ def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> Demo
     config = read_train_config(home / "train.toml", seed=seed, threads=threads)
     trained = train(config, str(home / "model"), threads=threads)
     notice(f"finding every cell of the plane of {' and '.join(PLANE)} on the loop's last lists: {home}/surface.png")
-    surface = _find_surface(home, config.settings.metric, seed=seed, threads=threads)
+    problem, weights = _last_lists(home, config.settings.metric)
+    surface = _find_surface(problem, weights, home, seed=seed, threads=threads)
+    notice("proving how far the tuned weights are from the best there are")
+    certificate = certify_tuned(problem, weights, threads=threads)
     written = [home / name for name in ("train.toml", f"model/{WEIGHTS}", "model/loop/loop.png", "surface.png")]
-    return DemoResult(str(home), seed, trained, surface, tuple(str(path) for path in [*files, *written]))
+    return DemoResult(str(home), seed, trained, surface, certificate, tuple(str(path) for path in [*files, *written]))
 
 
-def _find_surface(home: Path, metric: Metric, *, seed: int, threads: int) -> SurfaceReport:
-    """Find and draw the error surface of the last lists about the tuned weights."""
+def _last_lists(home: Path, metric: Metric) -> tuple[ListProblem, Float64]:
+    """Return the problem of the loop's last lists, and the tuned weights."""
     pool = open_pool(max((home / "model" / "loop" / "lists").glob("*.arrow")))
-    problem, names = Problem.make(pool, metric), pool.features.names
-    weights = read_weights(home / "model" / WEIGHTS).vector(names)
-    subspace = Subspace(weights, np.eye(len(names))[[names.index(name) for name in PLANE]], PLANE)
+    return Problem.make(pool, metric), read_weights(home / "model" / WEIGHTS).vector(pool.features.names)
+
+
+def _find_surface(problem: ListProblem, weights: Float64, home: Path, *, seed: int, threads: int) -> SurfaceReport:
+    """Find and draw the error surface of lists about the tuned weights."""
+    subspace = feature_axes(problem, weights, PLANE)
     plane = Plane.make(problem, subspace, read_window(problem, subspace, []))
     report = look_at_plane(plane, SurfaceOptions(check=CHECKED_CELLS, seed=seed, threads=threads))
     draw_surface(report, surface_scenes(report, threads=threads), home / "surface.png")
     return report
+
+
+def certify_tuned(problem: ListProblem, weights: Float64, *, threads: int) -> DemoProof:
+    """Prove how far weights are from the best there are, if those with the most effect may be anything."""
+    effects = np.abs(weights) * problem.spread
+    moved = tuple(problem.names[d] for d in np.argsort(-effects, kind="stable")[:N_CERTIFIED])
+    space = WindowOptions(whole=True).space(problem, feature_axes(problem, weights, moved))
+    found = certify(problem, space, weights, CertifyOptions(gap=GAP, limit=MOST_BOXES, threads=threads))
+    return DemoProof(moved, float(problem.metric.score(problem.stats[problem.select(weights)].sum(axis=0))), found)

@@ -25,8 +25,8 @@ ROOMS = {
     "lists": ("kbest",),
     "features": ("kbest", "features"),
     "metrics": ("kbest", "metrics", "evaluation"),
-    "tuning": ("kbest", "metrics", "evaluation", "tuning"),
-    "geometry": ("kbest", "metrics", "geometry"),
+    "tuning": ("kbest", "metrics", "evaluation", "landscape", "tuning"),
+    "geometry": ("kbest", "metrics", "geometry", "landscape"),
     "translation models": ("alignment", "lm", "grammar", "features", "decoding"),
 }
 

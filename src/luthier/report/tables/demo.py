@@ -6,9 +6,37 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.report.console import stack, table
 from luthier.report.tables.train import Trained, training_tables
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DemoProof:
+    """How far tuned weights are from the best there are, if some of them may be anything.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The features whose weights may.
+    score : float
+        At the tuned weights.
+    found : Certificate
+    """
+
+    names: tuple[str, ...]
+    score: float
+    found: Certificate
+
+    @property
+    def sentence(self) -> str:
+        """What is proven, for people."""
+        away = abs(self.found.score_bound - self.score)
+        return (
+            f"whatever the weights of {', '.join(self.names)}: none score better than {self.found.score_bound:.2f} "
+            f"on these lists, so the tuned weights ({self.score:.2f}) are at most {away:.2f} from the best there are"
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -19,6 +47,7 @@ class DemoResult:
     seed: int
     trained: Trained
     surface: SurfaceReport
+    proof: DemoProof
     files: Sequence[str]
 
     def as_dict(self) -> dict[str, Any]:
@@ -32,6 +61,7 @@ class DemoResult:
                 "seconds": self.surface.seconds,
                 **{name: surface[name] for name in ("axes", "cells", "start", "optimum", "check")},
             },
+            "certified": {"axes": list(self.proof.names), "tuned": self.proof.score, **self.proof.found.as_dict()},
             "files": list(self.files),
         }
 
@@ -48,5 +78,12 @@ def demo_tables(result: DemoResult) -> Any:
             check.agreed, check.tried - check.representable, check.wrong, f"{surface.seconds:.1f}",
         )],
     )  # fmt: skip
+    found = result.proof.found
+    proof = table(
+        "how far the tuned weights are from the best there are",
+        ("BLEU at the weights", "best found", "no weights reach more than", "boxes"),
+        [(f"{result.proof.score:.2f}", f"{found.score:.2f}", f"{found.score_bound:.2f}", found.boxes)],
+        caption=result.proof.sentence,
+    )
     written = table("written", ("file",), [(name,) for name in result.files])
-    return stack(training_tables(result.trained), plane, written)
+    return stack(training_tables(result.trained), plane, written, proof)
