@@ -93,6 +93,7 @@ def test_a_manifest_gives_references_to_other_formats(write):
     [
         ("[1]\n", "expected a JSON object, found an array"),
         ("{oops\n", "expected JSON"),
+        ('\x00{"text": "x"}\n', "expected JSON"),  # two bytes a letter, one would think
         (lines([MANIFEST[0], MANIFEST[0]]), "expected each utterance once, found 'wavs/a1.wav', which line 1 has"),
         (lines([MANIFEST[0], {"audio_filepath": "b"}]), r"a text \(text\) for every utterance"),
         (lines([{"duration": "long"}]), "a duration in seconds, found the string 'long'"),

@@ -11,8 +11,9 @@ ONE_PER_LINE = "each line must be a whole JSON object; jq -c . FILE writes one p
 
 
 def parse_json(raw: bytes) -> Any:
-    """Return the value of a line of JSON; integers of any length are read."""
-    return json.loads(raw, parse_int=_integer)
+    """Return the value of a line of JSON in UTF-8; integers of any length are read."""
+    text = str(raw, "utf-8")  # of bytes that begin with a zero, json would guess that they are UTF-16
+    return json.loads(text, parse_int=_integer)
 
 
 def _integer(digits: str) -> int | float:
@@ -22,7 +23,7 @@ def _integer(digits: str) -> int | float:
 def json_error(raw: bytes, path: str, line: int) -> InputError:
     """Return the complaint about a line that is not JSON."""
     try:
-        json.loads(raw, parse_int=_integer)
+        parse_json(raw)
     except json.JSONDecodeError as error:
         rest = error.doc[error.pos :].encode("utf-8")
         found = excerpt(rest) if rest.strip() else "the end of the line"
