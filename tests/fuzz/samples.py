@@ -66,6 +66,11 @@ def lists(rng):
                         "scores": [[h[0], h[1]] for j, _, _, h in rows if j == i]}) + "\n"
             for i in range(SENTENCES)
         ).encode(),
+        "nested": "".join(
+            json.dumps({"id": i, "ref": f"ref {i}", "nbest": [t for j, _, t, _ in rows if j == i],
+                        "scores": [h[0] for j, _, _, h in rows if j == i]}) + "\n"
+            for i in range(SENTENCES)
+        ).encode(),
         "jsonl": of(lambda i, k, t, a, b, c: json.dumps(
             {"id": i, "hyp": t, "features": {"lm": a, f"s{k}": b}, "comet": c, "refs": [f"ref {i}"],
              "derivation": ["r", {"rule": f"X → {k}", "features": {"p": a}}]}) + "\n"),
