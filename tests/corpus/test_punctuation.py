@@ -23,7 +23,9 @@ SPEECH = [f"it rains on day {i}" for i in range(20)]
         (SPLIT, RAW, "the references have punctuation glued"),
         (SPLIT, SPLIT, ""),
         (SPEECH, SPEECH, ""),
-        (SPEECH, RAW, ""),  # one side has no punctuation to tell by
+        (SPEECH, RAW, "the texts look untokenised"),  # one side has no punctuation: 'day.' is no 'day'
+        (RAW, SPEECH, "the texts look untokenised"),
+        (SPEECH, SPLIT, ""),
         (RAW[:5], RAW[:5], ""),  # too few to tell
     ],
 )

@@ -1,33 +1,19 @@
-"""What is fuzzed: each case makes a damaged file and says which commands must bear it.
-
-A case returns the commands to run in order. The next runs only if the one before ended with 0. Where the
-sound file's answer is known, `answer` names the file that holds it: after a run that ended well, another
-answer than the sound one is a silent difference, unless the last command (`--verify`) refuses the file.
-"""
+"""What is fuzzed: each case makes a damaged file and says which commands must bear it."""
 
 from __future__ import annotations
 
-import dataclasses
 import gzip
-import shutil
 from pathlib import Path
 
 import samples
 from lying_pools import read_raw, write_raw
+from model_cases import ModelCases
 from mutations import damage_bytes, damage_text, lie
+from runs import Run
+from state_cases import StateCases
 
 
-@dataclasses.dataclass
-class Run:
-    """Commands over damaged files; `answer` is compared with `expected`, and `verify` asked if they differ."""
-
-    commands: list
-    answer: Path | None = None
-    expected: bytes | None = None
-    verify: list | None = None
-
-
-class Cases:
+class Cases(StateCases, ModelCases):
     """Sound files, made once in a folder, and damaged copies of them."""
 
     def __init__(self, folder, rng, run):
@@ -39,27 +25,15 @@ class Cases:
         self.weights = samples.weights(pool.features.names)
         (self.folder / "w.txt").write_bytes(self.weights["txt"])
         (self.folder / "refs.txt").write_text("".join(f"ref {i}\n" for i in range(samples.SENTENCES)))
-        self.reranked = self._answer(run, self._rerank(self.pool), "out.txt")
+        self.reranked = self.answer(run, self._rerank(self.pool), "out.txt")
         self.names = [n for n in dir(self) if n.startswith("case_")]
-        self._make_states(run)
+        self.make_states(run)
+        self.make_models(run)
 
-    def _answer(self, run, command, name):
+    def answer(self, run, command, name):
+        """Return what a command writes into a file."""
         assert run(command) == 0, command
         return (self.folder / name).read_bytes()
-
-    def _make_states(self, run):
-        """Run what leaves states behind: a tuning run, a reverse search, a study."""
-        f = self.folder
-        self.tune = ["tune", self.pool, "--method", "random", "--metric", "bleu", "--rounds", "1", "--batch", "5",
-                     "--restarts", "3", "--checkpoint", f / "tune.ckpt", "-o", f / "tuned.txt"]  # fmt: skip
-        self.tuned = self._answer(run, self.tune, "tuned.txt")
-        self.checkpoint = (f / "tune.ckpt").read_bytes()
-        self.search = ["minkowski", self.pool, "--axis", "lm", "--axis", "tm", "--metric", "none", "-o", f / "cones"]
-        self._answer(run, [*self.search, "--limit", "3"], "cones")
-        self.search_files = {path.name: path.read_bytes() for path in f.glob("cones*")}
-        (f / "study.toml").write_text(samples.STUDY)
-        self.study = ["study", f / "study.toml", "-o", f / "results"]
-        self.units = self._answer(run, self.study, "results/units.jsonl")
 
     def make(self, rng, i):
         """Return the i-th run."""
@@ -123,24 +97,3 @@ class Cases:
         path = self.folder / f"damaged.{ending}"
         path.write_bytes(damage_text(rng, self.weights[ending]))
         return Run([["rerank", self.pool, "--weights", path, "-o", self.folder / "out2.txt"]])
-
-    def case_checkpoint(self, rng):
-        raw = damage_text(rng, self.checkpoint) if rng.random() < 0.5 else damage_bytes(rng, self.checkpoint)
-        (self.folder / "tune.ckpt").write_bytes(raw)
-        return Run([[*self.tune, "--resume"]], self.folder / "tuned.txt", self.tuned)
-
-    def case_search(self, rng):
-        for path in self.folder.glob("cones*"):
-            path.unlink()
-        for name, raw in self.search_files.items():
-            (self.folder / name).write_bytes(raw)
-        name = sorted(self.search_files)[rng.integers(len(self.search_files))]
-        (self.folder / name).write_bytes(damage_bytes(rng, self.search_files[name]))
-        return Run([[*self.search, "--limit", "6", "--resume"]])
-
-    def case_units(self, rng):
-        shutil.rmtree(self.folder / "results", ignore_errors=True)
-        (self.folder / "results").mkdir()
-        raw = damage_text(rng, self.units) if rng.random() < 0.5 else damage_bytes(rng, self.units)
-        (self.folder / "results" / "units.jsonl").write_bytes(raw)
-        return Run([self.study])

@@ -1,6 +1,10 @@
-"""Damage: bytes of any file, lines and words of texts, one number of an array."""
+"""Damage: bytes of any file, lines and words of texts, one number of an array, one value of JSON."""
 
 from __future__ import annotations
+
+import json
+
+from luthier.core.sealed_lines import seal, unseal
 
 HOSTILE = [
     b"nan", b"-inf", b"1e308", b"-1e308", b"1e400", b"1e-400", b"-0", b"0x10", b"1_000", "٣".encode(), b"",
@@ -16,6 +20,11 @@ def damage_text(rng, raw):
     for _ in range(int(rng.integers(1, 5))):
         raw = TEXT_DAMAGE[rng.integers(len(TEXT_DAMAGE))](rng, raw)
     return raw
+
+
+def damage_any(rng, raw):
+    """Return a file with bytes or words changed."""
+    return damage_text(rng, raw) if rng.random() < 0.5 else damage_bytes(rng, raw)
 
 
 def damage_bytes(rng, raw):
@@ -93,11 +102,77 @@ def lie(rng, arrays, meta):
     elif kind < 0.2 or not len(array):
         arrays[name] = array[: int(rng.integers(len(array) + 1))] if rng.random() < 0.5 else array.repeat(2)
         meta["shapes"] = {**meta["shapes"], name: [len(arrays[name])]}
-    elif array.dtype.kind == "f":
+    else:
+        lie_in_array(rng, array)
+
+
+def lie_in_array(rng, array):
+    """Change one number of an array, in place."""
+    array = array.reshape(-1)
+    if array.dtype.kind == "f":
         array[rng.integers(len(array))] = FLOATS[rng.integers(len(FLOATS))]
     elif array.dtype.itemsize == 1:
-        array[rng.integers(len(array))] = rng.integers(256)
+        array[rng.integers(len(array))] = rng.integers(256) if array.dtype.kind == "u" else rng.integers(-128, 128)
     else:
         at, limit = rng.integers(len(array)), 2 ** (8 * array.dtype.itemsize - 1) - 1
         near = int(array[at]) + int(rng.integers(-2, 3))
         array[at] = max(-limit, min(limit, near if rng.random() < 0.5 else NUMBERS[rng.integers(len(NUMBERS))]))
+
+
+VALUES = (
+    None,
+    True,
+    "",
+    "x",
+    "nan",
+    [],
+    {},
+    [[]],
+    {"a": 3},
+    0,
+    -1,
+    1.5,
+    10**30,
+    1e308,
+    -1e308,
+    2**31,
+    2**63,
+    float("inf"),
+)
+
+
+def lie_in_json(rng, raw):
+    """Return a text of JSON with one value changed, taken out, or put twice."""
+    table = json.loads(raw)
+    _lie_in(rng, table)
+    return json.dumps(table).encode()
+
+
+def lie_in_sealed(rng, raw):
+    """Return sealed lines of which one has another value, and a seal that fits it."""
+    lines = raw.rstrip(b"\n").split(b"\n")
+    at = int(rng.integers(len(lines)))
+    record = unseal(lines[at])
+    _lie_in(rng, record)
+    lines[at] = seal(record).rstrip(b"\n")
+    return b"".join(line + b"\n" for line in lines)
+
+
+def _lie_in(rng, value):
+    """Change one value somewhere in a table or a list, in place."""
+    while True:
+        keys = list(value) if isinstance(value, dict) else list(range(len(value)))
+        if not keys:
+            return
+        key = keys[rng.integers(len(keys))]
+        below = value[key]
+        if isinstance(below, dict | list) and below and rng.random() < 0.8:
+            value = below
+            continue
+        if rng.random() < 0.1:
+            del value[key]
+        elif isinstance(below, int | float) and rng.random() < 0.3:
+            value[key] = below + int(rng.integers(-2, 3))
+        else:
+            value[key] = VALUES[rng.integers(len(VALUES))]
+        return

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from lying_pools import WORDS, whole_pool
 
+from luthier.invented.lists.planted import PlantedLists
 from luthier.kbest.storage import save_pool
 
 SENTENCES, ROWS = 4, 5
@@ -32,6 +33,73 @@ source = "generated"
 tune = { seed = 1, sentences = 4, k = 5, vocabulary = 100 }
 test = { seed = 2, sentences = 4, k = 5, vocabulary = 100 }
 """
+
+
+CHOICE = """
+tune = "planted.arrow"
+heldout = "planted-heldout.arrow"
+metric = "column:worth"
+[bins]
+features = ["P"]
+bits = [1, 2]
+[tuner]
+method = "random"
+[tuner.parameters]
+rounds = 1
+batch = 4
+"""
+TRAINING = """
+[corpus]
+source = "train.src"
+target = "train.trg"
+[alignment]
+method = "model1"
+[lm]
+order = 2
+[tune]
+source = "dev.src"
+refs = "dev.trg"
+[decoder]
+k = 3
+pops = 10
+[tuner]
+method = "random"
+rounds = 1
+batch = 4
+[loop]
+iterations = 2
+"""
+LOOP = """
+metric = "bleu"
+seed = 3
+[tune]
+source = "dev.src"
+refs = "dev.trg"
+[decoder]
+model = "trained"
+k = 3
+[tuner]
+method = "random"
+rounds = 1
+batch = 4
+[loop]
+iterations = 2
+"""
+
+
+def corpus():
+    """Return small texts and their translations: file → lines."""
+    rng = np.random.default_rng(7)
+    pairs = dict(zip("abcdefgh", ["the", "cat", "sät", "on", "a", "mat", "日本", "."], strict=True))
+    drawn = [rng.choice(list(pairs), rng.integers(2, 6)) for _ in range(24)]
+    sides = {"src": [" ".join(words) for words in drawn], "trg": [" ".join(map(pairs.get, words)) for words in drawn]}
+    parts = {"train": slice(0, 20), "dev": slice(20, 24)}
+    return {f"{part}.{side}": lines[cut] for part, cut in parts.items() for side, lines in sides.items()}
+
+
+def planted(seed):
+    """Return a pool with derivations whose features can be cut into bins."""
+    return PlantedLists(sentences=4, k=5).generate(seed)
 
 
 def _hypotheses(rng):

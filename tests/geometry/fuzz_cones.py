@@ -1,11 +1,11 @@
 """Fuzz of the geometry of cones: whole-numbered lists against exact brute force (`exact_cones`).
 
-    PYTHONPATH=tests:tests/geometry python -c "import fuzz_cones; print(fuzz_cones.run(1500, seed=0))"
+    PYTHONPATH=tests python tests/geometry/fuzz_cones.py 100 0
 
 Each subject is a function of a generator that makes one instance and returns what is wrong with the answer, or ''.
 """
 
-import itertools
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -172,7 +172,15 @@ def run_subject(subject, n, seed):
     return wrong
 
 
-def run(n, seed):
-    """Run n instances, the subjects in equal parts; return what is wrong."""
-    share = -(-n // len(SUBJECTS))
-    return list(itertools.chain.from_iterable(run_subject(subject, share, seed) for subject in SUBJECTS))
+def run(n, seed=0):
+    """Try n instances of every subject; print how many disagree, and return what is wrong."""
+    wrong = []
+    for subject in SUBJECTS:
+        found = run_subject(subject, n, seed)
+        print(f"{subject}: {n} instances, {len(found)} disagree", flush=True)  # noqa: T201 - what it is for
+        wrong += found
+    return wrong
+
+
+if __name__ == "__main__":
+    sys.exit("\n".join(run(*(int(argument) for argument in sys.argv[1:3]))) or None)

@@ -1,8 +1,9 @@
 """Whole-numbered lists against brute force in rational arithmetic: what the plane finds must be what there is.
 
-``run(n, seed)`` tries n instances of every subject and prints how many disagree; each subject is a function of a
-seed. Features are small whole numbers (ties, duplicates, collinear rows, boundaries through one point), over planes
-along features, along whole-numbered directions or turned by any angle, some lists 2²⁰ or 2⁴⁰ times as large as others.
+``python fuzz_integers.py 100 0`` tries 100 instances of every subject from seed 0 on and prints how many disagree;
+each subject is a function of a seed. Features are small whole numbers (ties, duplicates, collinear rows, boundaries
+through one point), over planes along features, along whole-numbered directions or turned by any angle, some lists 2²⁰
+or 2⁴⁰ times as large as others.
 """
 
 import itertools
@@ -198,16 +199,16 @@ SUBJECTS = (overlay_cells, surface_cells, tuned_plane)
 
 
 def run(n, seed=0):
-    """Try n instances of every subject; print and return how many disagree."""
-    wrong = 0
+    """Try n instances of every subject; print how many disagree, and return which."""
+    wrong = []
     for subject in SUBJECTS:
         failed = [k for k in range(seed, seed + n) if not subject(k)]
         print(  # noqa: T201 - what it is for
             f"{subject.__name__}: {n} instances, {len(failed)} disagree {failed[:10] or ''}", flush=True
         )
-        wrong += len(failed)
+        wrong += [f"{subject.__name__} {k}" for k in failed]
     return wrong
 
 
 if __name__ == "__main__":
-    sys.exit(run(int(sys.argv[1]) if len(sys.argv) > 1 else 100, int(sys.argv[2]) if len(sys.argv) > 2 else 0) > 0)
+    sys.exit(bool(run(*(int(argument) for argument in sys.argv[1:3]))))

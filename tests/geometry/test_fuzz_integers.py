@@ -14,5 +14,5 @@ def test_whole_numbers_are_as_brute_force_finds_them(subject):
 
 def test_a_run_counts_what_disagrees(capsys, monkeypatch):
     monkeypatch.setattr(fuzz_integers, "SUBJECTS", (lambda seed: seed != 3,))
-    assert fuzz_integers.run(5) == 1
+    assert fuzz_integers.run(5) == ["<lambda> 3"]
     assert "5 instances, 1 disagree [3]" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 import itertools
 import math
 import threading
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -15,7 +16,7 @@ from luthier.core.tasks import Threads
 from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.sums import search_steps
 from luthier.geometry.sums.coverage import share_covered
-from luthier.geometry.sums.grid import wide_spreads
+from luthier.geometry.sums.grid import coarse_lists, grid_roundings, wide_spreads
 from luthier.geometry.sums.reverse_search import ReverseSearch, all_vertices
 from luthier.geometry.sums.search_frontier import Frontier
 from luthier.geometry.sums.search_parts import SearchSetting, search_in_parts
@@ -430,3 +431,38 @@ def test_what_spreads_far_is_named_whether_one_list_does_or_all_do():
     assert [(s, i) for s, i, _ in wide_spreads(offsets, features)] == [(0, 1)]
     features[::3, 1] = FAR
     assert sorted((s, i) for s, i, _ in wide_spreads(offsets, features)) == [(s, 1) for s in range(4)]
+
+
+def test_a_list_whose_column_is_next_to_nothing_is_told():
+    # usual units are alike; the second list's differences along y are lost on a grid made for those along x
+    lists = [np.array([[0.0, 0.0], [1.0, 1.3], [2.0, 0.7]]), np.array([[0.0, 0.0], [1.1, 1e-11 / 3], [2.3, 2e-11 / 3]])]
+    offsets, features = np.array([0, 3, 6]), np.concatenate(lists)
+    assert wide_spreads(offsets, features) == []
+    assert [(s, i) for s, i, _ in coarse_lists(offsets, features)] == [(1, 1)]
+    assert coarse_lists(offsets, np.rint(features * 4)) == []  # whole numbers are not rounded
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_a_selection_that_leads_by_more_than_the_rounding_is_found(seed):
+    """And where no warning is due, one that leads by 1/64 of what values are mostly apart."""
+    rng = np.random.default_rng([7, seed])
+    lengths, d = rng.integers(1, 6, int(rng.integers(1, 4))), int(rng.integers(2, 4))
+    offsets = np.concatenate([[0], np.cumsum(lengths)])
+    scales = 10.0 ** rng.integers(-13, 3, (len(lengths), d))  # some columns of some lists hardly exist
+    features = rng.standard_normal((offsets[-1], d)) * np.repeat(scales, lengths, axis=0)
+    if rng.integers(2):
+        features[rng.integers(len(features))] += rng.choice([1e6, 1e10, 1e14])
+    steps, coarse = grid_roundings(offsets, features), coarse_lists(offsets, features)
+    gaps = [[np.diff(np.unique(part[:, i])) for i in range(d)] for part in np.split(features, offsets[1:-1])]
+    usual = np.array([[np.sort(g)[(len(g) - 1) // 2] if len(g) else 0.0 for g in of_list] for of_list in gaps])
+    found = set(map(tuple, all_vertices(offsets, features, np.ones(d)).tolist()))
+    certain = 0
+    for weights in rng.standard_normal((200, d)) * 10.0 ** rng.integers(-6, 7, (200, d)):
+        exact = [sum(Fraction(w) * Fraction(h) for w, h in zip(weights, row, strict=True)) for row in features]
+        parts = [exact[low:high] for low, high in itertools.pairwise(offsets)]
+        leads = [float(sorted(part)[-1] - sorted(part)[-2]) if len(part) > 1 else np.inf for part in parts]
+        rounding = steps @ np.abs(weights) if coarse else usual @ np.abs(weights) / 64
+        if np.all(np.array(leads) > rounding):
+            certain += 1
+            assert tuple(low + part.index(max(part)) for low, part in zip(offsets, parts, strict=False)) in found
+    assert certain > 0

@@ -198,6 +198,16 @@ def test_an_axis_that_changes_nothing_is_refused():
         read_window(Problem.make(pool, plane.problem.metric), plane.subspace, [])
 
 
+def test_a_large_list_hides_no_small_one():
+    plane = plane_of(0)
+    old, offsets = plane.problem.pool.features, plane.problem.offsets
+    dense = old.dense.copy()
+    dense[offsets[0] : offsets[1], 0] = 1e300  # constant, and larger than all there is
+    pool = plane.problem.pool.with_features(Features.from_dense(old.names, dense))
+    window = read_window(Problem.make(pool, plane.problem.metric), plane.subspace, [])
+    assert np.isfinite(window.limits).all()
+
+
 @pytest.mark.parametrize("power", [-990, 990])
 @pytest.mark.parametrize("kind", ["real", "sparse"])
 def test_the_usual_window_is_the_same_for_features_of_any_size(kind, power):

@@ -168,7 +168,14 @@ def test_given_files_and_only_one_data_set(file, folder, tmp_path):
 
 def test_faults_of_a_study_are_said(file, tmp_path):
     cases = {
-        "seed = 5": ("", "expected the key 'seed'"),
+        "seed = 5": ("", "expected a whole number for 'seed', found nothing"),
+        "count = 3": ("count = 'x'", r"expected a whole number for 'count' in \[starts\], found 'x'"),
+        "k = 8": ("k = -8", r"the 'k' parameter of synthetic must be an int in \[1, 1000000\], got -8"),
+        'kind = "few"': ('kind = "many"', "expected a kind of starts"),
+        "cap = 2": ("caps = 2", r"\[data.tune\] has no setting 'caps'"),
+        "sentences = 1 }": ("sentences = 0 }", "expected 'cap' and 'sentences' of at least 1"),
+        "size = 0.5": ("size = 99999999999999999999999", "expected a study in TOML, found the number 9999999"),
+        'spec = "ter"': ('spec = ["ter"]', "expected a text for 'spec'"),
         'method = "simplex"': ('method = "none"', "there is no 'none' among the methods"),
         "limit = 5": ("limits = 5", "a parameter is not one"),
         'by = "TER"': ('by = "PER"', "there is no metric 'PER'"),
@@ -179,7 +186,7 @@ def test_faults_of_a_study_are_said(file, tmp_path):
         file.write_text(TEXT.replace(old, new, 1))
         with pytest.raises(LuthierError, match=message):
             read_study(file)
-    with pytest.raises(LuthierError, match="expected a study file"):
+    with pytest.raises(LuthierError, match="expected a study, found no such file"):
         read_study(tmp_path / "none.toml")
     file.write_text(TEXT)
     with pytest.raises(LuthierError, match=r"there is no 'x' in this study\. known: BLEU"):

@@ -36,7 +36,7 @@ def tokenization_warning(hypotheses: Sequence[str] | Texts, references: Sequence
             f"the {which} punctuation glued to words and the other side has not: they are not tokenised alike, and "
             "words will not match. hint: tokenise both in one way, or take both raw with `tokenize` 13a"
         )
-    if (ours or 0.0) > SHARE and (theirs or 0.0) > SHARE:
+    if max(ours or 0.0, theirs or 0.0) > SHARE:  # of both, or of the one that has punctuation at all
         return (
             "the texts look untokenised (punctuation is glued to words), and no tokenizer is set: 'dog.' and 'dog' "
             "count as different words. hint: `tokenize` 13a, as sacrebleu does by default"

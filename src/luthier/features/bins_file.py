@@ -10,6 +10,7 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import display_name, open_bytes, open_output
+from luthier.core.files.json_text import parse_json
 from luthier.core.plugins import available
 from luthier.features.bins import Bins, FeatureBins
 from luthier.features.induction import PACKAGE
@@ -65,8 +66,8 @@ def read_bins(path: str | os.PathLike[str]) -> Bins:
     with open_bytes(path) as stream:
         raw = stream.read()
     try:
-        content = json.loads(raw.decode("utf-8"), parse_constant=_refuse)
-    except (ValueError, RecursionError) as error:
+        content = parse_json(raw.decode("utf-8"), parse_constant=_refuse)
+    except ValueError as error:
         raise _fault(name, f"{str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise _fault(name, "something else")

@@ -19,9 +19,14 @@ def centred(offsets: Int64, features: Float64) -> Float64:
     The value is the median of the first, a middle and the last row: whole numbers stay whole, and one row far away
     does not cost the others their digits.
     """
+    return np.asarray(features - centres(offsets, features), np.float64)
+
+
+def centres(offsets: Int64, features: Float64) -> Float64:
+    """Return for each row the value of its list that `centred` takes off, (M, D)."""
     first, last = offsets[:-1], offsets[1:] - 1
     middle = np.median(np.stack([features[first], features[(first + last) // 2], features[last]]), axis=0)
-    return np.asarray(features - np.repeat(middle, np.diff(offsets), axis=0), np.float64)
+    return np.repeat(middle, np.diff(offsets), axis=0)
 
 
 def balanced(offsets: Int64, features: Float64) -> tuple[Int64, Int64]:

@@ -18,6 +18,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.core.files.io import display_name, open_output
+from luthier.core.files.json_text import parse_json
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
 
@@ -168,11 +169,10 @@ def read_weights(path: str | os.PathLike[str]) -> Weights:
 
 def _from_json(text: str, path: str) -> Weights:
     try:
-        found = json.loads(text, parse_int=float, object_pairs_hook=lambda pairs: _once(pairs, path))
-    except json.JSONDecodeError as error:
-        raise InputError(
-            expected="a JSON object of names and numbers", found=error.msg, path=path, line=error.lineno
-        ) from None
+        found = parse_json(text, parse_int=float, object_pairs_hook=lambda pairs: _once(pairs, path))
+    except ValueError as error:
+        msg, line = getattr(error, "msg", str(error)), getattr(error, "lineno", None)
+        raise InputError(expected="a JSON object of names and numbers", found=msg, path=path, line=line) from None
     formulas = found.get("add") if isinstance(found.get("weights"), dict) else None
     found = found.get("weights", found) if isinstance(found.get("weights"), dict) else found
     for name, formula in formulas.items() if isinstance(formulas, dict) else ():

@@ -18,6 +18,7 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import make_folder
+from luthier.core.files.json_text import parse_json
 from luthier.core.files.sealed_lines import Record, SealedWriter, read_sealed
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile, save_pool, verify_pool
@@ -154,9 +155,10 @@ def read_seconds(home: Path, turns: Sequence[Iteration]) -> tuple[Seconds, ...]:
     path = home / TIMES
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []:
         try:
-            record = json.loads(line)
-            number = record.pop("number")
-            found[number] = Seconds(**record)
+            record = parse_json(line)
+            number, parts = record.pop("number"), record.values()
+            if all(part is None or (type(part) is float and math.isfinite(part)) for part in parts):
+                found[number] = Seconds(**record)
         except (ValueError, TypeError, KeyError, AttributeError):
             continue
     return tuple(found.get(turn.number, Seconds()) for turn in turns)

@@ -21,6 +21,7 @@ import numpy.typing as npt
 from luthier.core.arrays import frozen
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import atomic_write, display_name
+from luthier.core.files.json_text import parse_json
 
 MAGIC = b"luthier arrays 1\n"
 ALIGNMENT = 64
@@ -71,7 +72,7 @@ def is_array_file(path: str | os.PathLike[str], kind: str) -> bool:
             if file.read(len(MAGIC)) != MAGIC:
                 return False
             size = file.read(HEAD_DIGITS + 1)
-            head = json.loads(file.read(min(int(size), LARGEST_HEAD)))
+            head = parse_json(file.read(min(int(size), LARGEST_HEAD)))
             return bool(str(head["kind"]).rsplit(" ", 1)[0] == kind.rsplit(" ", 1)[0])
     except (OSError, ValueError, KeyError, TypeError):
         return False
@@ -142,12 +143,12 @@ def _head(path: str | os.PathLike[str], kind: str, data: npt.NDArray[np.uint8]) 
         raise _fault(path, kind, "another kind of file")
     stop = start + int(size)
     try:
-        head = json.loads(data[start:stop].tobytes())
+        head = parse_json(data[start:stop].tobytes())
         entries = [(e["name"], e["type"], e["start"], *e["shape"]) for e in head["arrays"]]
         whole = [head["size"], head["checksum"], *(number for entry in entries for number in entry[2:])]
         texts = [head["kind"], *(text for entry in entries for text in entry[:2])]
         about = head["about"]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         raise _fault(path, kind, "a head that cannot be read") from None
     if not all(type(number) is int and 0 <= number < 1 << 60 for number in whole):
         raise _fault(path, kind, "a head with numbers out of range")

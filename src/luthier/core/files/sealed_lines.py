@@ -17,6 +17,7 @@ from typing import Any
 
 from luthier.core.errors import InputError
 from luthier.core.files.io import open_output
+from luthier.core.files.json_text import parse_json
 from luthier.core.files.locks import locked
 
 Record = dict[str, Any]
@@ -48,7 +49,7 @@ def unseal(line: bytes) -> Record:
     body = line[:-SEAL_LENGTH] + b"}"
     if _hash(body) != found[1]:
         raise ValueError("a line that was changed after it was written")
-    record = json.loads(body)
+    record = parse_json(body)
     if not isinstance(record, dict):
         raise ValueError("something that is no object")
     return record

@@ -16,6 +16,36 @@ KINDS: dict[type, str] = {str: "a text", int: "a whole number", float: "a number
 REQUIRED: Any = object()
 
 
+def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
+    """Return the values of a TOML file; `what` says what it should be.
+
+    Raises
+    ------
+    InputError
+        No file, no UTF-8, no TOML, values nested deeper than Python can go, or numbers that no setting can be:
+        whole ones beyond 64 bits (which TOML forbids) and nan.
+    """
+    try:
+        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        _check_numbers(table)
+        return table
+    except OSError as error:
+        raise InputError(expected=what, found=(error.strerror or str(error)).lower(), path=str(path)) from None
+    except RecursionError:
+        found = "values nested too deep"
+    except ValueError as error:
+        found = str(error)
+    raise InputError(expected=f"{what} in TOML", found=found, path=str(path))
+
+
+def _check_numbers(value: Any) -> None:
+    if isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            _check_numbers(part)
+    elif (type(value) is int and not -(1 << 63) <= value < 1 << 63) or value != value:
+        raise ValueError(f"the number {str(value)[:30]}")
+
+
 class Table:
     """A table of a TOML file, from which keys are taken."""
 
@@ -26,13 +56,7 @@ class Table:
     @classmethod
     def read(cls, path: str | os.PathLike[str], what: str) -> Table:
         """Return the whole file; `what` says what it should be."""
-        try:
-            return cls(tomllib.loads(Path(path).read_text(encoding="utf-8")), str(path))
-        except OSError as error:
-            found = (error.strerror or str(error)).lower()
-            raise InputError(expected=what, found=found, path=str(path)) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise InputError(expected=f"{what} in TOML", found=str(error), path=str(path)) from None
+        return cls(read_toml(path, what), str(path))
 
     def has(self, key: str) -> bool:
         """Return whether a key is still there to be taken."""
@@ -70,6 +94,14 @@ class Table:
         if not isinstance(value, list) or not all(type(number) is int for number in value):
             raise self._fault(key, repr(value), "a list of whole numbers")
         return tuple(value)
+
+    def tables(self, key: str) -> list[Table]:
+        """Return a list of tables, ``[[key]]``, of which there is at least one."""
+        self._known.append(key)
+        value = self._left.pop(key, None)
+        if not isinstance(value, list) or not value or not all(isinstance(part, dict) for part in value):
+            raise self._fault(key, "nothing" if value is None else repr(value), "a list of tables")
+        return [Table(part, self._path, f"{self._name}.{key}" if self._name else key) for part in value]
 
     def table(self, key: str) -> Table:
         """Return a table in this one; an empty one if there is none."""

@@ -8,12 +8,13 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.segments import segment_of_rows
-from luthier.geometry.balance import balanced, centred
+from luthier.geometry.balance import balanced, centred, centres
 
 GRID_BITS, MORE_BITS = 36, 16
 WHOLE_BITS = GRID_BITS + MORE_BITS  # all coordinates of all grids are whole multiples of 2^−WHOLE_BITS
 USUAL_BITS = 6  # a list's largest coordinate may be so many powers of two above its usual ones
 WIDE_BITS = 30  # a spread of so many powers of two above the median is worth a warning
+COARSE_BITS = GRID_BITS - WIDE_BITS  # and a step of the grid of so many below what values are mostly apart
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,6 +61,34 @@ def wide_spreads(offsets: Int64, features: Float64) -> list[tuple[int, int, floa
     wide = np.argwhere((spreads > 0) & (spreads >= 2.0**WIDE_BITS * np.minimum(usual, gaps)))
     found = [(int(s), int(i), float(spreads[s, i])) for s, i in wide]
     return sorted(found, key=lambda spread: (-spread[2], spread))
+
+
+def coarse_lists(offsets: Int64, features: Float64) -> list[tuple[int, int, float]]:
+    """Return lists, columns and their roundings, largest first, that are near to what their values are mostly apart.
+
+    That is 2⁻⁶ of it or more. Where nothing is named, a selection is found that leads by Σ_i |w_i|·gap_i / 64 in every
+    list, gap_i being what the list's values, sorted, are mostly apart.
+    """
+    roundings = grid_roundings(offsets, features)
+    gaps = np.stack([_usual_gaps(offsets, column) for column in features.T], axis=1)
+    coarse = np.argwhere((roundings > 0) & (roundings * 2.0**COARSE_BITS >= gaps))
+    found = [(int(s), int(i), float(roundings[s, i])) for s, i in coarse]
+    return sorted(found, key=lambda rounding: (-rounding[2], rounding))
+
+
+def grid_roundings(offsets: Int64, features: Float64) -> Float64:
+    """Return by how much at most a difference of two rows changes on the grid of their list, (N, D); 0: not at all.
+
+    So a difference of two scores changes by Σ_i |w_i|·rounding_i at most, and a selection that leads by more in every
+    list is found.
+    """
+    grid, starts = Grid.of(offsets, features), offsets[:-1]
+    steps = np.ldexp(1.0, grid.exponents + (grid.list_exponents - grid.bits)[:, None])  # (N, D)
+    moved, other = centred(offsets, features), centres(offsets, features)
+    back = moved - features
+    lost = np.abs((features - (moved - back)) - (other + back))  # what the difference lost: an exact number
+    off_grid = moved != grid.rows * np.repeat(steps, np.diff(offsets), axis=0)
+    return np.where(np.maximum.reduceat(off_grid, starts), steps, 0.0) + 2.0 * np.maximum.reduceat(lost, starts)
 
 
 def _usual_gaps(offsets: Int64, column: Float64) -> Float64:

@@ -25,7 +25,7 @@ from luthier.core.threads import stopping_gently
 from luthier.geometry.subspace import Subspace
 from luthier.geometry.sums.certainty import Certainty
 from luthier.geometry.sums.coverage import Coverage, share_covered
-from luthier.geometry.sums.grid import wide_spreads
+from luthier.geometry.sums.grid import coarse_lists, wide_spreads
 from luthier.geometry.sums.reverse_search import Found, ReverseSearch
 from luthier.geometry.sums.search_steps import Steps
 from luthier.geometry.sums.summands import Summands
@@ -168,7 +168,7 @@ class SearchJob:
         self.plane = Steps(self.summands, start, limits=-start[None], shortcut=False)
         self.tally = Tally()
         self.certainty = Certainty(self.summands, self.pool.offsets, points, self._rounding_of_scores())
-        self._warn_of_wide_lists(points)
+        self._warn_of_rounding(points)
 
     def _rounding_of_scores(self) -> Float64:
         """Return by how much a difference of two scores of a list can be wrong, per unit of each coordinate: (N, M+1).
@@ -182,20 +182,27 @@ class SearchJob:
         largest = np.maximum.reduceat(sizes, self.pool.offsets[:-1], axis=1).T
         return np.asarray(2 * (len(f.names) + len(sizes) + 2) * 2.0**-52 * largest, np.float64)
 
-    def _warn_of_wide_lists(self, points: Float64) -> None:
-        """Say so where one list spreads so far that the others, or the rest of its own rows, may look alike."""
-        wide = wide_spreads(self.pool.offsets, points)
+    def _warn_of_rounding(self, points: Float64) -> None:
+        """Say so where a list spreads so far, or is so small, that differences may be lost on its grid."""
+        wide, coarse = wide_spreads(self.pool.offsets, points), coarse_lists(self.pool.offsets, points)
+        if not wide and not coarse:
+            return
+        lists = len({number for number, _, _ in wide or coarse})
+        s, i, amount = (wide or coarse)[0]
+        axis, many = ("the start", *self.subspace.names)[i], "s" * (lists > 1)
         if wide:
-            s, i, spread = wide[0]
-            lists = len({number for number, _, _ in wide})
-            axis = ("the start", *self.subspace.names)[i]
-            warnings.warn(
-                f"{lists:,} list{'s' * (lists > 1)} spread 2^30 times as far as others, or as their rows are mostly "
-                f"apart, the widest (sentence {self.sentences[s]}) by {spread:.3g} along {axis}: differences below "
-                "2^-36 of that may be lost. hint: a value that stands for the log of 0 may be nearer to the others",
-                LuthierWarning,
-                stacklevel=2,
+            said = (
+                f"{lists:,} list{many} spread 2^30 times as far as others, or as their rows are mostly apart, the "
+                f"widest (sentence {self.sentences[s]}) by {amount:.3g} along {axis}: differences below 2^-36 of that "
+                "may be lost. hint: a value that stands for the log of 0 may be nearer to the others"
             )
+        else:
+            said = (
+                f"{lists:,} list{many} are rounded by nearly what their values are apart, sentence {self.sentences[s]} "
+                f"by {amount:.3g} along {axis}: smaller differences may be lost. hint: there that axis does next to "
+                "nothing beside another"
+            )
+        warnings.warn(said, LuthierWarning, stacklevel=2)
 
     def gains(self, rows: Int64) -> Float64:
         """Return the gain of selections, (n, N) → (n,)."""

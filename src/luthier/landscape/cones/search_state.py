@@ -13,6 +13,7 @@ import numpy as np
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import atomic_write
+from luthier.core.files.json_text import parse_json
 from luthier.geometry.sums.search_frontier import Arrays
 
 # what reading something else, or half a state, may raise
@@ -50,7 +51,7 @@ def read_state(path: str) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
             meta, digest = str(kept["meta"]), str(kept["hash"])
         if digest != _hash(meta, state):
             raise ValueError("its hash is another")
-        told = json.loads(meta)
+        told = parse_json(meta)
         return dict(told["identity"]), dict(told["tally"]), state
 
 

@@ -23,7 +23,6 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.noise import height_noise, rounding_of
 from luthier.landscape.planes.plane_lists import PlaneLists
 from luthier.landscape.subspaces import project, read_ends
-from luthier.landscape.units import NEGLIGIBLE
 
 WINDOW_REACH = 4.0  # how far the usual window goes, in units of the mean effect of a feature
 
@@ -118,17 +117,20 @@ def usual_reach(problem: ListProblem, subspace: Subspace) -> Float64:
     effects = np.abs(subspace.start) * problem.spread
     most = float(effects.max(initial=0.0)) or 1.0
     effect = most * float(np.mean(effects / most)) or 1.0
-    along = project(problem.pool, subspace)[:, 1:]
-    sizes = np.abs(along).max(axis=0)
-    if not np.all(np.isfinite(sizes)):
+    half = 0.5 * project(problem.pool, subspace)[:, 1:]  # of which differences do not overflow
+    if not np.all(np.isfinite(half)):
         raise LuthierError("expected finite scores, found others. hint: scale the features")
-    powers = squarable(sizes)
-    along = np.ldexp(along, -powers)
-    means = np.add.reduceat(along, problem.offsets[:-1], axis=0) / np.diff(problem.offsets)[:, None]
-    spread = np.ldexp(np.sqrt(np.mean((along - means[segment_of_rows(problem.offsets)]) ** 2, axis=0)), powers)
-    for name, s, size in zip(subspace.names, spread, sizes, strict=True):
-        if not s > NEGLIGIBLE * size:
+    starts, lists = problem.offsets[:-1], segment_of_rows(problem.offsets)
+    # against the rounding of its own list: one list may be a million times as large as another
+    noise = height_noise(problem.pool.features, problem.offsets, subspace.directions)
+    moves = np.maximum.reduceat(half, starts, axis=0) - np.minimum.reduceat(half, starts, axis=0) > 0.5 * noise
+    for name, moving in zip(subspace.names, moves.T, strict=True):
+        if not moving.any():
             raise LuthierError(f"the axis {name!r} is constant in every list: it changes nothing. hint: take another")
+    means = np.add.reduceat(half / np.diff(problem.offsets)[lists, None], starts, axis=0)
+    away = np.where(moves[lists], half - means[lists], 0.0)
+    powers = squarable(np.abs(away).max(axis=0))
+    spread = np.ldexp(np.sqrt(np.mean(np.ldexp(away, -powers) ** 2, axis=0)), powers + 1)
     reach: Float64 = WINDOW_REACH * (effect / spread)
     return reach
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.toml_tables import Table
+from luthier.core.files.toml_tables import Table, read_toml
 from luthier.features.bins import SCOPES, Scope
 from luthier.features.making import BinOptions
 from luthier.metrics.base import Metric
@@ -122,16 +121,10 @@ def texts_of(point: Point) -> dict[str, str]:
 def read_choosing(path: str | os.PathLike[str]) -> Choosing:
     """Return the choice that a TOML file describes; every point's constants are checked."""
     try:
-        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        choosing = _choosing(str(path), table)
+        choosing = _choosing(str(path), read_toml(path, "a choice"))
         for point in choosing.grid():
             choosing.bin_options(point)
             choosing.tuner(point)
-    except OSError as error:
-        found = (error.strerror or str(error)).lower()
-        raise InputError(expected="a file of a choice", found=found, path=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(expected="a choice in TOML", found=str(error), path=str(path)) from None
     except KeyError as error:
         raise InputError(expected=f"the key {error}", found="none", path=str(path)) from None
     except (TypeError, AttributeError) as error:

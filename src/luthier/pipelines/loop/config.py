@@ -139,7 +139,10 @@ def take_start(table: Table, base: Path) -> Weights:
 def _command(table: Table, path: str) -> Command:
     arguments = table.texts("command")
     # one text is split as a shell would split it; nothing else of a shell happens
-    template = tuple(shlex.split(arguments[0])) if len(arguments) == 1 else arguments
+    try:
+        template = tuple(shlex.split(arguments[0])) if len(arguments) == 1 else arguments
+    except ValueError as error:
+        raise LuthierError(f"{path}: expected a command that can be split into words, found {error}") from None
     if not template:
         raise LuthierError(f"{path}: expected a command in [decoder], found an empty one")
     style = table.take("weights", str, "text")

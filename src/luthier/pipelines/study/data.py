@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,8 +19,6 @@ from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.lists import read_pool
 from luthier.kbest.reshape import cap
 from luthier.kbest.weights import Weights, read_weights
-
-GENERATED, FILES = "generated", "files"
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -43,34 +39,87 @@ class StudyData:
     digests: tuple[str, str]
 
 
-def load_data(entry: Mapping[str, Any], folder: str | None) -> StudyData | None:
-    """Return the data that an entry of a study file describes; None where they are in a folder not given.
+@dataclasses.dataclass(frozen=True)
+class GeneratedPart:
+    """Lists of an invented decoder; references lose words where `shorten` says so (see `shortened`)."""
 
-    An entry of ``source = "generated"`` has in `tune` and in `test` a seed and parameters of
-    `SyntheticLists`, and if need be ``shorten`` (see `shortened`); its start is what the invented decoder
-    believes. One of ``source = "files"`` has
-    there ``lists``, ``refs`` and if need be ``cap`` (hypotheses per sentence) and ``sentences`` (how many,
-    from the first on), and as ``start`` a file of weights.
+    lists: SyntheticLists
+    seed: int
+    shorten: float
+
+    def make(self) -> Pool:
+        """Generate them."""
+        pool = self.lists.generate(self.seed)
+        return shortened(pool, self.shorten, self.seed) if self.shorten else pool
+
+
+@dataclasses.dataclass(frozen=True)
+class FilePart:
+    """Lists and references in files.
+
+    Attributes
+    ----------
+    cap : most hypotheses of a sentence
+    sentences : how many, from the first on
     """
-    if entry["source"] == GENERATED:
-        pools = [_generated(dict(entry[part])) for part in ("tune", "test")]
-        start = Weights(pools[0].provenance["decoder_weights"])
-    elif folder is None:
-        return None
+
+    lists: tuple[str, ...]
+    refs: tuple[str, ...]
+    cap: int | None
+    sentences: int | None
+
+    def read(self, folder: Path) -> Pool:
+        """Read them."""
+        paths = [str(folder / name) for name in self.lists]
+        missing = [path for path in paths if not Path(path).exists()]
+        if missing:
+            raise LuthierError(
+                f"{missing[0]}: there is no such list. hint: `data` names the folder that has the study's files"
+            )
+        pool = read_pool(paths, refs=[str(folder / name) for name in self.refs])
+        if self.cap is not None:
+            pool = cap(pool, self.cap)
+        if self.sentences is not None:
+            pool = pool.take_sentences(np.arange(min(self.sentences, pool.n_sentences)))
+        return pool
+
+
+@dataclasses.dataclass(frozen=True)
+class DataEntry:
+    """Data as a study names them.
+
+    Attributes
+    ----------
+    tune, test : both generated, or both in files
+    start : a file of weights; of generated lists, the invented decoder's are taken
+    metrics : names of those to tune for
+    starts : how many, if other than the study's
+    test_by : the metric whose best weights are tested
+    """
+
+    name: str
+    tune: GeneratedPart | FilePart
+    test: GeneratedPart | FilePart
+    start: str
+    metrics: tuple[str, ...]
+    starts: int | None
+    test_by: str
+
+
+def load_data(entry: DataEntry, folder: str | None) -> StudyData | None:
+    """Return the data of an entry; None where they are in a folder not given."""
+    if isinstance(entry.tune, GeneratedPart) and isinstance(entry.test, GeneratedPart):
+        tune, test = entry.tune.make(), entry.test.make()
+        start = Weights(tune.provenance["decoder_weights"])
+    elif isinstance(entry.tune, FilePart) and isinstance(entry.test, FilePart) and folder is not None:
+        tune, test = entry.tune.read(Path(folder)), entry.test.read(Path(folder))
+        start = read_weights(Path(folder) / entry.start)
     else:
-        pools = [_read(entry[part], Path(folder)) for part in ("tune", "test")]
-        start = read_weights(Path(folder) / entry["start"])
-    tune, test = pools
+        return None
     if tune.features.names != test.features.names:
         test = test.with_features(_in_order(test.features, tune.features))
     vector = frozen(np.array(start.vector(tune.features.names)))
-    return StudyData(entry["name"], tune, test, vector, (tune.digest(), test.digest()))
-
-
-def _generated(parameters: dict[str, Any]) -> Pool:
-    seed, share = parameters.pop("seed"), parameters.pop("shorten", 0.0)
-    pool = SyntheticLists(**parameters).generate(seed)
-    return shortened(pool, share, seed) if share else pool
+    return StudyData(entry.name, tune, test, vector, (tune.digest(), test.digest()))
 
 
 def shortened(pool: Pool, share: float, seed: int) -> Pool:
@@ -91,21 +140,6 @@ def shortened(pool: Pool, share: float, seed: int) -> Pool:
     shorter = Tokens(offsets_from_counts(lengths), tokens.ids[kept])
     with_texts = References(references.offsets, texts_of(shorter, pool.vocab), shorter)
     return dataclasses.replace(pool, references=with_texts).noting("shorten references", share=share, seed=seed)
-
-
-def _read(part: Mapping[str, Any], folder: Path) -> Pool:
-    paths = [str(folder / name) for name in part["lists"]]
-    missing = [path for path in paths if not Path(path).exists()]
-    if missing:
-        raise LuthierError(
-            f"{missing[0]}: there is no such list. hint: `data` names the folder that has the study's files"
-        )
-    pool = read_pool(paths, refs=[str(folder / name) for name in part["refs"]])
-    if "cap" in part:
-        pool = cap(pool, part["cap"])
-    if "sentences" in part:
-        pool = pool.take_sentences(np.arange(min(part["sentences"], pool.n_sentences)))
-    return pool
 
 
 def _in_order(features: Features, like: Features) -> Features:

@@ -8,16 +8,16 @@ made from the lines alone.
 from __future__ import annotations
 
 import dataclasses
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from luthier import __version__
 from luthier.core.arrays import Float64
-from luthier.core.errors import InputError, LuthierError
+from luthier.core.errors import LuthierError
 from luthier.core.files.io import open_output
 from luthier.core.files.sealed_lines import Record
+from luthier.core.files.toml_tables import read_toml
 from luthier.core.progress import notice
 from luthier.core.rng import make_rng
 from luthier.core.tasks import Engine, Given
@@ -25,14 +25,12 @@ from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
-from luthier.metrics.base import Metric
-from luthier.metrics.loading import load_metric
-from luthier.pipelines.study.data import FILES, GENERATED, StudyData, load_data
+from luthier.pipelines.study.data import DataEntry, StudyData, load_data
 from luthier.pipelines.study.lines import START_LINES, Kept, LineKind
-from luthier.pipelines.study.units import TABLES, Place, is_plain_name
+from luthier.pipelines.study.start_settings import StartSettings, read_start_settings
+from luthier.pipelines.study.units import TABLES, Place
 from luthier.report.figures.study import draw_starts
 from luthier.report.tables.study import study_tables
-from luthier.tuning.base import Tuner, tuner
 from luthier.tuning.reached import Reached
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run import RunOptions, run
@@ -40,31 +38,8 @@ from luthier.tuning.run import RunOptions, run
 NO_TUNING = "no tuning"  # the name of the unit that only scores the weights starts are drawn about
 
 
-@dataclasses.dataclass(frozen=True)
-class StartStudy:
-    """A study file, read and checked.
-
-    Attributes
-    ----------
-    data : entries of the file, see `luthier.pipelines.study.data.load_data`
-    tuners : by the names the study gives them
-    metrics : to tune for, by name
-    test_metrics : to score the test lists with, by name
-    starts : how many
-    kind, size : of starts, see `luthier.tuning.restarts.draw_start`
-    test_by : the metric for which the test table shows the best weights
-    """
-
-    name: str
-    seed: int
-    data: tuple[Mapping[str, Any], ...]
-    tuners: Mapping[str, Tuner]
-    metrics: Mapping[str, Metric]
-    test_metrics: Mapping[str, Metric]
-    starts: int
-    kind: str
-    size: float
-    test_by: str
+class StartStudy(StartSettings):
+    """A study file, read and checked."""
 
     @property
     def line(self) -> LineKind:
@@ -74,25 +49,25 @@ class StartStudy:
     @property
     def names(self) -> set[str]:
         """The names of data sets, tuners and metrics."""
-        return {*(entry["name"] for entry in self.data), *self.tuners, *self.metrics}
+        return {*(entry.name for entry in self.data), *self.tuners, *self.metrics}
 
     def unit_sets(self, place: Place, kept: Kept, engine: Engine | None) -> Iterator[StartUnits]:  # noqa: ARG002
         """Yield the units of each data set whose files are here."""
-        names = {entry["name"] for entry in self.data}
+        names = {entry.name for entry in self.data}
         for entry in self.data:
-            if place.only in names - {entry["name"]}:
+            if place.only in names - {entry.name}:
                 continue
             loaded = load_data(entry, place.data)
             if loaded is None:
-                notice(f"{entry['name']}: left out, for its files are not here. hint: `data` DIR")
+                notice(f"{entry.name}: left out, for its files are not here. hint: `data` DIR")
                 continue
             yield StartUnits(self, entry, loaded, place)
 
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
         """Write tables and figures of the units; return their paths."""
         folder, records = place.folder, _in_order(self, records)
-        by_data = {entry["name"]: [r for r in records if r["data"] == entry["name"]] for entry in self.data}
-        chosen = {entry["name"]: entry.get("test_by", self.test_by) for entry in self.data}
+        by_data = {entry.name: [r for r in records if r["data"] == entry.name] for entry in self.data}
+        chosen = {entry.name: entry.test_by for entry in self.data}
         done = {name: [Reached.from_record(unit) for unit in units] for name, units in by_data.items() if units}
         if not done:
             return []
@@ -104,34 +79,9 @@ class StartStudy:
         return [*map(str, pictures), str(folder / TABLES)]
 
 
-def read_start_study(table: Mapping[str, Any], path: str) -> StartStudy:
+def read_start_study(values: Mapping[str, Any], path: str) -> StartStudy:
     """Return the study that the tables of a file describe."""
-    try:
-        study = StartStudy(
-            name=table["name"],
-            seed=table["seed"],
-            data=tuple(table["data"]),
-            tuners={each["name"]: tuner(each["method"], **each.get("parameters", {})) for each in table["tuner"]},
-            metrics={each["name"]: load_metric(each["spec"]) for each in table["metric"]},
-            test_metrics={name: load_metric(spec) for name, spec in table["test"]["metrics"].items()},
-            starts=table["starts"]["count"],
-            kind=table["starts"]["kind"],
-            size=table["starts"]["size"],
-            test_by=table["test"]["by"],
-        )
-        for entry in study.data:
-            if not is_plain_name(entry["name"]):
-                raise LuthierError(f"{path}: expected data named so that a file can be, found {entry['name']!r}")
-            if entry["source"] not in (GENERATED, FILES):
-                raise LuthierError(f"{path}: expected the source {GENERATED!r} or {FILES!r}, found {entry['source']!r}")
-            for name in [*entry.get("metrics", []), entry.get("test_by", study.test_by)]:
-                if name not in study.metrics:
-                    raise LuthierError(f"{path}: there is no metric {name!r} in this study")
-    except KeyError as error:
-        raise InputError(expected=f"the key {error}", found="none", path=path) from None
-    except TypeError as error:
-        raise LuthierError(f"{path}: a parameter is not one that its owner has: {error}") from None
-    return study
+    return StartStudy(**vars(read_start_settings(values, path)))
 
 
 class StartUnit(NamedTuple):
@@ -153,8 +103,8 @@ class StartRecipe:
     def open(self) -> StartUnits:
         """Return the units; refuse data that are not those of the process that asks."""
         path = Path(self.place.path)
-        study = read_start_study(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
-        entry = next((entry for entry in study.data if entry["name"] == self.name), None)
+        study = read_start_study(read_toml(path, "a study"), str(path))
+        entry = next((entry for entry in study.data if entry.name == self.name), None)
         loaded = None if entry is None else load_data(entry, self.place.data)
         if entry is None or loaded is None or loaded.digests != self.digests:
             raise LuthierError(f"{path}: the data {self.name!r} are not the same here")
@@ -164,12 +114,11 @@ class StartRecipe:
 class StartUnits:
     """The units of one data set."""
 
-    def __init__(self, study: StartStudy, entry: Mapping[str, Any], data: StudyData, place: Place) -> None:
+    def __init__(self, study: StartStudy, entry: DataEntry, data: StudyData, place: Place) -> None:
         self.study, self.data, self.place, only = study, data, place, place.only
         self.tuners = {n: t for n, t in study.tuners.items() if only not in study.tuners or n == only}
-        wanted = entry.get("metrics", list(study.metrics))
-        self.metrics = {n: study.metrics[n] for n in wanted if only not in study.metrics or n == only}
-        self.starts = self._draw(min(study.starts, entry.get("starts", study.starts)))
+        self.metrics = {n: study.metrics[n] for n in entry.metrics if only not in study.metrics or n == only}
+        self.starts = self._draw(min(study.starts, entry.starts or study.starts))
         self.problems = {name: Problem.make(data.tune, metric) for name, metric in self.metrics.items()}
         self.tests = {name: Problem.make(data.test, metric) for name, metric in study.test_metrics.items()}
 

@@ -8,11 +8,11 @@ line is there already are not run again. Tables and figures are made from the li
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 
-from luthier.core.errors import InputError, LuthierError
+from luthier.core.errors import LuthierError
 from luthier.core.files.sealed_lines import Record, SealedWriter
+from luthier.core.files.toml_tables import read_toml
 from luthier.core.progress import notice, progress
 from luthier.core.tasks import Engine, run_units
 from luthier.pipelines.study.conditions import read_loop_study
@@ -23,13 +23,7 @@ from luthier.pipelines.study.units import UNITS, AnyStudy, Place, Units, run_uni
 
 def read_study(path: str | os.PathLike[str]) -> AnyStudy:
     """Return the study that a TOML file describes: of conditions, or of tuners from many starts."""
-    try:
-        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        found = (error.strerror or str(error)).lower()
-        raise InputError(expected="a study file", found=found, path=str(path)) from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise InputError(expected="a study in TOML", found=str(error), path=str(path)) from None
+    table = read_toml(path, "a study")
     return read_loop_study(table, str(path)) if "condition" in table else read_start_study(table, str(path))
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import content_hash, open_output
+from luthier.core.files.json_text import parse_json
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
 from luthier.decoding.options import SearchOptions
@@ -49,7 +50,7 @@ class ModelSettings:
         """Read it again; raise `InputError` where there is none."""
         path = folder / FILE
         try:
-            about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+            about: dict[str, Any] = parse_json(path.read_bytes())
             if about.pop("kind") != KIND:
                 raise ValueError("another kind of file")
             features = tuple(str(name) for name in about["features"])

@@ -12,6 +12,7 @@ from typing import Any
 
 from luthier import __version__
 from luthier.core.files.io import content_hash, open_output
+from luthier.core.files.json_text import parse_json
 from luthier.core.progress import notice
 
 FILE = "steps.json"
@@ -68,9 +69,9 @@ class Steps:
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     """Return what was done; nothing where the file is not what we write, and all is done again."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-        if all(isinstance(found[name]["outputs"], dict) for name in found):
-            return dict(found)
+        found = parse_json(path.read_bytes()) if path.exists() else {}
+        if isinstance(found, dict) and all(isinstance(found[name]["outputs"], dict) for name in found):
+            return found
     except (ValueError, TypeError, KeyError, OSError):
         pass
     notice(f"{path}: damaged; all steps are done again")

@@ -1,0 +1,127 @@
+"""States that long jobs leave behind, damaged: tuning runs, searches, studies, loops, choices, trainings."""
+
+from __future__ import annotations
+
+import shutil
+
+import samples
+from mutations import damage_any, damage_bytes, damage_text, lie_in_array, lie_in_json, lie_in_sealed
+from runs import Kept, Run
+
+from luthier.kbest.storage import save_pool
+from luthier.landscape.cones.search_state import read_state, write_state
+
+
+class StateCases:
+    """Jobs that were stopped, and go on from damaged files; a part of `Cases`."""
+
+    def make_states(self, run):
+        """Run what leaves states behind."""
+        f = self.folder
+        self.tune = ["tune", self.pool, "--method", "random", "--metric", "bleu", "--rounds", "1", "--batch", "5",
+                     "--restarts", "3", "--checkpoint", f / "tune.ckpt", "-o", f / "tuned.txt"]  # fmt: skip
+        self.tuned = self.answer(run, self.tune, "tuned.txt")
+        self.checkpoint = (f / "tune.ckpt").read_bytes()
+        self.search = ["minkowski", self.pool, "--axis", "lm", "--axis", "tm", "--metric", "none", "-o", f / "cones"]
+        self.answer(run, [*self.search, "--limit", "3"], "cones")
+        self.search_files = {path.name: path.read_bytes() for path in f.glob("cones*")}
+        (f / "study.toml").write_text(samples.STUDY)
+        self.study = ["study", f / "study.toml", "-o", f / "results"]
+        self.units = self.answer(run, self.study, "results/units.jsonl")
+        for seed, name in enumerate(("planted", "planted-heldout")):
+            save_pool(samples.planted(seed), f / f"{name}.arrow")
+        (f / "choice.toml").write_text(samples.CHOICE)
+        self.choose = ["choose", f / "choice.toml", "-o", f / "choice"]
+        self.chosen = self.answer(run, self.choose, "choice/weights.txt")
+        self.points = (f / "choice" / "points.jsonl").read_bytes()
+        self._make_training(run)
+
+    def _make_training(self, run):
+        """Train a system, and run a loop with it."""
+        f = self.folder
+        for name, lines in samples.corpus().items():
+            (f / name).write_text("".join(f"{line}\n" for line in lines))
+        (f / "train.toml").write_text(samples.TRAINING)
+        self.train = ["train", f / "train.toml", "-o", f / "trained"]
+        self.trained_weights = self.answer(run, self.train, "trained/weights.json")
+        self.trained = Kept(f / "trained")
+        (f / "loop.toml").write_text(samples.LOOP)
+        self.loop = ["loop", f / "loop.toml", "-o", f / "loop"]
+        self.loop_weights = self.answer(run, self.loop, "loop/weights.json")
+        self.loop_files = Kept(f / "loop")
+
+    def case_checkpoint(self, rng):
+        (self.folder / "tune.ckpt").write_bytes(damage_any(rng, self.checkpoint))
+        return Run([[*self.tune, "--resume"]], self.folder / "tuned.txt", self.tuned)
+
+    def case_lying_checkpoint(self, rng):
+        (self.folder / "tune.ckpt").write_bytes(lie_in_sealed(rng, self.checkpoint))
+        return Run([[*self.tune, "--resume"]])
+
+    def case_search(self, rng):
+        for path in self.folder.glob("cones*"):
+            path.unlink()
+        for name, raw in self.search_files.items():
+            (self.folder / name).write_bytes(raw)
+        name = sorted(self.search_files)[rng.integers(len(self.search_files))]
+        if rng.random() < 0.5:
+            (self.folder / name).write_bytes(damage_bytes(rng, self.search_files[name]))
+        else:
+            self._lie_in_search(rng)
+        return Run([[*self.search, "--limit", "6", "--resume"]])
+
+    def _lie_in_search(self, rng):
+        """Change one number of the state of a search, and its hash with it."""
+        path = str(next(self.folder / name for name in self.search_files if name.endswith("state")))
+        identity, tally, arrays = read_state(path)
+        names = [name for name, array in arrays.items() if array.size]
+        if rng.random() < 0.2:
+            tally[list(tally)[rng.integers(len(tally))]] = [-1, 10**15, None, "x", 0.5][rng.integers(5)]
+        else:
+            lie_in_array(rng, arrays[names[rng.integers(len(names))]])
+        write_state(path, identity, tally, arrays)
+
+    def case_units(self, rng):
+        shutil.rmtree(self.folder / "results", ignore_errors=True)
+        (self.folder / "results").mkdir()
+        damage = lie_in_sealed if rng.random() < 0.3 else damage_any
+        (self.folder / "results" / "units.jsonl").write_bytes(damage(rng, self.units))
+        return Run([self.study])
+
+    def case_points(self, rng):
+        lying = rng.random() < 0.3
+        raw = lie_in_sealed(rng, self.points) if lying else damage_any(rng, self.points)
+        (self.folder / "choice" / "points.jsonl").write_bytes(raw)
+        return Run([self.choose], None if lying else self.folder / "choice" / "weights.txt", self.chosen)
+
+    def case_loop(self, rng):
+        path, raw = self.loop_files.put_back(rng)
+        lying = path.name == "iterations.jsonl" and rng.random() < 0.6
+        path.write_bytes(lie_in_sealed(rng, raw) if lying else damage_any(rng, raw))
+        answer = None if lying else self.folder / "loop" / "weights.json"
+        return Run([[*self.loop, "--resume"]], answer, self.loop_weights)
+
+    def case_training(self, rng):
+        path, raw = self.trained.put_back(rng)
+        lying = False
+        if rng.random() < 0.4:
+            path, raw = self.folder / "trained" / "steps.json", self.trained.files["steps.json"]
+            path.write_bytes(lie_in_json(rng, raw) if rng.random() < 0.7 else damage_any(rng, raw))
+        elif path.name == "iterations.jsonl" and rng.random() < 0.5:
+            lying = True
+            path.write_bytes(lie_in_sealed(rng, raw))
+        else:
+            path.write_bytes(damage_any(rng, raw))
+        answer = None if lying else self.folder / "trained" / "weights.json"
+        return Run([self.train], answer, self.trained_weights)
+
+    def case_settings(self, rng):
+        """TOML files: of a study, a choice, a loop with recorded lists, a training."""
+        f = self.folder
+        name, text, command = [
+            ("study", samples.STUDY, "study"), ("choice", samples.CHOICE, "choose"), ("loop", samples.LOOP, "loop"),
+            ("train", samples.TRAINING, "train"),
+        ][rng.integers(4)]  # fmt: skip
+        (f / f"damaged-{name}.toml").write_bytes(damage_text(rng, text.encode()))
+        shutil.rmtree(f / "made", ignore_errors=True)
+        return Run([[command, f / f"damaged-{name}.toml", "-o", f / "made"]])
