@@ -16,9 +16,9 @@ import traceback
 
 import numpy as np
 from cases import Cases
+from runs import SLOW
 
 MEMORY = 8 << 30
-SLOW = 10.0  # seconds of processor time
 EXIT_CODES = (0, 1, 2)
 LAST = [""]  # what the last command said
 

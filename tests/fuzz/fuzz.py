@@ -19,7 +19,7 @@ import threading
 import time
 from pathlib import Path
 
-from child import SLOW
+from runs import SLOW
 
 HERE = Path(__file__).parent
 LIMIT = 300.0  # seconds of wall clock for one mutant: they take a thousandth, unless something is compiled

@@ -6,6 +6,8 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+SLOW = 10.0  # seconds of processor time that no mutant may take
+
 
 @dataclasses.dataclass
 class Run:
