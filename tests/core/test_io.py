@@ -227,3 +227,15 @@ def test_what_killed_writers_left_goes_and_what_living_ones_write_stays(tmp_path
     for writer in writers:
         writer.wait()
         writer.stdout.close()
+
+
+def test_damage_is_told_whoever_reads(tmp_path):
+    path = tmp_path / "packed.gz"
+    packed = gzip.compress(b"{" * 500, mtime=0)
+    path.write_bytes(packed[:12] + b"\xff\xff" + packed[14:])
+    for read in (lambda stream: stream.peek(1), lambda stream: stream.read()):
+        with (
+            pytest.raises(InputError, match=r"packed.gz: expected a whole compressed file"),
+            open_bytes(path) as stream,
+        ):
+            read(stream)

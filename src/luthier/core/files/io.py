@@ -63,8 +63,8 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
     """Yield the decompressed bytes of a file (plain, gz or zst, told by content) or of ``-``."""
     raw: BinaryIO
     if str(path) == STDIN:
-        raw = sys.stdin.buffer
-        yield decompressed(raw, BLOCK_BYTES)
+        with _telling_damage(path):
+            yield decompressed(sys.stdin.buffer, BLOCK_BYTES)
         return
     try:
         raw = open(path, "rb")  # noqa: SIM115 - closed below, once the errors of opening are told apart
@@ -74,7 +74,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
         raise InputError(
             expected="a readable file", found=(error.strerror or str(error)).lower(), path=str(path), hint=_beside(path)
         ) from None
-    with raw:
+    with raw, _telling_damage(path):
         yield decompressed(raw, BLOCK_BYTES)
 
 
@@ -84,6 +84,15 @@ def _beside(path: str | os.PathLike[str]) -> str:
     others = [name + ending for ending in PACKED] + [name.removesuffix(e) for e in PACKED if name.endswith(e)]
     found = next((other for other in others if Path(other).is_file()), "")
     return f"there is {display_name(found)}" if found and not Path(name).exists() else ""
+
+
+@contextmanager
+def _telling_damage(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Say which file is damaged, where the reader did not."""
+    try:
+        yield
+    except (EOFError, zlib.error) as error:
+        raise damage_error(error, display_name(path)) from None
 
 
 def line_blocks(stream: io.BufferedReader, path: str, block_bytes: int = BLOCK_BYTES) -> Iterator[LineBlock]:

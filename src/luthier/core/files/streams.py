@@ -20,8 +20,8 @@ class TruncatedError(InputError):
     """A compressed file that ends, or breaks, before its end."""
 
 
-def damage_error(error: Exception, path: str, line: int) -> TruncatedError:
-    """Return the complaint about a compressed stream that broke at `line`."""
+def damage_error(error: Exception, path: str, line: int | None = None) -> TruncatedError:
+    """Return the complaint about a compressed stream that broke, at `line` if that is known."""
     reason = str(error).strip().rstrip(".").split("\n")[0]
     return TruncatedError(
         expected="a whole compressed file",
