@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from luthier.core.array_file import open_arrays, save_arrays
+from luthier.core.files.array_file import open_arrays, save_arrays
 from mutations import damage_any, damage_bytes, damage_text, lie_in_array, lie_in_json
 from runs import Run
 

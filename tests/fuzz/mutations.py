@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from luthier.core.sealed_lines import seal, unseal
+from luthier.core.files.sealed_lines import seal, unseal
 
 HOSTILE = [
     b"nan", b"-inf", b"1e308", b"-1e308", b"1e400", b"1e-400", b"-0", b"0x10", b"1_000", "٣".encode(), b"",
