@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from luthier.core.files.array_file import open_arrays, save_arrays
 from mutations import damage_any, damage_bytes, damage_text, lie_in_array, lie_in_json
 from runs import Run
+
+from luthier.core.files.array_file import open_arrays, save_arrays
 
 ARRAY_FILES = {
     "g.grammar": "grammar 1", "rules/rules.luthier": "rule model 1", "lm.arpa.luthier": "language model 1",
