@@ -434,15 +434,16 @@ def test_what_spreads_far_is_named_whether_one_list_does_or_all_do():
 
 
 def test_a_list_whose_column_is_next_to_nothing_is_told():
-    # usual units are alike; the second list's differences along y are lost on a grid made for those along x
-    lists = [np.array([[0.0, 0.0], [1.0, 1.3], [2.0, 0.7]]), np.array([[0.0, 0.0], [1.1, 1e-11 / 3], [2.3, 2e-11 / 3]])]
-    offsets, features = np.array([0, 3, 6]), np.concatenate(lists)
+    usual = np.array([[0.0, 0.0, 0.0], [1.0, 1.3, 0.9], [2.0, 0.7, 1.1]])
+    odd = usual * [1.0, 1.0, 1e-11]  # lost on a grid that is made for the other columns
+    offsets, features = np.arange(0, 16, 3), np.concatenate([usual, usual, odd, usual, usual])
     assert wide_spreads(offsets, features) == []
-    assert [(s, i) for s, i, _ in coarse_lists(offsets, features)] == [(1, 1)]
+    assert [(s, i) for s, i, _ in coarse_lists(offsets, features)] == [(2, 2)]
     assert coarse_lists(offsets, np.rint(features * 4)) == []  # whole numbers are not rounded
+    assert grid_roundings(offsets, np.rint(features * 4)).max() == 0.0
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(8))
 def test_a_selection_that_leads_by_more_than_the_rounding_is_found(seed):
     """And where no warning is due, one that leads by 1/64 of what values are mostly apart."""
     rng = np.random.default_rng([7, seed])
@@ -457,7 +458,7 @@ def test_a_selection_that_leads_by_more_than_the_rounding_is_found(seed):
     usual = np.array([[np.sort(g)[(len(g) - 1) // 2] if len(g) else 0.0 for g in of_list] for of_list in gaps])
     found = set(map(tuple, all_vertices(offsets, features, np.ones(d)).tolist()))
     certain = 0
-    for weights in rng.standard_normal((200, d)) * 10.0 ** rng.integers(-6, 7, (200, d)):
+    for weights in rng.standard_normal((80, d)) * 10.0 ** rng.integers(-6, 7, (80, d)):
         exact = [sum(Fraction(w) * Fraction(h) for w, h in zip(weights, row, strict=True)) for row in features]
         parts = [exact[low:high] for low, high in itertools.pairwise(offsets)]
         leads = [float(sorted(part)[-1] - sorted(part)[-2]) if len(part) > 1 else np.inf for part in parts]
