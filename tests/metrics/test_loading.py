@@ -58,7 +58,7 @@ def test_reads(spec, metric):
         ("bleu(order=[x])", "expected a metric"),
         ("3", "no metric in '3'"),
         ("0 * bleu", "no metric in"),
-        ("blue", "there is no metric 'blue'. known: bleu, bleu_nist"),
+        ("blue", "there is no metric 'blue'. hint: did you mean 'bleu'"),
         ("bleu_foo", "there is no metric 'bleu_foo'"),
         ("bleu(ordre=2)", "bleu has no parameter 'ordre'"),
         ("length(1, 2, 3)", "length has no parameter"),
