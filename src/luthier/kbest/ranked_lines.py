@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from luthier.core.arrays import Float64
+from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import PACKED
 from luthier.kbest.pool import Pool
@@ -34,9 +35,14 @@ def form_of(path: str, given: str | None = None) -> Form:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Ranked:
-    """A pool with the best hypotheses of each sentence only, best first; the weights, (D,); their scores, (M,)."""
+    """The best hypotheses of each sentence: rows of a pool, best first, with the weights, (D,), and their scores.
+
+    ``rows[offsets[i]:offsets[i+1]]`` are those of sentence i.
+    """
 
     pool: Pool
+    rows: Int64
+    offsets: Int64
     weights: Float64
     scores: Float64
 
@@ -47,24 +53,23 @@ class Ranked:
         elif form == "moses":
             from luthier.kbest.pipe_lines import TOTAL, moses_lines
 
-            columns = {name: column for name, column in self.pool.columns.items() if name != TOTAL}
-            yield from moses_lines(dataclasses.replace(self.pool, columns={**columns, TOTAL: self.scores}))
+            best = self.pool.arranged(self.rows, self.offsets)
+            yield from moses_lines(dataclasses.replace(best, columns={**best.columns, TOTAL: self.scores}))
         else:
-            yield "".join(f"{text}\n" for text in one_each(self.pool)).encode("utf-8")
+            yield "".join(f"{BREAKS.sub(' ', text)}\n" for text in self.first_texts()).encode("utf-8")
+
+    def first_texts(self) -> Iterator[str]:
+        """Yield the best text of each sentence, '' where there is none."""
+        rows, texts = self.rows.tolist(), self.pool.texts
+        for first, stop in itertools.pairwise(self.offsets.tolist()):
+            yield texts[rows[first]] if stop > first else ""
 
 
-def one_each(pool: Pool) -> Iterator[str]:
-    """Yield the first hypothesis of each sentence on one line, '' where there is none."""
-    for first, length in zip(pool.offsets[:-1].tolist(), pool.list_lengths.tolist(), strict=True):
-        yield BREAKS.sub(" ", pool.texts[first]) if length else ""
-
-
-def n_broken(pool: Pool) -> int:
-    """Return how many sentences have a first hypothesis that holds a line break."""
-    data = pool.texts.data
-    if not np.isin(data, np.array([10, 13], dtype=np.uint8)).any():
+def n_broken(ranked: Ranked) -> int:
+    """Return how many of the best texts hold a line break."""
+    if not np.isin(ranked.pool.texts.data, np.array([10, 13], dtype=np.uint8)).any():
         return 0
-    return sum(BREAKS.search(pool.texts[row]) is not None for row in pool.offsets[:-1][pool.list_lengths > 0].tolist())
+    return sum(BREAKS.search(text) is not None for text in ranked.first_texts())
 
 
 def _json_lines(ranked: Ranked) -> Iterator[memoryview]:
@@ -74,7 +79,7 @@ def _json_lines(ranked: Ranked) -> Iterator[memoryview]:
     from luthier.kbest.writer import data_of, joined, row_blocks, sentence_of_rows, text_array
     from luthier.kbest.writers.jsonl import feature_objects, json_numbers, quoted
 
-    pool, weights = ranked.pool, ranked.weights
+    pool, weights = ranked.pool.arranged(ranked.rows, ranked.offsets), ranked.weights
     features = pool.features
     parts = dataclasses.replace(
         features,

@@ -10,7 +10,6 @@ from typing import BinaryIO
 
 import numpy as np
 
-from luthier.core.arrays import Int64
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.files.io import open_output
 from luthier.kbest.derived import with_derived
@@ -95,14 +94,19 @@ def _refuse(read: dict[str, Weights], pool: Pool, *, strict: bool) -> None:
 
 def _take(pool: Pool, tallies: Sequence[_Tally], options: RerankOptions) -> None:
     vectors = np.array([[tally.values.get(name, 0.0) for name in pool.features.names] for tally in tallies])
-    selections = rerank(pool, vectors, threads=options.threads) if options.n == 1 else [None] * len(tallies)
-    for tally, vector, selection in zip(tallies, vectors, selections, strict=True):
-        if selection is None:
+    if options.n > 1:
+        selections = None
+    elif len(vectors) == 1:  # a kernel less to load than for many
+        selections = rerank(pool, vectors[0])[None]
+    else:
+        selections = rerank(pool, vectors, threads=options.threads)
+    for k, (tally, vector) in enumerate(zip(tallies, vectors, strict=True)):
+        if selections is None:
             rows, offsets = n_best(pool, pool.scores(vector), options.n)
         else:
-            rows, offsets = selection[selection >= 0], np.concatenate([[0], np.cumsum(selection >= 0)])
-        best = pool.arranged(rows, offsets)
-        tally.add(pool, Ranked(best, vector, best.scores(vector)), rows[offsets[:-1][np.diff(offsets) > 0]])
+            filled = selections[k] >= 0
+            rows, offsets = selections[k][filled], np.concatenate([[0], np.cumsum(filled)])
+        tally.add(Ranked(pool, rows, offsets, vector, pool.features.take(rows).scores(vector)))
 
 
 def _warn(tallies: Sequence[_Tally]) -> None:
@@ -132,16 +136,17 @@ class _Tally:
     score: float = 0.0
     words: int = 0
 
-    def add(self, pool: Pool, ranked: Ranked, best: Int64) -> None:
-        """Write and count one stretch; `best` are the rows of the pool that won."""
+    def add(self, ranked: Ranked) -> None:
+        """Write and count one stretch."""
         for part in ranked.lines(self.form):
             self.file.write(part)
-        filled = pool.list_lengths > 0
+        pool, first = ranked.pool, ranked.offsets[:-1][np.diff(ranked.offsets) > 0]
+        filled, best = pool.list_lengths > 0, ranked.rows[first]
         self.sentences += pool.n_sentences
         self.empty += int(np.count_nonzero(~filled))
-        self.broken += n_broken(ranked.pool) if self.form == "text" else 0
+        self.broken += n_broken(ranked) if self.form == "text" else 0
         self.not_first += int(np.count_nonzero(best != pool.offsets[:-1][filled]))
-        self.score += float(ranked.scores[ranked.pool.offsets[:-1][filled]].sum())
+        self.score += float(ranked.scores[first].sum())
         self.words += int(pool.tokens.lengths[best].sum())
 
     def row(self) -> Reranked:
