@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib
+import importlib.util
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -117,16 +119,13 @@ def _flushed(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     common = common_options()
     options, rest = common.parse_known_args(arguments)
-    commands = available(COMMANDS)
     if not rest or rest[0] in ("-h", "--help"):
-        _top_parser(common, commands).print_help()
+        _top_parser(common, available(COMMANDS)).print_help()
         return 0 if rest else LuthierError.exit_code
     if rest[0] == "--version":
         print(f"luthier {__version__}")  # noqa: T201
         return 0
-    if rest[0] not in commands:
-        _top_parser(common, commands).error(_unknown(rest[0], commands))
-    module = importlib.import_module(commands[rest[0]].module)
+    module = importlib.import_module(_module_of(rest[0], common))
     parser = argparse.ArgumentParser(
         prog=f"luthier {rest[0]}", description=module.__doc__, parents=[common], allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -135,6 +134,17 @@ def _run(arguments: list[str]) -> int:
     if hasattr(module, "extend_arguments"):  # options that depend on other options
         module.extend_arguments(parser, rest[1:])
     return _execute(module, parser.parse_args(rest[1:], namespace=options))
+
+
+def _module_of(name: str, common: argparse.ArgumentParser) -> str:
+    """Return the module of a command: our own at once, since looking through all of them takes a tenth of a second."""
+    own = f"{COMMANDS}.{name.replace('-', '_')}"
+    if re.fullmatch(r"[a-z]+(-[a-z]+)*", name) and importlib.util.find_spec(own) is not None:
+        return own
+    commands = available(COMMANDS)
+    if name not in commands:
+        _top_parser(common, commands).error(_unknown(name, commands))
+    return commands[name].module
 
 
 def _execute(module: Any, options: argparse.Namespace) -> int:

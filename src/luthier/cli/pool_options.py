@@ -24,13 +24,14 @@ def add_pool_options(parser: argparse.ArgumentParser) -> None:
 
 def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None = None) -> Pool:
     """Return the pool at `path`, or read it from a list, with the references that were named."""
-    from luthier.core.progress import notice
-    from luthier.kbest.reading.lists import read_lists
     from luthier.kbest.storage import open_pool
 
     refs = options.refs if refs is None else refs
     if _is_pool(options, path) and not (refs or options.source or options.manifest):
         return _prepared(open_pool(path), options)
+    from luthier.core.progress import notice
+    from luthier.kbest.reading.lists import read_lists  # a pool does without all that reading takes
+
     reading = read_lists([path], refs, options.source, read_options(options))
     for name, form in reading.formats.items():
         if form != "pool":
@@ -40,10 +41,12 @@ def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None
 
 def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Iterator[Pool]:
     """Return lists one stretch after another where that can be, so that they may be of any length."""
+    if _is_pool(options, path):
+        return [pool_from(options, path)]
     from luthier.kbest.reading.streaming import can_stream, stream_pools
 
     settings = read_options(options)
-    if not (options.refs or options.source) and not _is_pool(options, path) and can_stream(path, settings):
+    if not (options.refs or options.source) and can_stream(path, settings):
         return (_with_features(pool, options) for pool in stream_pools(path, settings))
     return [pool_from(options, path)]
 
@@ -70,7 +73,8 @@ def _prepared(pool: Pool, options: argparse.Namespace) -> Pool:
     from luthier.kbest.derived import with_derived
     from luthier.kbest.weights import read_weights
 
-    pool = _with_features(pool, options)
+    if options.add or options.cost:
+        pool = _with_features(pool, options)
     for path in _weight_files(options):
         pool = with_derived(pool, read_weights(path).derived)
     return pool
