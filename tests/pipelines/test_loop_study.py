@@ -285,6 +285,16 @@ class TestWhole:
         with pytest.raises(LuthierError, match="there is no such file"):
             read_choosing(changed(tmp_path / "c.toml", "heldout.source.gz", "none.gz"))
 
+    def test_results_of_others_are_enough_but_for_the_weights_that_choices_need(self, whole, tmp_path, monkeypatch):
+        home, _ = whole
+        shutil.copytree(home / "out", tmp_path / "out")
+        shutil.rmtree(tmp_path / "out/work/embedded/loops")
+        tuned, plain = [], loops.LoopUnits.run
+        monkeypatch.setattr(loops.LoopUnits, "run", lambda self, unit: tuned.append(unit) or plain(self, unit))
+        run_study(written(tmp_path), tmp_path / "out")
+        assert [(unit.condition, unit.replica) for unit in tuned] == [("P", 0), ("log P", 0)]
+        assert (tmp_path / "out/tables.md").read_text() == (home / "out/tables.md").read_text()
+
     def test_lines_that_no_loop_can_have_are_refused(self, whole, tmp_path):
         home, _ = whole
         for name in ("units.jsonl", "choices.json"):

@@ -65,6 +65,7 @@ def unit_sets(study: LoopStudy, place: Place, kept: Kept, engine: Engine | None)
         system.prepare()
         first = [LoopUnit(name, 0, (), 0) for name in study.lists_of]
         units = LoopUnits(study, system, place, first)
+        units.forget(kept)
         yield units
         weights = {unit.condition: units.weights_of(kept, unit) for unit in first}
         points = make_choices(study, system, weights, place, engine)
@@ -192,6 +193,13 @@ class LoopUnits:
                 f"{path}: not the weights that {self.place.folder} has a line of. hint: remove that line"
             )
         return path
+
+    def forget(self, kept: Kept) -> None:
+        """Take lines out whose weights are not here, as in results of others: these loops are run again."""
+        for unit in self.units:
+            record = self.record(unit)
+            if not (self.folder(record) / ANSWER).is_file():
+                kept.pop(self.study.line.key_of(record), None)
 
     def run(self, unit: LoopUnit) -> Record:
         """Run a loop, or go on with it; translate the test sentences; return its line."""

@@ -27,6 +27,8 @@ def _parts(tables: ConditionTables) -> Iterator[str]:
     if tables.sweep:
         yield f"### {tables.sweep[0].setting.condition} by bits\n\n{sweep_table(tables)}"
     for condition, results in tables.confirmed.items():
+        if not results:
+            continue
         yield (
             f"### {condition}: the choice confirmed by decoding\n\n{_scores_table(results)}\n"
             "The first replica of the chosen setting and of its neighbours.\n"
@@ -101,17 +103,17 @@ def _scores_table(results: Sequence[ConditionResult]) -> str:
 
 
 def turns_table(tables: ConditionTables) -> str:
-    """Return the decoder's own score on the tuning sentences by turn, and how much the last turns brought."""
+    """Return the decoder's own score on the tuning sentences by turn, and how much the last turn brought."""
     done = [result for result in tables.main.values() if result is not None]
     longest = max((len(turns) for result in done for turns in result.decoded), default=0)
-    head = ["condition", *map(str, range(1, longest + 1)), "last 3 turns"]
+    head = ["condition", *map(str, range(1, longest + 1)), "last turn"]
     rows = []
     for result in done:
         cells = []
         for turn in range(longest):
             seen = [turns[turn] for turns in result.decoded if len(turns) > turn]
             cells.append(f"{np.mean(seen):.2f}" if seen else "–")
-        gains = [turns[-1] - turns[-4] for turns in result.decoded if len(turns) > 3]
+        gains = [turns[-1] - turns[-2] for turns in result.decoded if len(turns) > 1]
         rows.append([result.setting.condition, *cells, f"{np.mean(gains):+.2f}" if gains else "–"])
     note = "Means over replicas. Turn 1 decodes with the weights of the start, turn n with those tuned in turn n − 1.\n"
     return f"{_markdown(head, rows, text=1)}\n{note}"
