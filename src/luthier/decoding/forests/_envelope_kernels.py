@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luthier.core.jit import kernel
+from luthier.core.jit import inner_kernel, kernel
 from luthier.geometry.lines._envelope_kernels import stack_lines
 
 START, SLOPE, INTERCEPT = range(3)
@@ -176,10 +176,9 @@ def envelope_of_forest(edge_offsets, tails, scores, lines, links, offsets, room)
     return total
 
 
-@kernel
-def write_string(line, links, sides, words, at, stack):
+@inner_kernel
+def write_string(line, links, rules, target_offsets, target_symbols, words, at, stack):
     """Write the words of a line's derivation from `at` on; return where they end, or −1 where there is no room."""
-    rules, target_offsets, target_symbols = sides
     stack[0, 0], stack[0, 1], size = line, target_offsets[rules[links[line, 0]]], 1
     while size > 0:
         here, i = stack[size - 1, 0], stack[size - 1, 1]
@@ -206,6 +205,7 @@ def write_goal(first, stop, lines, links, sides, mark, goal, stack, used):
 
     `used` counts lines and words.
     """
+    rules, target_offsets, target_symbols = sides
     tops, bounds, words = goal
     n, at = used[0], used[1]
     if n + stop - first > len(tops):
@@ -214,7 +214,7 @@ def write_goal(first, stop, lines, links, sides, mark, goal, stack, used):
         if at == len(words):
             return False
         words[at] = mark
-        at = write_string(line, links, sides, words, at + 1, stack)
+        at = write_string(line, links, rules, target_offsets, target_symbols, words, at + 1, stack)
         if at < 0:
             return False
         tops[n, 0], tops[n, 1] = lines[line, START], lines[line, SLOPE]

@@ -64,9 +64,9 @@ def dot(features, row, used, n_used, coefficients):
 
 
 @inner_kernel
-def line(features, row, w, d):
+def line(features, row, w, used_w, n_w, d, used_d, n_d):
     """Return a and b of a row."""
-    return dot(features, row, w.used, w.n, w.coefficients), dot(features, row, d.used, d.n, d.coefficients)
+    return dot(features, row, used_w, n_w, w), dot(features, row, used_d, n_d, d)
 
 
 @inner_kernel
@@ -207,12 +207,10 @@ def lower_floors(a, b, origin, bound_a, bound_b, vertices, floors):
         floors[i] = min(left, right) - (bound_a + abs(t) * bound_b)
 
 
-@kernel
-def gather(features, first, k, flags, w, d, low, high, lines):
+@inner_kernel
+def gather(features, first, k, flags, w, used_w, n_w, d, used_d, n_d, low, high, lines):
     """Write row, a and b of the lines that may be on the envelope; return how many."""
     rows, a, b = lines
-    coefficients_w, used_w, n_w = w
-    coefficients_d, used_d, n_d = d
     words = flags.view(np.uint64)
     n = 0
     for group in range((k + 7) >> 3):
@@ -221,10 +219,10 @@ def gather(features, first, k, flags, w, d, low, high, lines):
         for r in range(8 * group, min(8 * group + 8, k)):
             if flags[r] == 0:
                 continue
-            slope = dot(features, first + r, used_d, n_d, coefficients_d)
+            slope = dot(features, first + r, used_d, n_d, d)
             if flags[r] == 2 and low <= slope <= high:
                 continue
-            rows[n], a[n], b[n] = r, dot(features, first + r, used_w, n_w, coefficients_w), slope
+            rows[n], a[n], b[n] = r, dot(features, first + r, used_w, n_w, w), slope
             n += 1
     return n
 
@@ -239,34 +237,37 @@ def error_bound(coefficients, radius, size, segment, unit, exact_unit, tiny):
     return near, unit * near + exact_unit * far + tiny
 
 
-@kernel
-def survivors(rows, segment, w, d, units, top, seen, lines):
+@inner_kernel
+def survivors(rows, segment, start, along, units, top, seen, lines):
     """Write row, a and b of the lines that may be on the envelope of one segment; return how many.
 
-    `top` is the highest line at t = 0.
+    `top` is the highest line at t = 0. It is laid into its one caller, and takes each array out of its tuple once:
+    that is counted every time.
     """
-    features, first, k = rows.features, rows.offsets[segment], rows.offsets[segment + 1] - rows.offsets[segment]
-    lanes, chosen, vertices = seen.lanes, seen.chosen, seen.vertices
-    spread_a, bound_a = error_bound(w.coefficients, rows.radius, rows.size, segment, units[0], units[1], units[2])
-    spread_b, bound_b = error_bound(d.coefficients, rows.radius, rows.size, segment, units[0], units[1], units[2])
+    offsets, features, _, radius, size, exact = rows
+    (w, used_w, n_w), (d, used_d, n_d) = start, along
+    a32, b32, flags, lanes, chosen, probes, vertices = seen
+    first, k = offsets[segment], offsets[segment + 1] - offsets[segment]
+    spread_a, bound_a = error_bound(w, radius, size, segment, units[0], units[1], units[2])
+    spread_b, bound_b = error_bound(d, radius, size, segment, units[0], units[1], units[2])
     reach = min(units[3] * spread_a / spread_b, units[4]) if spread_b > 0.0 else 0.0
-    probe_a, probe_b, middle, origin = seen.probes[0], seen.probes[1], seen.probes[2], seen.probes[3]
-    tops(seen.a, seen.b, np.float32(-reach), np.float32(reach), lanes[0], lanes[1], chosen)
-    probe_a[0], probe_b[0] = line(features, first + chosen[0], w, d)
-    probe_a[2], probe_b[2] = line(features, first + top, w, d)
-    probe_a[4], probe_b[4] = line(features, first + chosen[1], w, d)
+    probe_a, probe_b, middle, origin = probes[0], probes[1], probes[2], probes[3]
+    tops(a32, b32, np.float32(-reach), np.float32(reach), lanes[0], lanes[1], chosen)
+    probe_a[0], probe_b[0] = line(features, first + chosen[0], w, used_w, n_w, d, used_d, n_d)
+    probe_a[2], probe_b[2] = line(features, first + top, w, used_w, n_w, d, used_d, n_d)
+    probe_a[4], probe_b[4] = line(features, first + chosen[1], w, used_w, n_w, d, used_d, n_d)
     middle[0] = crossing(probe_a, probe_b, 0, 2, -reach, 0.0)
     middle[1] = crossing(probe_a, probe_b, 2, 4, 0.0, reach)
-    tops(seen.a, seen.b, np.float32(middle[0]), np.float32(middle[1]), lanes[0], lanes[1], chosen)
-    probe_a[1], probe_b[1] = line(features, first + chosen[0], w, d)
-    probe_a[3], probe_b[3] = line(features, first + chosen[1], w, d)
-    origin[0], origin[1] = line(features, first, w, d)
+    tops(a32, b32, np.float32(middle[0]), np.float32(middle[1]), lanes[0], lanes[1], chosen)
+    probe_a[1], probe_b[1] = line(features, first + chosen[0], w, used_w, n_w, d, used_d, n_d)
+    probe_a[3], probe_b[3] = line(features, first + chosen[1], w, used_w, n_w, d, used_d, n_d)
+    origin[0], origin[1] = line(features, first, w, used_w, n_w, d, used_d, n_d)
     lay_polyline(probe_a, probe_b, reach, middle, vertices[0])
     lower_floors(probe_a, probe_b, origin, bound_a, bound_b, vertices[0], vertices[1])
     low, high = np.float32(-np.inf), np.float32(np.inf)
-    if d.n == 1 and rows.exact[segment, d.used[0]] and abs(d.coefficients[d.used[0]]) == 1.0:
+    if n_d == 1 and exact[segment, used_d[0]] and abs(d[used_d[0]]) == 1.0:
         bound_b = 0.0  # slopes are what they seem, and ties of them are ties
     if spread_b > 0.0:
         low, high = np.float32(probe_b[0] - origin[1] + bound_b), np.float32(probe_b[4] - origin[1] - bound_b)
-    mark(seen.a, seen.b, vertices[0], vertices[1], low, high, seen.flags)
-    return gather(features, first, k, seen.flags, w, d, probe_b[0], probe_b[4], lines)
+    mark(a32, b32, vertices[0], vertices[1], low, high, flags)
+    return gather(features, first, k, flags, w, used_w, n_w, d, used_d, n_d, probe_b[0], probe_b[4], lines)
