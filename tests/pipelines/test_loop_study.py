@@ -1,6 +1,7 @@
 """Studies of conditions: whole loops, choices by re-ranking, lines that say all, tables of what has ended."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -137,6 +138,11 @@ def lines_of(path):
     return sorted(kept, key=lambda line: json.dumps(line, sort_keys=True))
 
 
+def tables_of(folder):
+    """Return the tables of a study without seconds, the last two columns of the main one."""
+    return re.sub(r"\| [0-9]+ \| [0-9]+ \|$", "|", (folder / "tables.md").read_text(), flags=re.MULTILINE)
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     home = tmp_path_factory.mktemp("study")
@@ -237,7 +243,7 @@ class TestWhole:
         run_study(tmp_path / "study.toml", tmp_path / "out")
         assert [str(tmp_path / "out" / gone)] * 2 == tuned  # the one whose line was not there, and no other
         assert lines_of(tmp_path / "out/units.jsonl") == lines_of(home / "out/units.jsonl")
-        assert (tmp_path / "out/tables.md").read_text() == (home / "out/tables.md").read_text()
+        assert tables_of(tmp_path / "out") == tables_of(home / "out")
 
     def test_other_processes_give_the_same_lines_and_one_condition_can_be_run(self, whole, tmp_path):
         home, _ = whole
@@ -293,7 +299,7 @@ class TestWhole:
         monkeypatch.setattr(loops.LoopUnits, "run", lambda self, unit: tuned.append(unit) or plain(self, unit))
         run_study(written(tmp_path), tmp_path / "out")
         assert [(unit.condition, unit.replica) for unit in tuned] == [("P", 0), ("log P", 0)]
-        assert (tmp_path / "out/tables.md").read_text() == (home / "out/tables.md").read_text()
+        assert tables_of(tmp_path / "out") == tables_of(home / "out")
 
     def test_lines_that_no_loop_can_have_are_refused(self, whole, tmp_path):
         home, _ = whole
