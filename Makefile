@@ -36,7 +36,7 @@ test-jit: $(VENV)/.test
 # shows here. Of the tuners, those that have kernels of their own.
 test-plain: $(VENV)/.test
 	NUMBA_DISABLE_JIT=1 $(BIN)/python -m pytest -q $(SHARED) -m "not slow and not compiled" tests/core tests/corpus tests/alignment tests/lm tests/grammar tests/kbest \
-		tests/metrics tests/evaluation tests/geometry $(TUNERS)
+		tests/metrics tests/features tests/decoding tests/evaluation tests/geometry $(TUNERS)
 
 # Compiled with a check of every index: kernels that go through the bytes of strangers or compute places by numbers that
 # wrap around, and lists too large for plain Python, which notices bad indices too. The cache is its own: Numba keeps no

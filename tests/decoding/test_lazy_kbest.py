@@ -87,6 +87,7 @@ def test_equal_derivations_come_in_the_order_of_their_edges():
     assert k_best(graph, np.zeros(4), rules, 9, unique=True).edges.tolist() == [0, 1]
 
 
+@pytest.mark.compiled  # long in plain Python; `make test-bounds` checks its indices
 def test_a_long_chain_needs_no_deep_calls():
     n, rules = 20000, rule_table(np.random.default_rng(0))
     tails = np.full((2 * n, 2), -1)
