@@ -67,7 +67,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="features of the pool that are bins ('luthier bins'); made of derivations if need be",
     )
     parser.add_argument(
-        "--search", "--search-constant", dest="search_constant", metavar="A=LO:HI",
+        "--search", metavar="A=LO:HI",
         help="a constant of the --add formulas: tune at values from LO to HI, choose the best (on --heldout, if given)",
     )  # fmt: skip
     parser.add_argument(
@@ -96,7 +96,6 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
         from luthier.core.plugins import load
         from luthier.tuning.base import PACKAGE
 
-        parser.conflict_handler = "resolve"  # a tuner's own --search; --search-constant is left
         add_field_options(parser, load(PACKAGE, name), f"options of {name}")
 
 
@@ -123,7 +122,7 @@ def _tune(options: argparse.Namespace) -> tuple[TuningReport, Searched | None]:
     if options.pool is not None:
         from luthier.pipelines.tuning import tune_pool
 
-        if options.search_constant:
+        if options.search:
             return _search(options)
         _checked(options)  # before lists are read
         return tune_pool(_job(options, *_pools(options))), None
@@ -142,7 +141,7 @@ def _search(options: argparse.Namespace) -> tuple[TuningReport, Searched]:
     from luthier.pipelines.searching import Search, search_constant
     from luthier.pipelines.tuning import tune_pool
 
-    search = Search.parse(options.search_constant)
+    search = Search.parse(options.search)
     _, metric, _ = _checked(options)
     formulas, options.add = [Derived.parse(text) for text in options.add], []
     if not any(search.name in item.formula.names for item in formulas):
