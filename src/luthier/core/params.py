@@ -15,6 +15,10 @@ class ParameterError(LuthierError):
     """A parameter outside its declared domain."""
 
 
+class UnknownParameterError(ParameterError, TypeError):
+    """A parameter that is not declared: what Python itself would call a `TypeError`, in our words."""
+
+
 def param(
     default: Any,
     *,

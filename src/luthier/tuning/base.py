@@ -15,7 +15,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, frozen
 from luthier.core.errors import LuthierError
-from luthier.core.params import validate
+from luthier.core.params import UnknownParameterError, validate
 from luthier.core.plugins import available, load
 from luthier.kbest.weights import vector_of
 from luthier.landscape.list_problem import ListProblem
@@ -145,7 +145,7 @@ def tuner(name: str, *, published: bool = False, **parameters: Any) -> Tuner:
     unknown = [parameter for parameter in parameters if parameter not in known]
     if unknown:
         has = f"it has: {', '.join(known)}" if known else "it has none"
-        raise LuthierError(f"the tuner {name!r} has no parameter {unknown[0]!r}. {has}")
+        raise UnknownParameterError(f"the tuner {name!r} has no parameter {unknown[0]!r}. {has}")
     return method(**{**(published_setting(method, name) if published else {}), **parameters})
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from luthier.core.arrays import Float64, flat
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.margin import _svm_kernels as kernels
+from luthier.tuning.margin._mira_kernels import Box
 from luthier.tuning.neighbours.band import BandedUnits
 from luthier.tuning.neighbours.penalty import Neighbours
 
@@ -59,7 +60,7 @@ class NeighbourModel:
         """Return the weights that are best for planes in these units; `alphas` is where to start, and the answer."""
         z = np.empty(planes.shape[1])
         kernels.solve_planes(
-            flat(planes), heights, limit, self._scale, self._center, self._low, self._high, tolerance, MOST_STEPS,
+            flat(planes), heights, limit, self._center, Box(self._scale, self._low, self._high), tolerance, MOST_STEPS,
             alphas, z,
         )  # fmt: skip
         return self._bounds.clip(self._units.weights(z))
