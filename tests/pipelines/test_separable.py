@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
@@ -125,6 +125,7 @@ def by_linprog(differences):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 4))
+@example(1086, 3, 2)  # a third wish has a share of 1e-17 in what two others cancel
 def test_conflicts_are_those_of_a_programme_for_each_wish(seed, n, d):
     differences = np.random.default_rng(seed).integers(-2, 3, (n, d)).astype(float)
     assert conflicting(differences).tolist() == by_linprog(differences)

@@ -112,7 +112,7 @@ class Weights(Mapping[str, float]):
         missing = [name for name in names if name not in self]
         if missing:
             _count_as_0(f"{source}: {len(missing)} of {len(names)} features have no weight", missing)
-        return np.array([self.get(name, 0.0) for name in names])
+        return np.array([self.get(name, 0.0) for name in names], dtype=np.float64)
 
 
 def vector_of(weights: object, names: Sequence[str]) -> Float64:

@@ -304,7 +304,7 @@ def _cancelled(rows: Float64) -> Int64 | None:
         known = np.concatenate([known, new])
         margin = problem.solve()
         if margin.margin <= STRICT:
-            return known[margin.active]
+            return known[margin.active[margin.multipliers > STRICT]]  # a share of rounding is none
         weights = margin.weights
 
 
