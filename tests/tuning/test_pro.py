@@ -49,6 +49,7 @@ def test_interpolation_goes_a_part_of_the_way():
     assert last(tuner("pro", psi=0.0, **one), problem, START)[-1].weights.tolist() == START.tolist()
 
 
+@pytest.mark.compiled  # so many draws take half a minute in plain Python
 def test_the_part_of_the_way_falls_from_all_of_it_to_psi():
     problem = planted_problem()
     for falling, psi, parts in ((True, 0.4, (1.0, 0.5, 0.4)), (False, 0.4, (0.4, 0.4, 0.4))):
