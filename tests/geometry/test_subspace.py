@@ -49,6 +49,12 @@ def test_bad_axes_are_refused(directions, words):
         Subspace(np.ones(3), np.array(directions))
 
 
+def test_axes_of_unlike_lengths_are_independent_where_their_directions_are():
+    Subspace(np.ones(3), np.array([[1e12, 0.0, 0.0], [0.0, 1e-12, 0.0]]))
+    with pytest.raises(LuthierError, match="independent"):
+        Subspace(np.ones(3), np.array([[1e12, 2e12, 0.0], [1e-12, 2e-12, 0.0]]))
+
+
 def test_an_axis_is_a_feature_or_a_file(tmp_path):
     pool = SyntheticLists(sentences=3, k=5, n_features=6).generate(0)
     names = pool.features.names

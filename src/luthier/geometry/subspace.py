@@ -40,7 +40,9 @@ class Subspace:
             raise LuthierError(f"expected directions of {len(start)} weights, found shape {directions.shape}")
         if not (np.all(np.isfinite(start)) and np.all(np.isfinite(directions))):
             raise LuthierError("expected finite weights and directions, found others")
-        if np.linalg.matrix_rank(directions) < len(directions):
+        longest = np.abs(directions).max(axis=1, keepdims=True, initial=0.0)
+        scaled = np.divide(directions, longest, out=np.zeros_like(directions), where=longest > 0)  # of whatever lengths
+        if np.linalg.matrix_rank(scaled) < len(scaled):
             raise LuthierError(f"expected {len(directions)} axes that are independent, found axes that are not")
         object.__setattr__(self, "start", frozen(start))
         object.__setattr__(self, "directions", frozen(directions))
