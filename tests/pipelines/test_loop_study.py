@@ -6,6 +6,7 @@ import shutil
 
 import numpy as np
 import pytest
+from small_system import SMALL_SYSTEM
 
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import content_hash
@@ -26,22 +27,10 @@ from luthier.pipelines.study import loops
 from luthier.pipelines.study.study import read_study, run_study
 from luthier.pipelines.train.model import TranslationModel
 
-TRAINING = """
+TRAINING = f"""
 replicas = 2
 seed = 3
-[corpus]
-source = "corpus/train.source.txt"
-target = "corpus/train.refs.0.txt"
-[alignment]
-method = "model1"
-[lm]
-order = 3
-[tune]
-source = "corpus/tune.source.txt"
-refs = "corpus/tune.refs.0.txt"
-[test]
-source = "corpus/test.source.txt"
-refs = "corpus/test.refs.0.txt"
+{SMALL_SYSTEM}refs = "corpus/test.refs.0.txt"
 [decoder]
 k = 6
 pops = 20
@@ -108,8 +97,8 @@ model = "."
 metric = "bleu"
 k = 4
 features = ["P_EgivenFCoherent"]
-tune = { source = "WORK/corpus/tune.source.txt", refs = "WORK/corpus/tune.refs.0.txt" }
-heldout = { source = "WORK/heldout.source.gz", refs = "WORK/heldout.target.gz" }
+tune = { source = "SYSTEM/corpus/tune.source.txt", refs = "SYSTEM/corpus/tune.refs.0.txt" }
+heldout = { source = "SYSTEM/heldout.source.gz", refs = "SYSTEM/heldout.target.gz" }
 [loop]
 iterations = 2
 [bins]
@@ -159,7 +148,7 @@ class TestWhole:
         ]  # fmt: skip
         lines = lines_of(home / "out" / "units.jsonl")
         assert len(lines) == RUNS
-        references = [read_lines(home / "out/work/embedded/corpus/test.refs.0.txt")]
+        references = [read_lines(home / "out/systems/embedded/corpus/test.refs.0.txt")]
         for line in lines:
             folder, metric = home / "out" / line["folder"], load_metric(line["metric"])
             assert content_hash(folder / "test.txt") == line["translations"]
@@ -180,15 +169,15 @@ class TestWhole:
                 assert rules == {{"P": "P_EgivenFCoherent", "log P": "EgivenFCoherent"}[line["condition"]]}
 
     def test_pairs_held_out_are_in_no_model(self, whole):
-        work = whole[0] / "out/work/embedded"
-        kept, held = ([*read_lines(work / f"{part}.source.gz")] for part in ("train", "heldout"))
+        system = whole[0] / "out/systems/embedded"
+        kept, held = ([*read_lines(system / f"{part}.source.gz")] for part in ("train", "heldout"))
         assert (len(kept), len(held)) == (150, 5)
-        assert sorted(kept + held) == sorted(read_lines(work / "corpus/train.source.txt"))
-        assert len(read_lines(work / "links.gz")) == 150
+        assert sorted(kept + held) == sorted(read_lines(system / "corpus/train.source.txt"))
+        assert len(read_lines(system / "links.gz")) == 150
 
     def test_choices_are_files_of_their_own_on_lists_with_the_condition_s_features(self, whole):
-        work = whole[0] / "out/work/embedded"
-        pool = open_pool(work / "choices/MNR-C/heldout.arrow")
+        system = whole[0] / "out/systems/embedded"
+        pool = open_pool(system / "choices/MNR-C/heldout.arrow")
         assert pool.n_sentences == 5
         assert set(pool.features.names) == {
             "C_F", "C_FE", "WordPenalty", "Glue", "PassThrough", "LanguageModel", "LanguageModel_OOV"
@@ -196,7 +185,7 @@ class TestWhole:
         points = json.loads((whole[0] / "out/choices.json").read_text())["embedded"]
         assert [(p["bits"], p["values"]) for p in points["MNR C"]] == [(2, "beta=1"), (2, "beta=1000")]
         assert [p["bits"] for p in points["Disc P"]] == [1, 2]
-        assert (work / "choices/MNR-C/choice/points.jsonl").exists()
+        assert (system / "choices/MNR-C/choice/points.jsonl").exists()
 
     def test_tables_come_from_lines_alone_and_say_what_is_missing(self, whole, tmp_path):
         home, _ = whole
@@ -249,7 +238,7 @@ class TestWhole:
         home, _ = whole
         shutil.copytree(home / "out", tmp_path / "out")
         (tmp_path / "out/units.jsonl").unlink()
-        shutil.rmtree(tmp_path / "out/work/embedded/loops")
+        shutil.rmtree(tmp_path / "out/systems/embedded/loops")
         run_study(written(tmp_path), tmp_path / "out", engine=Processes(1), only="log P")
         lines = lines_of(tmp_path / "out/units.jsonl")
         assert lines == [
@@ -261,21 +250,21 @@ class TestWhole:
             recipe.open()
 
     def test_a_choice_by_decoding_runs_loops_of_its_own_and_goes_on_with_them(self, whole, tmp_path):
-        work = whole[0] / "out/work/embedded"
-        for name in ("model.json", "lm.arpa.gz", *(path.name for path in work.glob("rules*"))):
-            shutil.copy(work / name, tmp_path)
-        shutil.copy(next(work.glob("loops/P.0.1.*/weights.json")), tmp_path)
-        (tmp_path / "c.toml").write_text(CHOICE.replace("WORK", str(work)))
+        system = whole[0] / "out/systems/embedded"
+        for name in ("model.json", "lm.arpa.gz", *(path.name for path in system.glob("rules*"))):
+            shutil.copy(system / name, tmp_path)
+        shutil.copy(next(system.glob("loops/P.0.1.*/weights.json")), tmp_path)
+        (tmp_path / "c.toml").write_text(CHOICE.replace("SYSTEM", str(system)))
         chosen, _ = choose(tmp_path / "c.toml", tmp_path / "out")
         assert [point.values["beta"] for point in chosen.points] == ["1", "1000"]
         # the written weights and bins decode the held-out sentences to the score of the chosen point
         model = TranslationModel.open(tmp_path)
-        sentences = read_lines(work / "heldout.source.gz")
+        sentences = read_lines(system / "heldout.source.gz")
         grammar = model.grammar(sentences).select_features(["P_EgivenFCoherent"])
         decoder = Decoder(grammar, model.lms, model.settings.search, bins=read_bins(tmp_path / "out/bins.json"))
         texts = decoder.decode(sentences, read_weights(tmp_path / "out/weights.txt"), derivations=False).texts
         metric = load_metric("bleu")
-        stats = metric.stats(Batch.from_lines(texts, [read_lines(work / "heldout.target.gz")]))
+        stats = metric.stats(Batch.from_lines(texts, [read_lines(system / "heldout.target.gz")]))
         assert metric.score(stats.sum(axis=0)) == chosen.best.heldout
         lines = (tmp_path / "out/points.jsonl").read_bytes().splitlines(keepends=True)
         (tmp_path / "out/points.jsonl").write_bytes(lines[0])
@@ -294,7 +283,7 @@ class TestWhole:
     def test_results_of_others_are_enough_but_for_the_weights_that_choices_need(self, whole, tmp_path, monkeypatch):
         home, _ = whole
         shutil.copytree(home / "out", tmp_path / "out")
-        shutil.rmtree(tmp_path / "out/work/embedded/loops")
+        shutil.rmtree(tmp_path / "out/systems/embedded/loops")
         tuned, plain = [], loops.LoopUnits.run
         monkeypatch.setattr(loops.LoopUnits, "run", lambda self, unit: tuned.append(unit) or plain(self, unit))
         run_study(written(tmp_path), tmp_path / "out")

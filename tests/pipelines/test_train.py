@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from small_system import SMALL_SYSTEM
 
 from luthier.corpus.lines import read_lines
 from luthier.invented.pair.pair import PairGenerator
@@ -18,20 +19,8 @@ from luthier.pipelines.train.translate import translate_lines
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 
-SETTINGS = """
-[corpus]
-source = "corpus/train.source.txt"
-target = "corpus/train.refs.0.txt"
-[alignment]
-method = "model1"
-[lm]
-order = 3
-[tune]
-source = "corpus/tune.source.txt"
-refs = "corpus/tune.refs.0.txt"
-[test]
-source = "corpus/test.source.txt"
-refs = ["corpus/test.refs.0.txt", "corpus/test.refs.1.txt"]
+SETTINGS = f"""
+{SMALL_SYSTEM}refs = ["corpus/test.refs.0.txt", "corpus/test.refs.1.txt"]
 [decoder]
 k = 6
 pops = 20

@@ -36,9 +36,9 @@ def symbol_kind(data, a, b):
     return OTHER_LABEL
 
 
-@kernel
-def lex_symbols(data, starts, stops, offsets, kinds, symbol_starts, symbol_stops):
-    """Write the symbols of each row: what they are, and their spans; return how many there are."""
+@inner_kernel
+def cut_words(data, starts, stops, offsets, word_starts, word_stops):
+    """Write the spans of the words of each row; return how many there are."""
     n = 0
     for row in range(len(starts)):
         offsets[row] = n
@@ -46,9 +46,8 @@ def lex_symbols(data, starts, stops, offsets, kinds, symbol_starts, symbol_stops
         a = word_start(data, starts[row], stop)
         while a < stop:
             b = word_stop(data, a, stop)
-            kinds[n] = symbol_kind(data, a, b)
-            symbol_starts[n] = a
-            symbol_stops[n] = b
+            word_starts[n] = a
+            word_stops[n] = b
             n += 1
             a = word_start(data, b, stop)
     offsets[len(starts)] = n
@@ -56,23 +55,26 @@ def lex_symbols(data, starts, stops, offsets, kinds, symbol_starts, symbol_stops
 
 
 @kernel
+def lex_symbols(data, starts, stops, offsets, kinds, symbol_starts, symbol_stops):
+    """Write the symbols of each row: what they are, and their spans; return how many there are."""
+    n = cut_words(data, starts, stops, offsets, symbol_starts, symbol_stops)
+    for k in range(n):
+        kinds[k] = symbol_kind(data, symbol_starts[k], symbol_stops[k])
+    return n
+
+
+@kernel
 def lex_features(data, starts, stops, offsets, names, values):
     """Write the spans of names and values of each row's features; a value without a name has the span (−1, −1)."""
-    n = 0
-    for row in range(len(starts)):
-        offsets[row] = n
-        stop = stops[row]
-        a = word_start(data, starts[row], stop)
-        while a < stop:
-            b, equals = word_stop(data, a, stop), -1
-            for i in range(a, b):
-                if data[i] == EQUALS:
-                    equals = i
-            names[n, 0], names[n, 1] = (a, equals) if equals >= 0 else (-1, -1)
-            values[n, 0], values[n, 1] = (equals + 1 if equals >= 0 else a), b
-            n += 1
-            a = word_start(data, b, stop)
-    offsets[len(starts)] = n
+    n = cut_words(data, starts, stops, offsets, values[:, 0], values[:, 1])
+    for k in range(n):
+        a, equals = values[k, 0], -1
+        for i in range(a, values[k, 1]):
+            if data[i] == EQUALS:
+                equals = i
+        names[k, 0], names[k, 1] = (a, equals) if equals >= 0 else (-1, -1)
+        if equals >= 0:
+            values[k, 0] = equals + 1
     return n
 
 

@@ -84,7 +84,7 @@ class Space:
         weights = self.matrix[0].copy()
         for place, direction in zip(z[1:] / z[0], self.matrix[1:], strict=True):
             weights += place * direction  # in the order of `Subspace.weights`: the same bits
-        return weights
+        return np.asarray(weights)
 
     def holds(self, z: Float64) -> bool:
         """Return whether a point, (P,), is beyond no wall, and its weights can be told."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +111,18 @@ class Choosing:
         """Return the tuner at a point."""
         values = {**self.fixed, **dict(point)}
         return tuner(self.method, **{name: value for name, value in values.items() if name != BITS})
+
+    def identity(self, point: Point, start: str, pools: Sequence[str]) -> dict[str, Any]:
+        """Return what a point is, in full, with words for its start and what its lists are of."""
+        return {
+            "values": texts_of(point),
+            "tuner": self.tuner(point).spec,
+            "bins": repr((sorted(self.bins.items(), key=str), self.bin_options(point).bins)),
+            "metric": self.metric.signature,
+            "seed": self.seed,
+            "start": start,
+            "pools": list(pools),
+        }
 
 
 def texts_of(point: Point) -> dict[str, str]:

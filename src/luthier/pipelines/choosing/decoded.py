@@ -21,7 +21,7 @@ from luthier.features.making import bins_of_grammar
 from luthier.grammar.grammar import Grammar
 from luthier.kbest.weights import Weights, read_weights
 from luthier.metrics.batch import Batch
-from luthier.pipelines.choosing.config import Choosing, Decoding, Point, texts_of
+from luthier.pipelines.choosing.config import Choosing, Decoding, Point
 from luthier.pipelines.loop.config import Sentences
 from luthier.pipelines.loop.ours import OwnDecoder
 from luthier.pipelines.scoring import read_parallel
@@ -59,17 +59,9 @@ class DecodedPoints:
 
     def identity(self, point: Point) -> Record:
         """Return what a point is, in full."""
-        choosing = self.choosing
-        start = "the system's" if choosing.start is None else content_hash(choosing.start)
-        return {
-            "values": texts_of(point),
-            "tuner": choosing.tuner(point).spec,
-            "bins": repr((sorted(choosing.bins.items(), key=str), choosing.bin_options(point).bins)),
-            "metric": choosing.metric.signature,
-            "seed": choosing.seed,
-            "start": start,
-            "pools": list(self.digests),
-        }
+        start = self.choosing.start
+        named = "the system's" if start is None else content_hash(start)
+        return self.choosing.identity(point, named, self.digests)
 
     def sentences(self, part: Sentences) -> tuple[Texts, tuple[Texts, ...], Grammar]:
         """Return sentences, references, and the rules for them with the features that are used."""

@@ -65,17 +65,9 @@ class Points:
 
     def identity(self, point: Point) -> Record:
         """Return what a point is, in full."""
-        choosing = self.choosing
-        start = "" if choosing.start is None else repr(sorted(read_weights(choosing.start).items()))
-        return {
-            "values": texts_of(point),
-            "tuner": choosing.tuner(point).spec,
-            "bins": repr((sorted(choosing.bins.items(), key=str), choosing.bin_options(point).bins)),
-            "metric": choosing.metric.signature,
-            "seed": choosing.seed,
-            "start": start,
-            "pools": list(self.digests),
-        }
+        start = self.choosing.start
+        start_text = "" if start is None else repr(sorted(read_weights(start).items()))
+        return self.choosing.identity(point, start_text, self.digests)
 
     def induced(self, point: Point) -> tuple[Bins, tuple[Pool, Pool]]:
         """Return the bins at a point, made of the tuning pool, and both pools with them; the last ones are kept."""

@@ -34,7 +34,7 @@ from luthier.pipelines.train.model import LM
 from luthier.pipelines.train.steps import Steps
 from luthier.pipelines.train.train import Training
 
-WORK, CORPUS = "work", "corpus"
+SYSTEMS, CORPUS = "systems", "corpus"
 TUNE, HELDOUT, TEST = "tune", "heldout", "test"
 KEPT = ("train.source.gz", "train.target.gz", "heldout.source.gz", "heldout.target.gz")
 ALL_FEATURES = ("all",)
@@ -48,7 +48,7 @@ class System:
 
     def __init__(self, study: LoopStudy, entry: PairData, place: Place) -> None:
         self.study, self.entry = study, entry
-        self.home = place.folder / WORK / entry.name
+        self.home = place.folder / SYSTEMS / entry.name
         self.data = place.data if entry.embedded is None else str(self.home)
         self.training = Path(place.path).parent / entry.training
 
