@@ -35,6 +35,7 @@ def fuzz(count, seed, first=0, *, say=None):
         if failure:
             ended["failed"] += 1
             failures.append(failure)
+            print(f"mutant {failure['mutant']}: {failure['wrong']}", file=sys.stderr, flush=True)
             at += 1
     return ended, failures
 

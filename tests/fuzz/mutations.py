@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+
 from luthier.core.files.sealed_lines import seal, unseal
 
 HOSTILE = [
@@ -114,9 +116,11 @@ def lie_in_array(rng, array):
     elif array.dtype.itemsize == 1:
         array[rng.integers(len(array))] = rng.integers(256) if array.dtype.kind == "u" else rng.integers(-128, 128)
     else:
-        at, limit = rng.integers(len(array)), 2 ** (8 * array.dtype.itemsize - 1) - 1
+        at, limits = rng.integers(len(array)), np.iinfo(array.dtype)
         near = int(array[at]) + int(rng.integers(-2, 3))
-        array[at] = max(-limit, min(limit, near if rng.random() < 0.5 else NUMBERS[rng.integers(len(NUMBERS))]))
+        array[at] = max(
+            limits.min, min(limits.max, near if rng.random() < 0.5 else NUMBERS[rng.integers(len(NUMBERS))])
+        )
 
 
 VALUES = (

@@ -5,6 +5,7 @@ import pickle
 import pytest
 
 from luthier.core.errors import LuthierError
+from luthier.core.files.sealed_lines import read_sealed, seal
 from luthier.features.bins_file import read_bins
 from luthier.features.induce import with_bins
 from luthier.invented.lists.planted import PlantedLists
@@ -90,6 +91,16 @@ def test_it_goes_on_where_it_was(folder, monkeypatch):
     (folder / "out" / "points.jsonl").write_bytes(line)
     with pytest.raises(LuthierError, match="changed after it was written"):
         choose(config, folder / "out")
+
+
+def test_lines_that_lie_under_a_seal_that_fits_are_refused(folder):
+    config = written(folder, two_bits())
+    choose(config, folder / "out")
+    records, _ = read_sealed(folder / "out" / "points.jsonl", "")
+    for lie in ({"note": 0.5}, {"features": "7"}, {"values": {"bits": 1}}, {"record": {"a": ""}}):
+        (folder / "out" / "points.jsonl").write_bytes(b"".join(map(seal, [records[0] | lie, *records[1:]])))
+        with pytest.raises(LuthierError, match="expected a point of a choice"):
+            choose(config, folder / "out")
 
 
 def test_one_axis_after_another(folder):

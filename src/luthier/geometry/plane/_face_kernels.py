@@ -200,7 +200,13 @@ def shave(corners, n, c, p, q, before):
 
     New corners are means of two: in a quadrant these lose nothing but the last bits, however far the window goes.
     """
-    before[:n] = corners[:n]
+    below = False
+    for k in range(n):
+        below |= not c + p * corners[k, 0] + q * corners[k, 1] > 0.0
+    if not below:
+        return n  # as nearly always
+    for k in range(n):
+        before[k, 0], before[k, 1] = corners[k, 0], corners[k, 1]
     x0, y0 = before[n - 1, 0], before[n - 1, 1]
     size, height0 = 0, c + p * x0 + q * y0
     for k in range(n):
@@ -233,7 +239,9 @@ def has_room(z, border, lines, n, noise, owner, room):
         size = lay_quadrant(border, right, up, room.corners)
         for m in range(n):
             i, j = lines[m, 0], lines[m, 1]
-            if i < 0 or size == 0:
+            if size == 0:
+                break
+            if i < 0:
                 continue
             c, p, q, s = z[i, 0] - z[j, 0], z[i, 1] - z[j, 1], z[i, 2] - z[j, 2], owner[i]
             c, p, q = c - noise[s, 0], p - right * noise[s, 1], q - up * noise[s, 2]

@@ -14,6 +14,7 @@ from luthier.geometry.plane._line_kernels import difference_of_products, line_of
 from luthier.geometry.plane._walk_kernels import mark_crowded, order_hops, walk
 
 PARALLEL = 2.0**-10
+BESIDE = 3  # so many crossings to both sides of a lowest point are its neighbours
 
 
 class CellRows(NamedTuple):
@@ -40,15 +41,36 @@ def walk_in_order(faces, table, e, here, blur, scratch):
 
 
 @kernel
-def cell_has_room(faces, chosen, room):
-    """Tell whether the cell of chosen faces has an area beyond what noise can make."""
-    lines, n = room.lines, 0
+def add_lines(faces, k, lines, n):
+    """Append the sides of face k to lines; return how many there are now."""
+    for m in range(faces.ptr[k], faces.ptr[k + 1]):
+        if faces.sides[m] >= 0:
+            lines[n, 0], lines[n, 1] = k, faces.sides[m]
+            n += 1
+    return n
+
+
+@kernel
+def cell_has_room(faces, chosen, here, scratch, place, n_hops, room):
+    """Tell whether the cell of chosen faces has an area beyond what noise can make.
+
+    The lists that the edge meets next to the cell's lowest point are looked at first: where there is no room, these
+    nearly always leave none.
+    """
+    n = 0
+    if here >= 0:
+        n = add_lines(faces, chosen[here], room.lines, n)
+    for m in range(max(0, place - BESIDE), min(n_hops, place + BESIDE + 1)):
+        k = chosen[faces.owner[scratch.hops[scratch.order[m], 0]]]
+        if n + faces.ptr[k + 1] - faces.ptr[k] > len(room.lines):  # a list may be met more than once
+            break
+        n = add_lines(faces, k, room.lines, n)
+    if not has_room(faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room):
+        return False
+    n = 0
     for k in chosen:
-        for m in range(faces.ptr[k], faces.ptr[k + 1]):
-            if faces.sides[m] >= 0:
-                lines[n, 0], lines[n, 1] = k, faces.sides[m]
-                n += 1
-    return has_room(faces.z, faces.border, lines, n, faces.noise, faces.owner, room)
+        n = add_lines(faces, k, room.lines, n)
+    return has_room(faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room)
 
 
 @kernel
@@ -120,7 +142,7 @@ def settle(faces, table, e, here, scratch, n, room, rows, first, last):
     if keys[row, 1] < 0:
         if kind == 0:
             now[here] = edge[0]
-        sized[row] = sized[row] or cell_has_room(faces, now, room)
+        sized[row] = sized[row] or cell_has_room(faces, now, here, scratch, 0, n, room)
         row += 1
     for m in range(n):
         k = scratch.order[m]
@@ -130,7 +152,7 @@ def settle(faces, table, e, here, scratch, n, room, rows, first, last):
             if not sized[row]:
                 if kind == 0:
                     now[here] = edge[0] if upward(z[old, 1] - z[new, 1], z[old, 2] - z[new, 2]) else edge[1]
-                sized[row] = cell_has_room(faces, now, room)
+                sized[row] = cell_has_room(faces, now, here, scratch, m, n, room)
             row += 1
 
 

@@ -142,8 +142,9 @@ def place_on(height, slope, doubt):
     """Return where on an edge a difference of two rows is 0, and how wrong that may be; `height` is at the anchor."""
     if not abs(slope) > 4.0 * STEEP_DOUBT:
         return 0.0, np.inf
-    place = -height / slope
-    return place, 2.0 * (doubt + abs(place) * STEEP_DOUBT) / abs(slope)
+    inverse = 1.0 / slope
+    place = -height * inverse
+    return place, 2.0 * (doubt + abs(place) * STEEP_DOUBT) * abs(inverse)
 
 
 @kernel

@@ -214,8 +214,12 @@ def _read(path: Path) -> tuple[list[Record], int]:
         try:
             _key(record)
             fits = all(type(record[n]) in (int, float) and math.isfinite(record[n]) for n in NUMBERS)
-            if not fits or not isinstance(record["values"], dict) or not isinstance(record["record"], dict):
-                raise ValueError("its numbers")
+            values, used = record["values"], record["record"]
+            fits = fits and type(record["features"]) is int and isinstance(record["note"], str)
+            fits = fits and isinstance(values, dict) and isinstance(used, dict)
+            fits = fits and all(isinstance(value, str) for value in values.values())
+            if not fits or not all(type(value) in (int, float) for value in used.values()):
+                raise ValueError("its numbers and texts")
         except (KeyError, ValueError, TypeError) as error:
             raise InputError(
                 expected="a point of a choice", found=f"one without {error}", path=str(path), line=number
