@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "luthier"
 # room → (rooms it may import besides itself, third parties)
 MAY_IMPORT = {
     # threadpoolctl holds a BLAS that is loaded already; pyarrow reads zst; both inside functions only
-    "core": (set(), {"numpy", "numba", "threadpoolctl", "pyarrow"}),
+    "core": (set(), {"numpy", "numba", "threadpoolctl", "pyarrow", "dask", "distributed"}),
     "corpus": ({"core"}, {"numpy", "sacrebleu"}),
     "invented": ({"core", "corpus", "kbest"}, {"numpy"}),
     "alignment": ({"core", "corpus"}, {"numpy"}),
@@ -61,6 +61,8 @@ WARMING = {"invented", "kbest", "metrics", "corpus", "core"}
 ONLY_IN = {
     "numba": {"core/jit.py", "core/kernel_cache.py"},
     "threadpoolctl": {"core/threads.py"},
+    "dask": {"core/cluster/engine.py"},  # imported when a cluster is asked for
+    "distributed": {"core/cluster/engine.py"},
     "sklearn": {"tuning/estimator.py"},
     "cma": {"tuning/methods/cma.py"},
 }

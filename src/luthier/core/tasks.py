@@ -51,11 +51,13 @@ class Recipe(Hashable, Protocol):
 class Given:
     """What all units share: as it is here, and how another process gets it.
 
-    Without a recipe the value itself is pickled, once, into a private temporary file.
+    Without a recipe the value itself is pickled, once, into a private temporary file. Where units write files of
+    their own, none may run `twice` at a time, not even for the sake of a slow worker.
     """
 
     value: Any
     recipe: Recipe | None = None
+    twice: bool = True
 
 
 class Engine(Protocol):
@@ -165,7 +167,7 @@ class Processes:
         """Yield results as they come; when `stop` is set, units under way are given up."""
         context = multiprocessing.get_context("spawn")  # a fork would copy locks in whatever state they are
         with contextlib.ExitStack() as stack:
-            recipe = given.recipe or stack.enter_context(_pickled(given.value))
+            recipe = given.recipe or stack.enter_context(pickled(given.value))
             path, count = path_of(work), max(1, min(self.count, len(units)))
             workers = ProcessPoolExecutor(count, mp_context=context, initializer=_begin_worker)
             stack.callback(_end_workers, workers)
@@ -260,7 +262,7 @@ class _PickledFile:
 
 
 @contextlib.contextmanager
-def _pickled(value: Any) -> Iterator[_PickledFile]:
+def pickled(value: Any) -> Iterator[_PickledFile]:
     """Yield the recipe of a value that is in no file: it is written to one, which only this user can read."""
     try:
         data = pickle.dumps(value)

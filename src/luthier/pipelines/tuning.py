@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import pickle
 import threading
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +17,9 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierWarning
 from luthier.core.files.io import open_output
-from luthier.core.progress import notice
-from luthier.core.tasks import Engine, Given, Here, opened, run_units
+from luthier.core.progress import notice, progress
+from luthier.core.tasks import Engine, Given, opened, run_units
+from luthier.core.threads import stopping_gently
 from luthier.evaluation.bootstrap import bootstrap_scores, difference_interval
 from luthier.kbest.features import align_features
 from luthier.kbest.pool import Pool
@@ -29,8 +31,9 @@ from luthier.landscape.packed_problem import PackedProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import sentence_oracle
 from luthier.tuning.base import Tuner
+from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.guards import warnings_after, warnings_before
-from luthier.tuning.run import RunOptions, run
+from luthier.tuning.run import RunOptions, open_checkpoint, run
 from luthier.tuning.standardize import rescaled, standardized
 from luthier.tuning.tuned import Tuned, TuningReport
 
@@ -62,10 +65,14 @@ class TuningJob:
 
 @dataclasses.dataclass(frozen=True)
 class Replica:
-    """One of several whole answers: its seed, and where its finished runs are kept."""
+    """One of several whole answers: its seed, where its finished runs are kept, and those that are done already.
+
+    Where another process does it, its runs are kept by the one that asked: `checkpoint` is then ''.
+    """
 
     seed: int
-    checkpoint: str
+    checkpoint: str = ""
+    finished: Mapping[int, Saved] | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -149,11 +156,41 @@ def _all_replicas(ready: ReadyJob) -> list[Tuned]:
         if tuned.result.interrupted:
             stop.set()
 
-    engine = job.engine if job.engine is not None and job.replicas > 1 else Here()
-    found = run_units(tune_replica, Given(ready, JobRecipe.of(job)), units, engine=engine, keep=keep, stop=stop)
+    if job.engine is not None and job.replicas > 1:
+        found = _replicas_elsewhere(ready, units, job.engine)
+    else:
+        found = run_units(tune_replica, Given(ready), units, keep=keep, stop=stop)
     if not found:
         raise KeyboardInterrupt
     return list(found.values())
+
+
+def _replicas_elsewhere(ready: ReadyJob, units: Mapping[int, Replica], engine: Engine) -> dict[int, Tuned]:
+    """Return the replicas of an engine; their finished runs are kept here, so that no two processes write one file."""
+    job, stop = ready.job, threading.Event()
+    problem, heldout, spread = tuned_problems(ready)
+    with contextlib.ExitStack() as stack, stopping_gently(stop):
+        keepers: dict[int, Checkpoint] = {}
+        for number, unit in units.items():
+            options = dataclasses.replace(job.options, seed=unit.seed, checkpoint=unit.checkpoint)
+            keepers[number] = open_checkpoint(job.tuner, (problem, heldout), ready.start * spread, options)
+            stack.callback(keepers[number].close)
+
+        bare = {number: Replica(unit.seed, finished=keepers[number].finished) for number, unit in units.items()}
+        advance = stack.enter_context(progress(f"{job.tuner.name}: replicas", len(bare)))
+
+        def keep(number: int, tuned: Tuned) -> None:
+            keeper = keepers[number]
+            for trace in tuned.result.traces:
+                if trace.finished and trace.restart not in keeper.finished:
+                    keeper.keep(trace.restart, trace.states, trace.heldout_gains)
+            advance(1)
+
+        found = run_units(tune_replica, Given(ready, JobRecipe.of(job)), bare, engine=engine, keep=keep, stop=stop)
+    if found and len(found) < len(units):  # the job was interrupted, though these replicas are whole
+        last = max(found)
+        found[last] = dataclasses.replace(found[last], result=dataclasses.replace(found[last].result, interrupted=True))
+    return found
 
 
 def _aligned(pool: Pool, like: Pool) -> Pool:
@@ -184,13 +221,16 @@ def tuned_problems(ready: ReadyJob) -> tuple[ListProblem, ListProblem | None, Fl
 def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
     """Run a job once, with a seed of its own."""
     job, start = ready.job, ready.start
-    options = dataclasses.replace(job.options, seed=replica.seed, checkpoint=replica.checkpoint)
+    options = dataclasses.replace(
+        job.options, seed=replica.seed, checkpoint=replica.checkpoint,
+        resume=job.options.resume and replica.finished is None,
+    )  # fmt: skip
     notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} run{'s' * bool(options.restarts)}")
     problem, heldout, spread = tuned_problems(ready)
     recipe = JobRecipe.of(job)
     result = run(
         job.tuner, problem, start * spread, options, heldout=heldout, engine=job.engine if job.replicas == 1 else None,
-        recipe=None if recipe is None else ProblemsRecipe(recipe),
+        recipe=None if recipe is None else ProblemsRecipe(recipe), finished=replica.finished,
     )  # fmt: skip
     weights = result.weights / spread
     scores = scores_of(ready.problem, ready.heldout, start, weights)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 import pickle
 import threading
 from collections.abc import Mapping
@@ -36,6 +37,8 @@ class RestartTrace:
     ----------
     early : bool
         Whether the held-out set chooses among the states, instead of taking the last.
+    process, cpu_seconds
+        Who ran it, and what it took there.
     """
 
     restart: int
@@ -43,6 +46,8 @@ class RestartTrace:
     heldout_gains: tuple[float, ...]
     finished: bool
     early: bool = False
+    process: int = 0
+    cpu_seconds: float = 0.0
 
     @property
     def chosen(self) -> int:
@@ -80,7 +85,8 @@ class Result:
     heldout_note : where the held-out sentences disagree with it by more than chance; '' if they do not
     traces : one for each run, in order
     interrupted : bool
-    seconds : CPU and wall-clock seconds of this process while it ran, without what compiling took
+    seconds : CPU seconds of this process while it ran, and of others for their runs; wall-clock seconds of this
+        process; both without what compiling took
     """
 
     weights: Float64
@@ -119,6 +125,7 @@ def run(
     heldout: Problem | None = None,
     engine: Engine | None = None,
     recipe: Recipe | None = None,
+    finished: Mapping[int, Saved] | None = None,
 ) -> Result:
     """Run a tuner from a start, and from as many others as asked for; return the best end.
 
@@ -133,6 +140,8 @@ def run(
         Who does the runs; default: ``options.threads`` threads. Runs that begin where others ended are done here.
     recipe
         How another process opens the problem and the held-out one; without it they are sent.
+    finished
+        Runs of a checkpoint that somebody else keeps.
     """
     options = options or RunOptions()
     start = _checked_start(tuner, problem, start)
@@ -144,6 +153,7 @@ def run(
     job = _Job(_Runs.make(tuner, (problem, heldout), start, options), engine, recipe)
     keeper = Checkpoint.open(options.checkpoint, resume=options.resume, identity=job.identity())
     try:
+        keeper.finished.update(finished or {})
         with one_blas_thread(), stopping_gently(job.runs.stop):
             traces, interrupted = job.run_all(keeper)
     finally:
@@ -162,11 +172,25 @@ def run(
         note=_note(problem, answer, options, interrupted=interrupted),
         traces=tuple(traces),
         interrupted=interrupted,
-        seconds=stopwatch.seconds(),
+        seconds=_seconds(stopwatch, traces),
         heldout_note=said,
         record=answer.record,
         names=problem.names,
     )
+
+
+def open_checkpoint(
+    tuner: Tuner, problems: tuple[Problem, Problem | None], start: Float64, options: RunOptions
+) -> Checkpoint:
+    """Return the checkpoint of a job whose runs others do, with what it holds if `resume`."""
+    job = _Job(_Runs.make(tuner, problems, _checked_start(tuner, problems[0], start), options), None, None)
+    return Checkpoint.open(options.checkpoint, resume=options.resume, identity=job.identity())
+
+
+def _seconds(stopwatch: Stopwatch, traces: list[RestartTrace]) -> tuple[float, float]:
+    """Return CPU seconds of this process and of others for their runs, and wall-clock seconds."""
+    cpu, wall = stopwatch.seconds()
+    return cpu + sum(trace.cpu_seconds for trace in traces if trace.process != os.getpid()), wall
 
 
 def _best(
@@ -249,7 +273,7 @@ class _RunsRecipe:
 
 def run_one(runs: _Runs, unit: RunUnit) -> RestartTrace:
     """Run once, from the start if the number is 0, else from one drawn by that run's own generator."""
-    options, begin = runs.options, runs.start
+    options, begin, stopwatch = runs.options, runs.start, Stopwatch()
     rng = child_rng(options.seed, unit.number)
     if unit.number:
         origin = begin if unit.origin is None else np.array(unit.origin)
@@ -271,7 +295,10 @@ def run_one(runs: _Runs, unit: RunUnit) -> RestartTrace:
         runs.stop.set()  # the others end after their present step
         raise
     finished = not runs.stop.is_set()
-    return RestartTrace(unit.number, tuple(states), tuple(heldout_gains), finished=finished, early=options.early)
+    return RestartTrace(
+        unit.number, tuple(states), tuple(heldout_gains), finished=finished, early=options.early,
+        process=os.getpid(), cpu_seconds=stopwatch.seconds()[0],
+    )  # fmt: skip
 
 
 def _out_of_patience(heldout_gains: list[float], patience: int) -> bool:

@@ -14,6 +14,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from luthier.cli.cluster_options import add_cluster_options, cluster_from
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_metric_options(parser, "bleu,ter,chrf,length")
     add_field_options(parser, Settings)
     add_pool_options(parser)
+    add_cluster_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
@@ -63,7 +65,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     metrics = metrics_from(options)
     settings = Settings(**field_values(Settings, options))
     systems, references = _systems(options, metrics)
-    comparison = compare(systems, metrics, settings, engine=Threads(options.threads))
+    with cluster_from(options, Threads(options.threads)) as engine:
+        comparison = compare(systems, metrics, settings, engine=engine)
     sentences = most_different(systems, references, metrics, count=options.sentences)
     output.note(f"seed {options.seed}")
     output.emit(

@@ -3,6 +3,7 @@
   luthier study studies/zhao-2009/study.toml
   luthier study studies/zhao-2009/study.toml --data lists --only de-en
   luthier study studies/clark-2014/study.toml --data multi30k --jobs 2
+  luthier study studies/zhao-2009/study.toml --cluster local:4
 
 A study file names its data and what is done with them: tuners, metrics and starts, or conditions. Each unit that
 finishes is a line in results/units.jsonl; started again, a study goes on where it was, loops in their last turn.
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.cluster_options import add_cluster_options, cluster_from
 from luthier.cli.output import Output
 
 GROUP = "studies and made-up data"
@@ -26,6 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="DIR", help="where results go (results, beside the study)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="units at a time, in processes of their own")
     parser.add_argument("--tables", action="store_true", help="run nothing: tables and figures of what is done")
+    add_cluster_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
@@ -38,10 +41,11 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     if options.jobs < 1:
         raise LuthierError(f"expected at least one job, found {options.jobs}")
-    engine = Here() if options.jobs == 1 else Processes(options.jobs)
-
+    if options.jobs > 1 and options.cluster:
+        raise LuthierError("--jobs are processes of this machine without --cluster: expected one of them, found both")
     folder = options.output or str(Path(options.study).parent / "results")
-    paths = run_study(
-        options.study, folder, data=options.data, only=options.only, engine=engine, run=not options.tables
-    )
+    with cluster_from(options, Here() if options.jobs == 1 else Processes(options.jobs)) as engine:
+        paths = run_study(
+            options.study, folder, data=options.data, only=options.only, engine=engine, run=not options.tables
+        )
     output.emit({"files": paths}, lambda: "\n".join(paths))

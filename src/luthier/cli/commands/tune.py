@@ -17,6 +17,7 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from luthier.cli.cluster_options import add_cluster_options, cluster_from, file_of
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
@@ -26,6 +27,7 @@ from luthier.cli.weight_options import add_strict_option, add_writing_options, n
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
+    from luthier.core.tasks import Engine
     from luthier.kbest.pool import Pool
     from luthier.landscape.bounds import Bounds
     from luthier.metrics.base import Metric
@@ -85,6 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_metric_options(parser, "bleu")
     add_field_options(parser, RunOptions)
     add_pool_options(parser)
+    add_cluster_options(parser)
 
 
 def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
@@ -122,18 +125,21 @@ def _tune(options: argparse.Namespace) -> tuple[TuningReport, Searched | None]:
     if options.pool is not None:
         from luthier.pipelines.tuning import tune_pool
 
-        if options.search:
-            return _search(options)
         _checked(options)  # before lists are read
-        return tune_pool(_job(options, *_pools(options))), None
+        with cluster_from(options) as engine:
+            if options.search:
+                return _search(options, engine)
+            return tune_pool(_job(options, *_pools(options), engine)), None
     from luthier.pipelines.forest_tuning import tune_forests
 
+    if options.cluster:
+        raise LuthierError("--cluster needs a pool, found --forests")
     if options.heldout or options.standardize_features or options.bins or options.add:
         raise LuthierError("--heldout, --bins, --add and --standardize-features need a pool, found --forests")
     return tune_forests(_forest_job(options)), None
 
 
-def _search(options: argparse.Namespace) -> tuple[TuningReport, Searched]:
+def _search(options: argparse.Namespace, engine: Engine | None) -> tuple[TuningReport, Searched]:
     """Search the constant of a formula; tune at the best."""
     from luthier.core.errors import LuthierError
     from luthier.kbest.derived import Derived, add_derived
@@ -151,7 +157,7 @@ def _search(options: argparse.Namespace) -> tuple[TuningReport, Searched]:
     def job_at(value: float) -> TuningJob:
         made = [None if pool is None else add_derived(pool, formulas, {search.name: value}) for pool in pools]
         assert made[0] is not None
-        return _job(options, made[0], made[1])
+        return _job(options, made[0], made[1], engine)
 
     searched = search_constant(search, job_at)
     return tune_pool(job_at(searched.best.value)), searched
@@ -211,7 +217,7 @@ def _forest_job(options: argparse.Namespace) -> ForestTuningJob:
     )
 
 
-def _job(options: argparse.Namespace, pool: Pool, heldout: Pool | None) -> TuningJob:
+def _job(options: argparse.Namespace, pool: Pool, heldout: Pool | None, engine: Engine | None) -> TuningJob:
     from luthier.pipelines.tuning import TuningJob
 
     tuner, metric, settings = _checked(options)
@@ -227,6 +233,9 @@ def _job(options: argparse.Namespace, pool: Pool, heldout: Pool | None) -> Tunin
         standardize=options.standardize_features,
         replicas=options.replicas,
         average=options.average_replicas,
+        engine=engine,
+        pool_file=file_of(options.pool, pool) if engine else None,
+        heldout_file=file_of(options.heldout, heldout) if engine else None,
     )
 
 

@@ -149,7 +149,8 @@ class LoopUnits:
 
     def given(self) -> Given:
         """Return these units, and how another process gets them."""
-        return Given(self, LoopRecipe(self.place, self.label, self.units, self.system.inputs))
+        recipe = LoopRecipe(self.place, self.label, self.units, self.system.inputs)
+        return Given(self, recipe, twice=False)  # a loop writes into its folder
 
     def all(self) -> Iterator[LoopUnit]:
         """Yield every loop, in the order of the study."""
