@@ -149,7 +149,7 @@ class LoopUnits:
 
     def given(self) -> Given:
         """Return these units, and how another process gets them."""
-        recipe = LoopRecipe(self.place, self.label, self.units, self.system.inputs)
+        recipe = LoopRecipe(self.place.absolute(), self.label, self.units, self.system.inputs)
         return Given(self, recipe, twice=False)  # a loop writes into its folder
 
     def all(self) -> Iterator[LoopUnit]:

@@ -142,7 +142,7 @@ class StartUnits:
 
     def given(self) -> Given:
         """Return these units, and how another process gets them."""
-        return Given(self, StartRecipe(self.place, self.data.name, self.data.digests))
+        return Given(self, StartRecipe(self.place.absolute(), self.data.name, self.data.digests))
 
     def after(self, record: Record) -> None:
         """Do nothing: a line is all there is."""

@@ -32,6 +32,11 @@ class Place:
     data: str | None = None
     only: str = ""
 
+    def absolute(self) -> Place:
+        """Return it so that a process in any other folder finds the same files."""
+        data = None if self.data is None else str(Path(self.data).absolute())
+        return dataclasses.replace(self, folder=self.folder.absolute(), data=data)
+
 
 class Units(Protocol):
     """Units that do not wait for each other."""

@@ -1,0 +1,188 @@
+"""Whole jobs on a cluster of this machine: the same bytes, also after workers were killed, and resumed elsewhere."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import threading
+
+import numpy as np
+import pytest
+
+from luthier.core.cluster.address import ClusterAddress
+from luthier.core.errors import LuthierError
+from luthier.core.tasks import run_units
+from luthier.evaluation.bootstrap import bootstrap_scores
+from luthier.evaluation.randomisation import Contrast, randomisation_p
+from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.kbest.storage import PoolFile, open_pool, save_pool
+from luthier.metrics.loading import load_metric
+from luthier.pipelines.study import starts
+from luthier.pipelines.study.lines import START_LINES, read_units
+from luthier.pipelines.study.study import run_study
+from luthier.pipelines.tuning import TuningJob, tune_pool, write_trace
+from luthier.tuning.base import tuner
+from luthier.tuning.run import RunOptions
+
+pytest.importorskip("distributed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.compiled,
+    pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning"),  # of pools so small
+]
+
+STUDY = """
+name = "tiny"
+seed = 5
+starts = { count = 12, kind = "few", size = 0.5 }
+[[tuner]]
+name = "search"
+method = "random"
+parameters = { rounds = 2, batch = 10 }
+[[metric]]
+name = "BLEU"
+spec = "bleu"
+[test]
+by = "BLEU"
+metrics = { "BLEU" = "bleu" }
+[[data]]
+name = "made"
+source = "generated"
+tune = { seed = 1, sentences = 6, k = 8, n_references = 2, vocabulary = 100 }
+test = { seed = 2, sentences = 5, k = 8, n_references = 2, vocabulary = 100 }
+"""
+
+
+@pytest.fixture(scope="module")
+def engine():
+    from luthier.core.cluster.engine import connected
+
+    with connected(ClusterAddress.parse("local:2")) as started:
+        yield started
+
+
+@pytest.fixture
+def job(tmp_path):
+    """Return a job on two small pools in files."""
+    for name, seed in (("dev", 1), ("watch", 2)):
+        save_pool(SyntheticLists(sentences=6, k=8, vocabulary=100).generate(seed), tmp_path / name)
+    return TuningJob(
+        tuner=tuner("random", rounds=2, batch=5), pool=open_pool(tmp_path / "dev"), metric=load_metric("bleu"),
+        options=RunOptions(seed=3, restarts=3), heldout=open_pool(tmp_path / "watch"), standardize=True,
+        pool_file=PoolFile.of(tmp_path / "dev"), heldout_file=PoolFile.of(tmp_path / "watch"),
+    )  # fmt: skip
+
+
+def trace(job, path):
+    """Return every state of every run of a job, as it is written."""
+    write_trace(tune_pool(job), str(path))
+    return path.read_bytes()
+
+
+def test_runs_and_replicas_are_the_same_and_go_on_from_what_others_kept(engine, job, tmp_path):
+    here, there = tmp_path / "here", tmp_path / "there"
+    expected = trace(job, here)
+    assert trace(dataclasses.replace(job, engine=engine), there) == expected
+    spent = tune_pool(dataclasses.replace(job, engine=engine)).replicas[0].result
+    assert all(run.process != os.getpid() and run.cpu_seconds > 0 for run in spent.traces)
+
+    kept = dataclasses.replace(job.options, checkpoint=str(tmp_path / "kept.jsonl"))
+    several = dataclasses.replace(job, replicas=3, options=kept)
+    expected = trace(dataclasses.replace(several, options=job.options), here)
+    assert trace(dataclasses.replace(several, engine=engine), there) == expected
+    files = sorted(tmp_path.glob("kept.*.jsonl"))
+    assert [len(path.read_text().splitlines()) for path in files] == [5, 5, 5]  # a head, and each run once
+    files[0].unlink()  # one is lost, of another the last two runs are, and now there is no cluster
+    files[1].write_text("".join(files[1].read_text().splitlines(keepends=True)[:3]))
+    again = dataclasses.replace(several, options=dataclasses.replace(kept, resume=True))
+    assert trace(again, there) == expected
+    assert trace(dataclasses.replace(again, engine=engine), there) == expected
+
+
+def test_a_pool_that_is_another_on_a_worker_is_refused_with_host_path_and_digests(engine, job):
+    other = SyntheticLists(sentences=5, k=8, vocabulary=100).generate(1)
+    save_pool(other, job.pool_file.path)
+    told = f"^worker tcp://.*process.*dev: expected the pool {job.pool_file.digest}, found another, {other.digest()}"
+    with pytest.raises(LuthierError, match=told):
+        tune_pool(dataclasses.replace(job, engine=engine))
+
+
+def test_resamples_and_shuffles_are_the_same(engine, monkeypatch):
+    monkeypatch.setattr("luthier.evaluation.bootstrap.BLOCK_SIZE", 200)
+    metric, rng = load_metric("bleu"), np.random.default_rng(0)
+    first, second = (rng.integers(1, 9, size=(2, 30, len(metric.stat_names))) for _ in range(2))
+    for systems in ([first, second], [first / 3, second / 7]):  # whole numbers, and others
+        here, there = (bootstrap_scores(systems, metric.score, draws=40, engine=e) for e in (None, engine))
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(here, there, strict=True))
+        contrast = Contrast(*systems, metric.score)
+        ps = [randomisation_p(contrast, shuffles=1500, engine=e) for e in (None, engine)]
+        assert ps[0] == ps[1]
+
+
+def lines(folder):
+    """Return the units of a study without their times, in order."""
+    units, _ = read_units(folder / "units.jsonl", START_LINES)
+    timed = ("cpu_seconds", "seconds", "together")
+    return sorted(json.dumps({n: v for n, v in unit.items() if n not in timed}) for unit in units.values())
+
+
+def test_a_study_loses_a_worker_and_ends_the_same(engine, tmp_path, monkeypatch, run_cli):
+    monkeypatch.setattr(starts, "draw_starts", lambda units, title, path: path.touch())
+    (tmp_path / "study.toml").write_text(STUDY)
+    run_study(tmp_path / "study.toml", tmp_path / "here")
+    rng = np.random.default_rng(7)
+    victim = int(rng.choice(sorted({*run_units(pid, _nothing(), {i: i for i in range(8)}, engine=engine).values()})))
+    timer = threading.Timer(float(rng.uniform(0, 0.3)), os.kill, (victim, signal.SIGKILL))
+    timer.start()
+    address = engine.crew._client.scheduler.address
+    code, _, err = run_cli("study", tmp_path / "study.toml", "-o", tmp_path / "there", "--cluster", address)
+    timer.join()
+    assert (code, lines(tmp_path / "there")) == (0, lines(tmp_path / "here")), err
+    assert len((tmp_path / "there" / "units.jsonl").read_text().splitlines()) == 13  # each unit once
+
+
+def pid(given, unit):
+    """Return the process that runs this."""
+    return os.getpid()
+
+
+def _nothing():
+    from luthier.core.tasks import Given
+
+    return Given(None)
+
+
+def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_path):
+    address = engine.crew._client.scheduler.address
+    pool, w = job.pool_file.path, tmp_path / "w.txt"
+    options = ("--method", "random", "--rounds", 2, "--restarts", 2, "--seed", 3, "-o", w, "--quiet")
+    assert run_cli("tune", pool, *options)[0] == 0
+    expected = w.read_bytes()
+    assert run_cli("tune", pool, *options, "--cluster", address)[0] == 0
+    assert w.read_bytes() == expected
+    (tmp_path / "v.txt").write_bytes(expected)
+    compare = (
+        "compare",
+        "--pool",
+        pool,
+        "--weights",
+        w,
+        "--weights",
+        tmp_path / "v.txt",
+        "--metric",
+        "bleu",
+        "--json",
+        "--quiet",
+    )
+    (code, here, _), (_, there, _) = run_cli(*compare), run_cli(*compare, "--cluster", address)
+    assert (code, there) == (0, here)
+    for more, told in (
+        (("--cluster", "tcp://10.1.2.3:8786"), "--cluster-insecure"),
+        (("--cluster", tmp_path / "none"), "there is no such file"),
+        (("--cluster", "alone:0123456789abcdef"), "none of these 3 units"),
+        (("--cluster", address, "--cluster-silence", 1), "at least 5 seconds"),
+    ):
+        code, _, err = run_cli("tune", pool, *options, *more)
+        assert (code, told in err) == (2, True), err
