@@ -20,7 +20,7 @@ BOUNDS := tests/corpus/test_vocab.py tests/corpus/test_texts.py tests/kbest/test
 	tests/decoding/test_lazy_kbest.py tests/decoding/test_forest_lines.py
 TUNERS := $(foreach name,adagrad expected listwise mira mira_batch pairs penalties pro pro_all rampion svm,tests/tuning/test_$(name).py)
 
-.PHONY: demo test test-jit test-plain test-bounds fuzz lint bench dist clean
+.PHONY: demo test test-jit test-plain test-bounds fuzz soak lint bench dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/luthier demo -o demo-out
@@ -47,6 +47,10 @@ test-bounds: $(VENV)/.test
 # Damaged files of every kind (docs/security.md): `make fuzz N=100000 SEED=7`.
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz/fuzz.py $(N) --seed $(SEED) --geometry 2000
+
+# A cluster of this machine whose workers, scheduler and client are killed at random moments (docs/scale.md).
+soak: $(VENV)/.test
+	$(BIN)/python tests/soak/soak.py --workers 30 --schedulers 10 --clients 10 --seed $(SEED)
 
 lint: $(VENV)/.lint
 	$(BIN)/ruff check src tests benchmarks

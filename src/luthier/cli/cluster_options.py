@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from luthier.core.errors import LuthierError
 
 if TYPE_CHECKING:
+    from luthier.core.cluster.engine import DaskCluster
     from luthier.core.tasks import Engine
     from luthier.kbest.pool import Pool
     from luthier.kbest.storage import PoolFile
@@ -60,7 +61,7 @@ def cluster_from(options: argparse.Namespace, otherwise: Engine | None = None) -
         yield stack.enter_context(connection(options, options.cluster))
 
 
-def connection(options: argparse.Namespace, where: str) -> contextlib.AbstractContextManager[Engine]:
+def connection(options: argparse.Namespace, where: str) -> contextlib.AbstractContextManager[DaskCluster]:
     """Return the connection to a cluster."""
     try:
         from luthier.core.cluster.engine import connected
@@ -70,9 +71,11 @@ def connection(options: argparse.Namespace, where: str) -> contextlib.AbstractCo
         raise LuthierError(
             "expected the library distributed for a cluster, found none. hint: pip install 'luthier[cluster]'"
         ) from None
-    from luthier.core.cluster.address import Certificates, ClusterAddress
+    from luthier.core.cluster.address import ALONE, Certificates, ClusterAddress
 
     place = ClusterAddress.parse(where, insecure=options.cluster_insecure)
+    if place.kind == ALONE:
+        raise LuthierError(f"expected a cluster, found {where!r}, which is a unit of one")
     files = Certificates(options.cluster_ca, options.cluster_cert, options.cluster_key)
     return connected(place, silence=options.cluster_silence, certificates=files)
 

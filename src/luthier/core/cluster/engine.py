@@ -28,8 +28,8 @@ import dask
 import distributed
 
 from luthier.core.cluster.address import LOCAL, Certificates, ClusterAddress
-from luthier.core.cluster.handing import Handing, Look, Work, open_everywhere
-from luthier.core.cluster.worker import Outcome, run_packed
+from luthier.core.cluster.handing import Handing, Look, Work, ask_everywhere, open_everywhere
+from luthier.core.cluster.worker import Outcome, pack, run_packed
 from luthier.core.errors import LuthierError
 from luthier.core.tasks import Given, Recipe, Units, path_of, pickled
 from luthier.core.tasks import Work as Function
@@ -130,6 +130,14 @@ class DaskCluster:
             if units:
                 open_everywhere(self.crew, recipe, stop)
             yield from Handing(self.crew, Work(path, recipe, units, given.twice)).results(stop)
+
+    def everywhere(self, work: Function, recipe: Recipe, unit: Any) -> dict[str, Outcome]:
+        """Return how a unit went on each worker, by its address."""
+        stop = threading.Event()
+        found = ask_everywhere(self.crew, pack(path_of(work), recipe, unit), stop)
+        if stop.is_set():
+            raise KeyboardInterrupt
+        return found
 
     def _shared(self, value: Any) -> contextlib.AbstractContextManager[Recipe]:
         """Return how workers get a value that is in no file: from a file of ours, or sent if they are elsewhere."""

@@ -217,9 +217,19 @@ def open_everywhere(crew: Crew, recipe: Recipe, stop: threading.Event) -> None:
     LuthierError
         If one cannot, or has something else or other versions; it says which and why.
     """
-    packed = pack(None, recipe)
-    at: dict[str, str] = {}
-    faults: list[str] = []
+    found = ask_everywhere(crew, pack(None, recipe), stop)
+    faults = [
+        f"worker {worker} ({outcome.where}): {outcome.fault}" for worker, outcome in found.items() if outcome.fault
+    ]
+    if faults and not stop.is_set():
+        more = f" ({len(faults) - 1} more workers refuse, too)" if len(faults) > 1 else ""
+        raise LuthierError(min(faults) + more)
+
+
+def ask_everywhere(crew: Crew, packed: bytes, stop: threading.Event) -> dict[str, Outcome]:
+    """Return how the same unit went on every worker that there is; one that goes meanwhile is not waited for."""
+    under_way: dict[str, str] = {}
+    found: dict[str, Outcome] = {}
     asked: set[str] = set()
     watch = _Watch()
     try:
@@ -228,24 +238,19 @@ def open_everywhere(crew: Crew, recipe: Recipe, stop: threading.Event) -> None:
             watch.over(look)
             for worker in sorted(set(look.threads) - asked):
                 asked.add(worker)
-                at[crew.hand(packed, only=worker)] = worker
-            gone = [name for name, worker in at.items() if worker not in look.threads]
+                under_way[crew.hand(packed, only=worker)] = worker
+            gone = [name for name, worker in under_way.items() if worker not in look.threads]
             crew.drop(gone)
             for name in gone:
-                del at[name]
-            if asked and not at:
+                del under_way[name]
+            if asked and not under_way:
                 break
             done = crew.next_done(LOOK_SECONDS)
-            if done in at:
-                outcome = crew.outcome(done)
+            if done in under_way:
+                found[under_way.pop(done)] = crew.outcome(done)
                 crew.drop([done])
-                worker = at.pop(done)
-                if outcome.fault:
-                    faults.append(f"worker {worker} ({outcome.where}): {outcome.fault}")
     except KeyboardInterrupt:
         stop.set()
     finally:
-        crew.drop(list(at))
-    if faults and not stop.is_set():
-        more = f" ({len(faults) - 1} more workers refuse, too)" if len(faults) > 1 else ""
-        raise LuthierError(min(faults) + more)
+        crew.drop(list(under_way))
+    return dict(sorted(found.items()))
