@@ -1,13 +1,19 @@
-"""What bins with MNR are worth beside other shapes of a response: re-ranked lists with planted responses.
+"""What bins with MNR are worth beside other shapes of a response, judged by re-ranking.
 
-python benchmarks/shape_choice.py [--sets 8] [--noise 2 6]
+python benchmarks/shape_choice.py [--sets 8] [--noise 2 6] [--bits 3 4 6] [--interact]
+python benchmarks/shape_choice.py --pools TUNE HELDOUT --metric bleu --features P_EgivenFCoherent … --bits 4
 
-Each data set has 60 lists to tune on by `pro` as published, 60 to choose bits and β (or the ridge) by, and 200 to score
-on, of 40 hypotheses. Constraints on the shape are no part of the toolkit, which is why they are made here: weights of
-steps, or of ramps that end, that may not be negative.
+Lists with planted responses: each data set has 60 lists to tune on, 60 to choose bits and β (or the ridge) by, and 200
+to score on, of 40 hypotheses; with --interact the first probability counts in full only where the second is high. Of
+pools with derivations, such as a study of discretisation makes to choose by (systems/NAME/choices), the sentences of
+the second with even numbers choose, the others are scored.
+
+Tuned by one round of `pro` with the gains of sentences. Constraints on the shape are no part of the toolkit, which is
+why they are made here: weights of steps, or of ramps that end, that may not be negative.
 """
 
 import argparse
+import dataclasses
 import itertools
 import sys
 import warnings
@@ -16,55 +22,55 @@ import numpy as np
 
 from bench_common import machine, show
 
-BITS, BETAS, RIDGES = (3, 4, 6), (1e1, 1e3, 1e5), (1.0, 30.0)
+BETAS, RIDGES = (1e1, 1e3, 1e5), (1.0, 30.0)
 SENTENCES, K = (60, 60, 200), 40
-FEATURES = ("P", "P2")
-PUBLISHED = {"gains": "sentence", "psi": 1.0, "falling": False, "iterations": 1, "keep": "last"}
+ONE_ROUND = {"gains": "sentence", "psi": 1.0, "falling": False, "iterations": 1, "keep": "last"}
 
 
-def reach(pools, limits=None, **settings):
-    """Tune on the first pool; return the scores of the second and the third."""
+def reach(pools, metric, limits=None, **settings):
+    """Tune on the first pool; return the gains of the second and the third."""
     from luthier.landscape.list_problem import ListProblem
-    from luthier.metrics.loading import load_metric
     from luthier.tuning.base import tuner
     from luthier.tuning.run import RunOptions, run
 
-    metric = load_metric("column:worth")
     problem = ListProblem.of(pools[0], metric, bounds=limits)
-    found = run(tuner("pro", **PUBLISHED, **settings), problem, np.zeros(problem.n_features), RunOptions(seed=0))
+    found = run(tuner("pro", **ONE_ROUND, **settings), problem, np.zeros(problem.n_features), RunOptions(seed=0))
     return [ListProblem.of(pool, metric).gain(found.weights) for pool in pools[1:]]
 
 
 class Induced:
     """The pools of a data set with bins, each way of it made once."""
 
-    def __init__(self, pools):
-        self.pools, self.made = pools, {}
+    def __init__(self, pools, metric, features, bits):
+        self.pools, self.metric, self.features, self.bits, self.made = pools, metric, features, bits, {}
 
-    def bins(self, bits, induction, conjunctions):
+    def induced(self, bits, induction, conjunctions):
         from luthier.features.induce import induce_pool
         from luthier.features.making import BinOptions, bins_of_pool
 
         key = bits, induction, conjunctions
         if key not in self.made:
             options = BinOptions(bins=1 << bits, induction=induction, conjunctions=conjunctions)
-            bins = bins_of_pool(self.pools[0], FEATURES, options)
+            bins = bins_of_pool(self.pools[0], self.features, options)
             self.made[key] = bins, [induce_pool(pool, bins) for pool in self.pools]
         return self.made[key]
 
     def neighbours(self, kind, induction="indicator", conjunctions=()):
         """Return the score of the point of bits and β that the second pool prefers."""
-        grid = itertools.product([bits for bits in BITS if bits <= 4 or not conjunctions], BETAS)
-        tried = [reach(self.bins(bits, induction, conjunctions)[1], neighbours=kind, beta=beta) for bits, beta in grid]
+        grid = itertools.product([bits for bits in self.bits if bits <= 4 or not conjunctions], BETAS)
+        tried = [
+            reach(self.induced(bits, induction, conjunctions)[1], self.metric, neighbours=kind, beta=beta)
+            for bits, beta in grid
+        ]
         return max(tried)[1]
 
     def constrained(self, shape):
         """Return the same with weights that only rise, or that rise and bend down, by bits and ridge."""
         tried = []
-        for bits, c in itertools.product(BITS, RIDGES):
-            bins, pools = self.bins(bits, "indicator", ())
+        for bits, c in itertools.product(self.bits, RIDGES):
+            bins, pools = self.induced(bits, "indicator", ())
             made = [in_another_basis(pool, bins, shape) for pool in pools]
-            tried.append(reach([pool for pool, _ in made], made[0][1], c=c))
+            tried.append(reach([pool for pool, _ in made], self.metric, made[0][1], c=c))
         return max(tried)[1]
 
 
@@ -92,43 +98,87 @@ def in_another_basis(pool, bins, shape):
     return pool.with_features(features), Bounds(low, np.full(len(low), np.inf))
 
 
-def measure(noise, number):
+def measure(data):
     """Return what each way reaches on one data set."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of features with few values
+        return {
+            "MNR": data.neighbours("mnr"),
+            "LNR": data.neighbours("lnr"),
+            "hats with MNR": data.neighbours("mnr", "hat"),
+            "hats with LNR": data.neighbours("lnr", "hat"),
+            "a conjunction, with MNR": data.neighbours("mnr", conjunctions=(tuple(data.features[:2]),)),
+            "weights that may only rise": data.constrained("rises"),
+            "weights that rise and bend down": data.constrained("bends"),
+        }
+
+
+def interacting(pool, noise, seed):
+    """Return a pool whose worth is Σ log P over rules, of which a fifth counts where P2 is below its median."""
+    uses = pool.derivations
+    p, other = uses.features.column("P"), uses.features.column("P2")
+    has = p > 0
+    worth = np.where(has, np.log(np.where(has, p, 1.0)) * np.where(other > np.median(other[has]), 1.0, 0.2), 0.0)
+    planted = np.add.reduceat(np.append(worth[uses.rules], 0.0), uses.offsets[:-1])
+    planted = np.where(np.diff(uses.offsets) > 0, planted, 0.0)
+    planted = planted + noise * np.random.default_rng(seed).normal(size=len(planted))
+    means = np.add.reduceat(planted, pool.offsets[:-1]) / pool.list_lengths
+    score = np.clip(50.0 + 4.0 * (planted - np.repeat(means, pool.list_lengths)), 0.0, 100.0)
+    return dataclasses.replace(pool, columns={"worth": score}, stats={})
+
+
+def planted(noise, number, bits, interact):
+    """Return one data set of lists with planted responses."""
     from luthier.invented.lists.planted import PlantedLists
+    from luthier.metrics.loading import load_metric
 
     pools = [
         PlantedLists(noise=noise, features=2, sentences=n, k=K, language=number).generate(100 * number + k)
         for k, n in enumerate(SENTENCES)
     ]
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of features with few values
-        induced = Induced(pools)
-        return {
-            "MNR": induced.neighbours("mnr"),
-            "LNR": induced.neighbours("lnr"),
-            "hats with MNR": induced.neighbours("mnr", "hat"),
-            "hats with LNR": induced.neighbours("lnr", "hat"),
-            "a conjunction, with MNR": induced.neighbours("mnr", conjunctions=(FEATURES,)),
-            "weights that may only rise": induced.constrained("rises"),
-            "weights that rise and bend down": induced.constrained("bends"),
-        }
+    if interact:
+        pools = [interacting(pool, noise, 7 * number + k) for k, pool in enumerate(pools)]
+    return Induced(pools, load_metric("column:worth"), ("P", "P2"), bits)
+
+
+def given(paths, metric, features, bits):
+    """Return the data set of two pools: the second chooses and is scored on, sentence by sentence in turn."""
+    from luthier.kbest.storage import open_pool
+    from luthier.metrics.loading import load_metric
+
+    tune, heldout = map(open_pool, paths)
+    rows = np.arange(heldout.n_sentences)
+    halves = [heldout.take_sentences(rows[first::2]) for first in (0, 1)]
+    return Induced([tune, *halves], load_metric(metric), tuple(features), bits)
+
+
+def report(title, found):
+    rows = []
+    for name in found[0]:
+        change = np.array([one[name] - one["MNR"] for one in found])
+        error = f" ± {change.std(ddof=1) / len(change) ** 0.5:.2f}" if len(change) > 1 else ""
+        mean = np.mean([one[name] for one in found])
+        rows.append((name, f"{mean:.2f}", "" if name == "MNR" else f"{change.mean():+.2f}{error}"))
+    show(title, ("", "gain", "beside MNR"), rows)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sets", type=int, default=8)
     parser.add_argument("--noise", type=float, nargs="+", default=[2.0, 6.0])
+    parser.add_argument("--bits", type=int, nargs="+", default=[3, 4, 6])
+    parser.add_argument("--interact", action="store_true")
+    parser.add_argument("--pools", nargs=2)
+    parser.add_argument("--metric", default="bleu")
+    parser.add_argument("--features", nargs="+", default=["P_EgivenFCoherent", "P_MaxLexEgivenF", "P_MaxLexFgivenE"])
     options = parser.parse_args()
     print(machine())
+    if options.pools:
+        report(options.pools[1], [measure(given(options.pools, options.metric, options.features, options.bits))])
+        return 0
     for noise in options.noise:
-        found = [measure(noise, number) for number in range(options.sets)]
-        rows = []
-        for name in found[0]:
-            change = np.array([one[name] - one["MNR"] for one in found])
-            error = change.std(ddof=1) / len(change) ** 0.5 if len(change) > 1 else np.nan
-            mean = np.mean([one[name] for one in found])
-            rows.append((name, f"{mean:.2f}", "" if name == "MNR" else f"{change.mean():+.2f} ± {error:.2f}"))
-        show(f"planted responses, noise {noise:g}, {options.sets} data sets", ("", "score", "beside MNR"), rows)
+        found = [measure(planted(noise, number, options.bits, options.interact)) for number in range(options.sets)]
+        report(f"planted responses, noise {noise:g}, {options.sets} data sets", found)
     return 0
 
 
