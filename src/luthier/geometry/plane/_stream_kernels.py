@@ -54,20 +54,19 @@ def add_lines(faces, k, lines, n):
 def cell_has_room(faces, chosen, here, scratch, place, n_hops, room):
     """Tell whether the cell of chosen faces has an area beyond what noise can make.
 
-    The lists that the edge meets next to the cell's lowest point are looked at first: where there is no room, these
-    nearly always leave none.
+    The lists that the edge meets next to the cell's lowest point come first: where there is no room, these nearly
+    always leave none, and else they leave one quadrant. `room` is twice what the lines of all lists take.
     """
     n = 0
     if here >= 0:
         n = add_lines(faces, chosen[here], room.lines, n)
     for m in range(max(0, place - BESIDE), min(n_hops, place + BESIDE + 1)):
         k = chosen[faces.owner[scratch.hops[scratch.order[m], 0]]]
-        if n + faces.ptr[k + 1] - faces.ptr[k] > len(room.lines):  # a list may be met more than once
+        if 2 * (n + faces.ptr[k + 1] - faces.ptr[k]) > len(room.lines):  # a list may be met more than once
             break
         n = add_lines(faces, k, room.lines, n)
     if not has_room(faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room):
         return False
-    n = 0
     for k in chosen:
         n = add_lines(faces, k, room.lines, n)
     return has_room(faces.z, faces.border, room.lines, n, faces.noise, faces.owner, room)

@@ -261,7 +261,7 @@ class Room:
     """Where one worker writes cells."""
 
     def __init__(self, overlay: Overlay, values: npt.NDArray[Any]) -> None:
-        self.scratch, self.cell = room_for_walks(overlay), face_kernels.make_room(overlay.faces.most_lines)
+        self.scratch, self.cell = room_for_walks(overlay), face_kernels.make_room(2 * overlay.faces.most_lines)
         size = max(CELLS_AT_ONCE, len(overlay.faces.rows) + 1)
         self.rows = kernels.CellRows(
             np.empty((size, values.shape[1]), values.dtype), np.empty((size, 2)), np.empty((size, 2), np.int64),
