@@ -73,11 +73,12 @@ class Iteration:
 
 @dataclasses.dataclass(frozen=True)
 class Seconds:
-    """How long the parts of a turn took, by the clock; None where it is not known."""
+    """How long the parts of a turn took, by the clock, and what tuning took of the processor; None where not known."""
 
     decode: float | None = None
     tune: float | None = None
     heldout: float | None = None
+    tune_cpu: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -19,6 +19,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice
+from luthier.core.stopwatch import Stopwatch
 from luthier.kbest.duplicates import first_rows
 from luthier.kbest.merge import merge
 from luthier.kbest.pool import Pool
@@ -106,7 +107,7 @@ def tune_loop(
         place = LoopPlace(place)
     identity = identity_of(
         tuner=tuner.spec, metric=metric.signature, start=dict(start), bounds=repr(dict(bounds or {})),
-        heldout=heldout is not None, seed=options.seed, restarts=options.restarts,
+        heldout=heldout is not None, seed=options.seed, restarts=options.starts,
         decoder="" if place is None else place.decoder,
     )  # fmt: skip
     with ExitStack() as stack:
@@ -183,7 +184,9 @@ class _Loop:
         after_decoding = time.perf_counter()
         assert self.merged is not None
         problem = ListProblem.of(self.merged, self.metric, bounds=self._bounds(self.merged.features.names))
+        stopwatch = Stopwatch()
         tuned = weights if not new else self._tune(problem, weights, self.options.seed + number)
+        cpu = round(stopwatch.seconds()[0], 3)
         after_tuning = time.perf_counter()
         heldout = self.turns[-1].heldout if not new and self.turns else None
         heldout_digest = self.turns[-1].heldout_lists if not new and self.turns else ""
@@ -198,7 +201,7 @@ class _Loop:
             heldout_lists=heldout_digest,
         )  # fmt: skip
         clocks = np.diff([clock, after_decoding, after_tuning, time.perf_counter()]).round(3).tolist()
-        return turn, Seconds(*clocks)
+        return turn, Seconds(decode=clocks[0], tune=clocks[1], heldout=clocks[2], tune_cpu=cpu)
 
     def _decoded(self, decode: Decode, part: str, number: int, weights: Weights) -> Pool:
         """Return the lists for the weights of that number: those of the folder, or new ones, which it then keeps."""
@@ -237,7 +240,8 @@ class _Loop:
         return both.n_hypotheses - (0 if before is None else before.n_hypotheses), same
 
     def _tune(self, problem: ListProblem, weights: Weights, seed: int) -> Weights:
-        options = RunOptions(seed=seed, restarts=self.options.restarts, threads=self.options.threads)
+        same = {name: getattr(self.options, name) for name in ("restarts", "restart_kind", "restart_size", "threads")}
+        options = RunOptions(seed=seed, **same)
         found = run(self.tuner, problem, self._vector(problem, weights), options)
         if found.interrupted:
             if self.folder is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from luthier.core.params import param, validate
+from luthier.tuning.run_options import RESTART_KINDS
 
 CHOICES = ("last", "heldout")
 
@@ -21,7 +22,16 @@ class LoopOptions:
     choose: str = param("last", choices=CHOICES, help="whose weights are the answer: the last, or the held-out best")
     seed: int = param(0, low=0, help="start of all randomness; every turn has a seed of its own")
     restarts: int = param(0, low=0, high=1_000_000, help="further runs of the tuner from other starts, in every turn")
+    restart_kind: str = param("random", choices=RESTART_KINDS, help="how other starts are drawn")
+    restart_size: float = param(1.0, low=0.0, help="size of random moves, in units of a feature's mean effect")
     threads: int = param(1, low=1, high=4096, help="runs of the tuner at a time")
 
     def __post_init__(self) -> None:
         validate(self)
+
+    @property
+    def starts(self) -> int | list[int | float | str]:
+        """How many other starts there are, and how they are drawn if not in the usual way."""
+        usual = LoopOptions(restarts=self.restarts)
+        same = (self.restart_kind, self.restart_size) == (usual.restart_kind, usual.restart_size)
+        return self.restarts if same else [self.restarts, self.restart_kind, self.restart_size]
