@@ -49,7 +49,7 @@ def make_choices(
         folder.mkdir(parents=True, exist_ok=True)
         pools = [_select(study, lists, condition, folder) for lists in _decode(study, system, weights)]
         with open_output(folder / FILE) as file:
-            file.write(choice_text(condition, system, pools).encode("utf-8"))
+            file.write(choice_text(study, condition, system, pools).encode("utf-8"))
         chosen, _ = choose(folder / FILE, folder / CHOICE, engine=engine)
         ordered = sorted(chosen.points, key=lambda point: -point.gain)  # of equals the first tried
         found[condition.name] = [point_of(condition, point) for point in ordered]
@@ -67,7 +67,7 @@ def point_of(condition: Condition, tried: Tried) -> Point:
     return Point(int(tried.values[BITS]) if BITS in tried.values else condition.bits[0], values)
 
 
-def choice_text(condition: Condition, system: System, pools: Sequence[Path]) -> str:
+def choice_text(study: LoopStudy, condition: Condition, system: System, pools: Sequence[Path]) -> str:
     """Return the file of a choice; values of JSON are values of TOML too."""
     settings = system.config.settings
     tuner = {field.name: getattr(settings.tuner, field.name) for field in dataclasses.fields(settings.tuner)}
@@ -76,7 +76,7 @@ def choice_text(condition: Condition, system: System, pools: Sequence[Path]) -> 
     tables: dict[str, dict[str, Any]] = {
         "": {
             "tune": str(pools[0].absolute()), "heldout": str(pools[1].absolute()), "metric": settings.metric.signature,
-            "seed": settings.options.seed, "order": system.study.order, "passes": system.study.passes,
+            "seed": settings.options.seed, "order": study.order, "passes": study.passes,
         },
         "bins": {"features": condition.cut, BITS: bits, "induction": condition.induction},
         "tuner": {"method": settings.tuner.name},

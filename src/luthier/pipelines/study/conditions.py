@@ -62,12 +62,14 @@ class PairData:
     training : a file of `luthier train`, beside the study's
     hold_out : pairs to choose by; they are neither aligned nor in a model
     embedded : sizes and seed of the embedded language pair whose files the training reads; None for files of others
+    sentences : of those to tune on, so many from the first on; None for all
     """
 
     name: str
     training: str
     hold_out: int
     embedded: Mapping[str, Any] | None = None
+    sentences: int | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -135,7 +137,7 @@ def read_loop_study(values: Mapping[str, Any], path: str) -> LoopStudy:
     """Return the study that the tables of a file describe."""
     file = Table(values, path)
     conditions = tuple(_condition(table, path) for table in _tables(file, "condition", path))
-    data = tuple(_pair(table, path) for table in _tables(file, "data", path))
+    data = tuple(read_pair(table, path) for table in _tables(file, "data", path))
     choice, tables = file.table("choice"), file.table("tables")
     shapes = tables.table("shapes")
     shape_bits = shapes.take("bits", int, 4)
@@ -183,16 +185,20 @@ def _condition(table: Table, path: str) -> Condition:
     return found
 
 
-def _pair(table: Table, path: str) -> PairData:
+def read_pair(table: Table, path: str) -> PairData:
+    """Return what is left of a table as a data set whose system is trained."""
     name, training = table.take("name", str), table.take("training", str)
     hold_out = table.take("hold_out", int, 0)
     embedded = table.table("embedded").rest() if table.has("embedded") else None
+    sentences = table.take("sentences", int, None)
     table.end()
     if not is_plain_name(name):
         raise LuthierError(f"{path}: expected data named so that a file can be, found {name!r}")
     if hold_out < 0:
         raise LuthierError(f"{path}: expected 0 pairs or more to hold out, found {hold_out}")
-    return PairData(name, training, hold_out, embedded)
+    if sentences is not None and sentences < 1:
+        raise LuthierError(f"{path}: expected at least one sentence of {name!r} to tune on, found {sentences}")
+    return PairData(name, training, hold_out, embedded, sentences)
 
 
 def _check(study: LoopStudy, path: str) -> None:

@@ -79,6 +79,22 @@ def _check_loop(record: Record) -> None:
     _require(all(map(_is_number, record["decoded"])), "decoded")
 
 
+def _check_tuner_loop(record: Record) -> None:
+    texts = ("study", "data", "tuner", "metric", "method", "signature", "inputs", "folder", "ended", "answer")
+    _require_texts(record, texts)
+    _require_numbers(record, ("decode_seconds", "tune_seconds", "tune_cpu"))
+    for name in ("sentences", "k", "hypotheses", "features"):
+        _require(type(record[name]) is int and record[name] > 0, name)
+    for name in ("decoded", "tuned"):
+        _require(isinstance(record[name], list) and bool(record[name]) and all(map(_is_number, record[name])), name)
+    _require(len(record["decoded"]) == len(record["tuned"]), "tuned")
+    _require(type(record["higher_is_better"]) is bool, "higher_is_better")
+    for name in ("test", "test_before", "tests"):
+        _require(isinstance(record[name], dict) and all(isinstance(v, str) for v in record[name].values()), name)
+    starts = record["loop"]["restarts"]
+    _require(type(starts) is int and starts >= 0, "loop")
+
+
 def _require_texts(record: Record, names: tuple[str, ...]) -> None:
     for name in names:
         _require(isinstance(record[name], str), name)
@@ -100,6 +116,9 @@ def _require(fits: bool, name: str) -> None:
 
 START_LINES = LineKind(
     ("data", "tuner", "metric", "start"), ("method", "signature", "pools", "start_weights", "seed"), _check_start
+)
+TUNER_LOOP_LINES = LineKind(
+    ("data", "tuner", "metric"), ("method", "signature", "inputs", "start", "loop", "tests"), _check_tuner_loop
 )
 LOOP_LINES = LineKind(
     ("data", "condition", "bits", "values", "replica"),

@@ -51,34 +51,41 @@ def read_start_settings(values: Mapping[str, Any], path: str) -> StartSettings:
     """Return what the tables of a file say."""
     file = Table(values, path)
     starts, test = file.table("starts"), file.table("test")
-    metrics = dict(_metric(table) for table in file.tables("metric"))
+    metrics = dict(read_metric(table) for table in file.tables("metric"))
     by = test.take("by", str)
     study = StartSettings(
         name=file.take("name", str), seed=file.take("seed", int), metrics=metrics,
         data=tuple(_entry(table, path, list(metrics), by) for table in file.tables("data")),
-        tuners=dict(_tuner(table, path) for table in file.tables("tuner")),
+        tuners=dict(read_tuner(table, path) for table in file.tables("tuner")),
         test_metrics={name: load_metric(str(spec)) for name, spec in test.table("metrics").rest().items()},
         starts=starts.take("count", int), kind=starts.take("kind", str), size=starts.take("size", float), test_by=by,
     )  # fmt: skip
     for table in (starts, test, file):
         table.end()
-    if study.starts < 1 or study.seed < 0 or not 0 <= study.size < math.inf:
-        raise LuthierError(f"{path}: expected at least one start, a seed from 0 on and a finite size of starts")
-    if study.kind not in RESTART_KINDS:
-        raise LuthierError(f"{path}: expected a kind of starts ({', '.join(RESTART_KINDS)}), found {study.kind!r}")
+    check_starts(study.starts, study.seed, study.kind, study.size, path=path)
     for name in [name for entry in study.data for name in (*entry.metrics, entry.test_by)]:
         if name not in study.metrics:
             raise LuthierError(f"{path}: there is no metric {name!r} in this study")
     return study
 
 
-def _metric(table: Table) -> tuple[str, Metric]:
+def check_starts(count: int, seed: int, kind: str, size: float, *, path: str) -> None:
+    """Raise for starts that cannot be drawn."""
+    if count < 1 or seed < 0 or not 0 <= size < math.inf:
+        raise LuthierError(f"{path}: expected at least one start, a seed from 0 on and a finite size of starts")
+    if kind not in RESTART_KINDS:
+        raise LuthierError(f"{path}: expected a kind of starts ({', '.join(RESTART_KINDS)}), found {kind!r}")
+
+
+def read_metric(table: Table) -> tuple[str, Metric]:
+    """Return a metric and the name that a study gives it."""
     found = table.take("name", str), load_metric(table.take("spec", str))
     table.end()
     return found
 
 
-def _tuner(table: Table, path: str) -> tuple[str, Tuner]:
+def read_tuner(table: Table, path: str) -> tuple[str, Tuner]:
+    """Return a tuner and the name that a study gives it."""
     name, method, parameters = table.take("name", str), table.take("method", str), table.table("parameters").rest()
     table.end()
     try:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -27,7 +29,7 @@ from luthier.lm.storage import open_lm
 from luthier.pipelines.loop.config import Sentences
 from luthier.pipelines.loop.ours import OwnDecoder
 from luthier.pipelines.scoring import read_parallel
-from luthier.pipelines.study.conditions import Condition, LoopStudy, PairData
+from luthier.pipelines.study.conditions import Condition, PairData
 from luthier.pipelines.study.units import Place
 from luthier.pipelines.train.config import TrainConfig, read_train_config
 from luthier.pipelines.train.model import LM
@@ -40,14 +42,26 @@ KEPT = ("train.source.gz", "train.target.gz", "heldout.source.gz", "heldout.targ
 ALL_FEATURES = ("all",)
 
 
+class Named(Protocol):
+    """What a system asks of a study."""
+
+    @property
+    def seed(self) -> int:
+        """Of the pairs held out."""
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Features of the decoder that are tuned."""
+
+
 class System:
     """A trained system without weights, in ``work/NAME`` of the study's folder.
 
     Grammars have all kinds of features; a condition takes its own. `prepare` makes what is missing.
     """
 
-    def __init__(self, study: LoopStudy, entry: PairData, place: Place) -> None:
-        self.study, self.entry = study, entry
+    def __init__(self, study: Named, entry: PairData, place: Place) -> None:
+        self.seed, self.own, self.entry = study.seed, study.own, entry
         self.home = place.folder / SYSTEMS / entry.name
         self.data = place.data if entry.embedded is None else str(self.home)
         self.training = Path(place.path).parent / entry.training
@@ -64,8 +78,12 @@ class System:
             self._write_pair()
         plain = self._read()
         if self.entry.hold_out:
-            key = self.steps.key([plain.source, plain.target], [self.entry.hold_out, self.study.seed])
+            key = self.steps.key([plain.source, plain.target], [self.entry.hold_out, self.seed])
             self.steps.run("pairs held out", key, KEPT, lambda: self._hold_out(plain))
+        if self.entry.sentences:
+            files, made = [plain.tune.source, *plain.tune.refs], _first_files(plain.tune)
+            key = self.steps.key(files, [self.entry.sentences])
+            self.steps.run("first sentences", key, made, lambda: self._take_first(files, made))
         training = Training(self.config, self.home, threads=1)
         training.align()
         training.estimate()
@@ -90,22 +108,33 @@ class System:
         if wanted >= n:
             raise LuthierError(f"{plain.source}: expected more than {wanted} pairs to hold {wanted} out, found {n}")
         out = np.zeros(n, dtype=bool)
-        out[make_rng(self.study.seed).permutation(n)[:wanted]] = True
+        out[make_rng(self.seed).permutation(n)[:wanted]] = True
         names = iter(KEPT)
         for rows in (np.flatnonzero(~out), np.flatnonzero(out)):
             for side in sides:
                 write_lines(self.home / next(names), side.take(rows))
 
+    def _take_first(self, files: Sequence[str], made: Sequence[str]) -> None:
+        """Write the sentences to tune on that are wanted, and their references."""
+        sentences = read_lines(files[0])
+        sides = [sentences, *read_parallel(files[1:], sentences, files[0])]
+        rows = np.arange(min(self.entry.sentences or 0, len(sentences)))
+        for side, name in zip(sides, made, strict=True):
+            write_lines(self.home / name, side.take(rows))
+
     def _read(self) -> TrainConfig:
-        config = read_train_config(self.training, data=self.data, seed=self.study.seed, threads=1)
+        config = read_train_config(self.training, data=self.data, seed=self.seed, threads=1)
         if config.test is None:
             raise LuthierError(f"{self.training}: expected a table [test] with sentences to test on, found none")
         return dataclasses.replace(config, features=ALL_FEATURES)
 
     @functools.cached_property
     def config(self) -> TrainConfig:
-        """The training's settings, without the pairs held out; these are its held-out part."""
+        """The training's settings, without the pairs held out (its held-out part) and with the sentences wanted."""
         config = self._read()
+        if self.entry.sentences:
+            first = [str(self.home / name) for name in _first_files(config.tune)]
+            config = dataclasses.replace(config, tune=Sentences(first[0], tuple(first[1:])))
         if not self.entry.hold_out:
             return config
         source, target, held_source, held_target = (str(self.home / name) for name in KEPT)
@@ -152,15 +181,19 @@ class System:
         """Return the decoder of a condition for the sentences of a part."""
         grammar = self.grammar(part).select_features(condition.features)
         decoder = Decoder(grammar, self.models, self.config.search, bins=bins)
-        unknown = [name for name in self.study.own if name not in decoder.feature_names]
+        unknown = [name for name in self.own if name not in decoder.feature_names]
         if unknown:
             raise LuthierError(f"the decoder has no feature {unknown[0]!r}. known: {', '.join(decoder.feature_names)}")
         return decoder
 
     def columns(self, decoder: Decoder) -> tuple[str, ...]:
         """Return the features of a decoder that conditions have: those of rules, and of its own the study's."""
-        wanted = {*decoder.grammar.feature_names, *self.study.own}
+        wanted = {*decoder.grammar.feature_names, *self.own}
         return tuple(name for name in decoder.feature_names if name in wanted)
+
+
+def _first_files(tune: Sentences) -> list[str]:
+    return ["tune.source.gz", *(f"tune.refs.{number}.gz" for number in range(len(tune.refs)))]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

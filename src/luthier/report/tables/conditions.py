@@ -66,7 +66,7 @@ def _main_row(name: str, result: ConditionResult | None, baselines: Sequence[str
     cells = [*_setting(result.setting), f"{result.features:,}", f"{len(result.scores)} of {result.wanted}"]
     cells += [f"{result.mean:.2f}", _spread(result)]
     for baseline in baselines:
-        cells += _difference(result.against.get(baseline))
+        cells += difference_cells(result.against.get(baseline))
     return [*cells, *(f"{seconds:.0f}" for seconds in result.seconds)]
 
 
@@ -78,7 +78,8 @@ def _spread(result: ConditionResult) -> str:
     return "–" if result.s_opt is None else f"{result.s_opt:.2f}"
 
 
-def _difference(found: Difference | None) -> list[str]:
+def difference_cells(found: Difference | None) -> list[str]:
+    """Return a difference, its interval and its p, as cells of a table."""
     if found is None:
         return ["–"] * 3
     p = f"< {LEAST_P}" if found.randomisation_p < LEAST_P else f"{found.randomisation_p:.3f}"
