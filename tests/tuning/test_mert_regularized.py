@@ -24,7 +24,7 @@ def price(options, moved):
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_the_objective_rises_and_is_what_it_says(options, seed):
     problem, start = random_problem(seed, sentences=12, k=10, features=4), np.ones(4)
-    states = last(tuner("mert-regularized", **options), problem, start, seed)
+    states = last(tuner("mert-regularized", rescale=False, **options), problem, start, seed)
     objectives = [state.objective for state in states]
     assert all(after > before for before, after in itertools.pairwise(objectives))
     for state in states:
@@ -36,15 +36,28 @@ def test_the_objective_rises_and_is_what_it_says(options, seed):
 def test_the_dearer_the_nearer():
     problem, start = random_problem(3, sentences=12, k=10, features=4), np.ones(4)
     far = [
-        np.linalg.norm(last(tuner("mert-regularized", strength=s), problem, start)[-1].weights - start)
+        np.linalg.norm(last(tuner("mert-regularized", strength=s, rescale=False), problem, start)[-1].weights - start)
         for s in (0.0, 1.0, 1000.0)
     ]
     assert far[0] > far[1] > far[2]
     changed = [
-        np.count_nonzero(last(tuner("mert-regularized", penalty="l0", strength=s), problem, start)[-1].weights != start)
+        np.count_nonzero(
+            last(tuner("mert-regularized", penalty="l0", strength=s, rescale=False), problem, start)[-1].weights
+            != start
+        )
         for s in (0.0, 3.0, 200.0)
     ]
     assert changed[0] >= changed[1] >= changed[2] == 0
+
+
+@pytest.mark.parametrize("penalty", ["l2", "l0"])
+def test_the_length_of_the_start_changes_nothing(penalty):
+    problem, start = random_problem(3, sentences=12, k=10, features=4), np.array([1.0, -0.3, 0.5, 0.2])
+    one, other = (
+        last(tuner("mert-regularized", penalty=penalty), problem, scale * start)[-1] for scale in (2.0**-20, 2.0**20)
+    )
+    assert np.array_equal(one.weights, other.weights)
+    assert one.gain > problem.gain(start)
 
 
 def test_a_place_on_a_line_by_hand():

@@ -35,6 +35,17 @@ def binned(problem, bounds=None):
     return ListProblem.of(pool, problem.metric, bounds=bounds)
 
 
+ONE_ROUND = {
+    "c": 3.0,
+    "tolerance": 1e-7,
+    "rounds": 1,
+    "background": False,
+    "oracle": "gain",
+    "rescale": False,
+    "keep": "last",
+}
+
+
 def svm_objective(problem, kind, c, beta):
     """Return the SVM's objective from start 0 as a function of weights, by plain sums; and its unit of the bins."""
     rows, outcomes = feature_rows(problem), Outcomes.of(problem)
@@ -68,11 +79,11 @@ def svm_objective(problem, kind, c, beta):
 @pytest.mark.parametrize("beta", [10.0, 1e3, 1e5])
 def test_the_svm_with_lnr_is_the_least(beta):
     problem = binned(text_problem(sentences=8))
-    state = last(tuner("svm", c=3.0, tolerance=1e-7, neighbours="lnr", beta=beta), problem, np.zeros(4))[-1]
+    state = last(tuner("svm", **ONE_ROUND, neighbours="lnr", beta=beta), problem, np.zeros(4))[-1]
     value, least = svm_objective(problem, "lnr", 3.0, beta)
     assert value(state.weights) == pytest.approx(state.objective, abs=1e-9)
     assert state.objective == pytest.approx(least(), abs=1e-4)
-    plain = last(tuner("svm", c=3.0, tolerance=1e-7, neighbours="lnr", beta=0.0), problem, np.zeros(4))[-1]
+    plain = last(tuner("svm", **ONE_ROUND, neighbours="lnr", beta=0.0), problem, np.zeros(4))[-1]
     assert plain.objective < state.objective
 
 
@@ -80,7 +91,7 @@ def test_the_svm_with_lnr_is_the_least(beta):
 def test_the_svm_with_mnr_ends_in_a_minimum_no_higher_than_lnr_s_answer(beta):
     problem = binned(text_problem(sentences=8))
     states = {
-        kind: last(tuner("svm", c=3.0, tolerance=1e-7, neighbours=kind, beta=beta), problem, np.zeros(4))[-1]
+        kind: last(tuner("svm", **ONE_ROUND, neighbours=kind, beta=beta), problem, np.zeros(4))[-1]
         for kind in ("lnr", "mnr")
     }
     value, _ = svm_objective(problem, "mnr", 3.0, beta)

@@ -6,7 +6,7 @@ from ranked import PLANTED, START, angle, check_bounds, check_learns, planted_pr
 from test_pairs import as_sparse, slope_by_difference
 
 from luthier.tuning.base import tuner
-from luthier.tuning.ranking.pairs import sample_pairs
+from luthier.tuning.ranking.top import top_of
 from small_problems import last
 
 FEW = {"draws": 60, "kept": 10, "alpha": 1.0, "iterations": 4}
@@ -72,16 +72,15 @@ def test_the_part_of_the_way_falls_from_all_of_it_to_psi():
             weights = state.weights
 
 
-def test_pairs_are_of_the_hypotheses_that_score_highest():
+def test_the_top_of_lists_is_what_scores_highest():
     problem = planted_problem(noise=20.0)
-    method = tuner("pro", **{**FEW, "top": 3, "alpha": 0.0})
-    scores = problem.pool.scores(START)
-    pairs = sample_pairs(problem, problem.sentence_gains, method.sampling, np.random.default_rng(1), weights=START)
-    assert len(pairs)
+    scores, (top, rows) = problem.pool.scores(START), top_of(problem, START, 3)
     for s, (first, end) in enumerate(zip(problem.offsets[:-1], problem.offsets[1:], strict=True)):
-        allowed = set((first + np.argsort(-scores[first:end], kind="stable")[:3]).tolist())
-        mine = slice(pairs.offsets[s], pairs.offsets[s + 1])
-        assert {*pairs.better[mine].tolist(), *pairs.worse[mine].tolist()} <= allowed
+        highest = first + np.argsort(-scores[first:end], kind="stable")[:3]
+        assert rows[top.offsets[s] : top.offsets[s + 1]].tolist() == sorted(highest.tolist())
+    assert np.array_equal(top.stats, problem.stats[rows])
+    assert np.array_equal(top.pool.scores(START), scores[rows])
+    assert top_of(problem, START, 0)[0] is top_of(problem, START, 10_000)[0] is problem
 
 
 def test_pairs_count_by_the_difference_of_their_gains():

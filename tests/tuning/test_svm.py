@@ -10,11 +10,13 @@ from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.gains.words import outcome_gains
 from luthier.tuning.margin.steps import best_rows, oracle_rows, step_scale
 
+ONE_ROUND = {"rounds": 1, "background": False, "rescale": False, "keep": "last"}
 
-def parts(problem, start, oracle):
+
+def parts(problem, start, oracle, *, background=False):
     """Return what the objective is made of: differences (M, D) to oracles, losses (M,), the list of each row."""
     rows, outcomes = feature_rows(problem), Outcomes.of(problem)
-    gains = outcome_gains(problem, outcomes, None)[outcomes.groups]
+    gains = outcome_gains(problem, outcomes, start if background else None)[outcomes.groups]
     scores = rows @ start
     chosen = best_rows(scores + gains, problem.offsets)
     if oracle == "gain":
@@ -23,8 +25,8 @@ def parts(problem, start, oracle):
     return rows[chosen][each] - rows, gains[chosen][each] - gains, each
 
 
-def objective(problem, start, weights, *, c, centre, scale, oracle):
-    gaps, losses, _ = parts(problem, start, oracle)
+def objective(problem, start, weights, *, c, centre, scale, oracle, background=False):
+    gaps, losses, _ = parts(problem, start, oracle, background=background)
     slacks = np.maximum.reduceat(losses - gaps @ weights, problem.offsets[:-1])
     return 0.5 * np.sum((weights - centre) ** 2 / scale) + c * slacks.mean()
 
@@ -55,7 +57,7 @@ def test_the_objective_is_the_least(c, oracle, bounded, centre, sparse, standard
     problem = text_problem(sparse=sparse, bounds=bounds)
     start = problem.bounds.clip(np.array([0.05, 0.2, -0.1, 0.1]))
     last = run_states(
-        "svm", problem, start, c=c, oracle=oracle, centre=centre, tolerance=1e-7, standardize=standardize
+        "svm", problem, start, c=c, oracle=oracle, centre=centre, tolerance=1e-7, standardize=standardize, **ONE_ROUND
     )[-1]
     how = {
         "c": c, "oracle": oracle, "centre": start if centre == "start" else np.zeros(4),
@@ -67,10 +69,32 @@ def test_the_objective_is_the_least(c, oracle, bounded, centre, sparse, standard
 
 def test_it_stops_within_the_tolerance():
     problem = text_problem(sentences=15)
-    exact = run_states("svm", problem, c=2.0, tolerance=1e-9)[-1].objective
-    rough = run_states("svm", problem, c=2.0, tolerance=0.05)
+    exact = run_states("svm", problem, c=2.0, tolerance=1e-9, **ONE_ROUND)[-1].objective
+    rough = run_states("svm", problem, c=2.0, tolerance=0.05, **ONE_ROUND)
     assert exact <= rough[-1].objective + 1e-9 <= exact + 2.0 * 0.05 + 1e-9
-    assert len(run_states("svm", problem, tolerance=1e-9, limit=3)) <= 5
+    assert run_states("svm", problem, tolerance=1e-9, limit=3, **ONE_ROUND)[-1].did.endswith("3 planes, not converged")
+
+
+@pytest.mark.parametrize("oracle", ["gain", "hope"])
+def test_rounds_find_gains_and_oracles_anew_and_later_ones_count_more(oracle):
+    problem, start = text_problem(sentences=12), np.array([0.05, 0.2, -0.1, 0.1])
+    how = {"c": 2.0, "centre": np.zeros(4), "scale": step_scale(problem, standardize=True), "oracle": oracle}
+    same = {"c": 2.0, "oracle": oracle, "rescale": False, "keep": "last", "tolerance": 1e-7}
+    states = run_states("svm", problem, start, rounds=3, **same)
+    before = start
+    for number, state in enumerate(states[1:], start=1):
+        answer = before + (state.weights - before) * (number + 1) / 2
+        found = objective(problem, before, answer, background=True, **how)
+        assert found == pytest.approx(state.objective, abs=1e-6)
+        moves = np.random.default_rng(number).normal(size=(30, 4)) * 0.01
+        assert found <= min(objective(problem, before, answer + m, background=True, **how) for m in moves) + 1e-6
+        before = state.weights
+
+
+def test_a_longer_start_changes_nothing():
+    problem, start = text_problem(sentences=12), np.array([0.05, 0.2, -0.1, 0.1])
+    one, other = (run_states("svm", problem, scale * start, rounds=3)[-1].weights for scale in (1.0, 1024.0))
+    assert np.array_equal(one, other)
 
 
 @pytest.mark.parametrize("metric", ["bleu", "ter", "chrf", "column:worth", "ter - 0.5*bleu"])

@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from luthier.tuning.base import State
 
+KEEPS = ("best", "last")
+
 
 def keep_best(states: Iterable[State]) -> Iterator[State]:
     """Yield states as they come, and at last the one with the highest gain again; if several have it, the earliest.

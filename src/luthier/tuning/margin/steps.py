@@ -1,4 +1,4 @@
-"""What the margin methods share: the best rows of lists, the size of steps and of the start, arrays for kernels."""
+"""What the margin methods share: the best rows of lists, the size of steps, arrays for kernels."""
 
 from __future__ import annotations
 
@@ -51,32 +51,6 @@ def shared_scale(problem: ListProblem, scale: Float64) -> Float64:
         square = float(np.mean(problem.spread[columns] ** 2))
         out[columns] = 1.0 / square if square > 0.0 else 0.0
     return out
-
-
-def rescaled(problem: ListProblem, start: Float64, gains: Float64) -> Float64:
-    """Return the start times a power of two, so that scores spread within lists about as gains in words do.
-
-    A selection depends on the direction of the weights only, and these methods on their length too: where scores
-    spread far more than gains, no margin is ever violated; where far less, every one is, and the first steps drown the
-    start. A power of two changes no selection. A start that its bounds hold in place is returned as it is.
-
-    Parameters
-    ----------
-    gains : (M,) of all hypotheses, in words
-    """
-    scores = problem.pool.scores(start)
-    spreads = np.array([_spread_of(values, problem.offsets) for values in (gains, scores)])
-    if not (np.isfinite(spreads).all() and spreads.min() > 0):
-        return start
-    scaled: Float64 = np.ldexp(start, int(np.clip(np.rint(np.log2(spreads[0] / spreads[1])), -900, 900)))
-    fits = np.isfinite(scaled).all() and not problem.bounds.fixed.any() and problem.bounds.allow(scaled)
-    return scaled if fits else start
-
-
-def _spread_of(values: Float64, offsets: Int64) -> float:
-    """Return the standard deviation of values about the means of their lists."""
-    means = np.add.reduceat(values, offsets[:-1]) / np.diff(offsets)
-    return float(np.sqrt(np.mean((values - np.repeat(means, np.diff(offsets))) ** 2)))
 
 
 def sum_of_rows(features: Features, rows: Int64) -> Float64:

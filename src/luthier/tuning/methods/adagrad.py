@@ -14,7 +14,7 @@ from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
-from luthier.tuning.keeping import keep_best
+from luthier.tuning.keeping import KEEPS, keep_best
 from luthier.tuning.ranking import _pair_kernels as kernels
 from luthier.tuning.ranking.pairs import (
     SELECTIONS,
@@ -24,9 +24,11 @@ from luthier.tuning.ranking.pairs import (
     count_entries,
     differences,
     sample_pairs,
+    shares_of_gaps,
     sum_squares,
 )
-from luthier.tuning.ranking.rounds import KEEPS
+from luthier.tuning.ranking.top import top_of
+from luthier.tuning.start_length import with_spread
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,8 +61,11 @@ class Method(ListTuner):
     keep: str = param("best", choices=KEEPS, help="which epoch's weights to return, by the gain on the tuning set")
     draws: int = param(5000, low=1, high=100_000_000, help="pairs drawn of each sentence")
     kept: int = param(50, low=1, high=1_000_000, help="pairs kept of each sentence, at most")
-    alpha: float = param(5.0, low=0.0, help="least difference of two gains, in points of 0-100")
-    select: str = param("largest", choices=SELECTIONS, help="which pairs are kept: by difference, or as drawn")
+    top: int = param(50, low=0, help="hypotheses of a list that pairs are drawn of, by score; 0 for all")
+    alpha: float = param(0.0, low=0.0, help="least difference of two gains, in points of 0-100")
+    select: str = param("first", choices=SELECTIONS, help="which pairs are kept: by difference, or as drawn")
+    weighting: str = param("difference", choices=("equal", "difference"), help="what a pair counts")
+    rescale: bool = param(True, help="bring the start to a length at which scores spread by 1")
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each epoch, and at last the best of them."""
@@ -70,11 +75,14 @@ class Method(ListTuner):
     def _epochs(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         yield State(start, problem.gain(start), "start")
         sampling = PairSampling(self.draws, self.kept, self.alpha, self.select)
-        learner, weights = _Learner(self, problem, start), start
+        weights = with_spread(problem, start, 1.0) if self.rescale else start
+        learner = _Learner(self, problem, weights)
         for number in range(1, self.epochs + 1):
-            gains = hypothesis_gains(problem, weights, self.gains)
-            pairs = sample_pairs(problem, gains, sampling, rng)
-            loss, mean = learner.epoch(pairs, differences(problem.pool.features, pairs), rng)
+            top, rows = top_of(problem, weights, self.top)
+            gains = hypothesis_gains(problem, weights, self.gains)[rows]
+            pairs = sample_pairs(top, gains, sampling, rng)
+            counts = shares_of_gaps(gains, pairs) if self.weighting == "difference" else np.ones(len(pairs))
+            loss, mean = learner.epoch(pairs, (differences(top.pool.features, pairs), counts), rng)
             weights = problem.bounds.clip(mean) if self.averaged else learner.weights.copy()
             yield State(weights, problem.gain(weights), f"epoch {number}", loss)
 
@@ -88,8 +96,12 @@ class _Learner:
         self.squares = np.zeros(len(start))
         self.unit = np.zeros(len(start))  # σ; 0 until a feature differs
 
-    def epoch(self, pairs: Pairs, rows: Features, rng: np.random.Generator) -> tuple[float, Float64]:
-        """Go once over all sentences, in a random order; return the loss on the way and the mean weights."""
+    def epoch(self, pairs: Pairs, given: tuple[Features, Float64], rng: np.random.Generator) -> tuple[float, Float64]:
+        """Go once over all sentences, in a random order; return the loss on the way and the mean weights.
+
+        `given` are the differences of the pairs, P rows, and how much each counts, (P,).
+        """
+        rows, counts = given
         entries = count_entries(rows)
         new = (self.unit == 0) & (entries > 0)
         self.unit[new] = np.sqrt(sum_squares(rows)[new] / entries[new])
@@ -100,7 +112,7 @@ class _Learner:
             gradient = np.zeros(len(self.weights))
             for s in chosen.tolist():
                 loss += kernels.add_pair_gradients(
-                    rows.dense, rows.indptr, rows.indices, rows.values,
+                    rows.dense, rows.indptr, rows.indices, rows.values, counts,
                     pairs.offsets[s], pairs.offsets[s + 1], self.weights, gradient,
                 )  # fmt: skip
             self._step(VECTORS_OF_A_PAIR * gradient, share=len(chosen) / len(sentences))

@@ -12,6 +12,8 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking.ordered import OrderedLists, OrderLoss
 from luthier.tuning.ranking.penalties import SummedLoss
 from luthier.tuning.ranking.rounds import RankingTuner
+from luthier.tuning.ranking.top import top_of
+from luthier.tuning.start_length import with_spread
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,16 +25,23 @@ class Method(RankingTuner):
     """
 
     stages: int = param(10, low=1, high=1_000_000_000, help="places from the top whose order counts")
+    top: int = param(50, low=0, help="hypotheses of a list that a round looks at, by score; 0 for all")
+    rescale: bool = param(True, help="bring the start to a length at which scores spread by 1")
     fit_iterations: int = param(
         20, low=1, high=1_000_000, help="steps of L-BFGS in a round without neighbours, at most"
     )
 
+    def begin(self, problem: ListProblem, start: Float64) -> Float64:
+        """Return the start at a length from which few steps lead to the end of a fit."""
+        return with_spread(problem, start, 1.0) if self.rescale else start
+
     def loss_of(
         self,
         problem: ListProblem,
-        weights: Float64,  # noqa: ARG002
+        weights: Float64,
         gains: Float64,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> SummedLoss:
         """Return the loss of the order of all lists."""
-        return OrderLoss(problem, OrderedLists.of(problem.offsets, gains), self.stages)
+        problem, rows = top_of(problem, weights, self.top)
+        return OrderLoss(problem, OrderedLists.of(problem.offsets, gains[rows]), self.stages)

@@ -15,6 +15,7 @@ from luthier.tuning.neighbours.options import no_bins
 from luthier.tuning.neighbours.penalty import KINDS, Neighbours
 from luthier.tuning.search.directions import axes, random_directions, uphill
 from luthier.tuning.search.penalized_line import NeighbourPrice, Penalty, Price, penalized_search
+from luthier.tuning.start_length import with_effect
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,7 +24,8 @@ class Method(Tuner):
 
     The penalty is `strength` · ‖w − w⁰‖² for ``l2``, or `strength` times the number of weights that differ
     from w⁰ for ``l0`` [galley2013]; it is known everywhere on a line, as the gain is. It is 0 at the start,
-    so whatever has a higher objective than the start has a higher gain too.
+    so whatever has a higher objective than the start has a higher gain too. A start twice as long would pay four
+    times as much for the same selections: it is brought to one length first.
 
     ``lnr`` and ``mnr`` are `strength` times the penalty on neighbouring bins [clark2014], of the weights scaled to
     Σ|w| = 1: the gain does not know their length, so neither may the price. In each interval of a line some places
@@ -38,6 +40,7 @@ class Method(Tuner):
     )
     strength: float = param(0.1, low=0.0, high=1e9, help="gain (0–100) that one unit of the penalty is worth")
     gamma: float = param(2.0, low=0.5, high=100.0, help="how sharply mnr sets in where a bin leaves its neighbours")
+    rescale: bool = param(True, help="bring the start to a length at which scores spread by about 1")
     gradient: bool = param(True, help="also search along the gradient of the expected gain")
     sharpness: float = param(1.0, low=1e-9, high=1e9, help="factor on scores under the softmax of that gain")
     random: int = param(0, low=0, high=100_000, help="random directions in a sweep")
@@ -46,10 +49,10 @@ class Method(Tuner):
 
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each line search that improved the objective."""
-        gain = problem.gain(start)
-        penalty = self._price(problem, start)
-        here = State(start, gain, "start", objective=gain - float(penalty.of(start)))
-        yield here
+        gain, scaled = problem.gain(start), with_effect(problem, start, 1.0) if self.rescale else start
+        penalty = self._price(problem, scaled)
+        here = State(scaled, gain, "start", objective=gain - float(penalty.of(scaled)))
+        yield dataclasses.replace(here, weights=start)
         for _ in range(self.sweeps):
             before = here
             for line, name in self._lines(problem, here.weights, rng):

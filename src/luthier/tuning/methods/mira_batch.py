@@ -17,7 +17,8 @@ from luthier.tuning.gains.words import Background, outcome_gains
 from luthier.tuning.keeping import keep_best
 from luthier.tuning.margin import _mira_kernels as kernels
 from luthier.tuning.margin.averaging import AveragedWeights
-from luthier.tuning.margin.steps import Workspace, rescaled
+from luthier.tuning.margin.steps import Workspace
+from luthier.tuning.start_length import rescaled
 
 
 @dataclasses.dataclass(frozen=True)

@@ -21,6 +21,7 @@ from luthier.tuning.ranking.pairs import (
 )
 from luthier.tuning.ranking.penalties import SummedLoss
 from luthier.tuning.ranking.rounds import RankingTuner
+from luthier.tuning.ranking.top import top_of
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,9 +42,6 @@ class Method(RankingTuner):
         "weighting": "equal", "alpha": 5.0, "select": "largest",
     }  # fmt: skip
 
-    iterations: int = param(15, low=1, high=100_000, help="rounds")
-    psi: float = param(0.1, low=0.0, high=1.0, help="how far to go to what a round found, at least")
-    falling: bool = param(True, help="go 1/t of the way in round t, as long as that is more")
     draws: int = param(5000, low=1, high=100_000_000, help="pairs drawn of each sentence, at most")
     kept: int = param(50, low=1, high=1_000_000, help="pairs kept of each sentence, at most")
     top: int = param(50, low=0, help="hypotheses of a list that pairs are drawn of, by score; 0 for all")
@@ -55,10 +53,12 @@ class Method(RankingTuner):
     @property
     def sampling(self) -> PairSampling:
         """How pairs are drawn."""
-        return PairSampling(self.draws, self.kept, self.alpha, self.select, self.length_gap, self.top)
+        return PairSampling(self.draws, self.kept, self.alpha, self.select, self.length_gap)
 
     def loss_of(self, problem: ListProblem, weights: Float64, gains: Float64, rng: np.random.Generator) -> SummedLoss:
         """Return the loss of newly drawn pairs."""
-        pairs = sample_pairs(problem, gains, self.sampling, rng, weights=weights)
+        problem, rows = top_of(problem, weights, self.top)
+        gains = gains[rows]
+        pairs = sample_pairs(problem, gains, self.sampling, rng)
         counts = shares_of_gaps(gains, pairs) if self.weighting == "difference" else None
         return PairLoss(differences(problem.pool.features, pairs), counts)

@@ -15,7 +15,8 @@ from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.gains.words import outcome_gains
 from luthier.tuning.keeping import keep_best
 from luthier.tuning.margin import _mira_kernels as kernels
-from luthier.tuning.margin.steps import Workspace, best_rows, rescaled
+from luthier.tuning.margin.steps import Workspace, best_rows
+from luthier.tuning.start_length import rescaled
 
 
 @dataclasses.dataclass(frozen=True)

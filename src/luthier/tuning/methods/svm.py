@@ -14,28 +14,34 @@ from luthier.landscape.problem import Problem
 from luthier.tuning.base import State
 from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.gains.words import outcome_gains
+from luthier.tuning.keeping import KEEPS, keep_best
 from luthier.tuning.margin import _svm_kernels as kernels
 from luthier.tuning.margin._mira_kernels import Box
 from luthier.tuning.margin.neighbour_model import NeighbourModel
 from luthier.tuning.margin.steps import best_rows, oracle_rows, shared_scale, step_scale, sum_of_rows
 from luthier.tuning.neighbours.options import NeighbourTuner
+from luthier.tuning.start_length import rescaled
 
 
 @dataclasses.dataclass(frozen=True)
 class Method(NeighbourTuner):
-    """Minimise ½‖w − w0‖² + C/N Σ_i max_j [Δ_j − w·(h_o − h_j)], exactly within a tolerance.
+    """Rounds that minimise ½‖w − w0‖² + C/N Σ_i max_j [Δ_j − w·(h_o − h_j)], exactly within a tolerance.
 
-    o is the oracle of list i, Δ_j its gain less that of j, as sentences of their own (smoothed), in words:
-    on the scale 0–1 times the list's mean length. The objective is convex, so that start and seed do not
-    change the answer, but for the choice of oracles: those of the highest gain, the start's score deciding
-    between equals, or (``hope``, with a smaller C, and only from a good start) of the start's highest
-    score + gain. w0 is 0 or the start; norms are in units of the features' spreads within lists, or plain.
+    o is the oracle of list i, Δ_j its gain less that of j, in words: what they add to the corpus that the weights
+    before select, or as sentences of their own (smoothed). The oracle has the highest gain, the score by the weights
+    before deciding between equals, or (``hope``) the highest score + gain. With corpus gains the highest ones lie far
+    from anything that weights can select, and rounds swing from one side to the other; hopes are within reach. The
+    weights after round r are the mean of the answers of all r rounds, round k counting k times, so that what follows
+    moves ever less and what was far from the end is soon forgotten.
+
+    A round's objective is convex: the weights before change its answer by gains and oracles only. With sentence gains
+    and their oracles one round says all. w0 is 0 or the start; norms are in units of the features' spreads within
+    lists, or plain.
 
     The loss is the highest of the planes b − w·g, one for each choice of rows in all lists. Each step
     finds the plane that is highest at the present weights and solves the quadratic program over the
     planes found so far, weights in their bounds; when the loss there is within `tolerance` of the highest
-    known plane, the objective is within C·`tolerance` of the least. The answer may score less than the
-    start: the loss is not the metric.
+    known plane, the objective is within C·`tolerance` of the least.
 
     A penalty on neighbouring bins joins the objective as β·C / (100·N), what β is beside the sums of the ranking
     methods, and the bins of a feature have one spread. LNR keeps the objective convex and the answer exact. MNR begins
@@ -50,12 +56,20 @@ class Method(NeighbourTuner):
     monotone = False
     sparse = True
     order_free = False  # the way to an optimum within a tolerance differs by rounding
+    published = {  # noqa: RUF012 - never changed
+        "rounds": 1, "background": False, "oracle": "gain", "c": 30.0, "rescale": False, "standardize": False,
+        "keep": "last",
+    }  # fmt: skip
 
-    c: float = param(30.0, low=1e-12, help="weight of the mean loss beside half the squared norm")
+    rounds: int = param(12, low=1, high=100_000, help="times that gains and oracles are found anew")
+    c: float = param(3.0, low=1e-12, help="weight of the mean loss beside half the squared norm")
     tolerance: float = param(1e-3, low=1e-12, help="how far the mean loss may be from the model's, in words")
-    limit: int = param(500, low=1, help="cutting planes, at most")
-    oracle: str = param("gain", choices=("gain", "hope"), help="what is put first: the best, or the best within reach")
+    limit: int = param(500, low=1, help="cutting planes of a round, at most")
+    oracle: str = param("hope", choices=("gain", "hope"), help="what is put first: the best, or the best within reach")
+    background: bool = param(True, help="gains are what a sentence adds to the corpus, else of the sentence alone")
     centre: str = param("zero", choices=("zero", "start"), help="w0, which weights are drawn to")
+    keep: str = param("best", choices=KEEPS, help="which round's weights to return, by the gain on the tuning set")
+    rescale: bool = param(True, help="bring the start to a length at which scores spread as gains do")
     standardize: bool = param(True, help="measure norms in units of the features' spreads within lists")
 
     def refuses(self, problem: Problem) -> str:
@@ -69,32 +83,34 @@ class Method(NeighbourTuner):
         return reason
 
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
-        """Yield the weights after each cutting plane, then the best by the objective."""
+        """Yield the weights after each round, and at last the best of them."""
+        rounds = self._rounds(problem, start)
+        return keep_best(rounds) if self.keep == "best" else rounds
+
+    def _rounds(self, problem: ListProblem, start: Float64) -> Iterator[State]:
         yield State(start, problem.gain(start), "start")
-        work = _CuttingPlanes(self, problem, start)
-        weights = work.centre
-        best: State | None = None
-        for number in range(1, self.limit + 1):
-            excess, objective = work.cut(weights)
-            state = State(weights, problem.gain(weights), f"{number} planes", objective)
-            if best is None or best.objective is None or objective < best.objective:
-                best = state
-            yield state
-            if excess <= self.tolerance and work.settled(weights, objective):
-                break
-            weights = work.solve()
-        if best is not None and best is not state:
-            yield dataclasses.replace(best, did=f"least objective of {number} planes")
+        outcomes = Outcomes.of(problem)
+        weights = rescaled(problem, start, self._gains(problem, outcomes, start)) if self.rescale else start
+        for number in range(1, self.rounds + 1):
+            work = _CuttingPlanes(self, problem, start, (self._gains(problem, outcomes, weights), weights))
+            answer, objective, did = work.least()
+            weights = problem.bounds.clip(weights + (answer - weights) * 2.0 / (number + 1))
+            yield State(weights, problem.gain(weights), f"round {number}: {did}", objective)
+
+    def _gains(self, problem: ListProblem, outcomes: Outcomes, weights: Float64) -> Float64:
+        """Return the gains of all hypotheses, (M,), in words."""
+        return outcome_gains(problem, outcomes, weights if self.background else None)[outcomes.groups]
 
 
 class _CuttingPlanes:
-    """The planes found so far, and the program over them."""
+    """The planes found so far of a round, and the program over them.
 
-    def __init__(self, method: Method, problem: ListProblem, start: Float64) -> None:
-        self.method, self.problem = method, problem
-        outcomes = Outcomes.of(problem)
-        self.gains = outcome_gains(problem, outcomes, None)[outcomes.groups]  # (M,)
-        scores = problem.pool.scores(start)
+    `before` are the gains of the round, (M,), and the weights before, whose scores choose the oracles.
+    """
+
+    def __init__(self, method: Method, problem: ListProblem, start: Float64, before: tuple[Float64, Float64]) -> None:
+        self.method, self.problem, self.gains = method, problem, before[0]
+        scores = problem.pool.scores(before[1])
         if method.oracle == "hope":
             self.oracles: Int64 = best_rows(scores + self.gains, problem.offsets)
         else:
@@ -113,6 +129,20 @@ class _CuttingPlanes:
         if neighbours is not None:
             beside = neighbours.strength * method.c / (100.0 * problem.pool.n_sentences)
             self.model = NeighbourModel(neighbours.with_strength(beside), self.scale, self.centre, problem.bounds)
+
+    def least(self) -> tuple[Float64, float, str]:
+        """Return the weights of the least objective, the objective there, and what it took."""
+        weights = best = self.centre
+        least, converged = np.inf, False
+        for _ in range(self.method.limit):
+            excess, objective = self.cut(weights)
+            if objective < least:
+                best, least = weights, objective
+            converged = excess <= self.method.tolerance and self.settled(weights, objective)
+            if converged:
+                break
+            weights = self.solve()
+        return best, least, f"{len(self.heights)} planes{'' if converged else ', not converged'}"
 
     def settled(self, weights: Float64, objective: float) -> bool:
         """Return whether an answer for the planes so far is an answer; if not, the penalty's next model is made."""

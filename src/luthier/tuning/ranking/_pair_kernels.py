@@ -160,15 +160,15 @@ def add_rows(dense, indptr, indices, values, coefficients, out):
 
 
 @kernel
-def add_pair_gradients(dense, indptr, indices, values, first, last, weights, out):
-    """Add the gradient of the logistic losses of rows ``first … last − 1`` to `out`; return their sum."""
+def add_pair_gradients(dense, indptr, indices, values, counts, first, last, weights, out):
+    """Add the gradient of the logistic losses of rows ``first … last − 1``, times `counts`; return their sum."""
     n_dense = dense.shape[1]
     loss = 0.0
     for r in range(first, last):
         margin = row_score(dense, indptr, indices, values, weights, r)
         shrunk = math.exp(-abs(margin))
-        loss += max(-margin, 0.0) + math.log1p(shrunk)
-        c = -(shrunk if margin > 0.0 else 1.0) / (1.0 + shrunk)
+        loss += counts[r] * (max(-margin, 0.0) + math.log1p(shrunk))
+        c = -counts[r] * (shrunk if margin > 0.0 else 1.0) / (1.0 + shrunk)
         for d in range(n_dense):
             out[d] += c * dense[r, d]
         for e in range(indptr[r], indptr[r + 1]):

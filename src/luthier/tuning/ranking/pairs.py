@@ -8,7 +8,7 @@ import functools
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64, flat
-from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.core.segments import offsets_from_counts
 from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking import _pair_kernels as kernels
@@ -36,9 +36,6 @@ class PairSampling:
     length_gap : int or None
         Leave out pairs whose worse one is longer than the better one by more than so many words
         [nakov2013].
-    top : int
-        Draw of each list's so many hypotheses of highest score only; of all if 0. Those below are never selected
-        by weights nearby, and their gains, often far lower, would outvote the others.
     """
 
     draws: int
@@ -46,7 +43,6 @@ class PairSampling:
     least_gap: float
     select: str = "largest"
     length_gap: int | None = None
-    top: int = 0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -68,24 +64,13 @@ class Pairs:
         return len(self.better)
 
 
-def sample_pairs(
-    problem: ListProblem,
-    gains: Float64,
-    sampling: PairSampling,
-    rng: np.random.Generator,
-    *,
-    weights: Float64 | None = None,
-) -> Pairs:
+def sample_pairs(problem: ListProblem, gains: Float64, sampling: PairSampling, rng: np.random.Generator) -> Pairs:
     """Draw pairs of every sentence by the gains of its hypotheses, (M,), each by a seed of its own.
 
     A list of few different gains yields the same pair many times, as in [hopkins2011]: every sentence
-    with enough difference counts the same. Where the sampling asks for the highest scores, they are those of
-    `weights`.
+    with enough difference counts the same.
     """
     n = len(problem.offsets) - 1
-    rows, offsets = np.arange(len(gains)), problem.offsets
-    if sampling.top and weights is not None:
-        rows, offsets = highest_rows(problem.pool.scores(weights), problem.offsets, sampling.top)
     seeds = rng.integers(1, 1 << 64, size=n, dtype=np.uint64)
     better, worse = np.empty((n, sampling.kept), np.int64), np.empty((n, sampling.kept), np.int64)
     counts = np.empty(n, np.int64)
@@ -93,22 +78,10 @@ def sample_pairs(
         sampling.draws, sampling.least_gap, -1 if sampling.length_gap is None else sampling.length_gap,
         sampling.select == "largest",
     )  # fmt: skip
-    lengths = np.zeros(0, np.int64) if sampling.length_gap is None else problem.pool.tokens.lengths[rows]
-    kernels.draw_pairs(flat(gains[rows]), flat(lengths), offsets, flat(seeds), plain, better, worse, counts)
+    lengths = np.zeros(0, np.int64) if sampling.length_gap is None else problem.pool.tokens.lengths
+    kernels.draw_pairs(flat(gains), flat(lengths), problem.offsets, flat(seeds), plain, better, worse, counts)
     filled = np.arange(sampling.kept) < counts[:, None]  # (N, Ξ)
-    return Pairs(rows[better[filled]], rows[worse[filled]], offsets_from_counts(counts))
-
-
-def highest_rows(scores: Float64, offsets: Int64, n: int) -> tuple[Int64, Int64]:
-    """Return the rows of each list's n highest scores, in their order, and the offsets of what is left of the lists.
-
-    >>> highest_rows(np.array([1.0, 3.0, 2.0, 5.0]), np.array([0, 3, 4]), 2)
-    (array([1, 2, 3]), array([0, 2, 3]))
-    """
-    lists = segment_of_rows(offsets)
-    order = np.lexsort((-scores, lists))
-    rank = np.arange(len(scores)) - offsets[lists]
-    return np.sort(order[rank < n]), offsets_from_counts(np.minimum(np.diff(offsets), n))
+    return Pairs(better[filled], worse[filled], offsets_from_counts(counts))
 
 
 def differences(features: Features, pairs: Pairs) -> Features:

@@ -15,14 +15,12 @@ from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import State
 from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
-from luthier.tuning.keeping import keep_best
+from luthier.tuning.keeping import KEEPS, keep_best
 from luthier.tuning.neighbours.fit import minimize_with_neighbours
 from luthier.tuning.neighbours.options import NeighbourTuner, told
 from luthier.tuning.neighbours.penalty import Neighbours
 from luthier.tuning.ranking.penalties import Ridge, SummedLoss, Term
 from luthier.tuning.ranking.smooth_fit import Fit, minimize
-
-KEEPS = ("best", "last")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,8 +33,12 @@ class RankingTuner(NeighbourTuner):
     as given. Features of larger values need smaller weights and feel a penalty less.
 
     With ``corpus`` gains each round judges by what the weights before select, and ψ keeps the rounds
-    from swinging about the length at which a brevity penalty begins; it may fall from 1 as the number of rounds
-    grows. With ``sentence`` gains, and nothing random in the loss, one round with ψ = 1 says all.
+    from swinging about the length at which a brevity penalty begins; it falls from 1 as the number of rounds
+    grows, so that the start's length does not matter. With ``sentence`` gains, and nothing random in the loss, one
+    round with ψ = 1 on whole lists says all.
+
+    A round may look at the hypotheses of highest score by the weights before only. Those below are never selected by
+    weights nearby, and their gains, often far lower, would outvote the others.
 
     A penalty on neighbouring bins joins the sum. Such a fit ends where its gradient is small, whatever the number
     of steps; a plain one may end at `fit_iterations`, as the next round goes on from there.
@@ -46,9 +48,9 @@ class RankingTuner(NeighbourTuner):
     sparse: ClassVar[bool] = True
 
     gains: str = param("corpus", choices=GAIN_KINDS, help="what a hypothesis is worth: to the corpus, or by itself")
-    iterations: int = param(10, low=1, high=100_000, help="rounds")
-    psi: float = param(0.3, low=0.0, high=1.0, help="how far to go to what a round found")
-    falling: bool = param(False, help="go 1/t of the way in round t, as long as that is more")
+    iterations: int = param(15, low=1, high=100_000, help="rounds")
+    psi: float = param(0.1, low=0.0, high=1.0, help="how far to go to what a round found, at least")
+    falling: bool = param(True, help="go 1/t of the way in round t, as long as that is more")
     c: float = param(1.0, low=0.0, help="weight of the squared length of the weights")
     c_prev: float = param(0.0, low=0.0, help="weight of the squared distance from the weights before")
     fit_iterations: int = param(
@@ -63,7 +65,7 @@ class RankingTuner(NeighbourTuner):
 
     def _rounds(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         yield State(start, problem.gain(start), "start")
-        weights, neighbours = start, self.penalty_on_neighbours(problem)
+        weights, neighbours = self.begin(problem, start), self.penalty_on_neighbours(problem)
         for number in range(1, self.iterations + 1):
             loss = self.loss_of(problem, weights, hypothesis_gains(problem, weights, self.gains), rng)
             terms = [loss, *self.penalties(problem, weights)]
@@ -80,6 +82,10 @@ class RankingTuner(NeighbourTuner):
         if neighbours is None:
             return minimize(terms, start, bounds, iterations=self.fit_iterations)
         return minimize_with_neighbours(terms, neighbours, start, bounds, raised=raised)
+
+    def begin(self, problem: ListProblem, start: Float64) -> Float64:  # noqa: ARG002
+        """Return the weights that the first round begins at."""
+        return start
 
     @abc.abstractmethod
     def loss_of(self, problem: ListProblem, weights: Float64, gains: Float64, rng: np.random.Generator) -> SummedLoss:
