@@ -1,34 +1,60 @@
-"""Every tuner with its defaults from one start: CPU seconds, the score it tunes, and the score on other lists.
+"""Every tuner with its defaults, and as published, from two starts: CPU seconds, the score it tunes, and other lists.
 
 python benchmarks/bench_tuners.py [--data FOLDER] [--size toy]
+
+Without data, lists are generated and the second start has all weights equal. Each line is also printed as it is done.
 """
+
+import sys
 
 from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
 
+SMALL_ONLY = ("certified", "fan-regularized", "lp-mert")  # they do not end on lists of this size
 
-def bench(label, tune, test, start):
+
+def bench(label, tune, test, starts):
     from luthier.core.plugins import available
-    from luthier.kbest.weights import Weights
     from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import PACKAGE, tuner
-    from luthier.tuning.run import run
 
     metric = load_metric("bleu")
-    problem, unseen = Problem.make(tune, metric), Problem.make(test, metric)
+    problems = Problem.make(tune, metric), Problem.make(test, metric)
+    rows = [("start", "", *scores(problems, starts.values()))]
+    for name in (name for name in available(PACKAGE) if name not in SMALL_ONLY):
+        for published in (False, True) if tuner(name).published else (False,):
+            method = tuner(name, published=published)
+            if published and method == tuner(name):
+                continue
+            rows.append((f"{name}{' --published' * published}", *measured(method, problems, starts.values())))
+            print(*rows[-1], sep="\t", file=sys.stderr, flush=True)
+    columns = [f"{what}, from {start}" for what in ("tuned", "other lists") for start in starts]
+    show(f"tuners: {label}, one run each, BLEU", ("tuner", "CPU s", *columns), rows)
 
-    def on_unseen(weights):
-        return unseen.gain(Weights.from_vector(problem.names, weights).vector(unseen.names))
 
-    rows = [("start", None, f"{problem.gain(start):.2f}", f"{on_unseen(start):.2f}")]
-    for name in available(PACKAGE):
-        result = run(tuner(name), problem, start)
-        seconds = f"{result.seconds[0]:.1f}"
-        rows.append((name, seconds, f"{result.gain:.2f}", f"{on_unseen(result.weights):.2f}"))
-    show(f"tuners: {label}, one run each, BLEU", ("tuner", "CPU s", "tuned", "other lists"), rows)
+def measured(method, problems, starts):
+    """Return the CPU seconds of one run, the mean over starts, and the scores on both pools by start."""
+    from luthier.tuning.run import run
+
+    results = [run(method, problems[0], start) for start in starts]
+    seconds = sum(result.seconds[0] for result in results) / len(results)
+    return f"{seconds:.1f}", *scores(problems, [result.weights for result in results])
+
+
+def scores(problems, vectors):
+    """Return the scores of weights on the tuned pool, then on the other one."""
+    from luthier.kbest.weights import Weights
+
+    vectors, (problem, unseen) = list(vectors), problems
+    others = [Weights.from_vector(problem.names, weights).vector(unseen.names) for weights in vectors]
+    gains = [*(problem.gain(weights) for weights in vectors), *(unseen.gain(weights) for weights in others)]
+    return [f"{gain:.2f}" for gain in gains]
 
 
 def main():
+    import numpy as np
+
+    from luthier import read_weights
     from luthier.core.threads import hold_blas
     from luthier.pipelines.warm import warm
 
@@ -37,9 +63,12 @@ def main():
     print(machine())
     warm()
     size = "toy" if arguments.data else arguments.size
-    bench(f"generated, {size}", *generated_to_tune(SIZES[size], arguments.seed))
+    tune, test, start = generated_to_tune(SIZES[size], arguments.seed)
+    bench(f"generated, {size}", tune, test, {"the decoder's": start, "equal weights": np.ones(len(start))})
     if arguments.data:
-        bench("De→En", *real_to_tune(arguments.data))
+        tune, test, final = real_to_tune(arguments.data)
+        first = read_weights(arguments.data / "kbest-de-en" / "weights.init").vector(tune.features.names)
+        bench("De→En", tune, test, {"weights.init": first, "weights.final": final})
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""Run a study: tuners from many starts, or conditions by whole loops, ending in tables and figures.
+"""Run a study: tuners from many starts, or tuners and conditions by whole loops, ending in tables and figures.
 
   luthier study studies/zhao-2009/study.toml
   luthier study studies/zhao-2009/study.toml --data lists --only de-en
+  luthier study studies/zhao-2009/loops.toml --data DIR -o loops
   luthier study studies/clark-2014/study.toml --data multi30k --jobs 2
   luthier study studies/zhao-2009/study.toml --cluster local:4
 
-A study file names its data and what is done with them: tuners, metrics and starts, or conditions. Each unit that
+A study file names its data and what is done with them: tuners, metrics and starts, or conditions. Where its data are
+systems to train (`training`), tuners run in loops with a decoder. Each unit that
 finishes is a line in results/units.jsonl; started again, a study goes on where it was, loops in their last turn.
 Tables and figures are made from these lines alone. Data sets whose files are not here are left out.
 """

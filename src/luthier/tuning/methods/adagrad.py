@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,19 +44,27 @@ class Method(ListTuner):
     mean square of a feature's differences where it differs at all, so that features of any scale move
     alike. The penalties are of the weights as given, l1·Σ|w| + l2·Σw², beside a loss summed over all
     sentences with two vectors for each pair: the scale of ``pro``'s constants. Pairs are drawn anew in
-    each epoch; if `averaged`, an epoch's weights are the mean over its steps, in which ℓ1's zeros are rare.
+    each epoch, of the hypotheses that score highest by the weights before, and count by the difference of their gains.
+
+    If `averaged`, the weights after epoch t are the mean over all steps, those of epoch k counting k times; in it ℓ1's
+    zeros are rare. Corpus gains are those of the mean: with the gains of single epochs the search swings between
+    too short and too long.
     """
 
     monotone: ClassVar[bool] = False
     sparse: ClassVar[bool] = True
     order_free: ClassVar[bool] = False
+    published: ClassVar[Mapping[str, Any]] = {
+        "l1": 0.1, "l2": 0.0, "averaged": False, "gains": "sentence", "keep": "last", "top": 0,
+        "alpha": 5.0, "select": "largest", "weighting": "equal", "rescale": False,
+    }  # fmt: skip
 
     epochs: int = param(20, low=1, high=100_000, help="passes over the sentences")
     batch: int = param(20, low=1, high=1_000_000, help="sentences in a step")
     rate: float = param(0.3, low=1e-12, help="length of a feature's first step, in units of its differences")
     l1: float = param(0.0, low=0.0, help="weight of the sum of absolute weights")
     l2: float = param(1.0, low=0.0, help="weight of the squared length of the weights")
-    averaged: bool = param(True, help="take the mean over an epoch's steps")
+    averaged: bool = param(True, help="take the mean over steps, later epochs counting more")
     gains: str = param("corpus", choices=GAIN_KINDS, help="what a hypothesis is worth: to the corpus, or by itself")
     keep: str = param("best", choices=KEEPS, help="which epoch's weights to return, by the gain on the tuning set")
     draws: int = param(5000, low=1, high=100_000_000, help="pairs drawn of each sentence")
@@ -83,7 +91,10 @@ class Method(ListTuner):
             pairs = sample_pairs(top, gains, sampling, rng)
             counts = shares_of_gaps(gains, pairs) if self.weighting == "difference" else np.ones(len(pairs))
             loss, mean = learner.epoch(pairs, (differences(top.pool.features, pairs), counts), rng)
-            weights = problem.bounds.clip(mean) if self.averaged else learner.weights.copy()
+            if self.averaged:
+                weights = problem.bounds.clip(weights + (mean - weights) * 2.0 / (number + 1))
+            else:
+                weights = learner.weights.copy()
             yield State(weights, problem.gain(weights), f"epoch {number}", loss)
 
 

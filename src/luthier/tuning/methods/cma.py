@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -30,8 +31,12 @@ class Method(Tuner):
     [hansen2001].
     """
 
+    published = {"population": 0}  # noqa: RUF012 - never changed
+
     size: float = param(1.0, low=1e-9, high=1e6, help="first standard deviation, in units of the mean effect")
-    population: int = param(24, low=4, high=100_000, help="weights drawn in a generation")
+    population: int = param(
+        24, low=0, high=100_000, help="weights drawn in a generation, at least 4 (0: 4 + 3 ln D, as published)"
+    )
     generations: int = param(300, low=1, high=1_000_000, help="generations, at most")
 
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
@@ -64,7 +69,8 @@ def _strategy(method: Method, n: int, rng: np.random.Generator) -> Any:
     from cma import CMAEvolutionStrategy
 
     settings = {
-        "popsize": method.population, "maxiter": method.generations, "verbose": -9, "verb_log": 0, "verb_disp": 0,
+        "popsize": max(4, method.population or 4 + int(3 * math.log(n))), "maxiter": method.generations,
+        "verbose": -9, "verb_log": 0, "verb_disp": 0,
         "seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape), "CMA_diagonal": 100 if n > 200 else 0,
     }  # fmt: skip
     return CMAEvolutionStrategy(np.zeros(n), method.size, settings)

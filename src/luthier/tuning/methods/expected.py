@@ -41,6 +41,7 @@ class Method(NeighbourTuner):
     """
 
     sparse = True
+    published = {"brevity": 0.0, "standardize": False}  # noqa: RUF012 - never changed
 
     temperature: float = param(0.025, low=0.0, help="T at first; 0: no annealing")
     cooling: float = param(0.5, low=0.01, high=0.99, help="factor on T after each round")

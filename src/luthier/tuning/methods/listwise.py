@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +25,10 @@ class Method(RankingTuner):
     A round minimises `luthier.tuning.ranking.ordered.OrderLoss`, in which ties have no order, and the penalties.
     Few stages ask only that the best come first, which is all that counts when one is selected.
     """
+
+    published: ClassVar[Mapping[str, Any]] = {
+        "gains": "sentence", "iterations": 1, "keep": "last", "stages": 1_000_000_000, "top": 0, "fit_iterations": 1000,
+    }  # fmt: skip
 
     stages: int = param(10, low=1, high=1_000_000_000, help="places from the top whose order counts")
     top: int = param(50, low=0, help="hypotheses of a list that a round looks at, by score; 0 for all")

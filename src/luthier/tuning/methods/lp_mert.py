@@ -35,6 +35,8 @@ class Method(ListTuner):
     answer is, in the cell of the optimum, the weights farthest from its sides [galley2011].
     """
 
+    published = {"algorithm": "halves"}  # noqa: RUF012 - never changed
+
     algorithm: str = param("cones", choices=("cones", "halves"), help="search over cones, or merge halves as published")
     beam: int = param(
         0, low=0, high=1_000_000, help="combinations kept by each set of lists, by halves (0: all, exact)"

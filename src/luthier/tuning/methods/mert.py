@@ -26,6 +26,8 @@ class Method(Tuner):
     the whole move; it goes along its lines in turn, whatever the order [powell1964].
     """
 
+    published = {"directions": "coordinates", "smoothing": "none"}  # noqa: RUF012 - never changed
+
     directions: str = param("coordinates", choices=("coordinates", "random", "both", "powell"), help="lines to search")
     random: int = param(10, low=1, high=100_000, help="random directions in a sweep, where there are any")
     order: str = param("first", choices=("first", "greedy"), help="along each line that improves, or the best of all")

@@ -33,6 +33,8 @@ class Method(Tuner):
     better place of the interval may be missed. The start is not free of charge, so the gain may end below it.
     """
 
+    published = {"penalty": "l2", "gradient": True, "rescale": False}  # noqa: RUF012 - never changed
+
     penalty: str = param(
         "l2",
         choices=("l2", "l0", *KINDS),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -18,15 +20,19 @@ from luthier.tuning.start_length import with_spread
 
 @dataclasses.dataclass(frozen=True)
 class Method(RankingTuner):
-    """PRO's question asked of all pairs of different gain; nothing is random.
+    """PRO's question asked of all pairs of different gain at the top of lists; nothing is random.
 
     A round minimises `luthier.tuning.ranking.ordered.AllPairsLoss` and the penalties. The mean is over the pairs
     of a list, so each list counts the same whatever its length.
     """
 
+    published: ClassVar[Mapping[str, Any]] = {
+        "gains": "sentence", "iterations": 1, "keep": "last", "top": 0, "weighting": "equal", "fit_iterations": 1000,
+    }  # fmt: skip
+
     loss: str = param("hinge", choices=LOSSES, help="loss of a pair's margin")
     weighting: str = param("difference", choices=("equal", "difference"), help="what a pair counts")
-    top: int = param(0, low=0, help="hypotheses of a list that a round looks at, by score; 0 for all")
+    top: int = param(50, low=0, help="hypotheses of a list that a round looks at, by score; 0 for all")
     rescale: bool = param(True, help="bring the start to a length at which scores spread by 1")
 
     # An evaluation costs as much as a whole round of sampled PRO; the next round goes on from here anyway.

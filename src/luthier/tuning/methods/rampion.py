@@ -40,6 +40,7 @@ class Method(ListTuner):
 
     sparse = True
     order_free = False
+    published = {"background": False, "rescale": False, "standardize": False}  # noqa: RUF012 - never changed
 
     rounds: int = param(10, low=1, high=100_000, help="times that hopes are found anew")
     passes: int = param(5, low=1, high=100_000, help="passes over the lists in a round")

@@ -33,6 +33,8 @@ class Method(SimplexTuner):
     [nelder1965]; which comparisons are strict is from [lagarias1998].
     """
 
+    published = {"reflection": 1.0, "expansion": 2.0, "contraction": 0.5, "shrink": 0.5, "reopen": 0}  # noqa: RUF012 - never changed
+
     reflection: float = param(1.0, low=1e-6, high=1e6, help="α, how far the worst vertex is reflected")
     expansion: float = param(2.0, low=1.0, high=1e6, help="γ, how far it is moved where that was good")
     contraction: float = param(0.5, low=1e-6, high=1.0, help="ρ, how far it is moved where that was bad")
