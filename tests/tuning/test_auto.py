@@ -52,5 +52,5 @@ def test_the_setting_of_a_paper_in_one_word():
     method = tuner("pro", published=True, iterations=3)
     assert (method.gains, method.psi, method.falling, method.top, method.iterations) == ("sentence", 0.1, False, 0, 3)
     assert tuner("mira-batch", published=True).refresh == 1
-    with pytest.raises(LuthierError, match=r"grid has no setting of a paper\. hint: these have: armijo, mira"):
+    with pytest.raises(LuthierError, match=r"grid has no setting of a paper\. hint: these have: adagrad, armijo, cma"):
         tuner("grid", published=True)
