@@ -6,6 +6,7 @@ import dataclasses
 import pickle
 import threading
 
+import numpy as np
 import pytest
 
 from luthier.core.cluster import handing
@@ -15,7 +16,7 @@ from luthier.core.cluster.handing import Handing, Look, Work, open_everywhere
 from luthier.core.cluster.worker import Outcome, differing, pack, run_packed, unit_key, versions
 from luthier.core.errors import LuthierError
 from luthier.core.progress import speaking
-from luthier.core.tasks import Given, path_of, run_units
+from luthier.core.tasks import Given, from_parcel, parcel, path_of, run_units
 
 
 @dataclasses.dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Pretended:
         return Look(self.threads, {name: job[2] for name, job in self.under_way.items()}, self.lost)
 
     def hand(self, packed, *, apart_from="", only=""):
-        unit = pickle.loads(pickle.loads(packed)[1])[2]
+        unit = from_parcel(pickle.loads(packed)[1])[2]
         busy = [job[2] for job in self.under_way.values()]
         free = [w for w in self.threads if w != apart_from and w in (only or w) and busy.count(w) < self.threads[w]]
         self.copies[unit] = self.copies.get(unit, 0) + 1
@@ -69,7 +70,7 @@ class Pretended:
         unit, packed, worker = self.under_way.pop(name)
         if self.fate(unit, self.copies[unit], worker) == "killed":
             return Outcome(fault="3 workers ended", killed=True)
-        return pickle.loads(run_packed(packed))
+        return from_parcel(run_packed(packed))
 
     def drop(self, names):
         self.dropped += names
@@ -201,7 +202,7 @@ class Refusing:
 
 def test_a_worker_of_other_versions_refuses_before_it_reads_the_unit():
     others = tuple((name, "0.0" if name == "numpy" else value) for name, value in versions())
-    found = pickle.loads(run_packed(pickle.dumps((others, b"not even a pickle"))))
+    found = from_parcel(run_packed(pickle.dumps((others, b"not even a pickle"))))
     assert found.fault.startswith("expected the same versions on every worker, found numpy ")
     assert differing(versions(), versions()) == ""
     assert [name for name, _ in versions()][:2] == ["luthier", "python"]
@@ -211,6 +212,15 @@ def test_units_are_data():
     with pytest.raises(LuthierError, match="cannot be given to other processes"):
         pack(path_of(times), Ten(), lambda: 0)
     assert unit_key("a:b", (1, 2)) == unit_key("a:b", (1, 2)) != unit_key("a:c", (1, 2))
+
+
+def test_arrays_that_are_read_only_stay_so_on_their_way_and_others_do_not_become_so():
+    fixed, free = np.arange(4.0), np.arange(6).reshape(2, 3)
+    fixed.setflags(write=False)
+    found = from_parcel(parcel({"fixed": fixed, "free": free, "turned": free.T, "words": ["a", 1]}))
+    assert (found["fixed"].flags.writeable, found["free"].flags.writeable) == (False, True)
+    assert all(np.array_equal(found[name], value) for name, value in (("free", free), ("turned", free.T)))
+    assert found["words"] == ["a", 1]
 
 
 @pytest.mark.parametrize("text", ["tcp://127.0.0.1:8786", "tcp://localhost:1", "tcp://[::1]:8786", "tls://a.example:9"])

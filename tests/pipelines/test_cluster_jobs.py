@@ -16,8 +16,13 @@ from luthier.core.errors import LuthierError
 from luthier.core.tasks import run_units
 from luthier.evaluation.bootstrap import bootstrap_scores
 from luthier.evaluation.randomisation import Contrast, randomisation_p
+from luthier.geometry.plane.subdivision import Window
+from luthier.geometry.subspace import Subspace
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.storage import PoolFile, open_pool, save_pool
+from luthier.landscape.planes.plane import Plane
+from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.pipelines.study import starts
 from luthier.pipelines.study.lines import START_LINES, read_units
@@ -141,6 +146,16 @@ def test_a_study_loses_a_worker_and_ends_the_same(engine, tmp_path, monkeypatch,
     timer.join()
     assert (code, lines(tmp_path / "there")) == (0, lines(tmp_path / "here")), err
     assert len((tmp_path / "there" / "units.jsonl").read_text().splitlines()) == 13  # each unit once
+
+
+@pytest.mark.parametrize("metric", ["bleu", "column:score"])
+def test_a_stream_of_cells_is_the_same(engine, job, metric):
+    problem = Problem.make(job.pool, load_metric(metric))
+    subspace = Subspace(problem.default_start(), np.eye(2, problem.n_features), problem.names[:2])
+    plane = Plane.make(problem, subspace, Window(-1.0, 1.0, -1.0, 1.0))
+    here, there = (look_at_plane(plane, SurfaceOptions(check=20), engine=e).as_dict() for e in (None, engine))
+    assert here["cells"] > 30
+    assert json.dumps(here) == json.dumps(there)
 
 
 def pid(given, unit):

@@ -258,16 +258,29 @@ class _PickledFile:
         data = Path(self.path).read_bytes()
         if hashlib.blake2b(data, digest_size=16).hexdigest() != self.digest:
             raise LuthierError(f"{self.path}: what workers share was changed while they ran")
-        return pickle.loads(data)
+        return from_parcel(data)
+
+
+def parcel(value: Any) -> bytes:
+    """Return a value as it travels; arrays that are read-only stay so: kernels are compiled for one or the other."""
+    buffers: list[pickle.PickleBuffer] = []
+    try:
+        body = pickle.dumps(value, protocol=5, buffer_callback=buffers.append)
+    except (pickle.PicklingError, AttributeError, TypeError) as error:
+        raise LuthierError(f"this job cannot be given to other processes: {error}") from None
+    return pickle.dumps((body, [bytearray(buffer.raw()) for buffer in buffers]), protocol=5)
+
+
+def from_parcel(data: bytes) -> Any:
+    """Return the value."""
+    body, buffers = pickle.loads(data)
+    return pickle.loads(body, buffers=buffers)
 
 
 @contextlib.contextmanager
 def pickled(value: Any) -> Iterator[_PickledFile]:
     """Yield the recipe of a value that is in no file: it is written to one, which only this user can read."""
-    try:
-        data = pickle.dumps(value)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise LuthierError(f"this job cannot be given to other processes: {error}") from None
+    data = parcel(value)
     handle, path = tempfile.mkstemp(prefix="luthier-given-")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -8,7 +8,8 @@ All cells of a window are found, each once; none is sampled.
 
 With -o every cell has a row in a table (Arrow, .tsv or .json): a point inside, score, area, margin, radius, whether
 floating-point weights reach it for certain, and the change from a neighbour. Where cells are too many for that,
---stream passes by all of them in bounded memory; -o then has the best ones, and the histogram of all.
+--stream passes by all of them in bounded memory; -o then has the best ones, and the histogram of all. Stretches of
+edges can go to a --cluster.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from luthier.cli.axis_options import add_axis_options
+from luthier.cli.cluster_options import add_cluster_options, cluster_from
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 from luthier.cli.pool_options import pool_from
@@ -56,6 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
     parser.add_argument("-w", "--weights-out", metavar="F", help="write the best weights")
     add_metric_options(parser, "bleu")
+    add_cluster_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -72,7 +75,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     pool = pool_from(options, options.pool)
     if options.best_only:
         return _best_only(pool, metric, options, output)
-    report = look_at_plane(_plane(pool, metric, options), _settings(options))
+    with cluster_from(options) as engine:
+        report = look_at_plane(_plane(pool, metric, options), _settings(options), engine=engine)
     written = _write(report, pool, options)
     if "-" not in written:
         changes = _changes(report, metric, options)
@@ -100,6 +104,8 @@ def _check(options: argparse.Namespace) -> None:
         raise LuthierError("--polygons needs -o, the file to write them to")
     if options.best_only and (options.output or options.png or options.stream or options.heldout):
         raise LuthierError("--best-only finds no cells, so it cannot go with -o, --png, --stream or --heldout")
+    if options.cluster and (options.best_only or not _settings(options).stream):
+        raise LuthierError("--cluster passes by the cells of a stream: it goes with --stream, found -o or --best-only")
     if options.output:
         check_table_path(options.output)
         check_apart(options.output, options.pool, options.weights, *options.axis)

@@ -12,7 +12,6 @@ import dataclasses
 import hashlib
 import itertools
 import logging
-import pickle
 import queue
 import shutil
 import tempfile
@@ -31,7 +30,7 @@ from luthier.core.cluster.address import LOCAL, Certificates, ClusterAddress
 from luthier.core.cluster.handing import Handing, Look, Work, ask_everywhere, open_everywhere
 from luthier.core.cluster.worker import Outcome, pack, run_packed
 from luthier.core.errors import LuthierError
-from luthier.core.tasks import Given, Recipe, Units, path_of, pickled
+from luthier.core.tasks import Given, Recipe, Units, from_parcel, parcel, path_of, pickled
 from luthier.core.tasks import Work as Function
 
 SILENCE = 60.0  # seconds without a sign of life after which a worker counts as dead
@@ -145,10 +144,7 @@ class DaskCluster:
 
     @contextlib.contextmanager
     def _held(self, value: Any) -> Iterator[Recipe]:
-        try:
-            data = pickle.dumps(value, protocol=5)
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise LuthierError(f"this job cannot be given to other processes: {error}") from None
+        data = parcel(value)
         if len(data) > MOST_HELD:
             raise LuthierError(
                 f"expected at most {MOST_HELD >> 20} MB to send to every worker, found {len(data) >> 20}. "
@@ -178,7 +174,7 @@ class HeldValue:
 
     def open(self) -> Any:
         """Return the value."""
-        return pickle.loads(distributed.get_worker().plugins[self.name].data)
+        return from_parcel(distributed.get_worker().plugins[self.name].data)
 
 
 class DaskCrew:
@@ -246,7 +242,7 @@ class DaskCrew:
         """Return how a task went."""
         future = self._futures[name]
         try:
-            found = pickle.loads(future.result())
+            found = from_parcel(future.result())
         except distributed.scheduler.KilledWorker as error:
             deaths = error.allowed_failures + 1
             return Outcome(fault=f"{deaths} workers ended while they ran this unit, as if out of memory", killed=True)

@@ -21,7 +21,7 @@ from typing import Any
 
 from luthier import __version__
 from luthier.core.errors import LuthierError, LuthierWarning, describe_os_error
-from luthier.core.tasks import Recipe, find, opened
+from luthier.core.tasks import Recipe, find, from_parcel, opened, parcel
 from luthier.core.threads import hold_blas
 
 OPENING = threading.Lock()  # threads of a worker wait for the first of them to open what they share
@@ -74,10 +74,7 @@ def differing(mine: tuple[tuple[str, str], ...], others: tuple[tuple[str, str], 
 
 def pack(path: str | None, recipe: Recipe, unit: Any = None) -> bytes:
     """Return a unit as it travels: names and plain records, pickled; without a path of work, to be opened only."""
-    try:
-        return pickle.dumps((versions(), pickle.dumps((path, recipe, unit))))
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise LuthierError(f"this job cannot be given to other processes: {error}") from None
+    return pickle.dumps((versions(), parcel((path, recipe, unit))))
 
 
 def unit_key(path: str, unit: Any) -> str:
@@ -91,10 +88,9 @@ def run_packed(packed: bytes) -> bytes:
     outcome = _outcome(packed)
     whole = dataclasses.replace(outcome, where=whereabouts(), seconds=time.perf_counter() - began)
     try:
-        return pickle.dumps(whole, protocol=5)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        fault = f"its result cannot be given to other processes: {error}"
-        return pickle.dumps(dataclasses.replace(whole, value=None, fault=fault))
+        return parcel(whole)
+    except LuthierError:
+        return parcel(dataclasses.replace(whole, value=None, fault="its result cannot be given to other processes"))
 
 
 def _outcome(packed: bytes) -> Outcome:
@@ -104,7 +100,7 @@ def _outcome(packed: bytes) -> Outcome:
         return Outcome(fault=f"expected the same versions on every worker, found {differ}")
     try:
         _settle()
-        path, recipe, unit = pickle.loads(inner)
+        path, recipe, unit = from_parcel(inner)
         with OPENING:
             given = opened(recipe)
         return Outcome(None if path is None else find(path)(given, unit))

@@ -15,7 +15,7 @@ import dataclasses
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -130,6 +130,13 @@ class Edges:
         return len(self) - 1
 
 
+class FaceValues(NamedTuple):
+    """Values of the faces, (F, S), and their sum over lists that have one face, (S,)."""
+
+    each: npt.NDArray[Any]
+    single: npt.NDArray[Any]
+
+
 class Overlay:
     """The overlay of the subdivisions of N lists.
 
@@ -193,14 +200,14 @@ class Overlay:
 
         `values` (M, S) are summed over the selected rows of each cell; `visit` runs in the workers.
         """
-        own, constant = self._values(values)
+        own = self.face_values(values)
         scratch = threading.local()
 
         def work(first: int) -> list[Result]:
             if not hasattr(scratch, "room"):
-                scratch.room = Room(self, own)
+                scratch.room = Room(self, own.each)
             last = min(first + EDGES_AT_ONCE, self.edges.n_owners)
-            return [visit(block) for block in self._blocks(own, constant, range(first, last), scratch.room)]
+            return [visit(block) for block in self._blocks(own, range(first, last), scratch.room)]
 
         jobs = iter(range(0, self.edges.n_owners, EDGES_AT_ONCE))
         if threads == 1:
@@ -225,21 +232,24 @@ class Overlay:
         nothing = np.zeros((len(self.points), 0), np.int64)
         return sum(self.stream(nothing, lambda block: int(block.sized.sum()), threads=threads))
 
-    def _values(self, values: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Return the values of the faces, and the sum over lists with one face."""
+    def blocks(self, values: FaceValues, edges: range, room: Room) -> Iterator[CellBlock]:
+        """Yield the cells of a range of edges that begins where a block of them does, the same as `stream` would."""
+        for first in range(edges.start, edges.stop, EDGES_AT_ONCE):
+            yield from self._blocks(values, range(first, min(first + EDGES_AT_ONCE, edges.stop)), room)
+
+    def face_values(self, values: npt.NDArray[Any]) -> FaceValues:
+        """Return what is summed over cells, of values (M, S) of all rows."""
         if values.ndim != 2 or len(values) != len(self.points):
             raise LuthierError(f"expected values of {len(self.points)} rows, found shape {values.shape}")
         dtype = np.int64 if np.issubdtype(values.dtype, np.integer) else np.float64
         own = flat(values[self.faces.rows].astype(dtype))
-        return own, flat(own[self._single].sum(axis=0))
+        return FaceValues(own, flat(own[self._single].sum(axis=0)))
 
-    def _blocks(
-        self, own: npt.NDArray[Any], constant: npt.NDArray[Any], edges: range, room: Room
-    ) -> Iterator[CellBlock]:
+    def _blocks(self, values: FaceValues, edges: range, room: Room) -> Iterator[CellBlock]:
         e = edges.start
         while e < edges.stop:
             e, n = kernels.stream(
-                self.faces.arrays, self.edges.arrays, self.blur, own, constant, e, edges.stop,
+                self.faces.arrays, self.edges.arrays, self.blur, values.each, values.single, e, edges.stop,
                 room.scratch, room.cell, room.rows,
             )  # fmt: skip
             if without_fault(n):

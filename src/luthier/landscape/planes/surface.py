@@ -16,6 +16,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.rng import make_rng
 from luthier.core.stopwatch import Stopwatch
+from luthier.core.tasks import Engine
 from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster
@@ -172,8 +173,11 @@ class SurfaceReport:
         }
 
 
-def look_at_plane(plane: Plane, options: SurfaceOptions) -> SurfaceReport:
-    """Find every cell of a plane's window; Ctrl-C ends a stream early, and the report says so."""
+def look_at_plane(plane: Plane, options: SurfaceOptions, *, engine: Engine | None = None) -> SurfaceReport:
+    """Find every cell of a plane's window; Ctrl-C ends a stream early, and the report says so.
+
+    An engine passes by the cells; by default it is threads of this process.
+    """
     stopwatch, problem = Stopwatch(), plane.problem
     found = survey(
         plane.overlay,
@@ -186,6 +190,7 @@ def look_at_plane(plane: Plane, options: SurfaceOptions) -> SurfaceReport:
             seed=options.seed,
             threads=options.threads,
         ),
+        engine=engine,
     )
     record = None
     if not options.stream:

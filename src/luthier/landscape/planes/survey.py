@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +12,17 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
-from luthier.core.rng import make_rng
+from luthier.core.rng import child_rng
+from luthier.core.tasks import Engine, Given, Here, Threads, run_units
 from luthier.core.threads import stopping_gently
-from luthier.geometry.plane.overlay import CellBlock, Overlay
+from luthier.geometry.plane.overlay import CELLS_AT_ONCE, EDGES_AT_ONCE, CellBlock, FaceValues, Overlay, Room
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.scored_cells import ScoredCells
+from luthier.metrics.base import Metric
 
 # So many of the best are kept at least: among equally good cells the roomiest is wanted, and there may be many.
 KEPT_AT_LEAST = 256
+MOST_STRETCHES = 256
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -117,89 +121,151 @@ class SurveyOptions:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Passed:
-    """What a worker found in a block."""
+class Walk:
+    """What all stretches of a survey share: the plane's edges with the values of their faces, and what is wanted."""
 
-    last_edge: int
+    overlay: Overlay
+    values: FaceValues
+    metric: Metric
+    options: SurveyOptions
+    own: threading.local = dataclasses.field(default_factory=threading.local)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Go to another process without what belongs to threads of this one."""
+        return Walk, (self.overlay, self.values, self.metric, self.options)
+
+    def blocks(self, edges: range) -> Iterator[CellBlock]:
+        """Yield the cells of a range of edges; each thread has one room to write them in."""
+        if not hasattr(self.own, "room"):
+            self.own.room = Room(self.overlay, self.values.each)
+        return self.overlay.blocks(self.values, edges, self.own.room)
+
+    @property
+    def n_best(self) -> int:
+        """How many of the best cells of a stretch can be among those of all."""
+        return max(self.options.keep, KEPT_AT_LEAST)
+
+
+@dataclasses.dataclass(frozen=True)
+class Stretch:
+    """Edges ``first`` to ``last - 1``, and the number of their generator."""
+
+    number: int
+    first: int
+    last: int
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Passed:
+    """What is left of the cells of a stretch.
+
+    Attributes
+    ----------
+    drawn : ScoredCells
+        As many as the sample of all can hold, those with the lowest `lots`.
+    """
+
+    cells: int
     without_area: int
     histogram: Histogram
     extremes: Float64
     best: ScoredCells
-    every: ScoredCells | None
-    n: int
+    drawn: ScoredCells
+    lots: Float64
 
 
-class _Sample:
-    """A fair sample of all that passes by: each cell draws a number, those with the lowest stay."""
-
-    def __init__(self, size: int, seed: int) -> None:
-        self.size, self.rng = size, make_rng(seed)
-        self.cells, self.lots, self.limit = ScoredCells.none(), np.zeros(0), 1.0
-
-    def offer(self, cells: ScoredCells) -> None:
-        lots = self.rng.random(len(cells))
-        chosen = np.flatnonzero(lots < self.limit)
-        if not len(chosen):
-            return
-        self.cells = ScoredCells.join(self.cells, cells.take(chosen))
-        self.lots = np.concatenate([self.lots, lots[chosen]])
-        if len(self.lots) > 2 * self.size + 1000:
-            self.trim()
-
-    def trim(self) -> ScoredCells:
-        """Return the sample, in the order in which it passed by."""
-        if len(self.lots) > self.size:
-            lowest = np.sort(np.argsort(self.lots, kind="stable")[: self.size])
-            self.cells, self.lots = self.cells.take(lowest), self.lots[lowest]
-            self.limit = float(self.lots.max(initial=0.0))
-        return self.cells
+def pass_by(walk: Walk, stretch: Stretch) -> Passed:
+    """Pass by the cells of a stretch of edges, each once."""
+    rng = child_rng(walk.options.seed, stretch.number)
+    found, waiting, many = nothing_passed(walk.options), [], 0
+    for block in walk.blocks(range(stretch.first, stretch.last)):
+        waiting.append(block)
+        many += len(block)
+        if many >= CELLS_AT_ONCE:  # so many at a time, for each time costs as much as some thousand cells
+            found, waiting, many = _joined(found, _left_of(walk, waiting, rng), walk), [], 0
+    return _joined(found, _left_of(walk, waiting, rng), walk) if waiting else found
 
 
-def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions) -> Survey:
+def _left_of(walk: Walk, blocks: Sequence[CellBlock], rng: np.random.Generator) -> Passed:
+    """Return what is left of some blocks of cells."""
+    sized = [block.with_area for block in blocks]
+    scores = walk.metric.score(np.concatenate([block.sums for block in sized]))
+    cells = ScoredCells(np.concatenate([block.keys for block in sized]), walk.metric.gain(scores))
+    size = walk.options.sample
+    # each cell draws a number; those with the lowest are a fair sample
+    lots = rng.random(len(cells)) if size else np.zeros(0)
+    lowest = np.argpartition(lots, size)[:size] if len(lots) > size else np.arange(len(lots))
+    drawn = np.sort(lowest)
+    return Passed(
+        cells=len(cells),
+        without_area=sum(map(len, blocks)) - len(cells),
+        histogram=Histogram.of(scores, walk.options.width),
+        extremes=np.array([scores.min(initial=np.inf), scores.max(initial=-np.inf)]),
+        best=cells.best(walk.n_best),
+        drawn=cells.take(drawn),
+        lots=lots[drawn],
+    )
+
+
+def nothing_passed(options: SurveyOptions) -> Passed:
+    """Return what is left of no cells."""
+    none, extremes = ScoredCells.none(), np.array([np.inf, -np.inf])
+    return Passed(0, 0, Histogram.of(np.zeros(0), options.width), extremes, none, none, np.zeros(0))
+
+
+def _joined(one: Passed, other: Passed, walk: Walk) -> Passed:
+    """Return what is left of both, in this order."""
+    best = one.best
+    if len(other.best) and (len(best) < walk.n_best or other.best.gains[0] >= best.gains[-1]):
+        best = ScoredCells.join(best, other.best).best(walk.n_best)
+    lots = np.concatenate([one.lots, other.lots])
+    lowest = np.sort(np.argsort(lots, kind="stable")[: walk.options.sample])
+    return Passed(
+        cells=one.cells + other.cells,
+        without_area=one.without_area + other.without_area,
+        histogram=one.histogram.plus(other.histogram),
+        extremes=np.array([min(one.extremes[0], other.extremes[0]), max(one.extremes[1], other.extremes[1])]),
+        best=best,
+        drawn=ScoredCells.join(one.drawn, other.drawn).take(lowest),
+        lots=lots[lowest],
+    )
+
+
+def stretches(overlay: Overlay) -> dict[int, Stretch]:
+    """Return all edges in stretches, at most `MOST_STRETCHES`: how they are cut depends on the plane alone."""
+    n_edges = overlay.edges.n_owners
+    blocks = -(-n_edges // EDGES_AT_ONCE)
+    size = EDGES_AT_ONCE * max(1, -(-blocks // MOST_STRETCHES))
+    firsts = range(0, n_edges, size)
+    return {i: Stretch(i, first, min(first + size, n_edges)) for i, first in enumerate(firsts)}
+
+
+def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions, *, engine: Engine | None = None) -> Survey:
     """Pass by every cell once; Ctrl-C ends it early, and it says how far it came.
 
-    The same for any number of threads: blocks come in a fixed order.
+    The same whoever does it: stretches of edges are cut by the plane, have generators of their own and are put
+    together in their order. By default it is ``options.threads`` threads.
     """
-    metric, n_best = problem.metric, max(options.keep, KEPT_AT_LEAST)
-
-    def visit(block: CellBlock) -> _Passed:
-        sized = block.with_area
-        scores = metric.score(sized.sums)
-        cells = ScoredCells(sized.keys, metric.gain(scores))
-        return _Passed(
-            last_edge=int(block.keys[-1, 0]),
-            without_area=len(block) - len(sized),
-            histogram=Histogram.of(scores, options.width),
-            extremes=np.array([scores.min(initial=np.inf), scores.max(initial=-np.inf)]),
-            best=cells.best(n_best),
-            every=cells if options.sample else None,
-            n=len(cells),
-        )
-
-    stop, n_edges, edges, n_cells, n_without = threading.Event(), len(overlay.edges), 0, 0, 0
-    histogram, best, sample = (
-        Histogram.of(np.zeros(0), options.width),
-        ScoredCells.none(),
-        _Sample(options.sample, options.seed),
-    )
-    extremes = np.array([np.inf, -np.inf])
+    walk = Walk(overlay, overlay.face_values(problem.stats), problem.metric, options)
+    units, stop, passed = stretches(overlay), threading.Event(), 0
+    n_edges = overlay.edges.n_owners
     with stopping_gently(stop), progress("edges walked", n_edges) as advance:
-        for part in overlay.stream(problem.stats, visit, threads=options.threads):
-            advance(part.last_edge + 1 - edges)
-            edges, n_cells = part.last_edge + 1, n_cells + part.n
-            n_without += part.without_area
-            if options.most is not None and n_cells + n_without > options.most:
+
+        def keep(number: int, part: Passed) -> None:
+            nonlocal passed
+            advance(units[number].last - units[number].first)
+            passed += part.cells + part.without_area
+            if options.most is not None and passed > options.most:
                 raise LuthierError(
                     f"there are more than {options.most:,} cells, too many to keep every one. "
                     "hint: stream them, which keeps the best and a picture; or take a smaller window; or allow more"
                 )
-            histogram = histogram.plus(part.histogram)
-            extremes = np.array([min(extremes[0], part.extremes[0]), max(extremes[1], part.extremes[1])])
-            if len(part.best) and (len(best) < n_best or part.best.gains[0] >= best.gains[-1]):
-                best = ScoredCells.join(best, part.best).best(n_best)
-            if part.every is not None:
-                sample.offer(part.every)
-            if stop.is_set():
-                break
-    share = edges / n_edges if stop.is_set() and n_edges else 1.0
-    return Survey(n_cells, n_without, share, histogram, extremes, best, sample.trim())
+
+        engine = engine or (Here() if options.threads == 1 else Threads(options.threads))
+        parts = run_units(pass_by, Given(walk), units, engine=engine, keep=keep, stop=stop)
+    found = nothing_passed(options)
+    for part in parts.values():
+        found = _joined(found, part, walk)
+    walked = sum(units[number].last - units[number].first for number in parts)
+    share = walked / n_edges if n_edges and len(parts) < len(units) else 1.0
+    return Survey(found.cells, found.without_area, share, found.histogram, found.extremes, found.best, found.drawn)
