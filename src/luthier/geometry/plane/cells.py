@@ -32,6 +32,8 @@ class Cell:
         At the position: the least difference in score to a row that takes over beyond a side.
     selection : (N,) int64
         The row of each list.
+    beyond : (b,) int64
+        The row that takes over, in its list, beyond each of the first b `sides`; the others are the window's.
     """
 
     polygon: Float64
@@ -41,6 +43,7 @@ class Cell:
     radius: float
     margin: float
     selection: Int64
+    beyond: Int64
 
 
 def cell_of_faces(divided: Subdivisions, points: Float64, faces: Int64) -> Cell:
@@ -66,6 +69,7 @@ def cell_of_faces(divided: Subdivisions, points: Float64, faces: Int64) -> Cell:
         radius=max(0.0, float(np.min(sides[:, 0] + sides[:, 1:] @ centroid, initial=np.inf))) if area > 0.0 else 0.0,
         margin=float(np.min(gaps[:, 0] + gaps[:, 1:] @ centroid, initial=np.inf)),
         selection=divided.rows[faces],
+        beyond=divided.rows[inner[:, 1]],
     )
 
 

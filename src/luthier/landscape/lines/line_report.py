@@ -154,34 +154,55 @@ def follow_line(
 
     `check` is how many intervals are re-ranked, drawn at random; None is all of them.
     """
-    if line.n_axes != 1:
-        raise LuthierError(f"expected a line, which has one axis, found {line.n_axes} axes")
     if check is not None and check < 0:
         raise LuthierError(f"expected to check 0 intervals or more, found {check}")
+    report, curve, inside = _within(problem, line, window)
+    tried, position = inside, report.position
+    if check is not None and check < len(inside):
+        tried = np.sort(make_rng(seed).choice(inside, size=check, replace=False))
+    outcome = _check(problem, line, curve, tried, position[tried - inside[0]], threads)
+    return dataclasses.replace(report, best=tuple(_best(report)), check=outcome)
+
+
+def see_line(problem: ListProblem, line: Subspace, window: tuple[float, float] = (-np.inf, np.inf)) -> LineReport:
+    """Return the same curve as `follow_line` at once: no interval is re-ranked but the best, until one holds.
+
+    `best` ends with that interval, so that `optimum` is the same; `check` says that none was tried.
+    """
+    report = _within(problem, line, window)[0]
+    best: list[Interval] = []
+    for interval in _best(report):
+        best.append(interval)
+        if interval.holds:
+            break
+    return dataclasses.replace(report, best=tuple(best))
+
+
+def _within(
+    problem: ListProblem, line: Subspace, window: tuple[float, float]
+) -> tuple[LineReport, LineCurve, Int64]:  # fmt: skip
+    """Return the curve cut to a window, before anything is re-ranked; and its intervals among all of the line's."""
+    if line.n_axes != 1:
+        raise LuthierError(f"expected a line, which has one axis, found {line.n_axes} axes")
     if not window[0] < window[1]:
         raise LuthierError(f"expected a window lo:hi with lo below hi, found {window[0]:g}:{window[1]:g}")
     curve = next(problem.curves(line.start, line.directions))
     reach = reach_of(line.start, line.directions[0])
     low, high = intervals_of(curve, window)
     inside = np.flatnonzero(low < high)
-    position = _interiors(low[inside], high[inside], reach)
-    tried = inside
-    if check is not None and check < len(inside):
-        tried = np.sort(make_rng(seed).choice(inside, size=check, replace=False))
-    outcome = _check(problem, line, curve, tried, position[tried - inside[0]], threads)
     report = LineReport(
         line=line,
         problem=problem,
         window=window,
         low=low[inside],
         high=high[inside],
-        position=position,
+        position=_interiors(low[inside], high[inside], reach),
         scores=problem.metric.gain(curve.gains[inside]),
         start_score=_score(problem, problem.gain(line.start)),
         best=(),
-        check=outcome,
+        check=Check(0, 0, 0, 0),
     )
-    return dataclasses.replace(report, best=tuple(_best(report)))
+    return report, curve, inside
 
 
 def write_curve(report: LineReport, path: str) -> None:

@@ -25,17 +25,17 @@ LATEX_COLUMNS = {"s_sel": r"$s_{\mathrm{sel}}$", "s_opt": r"$s_{\mathrm{opt}}$",
 
 def comparison_text(comparison: Comparison, *, decimals: int | None = None) -> Any:
     """Return the comparison as a table and notes that `luthier.report.console.show` prints."""
-    rows = [[_heading(metric), *row] for metric in comparison.metrics for row in _rows(metric, decimals)]
+    rows = [[_heading(metric), *row] for metric in comparison.metrics for row in comparison_rows(metric, decimals)]
     title = f"systems against {comparison.systems[0]}"
-    return stack(table(title, _columns(comparison), rows), as_text("\n".join(_notes(comparison))))
+    return stack(table(title, comparison_columns(comparison), rows), as_text("\n".join(_notes(comparison))))
 
 
 def comparison_markdown(comparison: Comparison, *, decimals: int | None = None) -> str:
     """Return the comparison as one Markdown table, and notes below it."""
-    columns = _columns(comparison)
+    columns = comparison_columns(comparison)
     lines = [_markdown_row(columns), _markdown_row(["---", "---", *["---:"] * (len(columns) - 2)])]
     for metric in comparison.metrics:
-        for k, row in enumerate(_rows(metric, decimals)):
+        for k, row in enumerate(comparison_rows(metric, decimals)):
             lines.append(_markdown_row([_heading(metric) if k == 0 else None, *row]))
     notes = [f"- {_markdown_cell(note)}" for note in _notes(comparison)]
     return "\n".join([*lines, "", *notes, ""])
@@ -43,11 +43,11 @@ def comparison_markdown(comparison: Comparison, *, decimals: int | None = None) 
 
 def comparison_latex(comparison: Comparison, *, decimals: int | None = None) -> str:
     """Return the comparison as a LaTeX table (with the package booktabs), notes as comments above it."""
-    columns = _columns(comparison)
+    columns = comparison_columns(comparison)
     body: list[str] = []
     for metric in comparison.metrics:
         body.append(r"\midrule")
-        for k, row in enumerate(_rows(metric, decimals)):
+        for k, row in enumerate(comparison_rows(metric, decimals)):
             body.append(_latex_row([_heading(metric) if k == 0 else None, *row]))
     header = " & ".join(LATEX_COLUMNS.get(column) or _latex_cell(column) for column in columns)
     return "\n".join(
@@ -90,12 +90,14 @@ def _heading(metric: MetricResults) -> str:
     return f"{metric.metric}{arrow}"
 
 
-def _columns(comparison: Comparison) -> list[str]:
+def comparison_columns(comparison: Comparison) -> list[str]:
+    """Return the heads of the columns, that of the metric first."""
     share = f"{comparison.settings.confidence:.4%}".rstrip("0%").rstrip(".")
     return ["metric", "system", "mean", "s_sel", "s_opt", "p", "p (runs)", "Welch", "Δ", f"{share} % interval"]
 
 
-def _rows(metric: MetricResults, decimals: int | None) -> list[list[str | None]]:
+def comparison_rows(metric: MetricResults, decimals: int | None = None) -> list[list[str | None]]:
+    """Return the cells of each system under one metric, without the metric's own."""
     if decimals is None:
         decimals = decimals_for((result.mean for result in metric.results), usual=1)
     return [[*_own_cells(result, decimals), *_difference_cells(result, decimals)] for result in metric.results]

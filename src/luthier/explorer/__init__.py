@@ -1,0 +1,6 @@
+"""The second door: a page of this machine that shows what the other rooms compute; no arithmetic of its own.
+
+Read `session` first (what is open: lists, metric, named weights), then `asked` (requests, checked) and a file of
+`answers/` (one for each view), `replies` (how numbers travel). `guard` says who may ask, `app` leads requests to
+answers, `server` listens. `page/` has the page itself, `page_files` the table by which it is served.
+"""

@@ -1,0 +1,114 @@
+"""From addresses to answers: the files of the page by a fixed table, and a function for each question."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from luthier.core.errors import LuthierError, LuthierWarning, printable
+from luthier.core.progress import notice
+from luthier.explorer.answers.about import about
+from luthier.explorer.answers.comparison import comparison
+from luthier.explorer.answers.line import line, lines
+from luthier.explorer.answers.selection import select
+from luthier.explorer.answers.sentence import fan, sentence
+from luthier.explorer.answers.surface import cell, surface
+from luthier.explorer.answers.traces import curves, state, trace
+from luthier.explorer.asked import LARGEST_NUMBER, Asked
+from luthier.explorer.guard import Guard
+from luthier.explorer.page_files import page_files
+from luthier.explorer.replies import Reply
+from luthier.explorer.session import Session, Superseded
+
+Answer = Callable[[Session, Asked], Reply]
+ANSWERS: Mapping[str, Answer] = {
+    "select": select, "line": line, "lines": lines, "surface": surface, "cell": cell, "sentence": sentence, "fan": fan,
+    "compare": comparison, "trace": trace, "state": state, "curves": curves,
+}  # fmt: skip
+Say = Callable[[str], None]
+
+
+def answer(session: Session, name: str, raw: bytes) -> Reply:
+    """Return the answer to a question; the reply carries the number of the request."""
+    import warnings
+
+    asked = Asked(raw)
+    number = asked.whole("number", low=0, high=LARGEST_NUMBER, default=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LuthierWarning)
+        reply = ANSWERS[name](session, asked)
+    return Reply({**reply.values, "number": number}, reply.arrays)
+
+
+def make_app(session: Session, token: str, port: int, say: Say = notice) -> Guard:
+    """Return the application of a session; `say` is told, in a sentence, of errors that are ours."""
+    routes = [Route("/api/session", _asking(lambda raw: about(session), say), methods=["GET"])]  # noqa: ARG005
+    for name in ANSWERS:
+        routes.append(Route(f"/api/{name}", _asking(_bound(session, name), say), methods=["POST"]))
+    for address, (body, kind) in page_files().items():
+        routes.append(Route(address, _file(body, kind), methods=["GET"]))
+    app = Starlette(routes=routes, exception_handlers={404: _lost, 405: _lost, Exception: _lost})
+    app.router.redirect_slashes = False
+    return Guard(app, token, port)
+
+
+def _bound(session: Session, name: str) -> Callable[[bytes], Reply]:
+    return lambda raw: answer(session, name, raw)
+
+
+def _asking(work: Callable[[bytes], Reply], say: Say) -> Callable[[Request], Awaitable[Response]]:
+    """Return an endpoint that works in a thread, and whose every failure is one sentence."""
+
+    def attempt(raw: bytes) -> Response:
+        try:
+            reply = work(raw)
+            return Response(reply.body(), media_type=reply.media_type)
+        except Superseded as error:
+            return _failed(409, str(error))
+        except LuthierError as error:
+            return _failed(400, printable(str(error)))
+        except MemoryError:
+            return _failed(507, "not enough memory for this")
+        except Exception as error:  # a fault of ours must not end the server
+            told = f"{type(error).__name__}: {error}"
+            say(f"a request failed: {told}; this is a fault of luthier")
+            return _failed(500, f"a fault of luthier: {told}")
+
+    async def endpoint(request: Request) -> Response:
+        return await run_in_threadpool(attempt, await request.body())
+
+    return endpoint
+
+
+def _file(body: bytes, kind: str) -> Callable[[Request], Awaitable[Response]]:
+    async def endpoint(request: Request) -> Response:  # noqa: ARG001
+        return Response(body, media_type=kind)
+
+    return endpoint
+
+
+async def _lost(request: Request, error: Exception) -> Response:  # noqa: ARG001
+    status = getattr(error, "status_code", 500)
+    return _failed(status, "there is nothing at this address")
+
+
+def _failed(status: int, reason: str) -> Response:
+    return Response(Reply({"error": reason}).body(), status, media_type="application/json")
+
+
+def warm(session: Session, stop: threading.Event | None = None) -> dict[str, Any]:
+    """Compute what the page asks first, so that its first requests find compiled kernels; return what it will see."""
+    told = dict(about(session).values)
+    if stop is None or not stop.is_set():
+        answer(session, "select", b"{}")
+        usable = [d for d, feature in enumerate(told["features"]) if not feature["unused"]]
+        if usable:
+            answer(session, "line", f'{{"axis": {usable[0]}}}'.encode())
+    return told

@@ -1,0 +1,145 @@
+// The page: header, tabs and panels, put together when the session is known.
+
+import { makeChanges } from "./changes.js";
+import { applyTheme, toggleTheme } from "./colors.js";
+import { makeCompare } from "./compare.js";
+import { makeCurves } from "./curves.js";
+import { button, byId, chooser, complain, element, fill } from "./elements.js";
+import { makeLine } from "./line.js";
+import { makeSentence } from "./sentence.js";
+import { askSession, isReport, reportHas, takeToken, token } from "./server.js";
+import { canRedo, canUndo, changed, fragment, goToNamed, listen, loadFragment, redo, session, state, undo } from "./state.js";
+import { makeSurface } from "./surface.js";
+import { makeTraces } from "./traces.js";
+import { makeWeights } from "./weights.js";
+
+const views = new Map();
+
+async function begin() {
+  applyTheme();
+  takeToken();
+  try {
+    Object.assign(session, await askSession());
+  } catch (error) {
+    complain(error.message);
+    return;
+  }
+  document.title = `${session.title} · Luthier explorer`;
+  const usable = session.features.map((_, d) => d).filter((d) => !session.features[d].unused);
+  state.feature = usable[0] ?? 0;
+  state.axes = [usable[0] ?? 0, usable[1] ?? 1];
+  if (!isReport) loadFragment();
+  makeHeader();
+  makeWeights();
+  makeChanges();
+  makeSentence();
+  makeViews(usable.length);
+  listen((what) => {
+    if (what === "view" || what === "all") showView();
+    if (what === "weights" || what === "score" || what === "all") showScore();
+  });
+  document.addEventListener("keydown", shortcuts);
+  changed("all");
+}
+
+// ---- header -----------------------------------------------------------------------------------------------------------
+
+function makeHeader() {
+  const { metric, lists } = session;
+  const against = chooser("Compared with", session.named.map((item, i) => [i, item.name]), state.against, (value) => { state.against = Number(value); changed("all"); }, { id: "against" });
+  fill(byId("header"),
+    element("div", { class: "brand" }, element("b", {}, "luthier"), element("span", { title: `${lists.hypotheses.toLocaleString("en")} hypotheses, ${lists.features} features` },
+      `${session.title} · ${lists.sentences.toLocaleString("en")} sentences`)),
+    element("div", { class: "score" }, element("span", { class: "metric", title: metric.signature }, metric.name, metric.higher_is_better ? " ↑" : " ↓"),
+      element("output", { id: "score" }), element("span", { id: "delta", class: "delta" }), element("label", { class: "against" }, "against ", against),
+      element("span", { id: "changed" })),
+    element("div", { class: "buttons" },
+      !isReport && [
+        button("Undo", undo, { id: "undo", title: "Undo (Ctrl+Z)" }), button("Redo", redo, { id: "redo", title: "Redo (Ctrl+Y)" }),
+        button("Reset", () => goToNamed(0), { id: "reset", title: "Back to the start" }),
+        button("Copy link", copyLink, { id: "copy", title: "A link that reopens this, with the token" })],
+      button("◐", toggleTheme, { "aria-label": "Light or dark", title: "Light or dark" }),
+      button("?", () => { fillHelp(); byId("help").showModal(); }, { "aria-label": "Help", title: "Help" })));
+}
+
+function showScore() {
+  const found = state.latest;
+  if (!isReport) { byId("undo").disabled = !canUndo(); byId("redo").disabled = !canRedo(); }
+  if (!found) return;
+  const better = found.better[state.against];
+  byId("score").textContent = found.shown;
+  byId("score").dataset.score = String(found.score);
+  byId("delta").textContent = found.changes[state.against];
+  byId("delta").className = `delta ${better > 0 ? "up" : better < 0 ? "down" : "even"}`;
+  byId("changed").textContent = `${found.changed.toLocaleString("en")} changed`;
+}
+
+async function copyLink() {
+  const address = `${location.origin}/#token=${token()}&${fragment()}`;
+  try {
+    await navigator.clipboard.writeText(address);
+    byId("copy").textContent = "Copied";
+  } catch {
+    prompt("Copy this link:", address);
+  }
+  setTimeout(() => { byId("copy").textContent = "Copy link"; }, 1500);
+}
+
+function fillHelp() {
+  const keys = [["Tab", "go from control to control"], ["← →", "move a slider, the pointer of a picture, a trace's state"], ["Enter", "go to the interval or cell under the pointer"],
+    ["+ − 0", "zoom a picture; the usual window"], ["↑ ↓", "go through the changed sentences"], ["Ctrl+Z, Ctrl+Y", "undo, redo"], ["1 … 5", "choose a view"]];
+  fill(byId("help"), element("h2", {}, "What is this?"),
+    element("p", {}, "Each hypothesis is scored by the sum of weight times feature; the highest of each list wins. Drag a weight and see, at once, what the metric does and which sentences change."),
+    element("p", {}, "To find the weight that hurts most, look for the highlighted chip: it says how much the best value of that weight alone would gain. Click it, and read the changed sentences below."),
+    element("table", { class: "plain" }, element("tbody", {}, keys.map(([key, what]) => element("tr", {}, element("th", { scope: "row" }, key), element("td", {}, what))))),
+    element("p", { class: "hint" }, `${session.metric.name}: ${session.metric.signature} · luthier ${session.version} · seed ${session.seed}`),
+    button("Close", () => byId("help").close(), { class: "primary" }));
+}
+
+// ---- views ----------------------------------------------------------------------------------------------------------
+
+function makeViews(usable) {
+  if (usable > 0) views.set("line", ["Line", makeLine()]);
+  if (usable > 1 && (!isReport || reportHas("surfaces").length)) views.set("surface", ["Surface", makeSurface()]);
+  if (!isReport || reportHas("compare").length) views.set("compare", ["Compare", makeCompare()]);
+  if (session.traces.length) views.set("traces", ["Traces", makeTraces()]);
+  if (session.curves) views.set("curves", ["Curves", makeCurves()]);
+  if (!views.has(state.view)) state.view = [...views.keys()][0];
+  for (const [name, [title]] of views) {
+    byId("tabs").append(button(title, () => { state.view = name; changed("view"); }, { role: "tab", id: `tab-${name}`, "aria-controls": "view" }));
+  }
+  byId("tabs").addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    const names = [...views.keys()];
+    state.view = names[(names.indexOf(state.view) + step + names.length) % names.length];
+    changed("view");
+    byId(`tab-${state.view}`).focus();
+  });
+}
+
+function showView() {
+  for (const name of views.keys()) {
+    const tab = byId(`tab-${name}`);
+    tab.setAttribute("aria-selected", String(name === state.view));
+    tab.tabIndex = name === state.view ? 0 : -1;
+  }
+  const [, view] = views.get(state.view);
+  if (byId("view").firstElementChild !== view.element) { fill(byId("view"), view.element); view.show(); }
+  byId("view").setAttribute("aria-labelledby", `tab-${state.view}`);
+}
+
+function shortcuts(event) {
+  const typing = event.target.matches("input:not([type=range]), select, textarea");
+  if (isReport || typing) return;
+  const key = event.key.toLowerCase();
+  if ((event.ctrlKey || event.metaKey) && key === "z" && !event.shiftKey) undo();
+  else if ((event.ctrlKey || event.metaKey) && (key === "y" || (key === "z" && event.shiftKey))) redo();
+  else if (!event.ctrlKey && !event.metaKey && !event.altKey && /^[1-5]$/.test(key) && [...views.keys()][Number(key) - 1]) {
+    state.view = [...views.keys()][Number(key) - 1];
+    changed("view");
+  } else return;
+  event.preventDefault();
+}
+
+begin();

@@ -1,0 +1,122 @@
+// Questions to the server: of each view one is under way, and the newest wins. A report has recorded answers instead.
+
+import { complain } from "./elements.js";
+
+const TOKEN = "luthier-token";
+const recorded = readRecorded();
+const flights = new Map();
+let numbers = 0;
+
+export const isReport = recorded !== null;
+
+function readRecorded() {
+  const found = document.getElementById("recorded");
+  return found ? JSON.parse(found.textContent) : null;
+}
+
+/** Take the token out of the address bar; keep it for this tab. */
+export function takeToken() {
+  const found = /(?:^#|&)token=([\w-]+)/.exec(location.hash);
+  if (found) {
+    sessionStorage.setItem(TOKEN, found[1]);
+    const rest = location.hash.replace(/^#/, "").split("&").filter((part) => !part.startsWith("token=")).join("&");
+    history.replaceState(null, "", rest ? `#${rest}` : location.pathname);
+  }
+}
+
+export const token = () => sessionStorage.getItem(TOKEN) || "";
+
+/** The answer of the session itself. */
+export async function askSession() {
+  if (isReport) return unpack(recorded.session);
+  return read(await fetch("/api/session", { headers: { "X-Luthier-Token": token() } }));
+}
+
+/**
+ * Ask a question for a view. Returns null where a newer question of the view has come meanwhile.
+ * A question that is under way is finished first, unless `abort` says that it is costly: then it is given up.
+ */
+export function ask(view, name, body, { abort = false } = {}) {
+  if (isReport) return Promise.resolve(fromRecord(name, body));
+  const flight = flights.get(view) || { busy: null, waiting: null };
+  flights.set(view, flight);
+  if (flight.waiting) flight.waiting.resolve(null);
+  return new Promise((resolve) => {
+    flight.waiting = { name, body, resolve };
+    if (flight.busy && abort) flight.busy.abort();
+    if (!flight.busy) take(flight);
+    else if (abort) { flight.busy = null; take(flight); }
+  });
+}
+
+async function take(flight) {
+  const { name, body, resolve } = flight.waiting;
+  const control = new AbortController();
+  flight.waiting = null;
+  flight.busy = control;
+  numbers += 1;
+  const number = numbers;
+  let found = null;
+  try {
+    const reply = await fetch(`/api/${name}`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Luthier-Token": token() },
+      body: JSON.stringify({ ...body, number }),
+      signal: control.signal,
+    });
+    found = await read(reply);
+    if (found && found.number !== number) found = null;
+    complain("");
+  } catch (error) {
+    if (error.name !== "AbortError") complain(error instanceof TypeError ? "The server does not answer. Has 'luthier explore' ended?" : error.message);
+  }
+  if (flight.busy === control) {
+    flight.busy = null;
+    if (flight.waiting) take(flight);
+  }
+  resolve(flight.waiting && flight.waiting.name === name && control.signal.aborted ? null : found);
+}
+
+async function read(reply) {
+  if (reply.status === 409) return null;
+  if (reply.headers.get("Content-Type") === "application/octet-stream" && reply.ok) return unpackArrays(await reply.arrayBuffer());
+  const found = await reply.json();
+  if (!reply.ok) throw new Error(found.error);
+  return found;
+}
+
+/** Values, and arrays as views of the bytes. */
+function unpackArrays(buffer) {
+  const size = new DataView(buffer).getUint32(0, true);
+  const found = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
+  let at = 4 + size;
+  for (const [name, kind, length] of found.arrays) {
+    const type = { float64: Float64Array, float32: Float32Array, int32: Int32Array }[kind];
+    found[name] = new type(buffer, at, length);
+    at += Math.ceil(found[name].byteLength / 8) * 8;
+  }
+  return found;
+}
+
+function unpack(answer) {
+  if (typeof answer !== "string") return answer;
+  return unpackArrays(Uint8Array.from(atob(answer), (letter) => letter.charCodeAt(0)).buffer);
+}
+
+/** The name under which a report keeps the answer to a question. */
+function recordKey(name, body) {
+  const sorted = (value) => {
+    if (Array.isArray(value)) return value.map(sorted);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.keys(value).sort().map((key) => [key, sorted(value[key])]));
+  };
+  return `${name} ${JSON.stringify(sorted(body))}`;
+}
+
+function fromRecord(name, body) {
+  const found = recorded.answers[recordKey(name, body)];
+  return found === undefined ? null : unpack(found);
+}
+
+/** What a report holds an answer to: pairs of axes, say. */
+export const reportHas = (name) => (recorded ? recorded.has[name] || [] : []);

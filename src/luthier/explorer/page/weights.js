@@ -1,0 +1,221 @@
+// The weights: a slider, a field and a lock for each feature, and what the best value of each alone would gain.
+
+import { button, byId, chooser, complain, element, fill } from "./elements.js";
+import { saveFile } from "./export.js";
+import { clamp, shortNumber } from "./numbers.js";
+import { ask, isReport } from "./server.js";
+import { asked, changed, goTo, goToNamed, listen, remember, session, setWeight, state, weightOf } from "./state.js";
+
+const MOST_SHOWN = 100;
+const STEPS = 1000, REACH = 64;
+const rows = new Map();
+let promises = new Map();
+let asking = 0, search = "";
+
+export function makeWeights() {
+  listen((what) => {
+    if (what === "weights" || what === "all") { showWeights(); promiseLater(); }
+    if (what === "view" || what === "all") markFeature();
+  });
+  drawPanel();
+}
+
+const usable = (d) => !session.features[d].unused;
+const usual = (d) => Math.abs(session.weights[0][d]) * (session.features[d].unit ? 1 / session.features[d].unit : 0);
+
+/** The features to list: all, or those that match the search, or those with the largest effect where there are many. */
+function listed() {
+  const all = session.features.map((_, d) => d);
+  const found = search ? all.filter((d) => session.features[d].name.toLowerCase().includes(search)) : all;
+  if (found.length <= MOST_SHOWN) return found;
+  return found.sort((a, b) => usual(b) - usual(a)).slice(0, MOST_SHOWN).sort((a, b) => a - b);
+}
+
+function drawPanel() {
+  rows.clear();
+  const found = listed();
+  const used = found.filter(usable), unused = found.filter((d) => !usable(d));
+  fill(byId("weights"), heading(), tools(), searchField(),
+    element("ul", { class: "weight-list" }, used.map(row)),
+    session.features.length > found.length && element("p", { class: "hint" }, `${found.length} of ${session.features.length} features; search for others by name.`),
+    unused.length > 0 && element("details", { class: "unused" },
+      element("summary", {}, `unused (${unused.length})`),
+      element("ul", {}, unused.map((d) => element("li", {}, element("b", {}, session.features[d].name), ` ${session.features[d].unused}.`)))),
+    element("p", { class: "hint" }, isReport
+      ? "A report shows the named weights. To drag weights, open the lists with 'luthier explore'."
+      : "The chip beside a weight says what its best value alone would gain. Click it to go there."));
+  showWeights();
+  markFeature();
+}
+
+function heading() {
+  const named = chooser("Weights to begin with", session.named.map((item, i) => [i, `${item.name} · ${item.shown}`]), state.base,
+    (value) => goToNamed(Number(value)), { id: "named" });
+  return element("div", { class: "panel-head" }, element("h2", {}, "Weights"), named);
+}
+
+function tools() {
+  if (isReport) return null;
+  const file = element("input", { type: "file", class: "unseen", tabindex: -1, "aria-hidden": "true", on: { change: () => loadFile(file) } });
+  return element("div", { class: "tools" },
+    button("Load…", () => file.click(), { title: "Read weights from a file of 'name value' lines" }), file,
+    button("Save", saveWeights, { id: "save-weights", title: "Save these weights as 'name value' lines" }),
+    chooser("Scale of the sliders", [["linear", "linear sliders"], ["log", "log sliders"]], state.scale,
+      (value) => { state.scale = value; changed("filter"); showWeights(); }));
+}
+
+function searchField() {
+  if (session.features.length <= 30) return null;
+  return element("input", { type: "search", placeholder: "find a feature", "aria-label": "Find a feature", value: search, on: { input: (event) => {
+    search = event.target.value.toLowerCase();
+    drawPanel();
+    const field = byId("weights").querySelector("input[type=search]");
+    field.value = event.target.value;
+    field.focus();
+  } } });
+}
+
+function row(d) {
+  const feature = session.features[d];
+  const name = button(feature.name, () => takeInHand(d), { class: "feature-name", title: `Show the curve along ${feature.name}` });
+  const slider = element("input", { type: "range", min: -STEPS, max: STEPS, step: 1, "aria-label": `weight of ${feature.name}`, "data-feature": d, on: {
+    pointerdown: remember, keydown: remember, focus: () => takeInHand(d, true), input: () => setWeight(d, fromSlider(d, Number(slider.value))),
+  } });
+  const field = element("input", { type: "number", step: "any", "aria-label": `${feature.name}, exact value`, on: { change: () => {
+    remember();
+    setWeight(d, Number(field.value));
+    showWeights();
+  } } });
+  const lock = button("", () => toggleLock(d), { class: "lock" });
+  const chip = button("", () => follow(d), { class: "chip", hidden: true });
+  const item = element("li", { class: "weight" }, name, chip, field, lock, slider);
+  rows.set(d, { item, slider, field, lock, chip });
+  return item;
+}
+
+/** Bring a feature to the line view. */
+export function takeInHand(d, quiet = false) {
+  if (quiet && state.feature === d) return;
+  state.feature = d;
+  if (!quiet) state.view = "line";
+  changed("view");
+}
+
+function toggleLock(d) {
+  if (state.locked.has(d)) state.locked.delete(d);
+  else state.locked.add(d);
+  showWeights();
+  changed("filter");
+}
+
+// Sliders go in units of a feature's effect, from the start: 4 units either way, or 64 on the log scale.
+
+function fromSlider(d, place) {
+  const { unit, low, high } = session.features[d];
+  const start = session.weights[0][d];
+  if (!place) return start;
+  if (state.scale === "linear") return place > 0 ? start + (place / STEPS) * (high - start) : start + (place / STEPS) * (start - low);
+  return start + Math.sign(place) * unit * ((REACH + 1) ** (Math.abs(place) / STEPS) - 1);
+}
+
+function toSlider(d, value) {
+  const { unit, low, high } = session.features[d];
+  const start = session.weights[0][d];
+  if (value === start || !unit) return 0;
+  if (state.scale === "linear") return value > start ? (STEPS * (value - start)) / (high - start) : (STEPS * (value - start)) / (start - low);
+  return Math.sign(value - start) * STEPS * (Math.log(Math.abs(value - start) / unit + 1) / Math.log(REACH + 1));
+}
+
+function showWeights() {
+  for (const [d, { slider, field, lock, item }] of rows) {
+    const value = weightOf(d), locked = state.locked.has(d);
+    const place = Math.round(clamp(toSlider(d, value), -STEPS, STEPS));
+    if (Number(slider.value) !== place) slider.value = place;
+    slider.setAttribute("aria-valuetext", shortNumber(value));
+    if (document.activeElement !== field) field.value = Number(value.toPrecision(5));
+    field.title = String(value);
+    slider.disabled = field.disabled = locked || isReport;
+    fill(lock, lockSign(locked));
+    lock.setAttribute("aria-label", `${locked ? "unlock" : "lock"} ${session.features[d].name}`);
+    lock.setAttribute("aria-pressed", String(locked));
+    lock.hidden = isReport;
+    item.classList.toggle("moved", value !== session.weights[0][d]);
+  }
+  const named = byId("named");
+  if (named) named.value = String(state.base);
+}
+
+/** A padlock, drawn: not every machine has a letter for it. */
+function lockSign(locked) {
+  const sign = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  const shapes = [["rect", { x: 2, y: 7, width: 12, height: 8, rx: 2 }], ["path", { d: locked ? "M5 7V5a3 3 0 0 1 6 0v2" : "M5 7V4a3 3 0 0 1 6-0.5", fill: "none", stroke: "currentColor", "stroke-width": 2 }]];
+  for (const [name, value] of Object.entries({ width: 14, height: 16, viewBox: "0 0 16 16", fill: "currentColor", "aria-hidden": "true" })) sign.setAttribute(name, value);
+  for (const [tag, attributes] of shapes) {
+    const shape = document.createElementNS("http://www.w3.org/2000/svg", tag);
+    for (const [name, value] of Object.entries(attributes)) shape.setAttribute(name, value);
+    sign.append(shape);
+  }
+  return sign;
+}
+
+function markFeature() {
+  for (const [d, { item }] of rows) item.classList.toggle("in-hand", d === state.feature);
+}
+
+// ---- what each weight alone would gain ---------------------------------------------------------------------------
+
+function promiseLater() {
+  for (const { chip } of rows.values()) chip.classList.add("old");
+  clearTimeout(asking);
+  asking = setTimeout(findPromises, 350);
+}
+
+async function findPromises() {
+  const found = await ask("lines", "lines", { weights: asked() });
+  if (!found) return;
+  promises = new Map(found.lines.map((item) => [item.feature, item]));
+  for (const [d, { chip }] of rows) {
+    const item = promises.get(d);
+    chip.hidden = !item || !item.gain;
+    chip.classList.remove("old");
+    if (!item) continue;
+    chip.textContent = item.shown;
+    chip.classList.toggle("most", item.feature === found.most);
+    chip.title = `At ${shortNumber(item.value)} this weight alone brings ${session.metric.name} to ${item.score_shown}. Click to go there.`;
+    chip.setAttribute("aria-label", `${session.features[d].name}: best value alone gains ${item.shown}; go there`);
+    chip.disabled = isReport;
+  }
+}
+
+function follow(d) {
+  const item = promises.get(d);
+  if (!item) return;
+  remember();
+  setWeight(d, item.value);
+  takeInHand(d);
+}
+
+// ---- files -------------------------------------------------------------------------------------------------------
+
+function saveWeights() {
+  const lines = session.features.map((feature, d) => `${feature.name} ${weightOf(d)}`);
+  saveFile("weights.txt", lines.join("\n") + "\n", "text/plain");
+}
+
+async function loadFile(input) {
+  const text = input.files.length ? await input.files[0].text() : "";
+  input.value = "";
+  const places = new Map(session.features.map((feature, d) => [feature.name, d]));
+  const set = [];
+  let unknown = 0;
+  for (const line of text.split(/\r?\n/)) {
+    const found = /^\s*(?!#)(.*?)[\s=]+(\S+)\s*$/.exec(line);
+    if (!found || !Number.isFinite(Number(found[2]))) continue;
+    if (places.has(found[1])) set.push([places.get(found[1]), Number(found[2])]);
+    else unknown += 1;
+  }
+  if (!set.length) { complain("Expected a file of 'name value' lines with names of these features, found none."); return; }
+  if (set.length > 2000) { complain("A file may change 2,000 weights here; start with 'luthier explore --weights FILE' instead."); return; }
+  goTo({ base: 0, set: set.filter(([d, value]) => value !== session.weights[0][d]) });
+  complain(unknown ? `${unknown} weights are of features that these lists lack; they count 0.` : "");
+}

@@ -1,0 +1,59 @@
+"""How answers travel: JSON, or JSON followed by arrays as they lie in memory, little-endian."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+ALIGNED = 8  # bytes: arrays of float64 begin at multiples of it
+TYPES = {"float64": "<f8", "int32": "<i4"}
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Reply:
+    """An answer: plain values, and arrays by name."""
+
+    values: Mapping[str, Any]
+    arrays: Mapping[str, npt.NDArray[Any]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def media_type(self) -> str:
+        """What kind of body it is."""
+        return "application/octet-stream" if self.arrays else "application/json"
+
+    def body(self) -> bytes:
+        """Return the bytes.
+
+        With arrays: the length of the JSON as four bytes, the JSON with blanks behind it, the arrays one after another,
+        each filled up to a multiple of eight bytes. The JSON names them under ``arrays``, with type and length.
+        """
+        if not self.arrays:
+            return _json(self.values)
+        parts, told = [], []
+        for name, array in self.arrays.items():
+            kind = "float64" if array.dtype == np.float64 else "int32"
+            raw = np.ascontiguousarray(array, TYPES[kind]).tobytes()
+            told.append([name, kind, array.size])
+            parts.append(raw + b"\0" * (-len(raw) % ALIGNED))
+        head = _json({**self.values, "arrays": told})
+        head += b" " * (-(len(head) + 4) % ALIGNED)
+        return b"".join([len(head).to_bytes(4, "little"), head, *parts])
+
+
+def unpack(body: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """Return values and arrays of a reply with arrays: the way back."""
+    size = int.from_bytes(body[:4], "little")
+    values, at, arrays = json.loads(body[4 : 4 + size]), 4 + size, {}
+    for name, kind, n in values.pop("arrays"):
+        arrays[name] = np.frombuffer(body, TYPES[kind], n, at)
+        at += arrays[name].nbytes + -arrays[name].nbytes % ALIGNED
+    return values, arrays
+
+
+def _json(values: Mapping[str, Any]) -> bytes:
+    return json.dumps(values, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode("utf-8", "replace")

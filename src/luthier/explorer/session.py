@@ -1,0 +1,146 @@
+"""What the explorer has open: the problem of some lists and a metric, weights by name, traces, bins."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64, frozen
+from luthier.core.errors import LuthierError
+from luthier.features.bins import Bins
+from luthier.kbest.inspection import FeatureSummary, summarize_features
+from luthier.kbest.pool import Pool
+from luthier.kbest.weights import read_weights
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.units import effect_units
+from luthier.metrics.base import Metric
+
+EQUAL = "equal weights"
+KEPT = 16  # answers of costly kinds that are kept, such as planes
+
+Made = TypeVar("Made")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Named:
+    """A weight vector with a name."""
+
+    name: str
+    weights: Float64
+
+
+class Superseded(LuthierError):
+    """A newer request of the same view has come: nobody waits for this one."""
+
+
+class Session:
+    """Lists, a metric and what was named at the start; requests name these by number and bring nothing else.
+
+    Parameters
+    ----------
+    pool : Pool
+    metric : Metric
+    named : the weights that were given, the start first; none: equal ones
+    title : what the page calls the lists
+    traces : files of states of tuners, which may appear or change later
+    bins : for response curves, optional
+    """
+
+    def __init__(
+        self, pool: Pool, metric: Metric, named: Sequence[Named] = (), *, title: str = "", traces: Sequence[str] = (),
+        bins: Bins | None = None, seed: int = 0, threads: int = 1,
+    ) -> None:  # fmt: skip
+        self.problem = ListProblem.of(pool, metric)
+        self.numbers: Int64 = np.flatnonzero(pool.list_lengths > 0)  # of sentences, in the pool as it was given
+        self.named = tuple(named) or (Named(EQUAL, frozen(self.problem.default_start())),)
+        self.title, self.traces, self.bins = title, tuple(traces), bins
+        self.seed, self.threads = seed, threads
+        self._kept: OrderedDict[Any, Any] = OrderedDict()
+        self._newest: dict[str, int] = {}
+        self._lock, self._making = threading.Lock(), threading.Lock()
+
+    @property
+    def start(self) -> Float64:
+        """The weights that the page begins with, (D,)."""
+        return self.named[0].weights
+
+    @functools.cached_property
+    def selections(self) -> Int64:
+        """What each of the named weights selects, (W, N)."""
+        return frozen(np.stack([self.problem.select(item.weights) for item in self.named]))
+
+    @functools.cached_property
+    def scores(self) -> tuple[float, ...]:
+        """The metric of each of the named weights."""
+        return tuple(self.score_of(rows) for rows in self.selections)
+
+    @functools.cached_property
+    def units(self) -> Float64:
+        """How much of each weight has the mean effect of a feature, at the start: (D,); 0 where it has none."""
+        return frozen(effect_units(self.problem.spread, self.start))
+
+    @functools.cached_property
+    def features(self) -> tuple[FeatureSummary, ...]:
+        """What there is to say of each feature: constant, redundant."""
+        return summarize_features(self.problem.pool)
+
+    def score_of(self, rows: Int64) -> float:
+        """Return the metric of a selection, (N,), as `luthier score` gives it."""
+        return float(self.problem.metric.score(self.problem.stats[rows].sum(axis=0)))
+
+    def kept(self, key: Any, make: Callable[[], Made]) -> Made:
+        """Return what was made for a key; the last few are kept, and one is made at a time."""
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                found: Made = self._kept[key]
+                return found
+        with self._making:
+            if key in self._kept:
+                return self.kept(key, make)
+            made = make()
+        with self._lock:
+            self._kept[key] = made
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return made
+
+    def forget(self, kind: str) -> None:
+        """Let go of what was kept under keys that begin with a word."""
+        with self._lock:
+            for key in [key for key in self._kept if key[0] == kind]:
+                del self._kept[key]
+
+    def begin(self, view: str, number: int) -> Callable[[], None]:
+        """Note the newest request of a view; return what raises `Superseded` once there is a newer one."""
+        with self._lock:
+            self._newest[view] = max(number, self._newest.get(view, number))
+
+        def go_on() -> None:
+            if self._newest[view] > number:
+                raise Superseded("a newer request has come")
+
+        return go_on
+
+
+def read_named(paths: Sequence[str], pool: Pool) -> list[Named]:
+    """Return the weights of files, named after them; the folder is part of a name that two have."""
+    names = [Path(path).name for path in paths]
+    if len(set(names)) < len(names):
+        names = [str(path) for path in paths]
+    if len(set(names)) < len(names):
+        raise LuthierError("the same weights were given twice")
+    vectors = [read_weights(path).vector(pool.features.names, source=path) for path in paths]
+    return [Named(name, frozen(vector)) for name, vector in zip(names, vectors, strict=True)]
+
+
+def by_name(session: Session, weights: Float64) -> Mapping[str, float]:
+    """Return weights by the names of their features."""
+    return dict(zip(session.problem.names, weights.tolist(), strict=True))
