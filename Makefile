@@ -20,12 +20,22 @@ BOUNDS := tests/corpus/test_vocab.py tests/corpus/test_texts.py tests/kbest/test
 	tests/decoding/test_lazy_kbest.py tests/decoding/test_forest_lines.py
 TUNERS := $(foreach name,adagrad expected listwise mira mira_batch pairs penalties pro pro_all rampion svm,tests/tuning/test_$(name).py)
 
-.PHONY: demo test test-jit test-plain test-bounds fuzz soak lint bench dist clean
+.PHONY: demo test browser test-jit test-plain test-bounds fuzz soak lint bench dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/luthier demo -o demo-out
 
-test: test-jit test-plain test-bounds
+test: browser test-jit test-plain test-bounds
+
+# The explorer's page is tried in a real browser. Where there is none it is installed, if that may be done here (Debian,
+# as root); else these tests are skipped, and say so. LUTHIER_BROWSER names another browser; with LUTHIER_BROWSER_NEEDED
+# a skip is a failure.
+browser:
+	@{ test -n "$$LUTHIER_BROWSER" || command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null \
+		&& command -v chromedriver >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
+		&& { apt-get install -y -qq chromium chromium-driver >/dev/null 2>&1 \
+		|| { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } >/dev/null 2>&1; }; } \
+		|| echo "no browser for the explorer's tests: install chromium and chromium-driver"
 
 # The whole suite, kernels compiled.
 test-jit: $(VENV)/.test
@@ -44,9 +54,10 @@ test-plain: $(VENV)/.test
 test-bounds: $(VENV)/.test
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 NUMBA_CACHE_DIR=$(VENV)/bounds-cache $(BIN)/python -m pytest -q $(SHARED) -m "not slow" $(BOUNDS)
 
-# Damaged files of every kind (docs/security.md): `make fuzz N=100000 SEED=7`.
+# Damaged files of every kind, and mutated requests to the explorer (docs/security.md): `make fuzz N=100000 SEED=7`.
 fuzz: $(VENV)/.test
 	$(BIN)/python tests/fuzz/fuzz.py $(N) --seed $(SEED) --geometry 2000
+	$(BIN)/python tests/explorer/attack.py $(N)
 
 # A cluster of this machine whose workers, scheduler and client are killed at random moments (docs/scale.md).
 soak: $(VENV)/.test

@@ -102,7 +102,7 @@ class Mutants:
     def send(self, number):
         """Return the status that a mutant gets, 0 where the connection was closed, and whether it is forbidden."""
         data, forbidden = self.request(number)
-        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as found:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=1800) as found:
             try:
                 found.sendall(data)
                 found.shutdown(socket.SHUT_WR)

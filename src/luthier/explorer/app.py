@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -12,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from luthier.core.errors import LuthierError, LuthierWarning, printable
+from luthier.core.errors import LuthierError, printable
 from luthier.core.progress import notice
 from luthier.explorer.answers.about import about
 from luthier.explorer.answers.comparison import comparison
@@ -37,13 +35,9 @@ Say = Callable[[str], None]
 
 def answer(session: Session, name: str, raw: bytes) -> Reply:
     """Return the answer to a question; the reply carries the number of the request."""
-    import warnings
-
     asked = Asked(raw)
     number = asked.whole("number", low=0, high=LARGEST_NUMBER, default=0)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LuthierWarning)
-        reply = ANSWERS[name](session, asked)
+    reply = ANSWERS[name](session, asked)
     return Reply({**reply.values, "number": number}, reply.arrays)
 
 
@@ -70,8 +64,8 @@ def _asking(work: Callable[[bytes], Reply], say: Say) -> Callable[[Request], Awa
         try:
             reply = work(raw)
             return Response(reply.body(), media_type=reply.media_type)
-        except Superseded as error:
-            return _failed(409, str(error))
+        except Superseded:  # no error: nobody waits for it
+            return Response(Reply({"superseded": True}).body(), media_type="application/json")
         except LuthierError as error:
             return _failed(400, printable(str(error)))
         except MemoryError:
@@ -103,12 +97,10 @@ def _failed(status: int, reason: str) -> Response:
     return Response(Reply({"error": reason}).body(), status, media_type="application/json")
 
 
-def warm(session: Session, stop: threading.Event | None = None) -> dict[str, Any]:
-    """Compute what the page asks first, so that its first requests find compiled kernels; return what it will see."""
-    told = dict(about(session).values)
-    if stop is None or not stop.is_set():
-        answer(session, "select", b"{}")
-        usable = [d for d, feature in enumerate(told["features"]) if not feature["unused"]]
-        if usable:
-            answer(session, "line", f'{{"axis": {usable[0]}}}'.encode())
-    return told
+def warm(session: Session) -> None:
+    """Compute what the page asks first, so that its first requests find compiled kernels."""
+    told = about(session).values
+    answer(session, "select", b"{}")
+    usable = [d for d, feature in enumerate(told["features"]) if not feature["unused"]]
+    if usable:
+        answer(session, "line", f'{{"axis": {usable[0]}}}'.encode())

@@ -9,10 +9,15 @@ KINDS = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "
 # In the order in which they build upon one another.
 SCRIPTS = (
     "numbers.js", "elements.js", "colors.js", "server.js", "state.js", "diff.js", "canvas.js", "export.js",
-    "weights.js", "line.js", "surface.js", "changes.js", "sentence.js", "fan.js", "compare.js", "traces.js",
+    "weights.js", "line.js", "surface.js", "changes.js", "fan.js", "sentence.js", "compare.js", "traces.js",
     "curves.js", "main.js",
 )  # fmt: skip
 STYLE, PAGE = "style.css", "index.html"
+
+
+def page_text(name: str) -> str:
+    """Return a file of the page."""
+    return (files("luthier.explorer") / "page" / name).read_text("utf-8")
 
 
 def page_files() -> Mapping[str, tuple[bytes, str]]:

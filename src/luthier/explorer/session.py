@@ -23,7 +23,8 @@ from luthier.landscape.units import effect_units
 from luthier.metrics.base import Metric
 
 EQUAL = "equal weights"
-KEPT = 16  # answers of costly kinds that are kept, such as planes
+MOST_PAGES = 64  # whose newest requests are known
+KEPT = 6  # things that are costly to make, such as planes; on large lists one may take some 50 MB
 
 Made = TypeVar("Made")
 
@@ -59,11 +60,12 @@ class Session:
     ) -> None:  # fmt: skip
         self.problem = ListProblem.of(pool, metric)
         self.numbers: Int64 = np.flatnonzero(pool.list_lengths > 0)  # of sentences, in the pool as it was given
+        self.n_left_out = pool.n_sentences - len(self.numbers)
         self.named = tuple(named) or (Named(EQUAL, frozen(self.problem.default_start())),)
         self.title, self.traces, self.bins = title, tuple(traces), bins
         self.seed, self.threads = seed, threads
         self._kept: OrderedDict[Any, Any] = OrderedDict()
-        self._newest: dict[str, int] = {}
+        self._newest: OrderedDict[tuple[str, int], int] = OrderedDict()
         self._lock, self._making = threading.Lock(), threading.Lock()
 
     @property
@@ -118,13 +120,21 @@ class Session:
             for key in [key for key in self._kept if key[0] == kind]:
                 del self._kept[key]
 
-    def begin(self, view: str, number: int) -> Callable[[], None]:
-        """Note the newest request of a view; return what raises `Superseded` once there is a newer one."""
+    def begin(self, view: str, page: int, number: int) -> Callable[[], None]:
+        """Note the newest request of a page's view; return what raises `Superseded` once there is a newer one.
+
+        Every page, one that was loaded again included, has a number of its own and counts its requests from 1;
+        requests without a number are never superseded.
+        """
+        key = view, page
         with self._lock:
-            self._newest[view] = max(number, self._newest.get(view, number))
+            self._newest[key] = max(number, self._newest.get(key, number))
+            self._newest.move_to_end(key)
+            while len(self._newest) > MOST_PAGES:
+                self._newest.popitem(last=False)
 
         def go_on() -> None:
-            if self._newest[view] > number:
+            if 0 < number < self._newest.get(key, number):
                 raise Superseded("a newer request has come")
 
         return go_on

@@ -67,17 +67,21 @@ def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> Demo
     config = read_train_config(home / "train.toml", seed=seed, threads=threads)
     trained = train(config, str(home / "model"), threads=threads)
     notice(f"finding every cell of the plane of {' and '.join(PLANE)} on the loop's last lists: {home}/surface.png")
-    problem, weights = _last_lists(home, config.settings.metric)
+    lists = max((home / "model" / "loop" / "lists").glob("*.arrow"))
+    problem, weights = _last_lists(home, lists, config.settings.metric)
     surface = _find_surface(problem, weights, home, seed=seed, threads=threads)
     notice("proving how far the tuned weights are from the best there are")
     certificate = certify_tuned(problem, weights, threads=threads)
     written = [home / name for name in ("train.toml", f"model/{WEIGHTS}", "model/loop/loop.png", "surface.png")]
-    return DemoResult(str(home), seed, trained, surface, certificate, tuple(str(path) for path in [*files, *written]))
+    next_command = f"luthier explore {lists} --weights {home / 'model' / WEIGHTS}"
+    return DemoResult(
+        str(home), seed, trained, surface, certificate, tuple(str(path) for path in [*files, *written]), next_command
+    )
 
 
-def _last_lists(home: Path, metric: Metric) -> tuple[ListProblem, Float64]:
+def _last_lists(home: Path, lists: Path, metric: Metric) -> tuple[ListProblem, Float64]:
     """Return the problem of the loop's last lists, and the tuned weights."""
-    pool = open_pool(max((home / "model" / "loop" / "lists").glob("*.arrow")))
+    pool = open_pool(lists)
     return Problem.make(pool, metric), read_weights(home / "model" / WEIGHTS).vector(pool.features.names)
 
 

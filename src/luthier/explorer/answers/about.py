@@ -22,7 +22,7 @@ def about(session: Session) -> Reply:
             "title": session.title,
             "lists": {
                 "sentences": pool.n_sentences, "hypotheses": pool.n_hypotheses, "features": pool.n_features,
-                "left_out": int(len(session.numbers) and session.numbers[-1] + 1 - len(session.numbers)),
+                "left_out": session.n_left_out,
                 "references": pool.references is not None, "sources": pool.sources is not None,
                 "derivations": pool.derivations is not None,
             },

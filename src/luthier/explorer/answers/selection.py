@@ -49,7 +49,7 @@ def _row(session: Session, found: Changes, place: int) -> dict[str, Any]:
         "sentence": sentence,
         "id": pool.sentence_ids[sentence],
         "gain": gain,
-        "shown": signed(gain),
+        "shown": signed(gain, like=session.scores[0]),
         "before": pool.texts[int(found.before[place])],
         "after": pool.texts[int(found.after[place])],
         "reference": reference_of(session, sentence),

@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.explorer.answers.selection import reference_of
-from luthier.explorer.answers.shown import finite, shown, signed
+from luthier.explorer.answers.shown import finite, shown
 from luthier.explorer.asked import Asked
 from luthier.explorer.replies import Reply
 from luthier.explorer.session import Session
@@ -72,7 +72,7 @@ def _bars(found: Standing) -> list[dict[str, Any]]:
             "feature": int(d),
             "first": finite(parts[0, d]),
             "second": finite(parts[-1, d]) if len(parts) > 1 else None,
-            "apart": signed(float(parts[0, d] - parts[-1, d])) if len(parts) > 1 else "",
+            "apart": f"{parts[0, d] - parts[-1, d]:+.4g}".replace("-", "−") if len(parts) > 1 else "",
         }
         for d in order.tolist()
         if parts[:, d].any()

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.explorer.answers.shown import finite, signed
-from luthier.explorer.asked import Asked, changed_from_start
+from luthier.explorer.asked import LARGEST_NUMBER, Asked, changed_from_start
 from luthier.explorer.replies import Reply
 from luthier.explorer.session import Session
 from luthier.geometry.plane.arrangement import Arrangement
@@ -41,8 +41,8 @@ class View:
 
 def surface(session: Session, asked: Asked) -> Reply:
     """Return the scores of a window: cells with their corners where there are few, else a raster of pixels."""
-    number = asked.whole("number", low=0, high=2**53, default=0)
-    view = _view(session, asked, session.begin("surface", number))
+    page, number = (asked.whole(name, low=0, high=LARGEST_NUMBER, default=0) for name in ("page", "number"))
+    view = _view(session, asked, session.begin("surface", page, number))
     pixels = asked.whole("pixels", low=LEAST_PIXELS, high=MOST_PIXELS, default=128)
     axes = view.plane.subspace
     key = "lists", axes.matrix.tobytes(), view.plane.window, view.window

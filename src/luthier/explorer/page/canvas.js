@@ -95,7 +95,7 @@ const escapeXml = (text) => text.replace(/[&<>"]/g, (c) => ({ "&": "&amp;", "<":
 
 /** A picture with room for axes; `draw(pen, box)` draws it, `box` being {left, top, width, height} of the inside. */
 export class Picture {
-  constructor(label, draw, margins = { left: 58, right: 16, top: 12, bottom: 40 }) {
+  constructor(label, draw, margins = { left: 58, right: 16, top: 24, bottom: 40 }) {
     this.draw = draw;
     this.margins = margins;
     this.canvas = element("canvas", { tabindex: 0, role: "img", "aria-label": label, class: "picture" });
@@ -163,6 +163,6 @@ export function drawAxes(pen, box, x, y) {
     pen.text(box.left - 8, toY(mark), tickText(mark, steps[1]), ink, "right");
   }
   pen.text(box.left + box.width / 2, box.top + box.height + 28, x.name, ink, "center");
-  if (y.name) pen.text(6, Math.max(8, box.top - 2), y.name, ink, "left");
+  if (y.name) pen.text(box.left, 11, y.name, ink, "left");
   return [toX, toY];
 }

@@ -39,7 +39,7 @@ function filters() {
     field("text", "with this text", { type: "search" }),
     field("words_low", "words from", { type: "number", min: 0 }),
     field("words_high", "to", { type: "number", min: 0 }),
-    field("least", "change from", { type: "number", min: 0, step: "any" }));
+    field("least", "change ≥", { type: "number", min: 0, step: "any" }));
 }
 
 function question(first, size) {

@@ -30,13 +30,13 @@ const THEME = "luthier-theme";
 
 /** Follow the system, or what the reader chose last. */
 export function applyTheme() {
-  const chosen = localStorage.getItem(THEME);
+  const chosen = location.protocol === "file:" ? null : localStorage.getItem(THEME);
   if (chosen) document.documentElement.dataset.theme = chosen;
 }
 
 export function toggleTheme() {
   const dark = themeColor("scheme") === "dark";
   document.documentElement.dataset.theme = dark ? "light" : "dark";
-  localStorage.setItem(THEME, dark ? "light" : "dark");
+  if (location.protocol !== "file:") localStorage.setItem(THEME, dark ? "light" : "dark");
   document.dispatchEvent(new Event("themechange"));
 }

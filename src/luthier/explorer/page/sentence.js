@@ -42,7 +42,7 @@ function drawSentence(found, open) {
     element("div", { class: "padded" },
       found.source && element("p", {}, element("i", {}, "source "), element("span", { dir: "auto" }, found.source)),
       found.references.map((text) => element("p", {}, element("i", {}, "reference "), element("span", { dir: "auto" }, text))),
-      element("p", { class: "winner" }, element("i", {}, "winner "), reference ? matchElement(winner.text, reference) : element("span", { dir: "auto" }, winner.text),
+      element("p", { class: "winner" }, element("i", {}, "winner "), !winner.text ? "(empty)" : reference ? matchElement(winner.text, reference) : element("span", { dir: "auto" }, winner.text),
         element("span", { class: "delta even" }, `${session.metric.name} ${winner.metric}`)),
       second ? element("p", {}, element("i", {}, `second by ${found.gap} `), diffElement(winner.text, second.text),
         element("span", { class: "delta even" }, `${session.metric.name} ${second.metric}`)) : element("p", {}, "All hypotheses have the same words."),

@@ -5,6 +5,7 @@ import { complain } from "./elements.js";
 const TOKEN = "luthier-token";
 const recorded = readRecorded();
 const flights = new Map();
+const pageNumber = crypto.getRandomValues(new Uint32Array(1))[0];
 let numbers = 0;
 
 export const isReport = recorded !== null;
@@ -28,7 +29,7 @@ export const token = () => sessionStorage.getItem(TOKEN) || "";
 
 /** The answer of the session itself. */
 export async function askSession() {
-  if (isReport) return unpack(recorded.session);
+  if (isReport) return recorded.session;
   return read(await fetch("/api/session", { headers: { "X-Luthier-Token": token() } }));
 }
 
@@ -37,7 +38,7 @@ export async function askSession() {
  * A question that is under way is finished first, unless `abort` says that it is costly: then it is given up.
  */
 export function ask(view, name, body, { abort = false } = {}) {
-  if (isReport) return Promise.resolve(fromRecord(name, body));
+  if (isReport) return fromRecord(name, body);
   const flight = flights.get(view) || { busy: null, waiting: null };
   flights.set(view, flight);
   if (flight.waiting) flight.waiting.resolve(null);
@@ -61,7 +62,7 @@ async function take(flight) {
     const reply = await fetch(`/api/${name}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Luthier-Token": token() },
-      body: JSON.stringify({ ...body, number }),
+      body: JSON.stringify({ ...body, page: pageNumber, number }),
       signal: control.signal,
     });
     found = await read(reply);
@@ -78,11 +79,10 @@ async function take(flight) {
 }
 
 async function read(reply) {
-  if (reply.status === 409) return null;
   if (reply.headers.get("Content-Type") === "application/octet-stream" && reply.ok) return unpackArrays(await reply.arrayBuffer());
   const found = await reply.json();
   if (!reply.ok) throw new Error(found.error);
-  return found;
+  return found.superseded ? null : found;
 }
 
 /** Values, and arrays as views of the bytes. */
@@ -98,9 +98,12 @@ function unpackArrays(buffer) {
   return found;
 }
 
-function unpack(answer) {
+/** An answer of a report: plain, or compressed bytes in letters. */
+async function unpackRecord(answer) {
   if (typeof answer !== "string") return answer;
-  return unpackArrays(Uint8Array.from(atob(answer), (letter) => letter.charCodeAt(0)).buffer);
+  const bytes = Uint8Array.from(atob(answer), (letter) => letter.charCodeAt(0));
+  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return unpackArrays(await new Response(plain).arrayBuffer());
 }
 
 /** The name under which a report keeps the answer to a question. */
@@ -115,7 +118,7 @@ function recordKey(name, body) {
 
 function fromRecord(name, body) {
   const found = recorded.answers[recordKey(name, body)];
-  return found === undefined ? null : unpack(found);
+  return found === undefined ? Promise.resolve(null) : unpackRecord(found);
 }
 
 /** What a report holds an answer to: pairs of axes, say. */

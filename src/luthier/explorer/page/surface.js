@@ -14,7 +14,7 @@ let chosenCell = null, pointer = null, grabbed = null, loading = 0;
 let picture, readout, pickers, about;
 
 export function makeSurface() {
-  picture = new Picture("The metric over two weights", drawSurface, { left: 62, right: 96, top: 12, bottom: 40 });
+  picture = new Picture("The metric over two weights", drawSurface, { left: 62, right: 96, top: 24, bottom: 40 });
   readout = element("p", { class: "readout", id: "surface-readout" });
   about = element("div", { class: "cell-about" });
   listenToPointer(picture.canvas);
@@ -130,7 +130,7 @@ function drawSurface(pen, box) {
   if (!shown) return;
   const [x0, x1, y0, y1] = seen();
   const axisName = (i) => (isFeatureAxis(state.axes[i]) ? `weight of ${shown.names[i]}` : `steps along ${shown.names[i]}`);
-  const [toX, toY] = drawAxes(pen, box, { low: x0, high: x1, name: axisName(0) }, { low: y0, high: y1, name: "" });
+  const [toX, toY] = drawAxes(pen, box, { low: x0, high: x1, name: axisName(0) }, { low: y0, high: y1, name: axisName(1) });
   const place = ([x, y]) => [toX(x + shown.origin[0]), toY(y + shown.origin[1])];
   pen.clip(box.left, box.top, box.width, box.height, () => {
     if (shown.form === "raster") pen.image(shown.board, box.left, box.top, box.width, box.height);
@@ -138,7 +138,6 @@ function drawSurface(pen, box) {
     if (chosenCell) pen.polygon(chosenCell.polygon.map((p) => place(p.map((v, i) => clampInfinite(v, i)))), null, themeColor("here"));
     drawHere(pen, box, toX, toY);
   });
-  pen.text(box.left + 4, box.top + 10, axisName(1), themeColor("on-picture"), "left");
   drawScale(pen, box);
 }
 

@@ -10,7 +10,7 @@ const MOST_SHOWN = 100;
 const STEPS = 1000, REACH = 64;
 const rows = new Map();
 let promises = new Map();
-let asking = 0, search = "";
+let asking = 0, search = "", visited = null;
 
 export function makeWeights() {
   listen((what) => {
@@ -79,7 +79,7 @@ function row(d) {
   const feature = session.features[d];
   const name = button(feature.name, () => takeInHand(d), { class: "feature-name", title: `Show the curve along ${feature.name}` });
   const slider = element("input", { type: "range", min: -STEPS, max: STEPS, step: 1, "aria-label": `weight of ${feature.name}`, "data-feature": d, on: {
-    pointerdown: remember, keydown: remember, focus: () => takeInHand(d, true), input: () => setWeight(d, fromSlider(d, Number(slider.value))),
+    pointerdown: remember, keydown: () => rememberKeys(d), blur: () => { visited = null; }, focus: () => takeInHand(d, true), input: () => setWeight(d, fromSlider(d, Number(slider.value))),
   } });
   const field = element("input", { type: "number", step: "any", "aria-label": `${feature.name}, exact value`, on: { change: () => {
     remember();
@@ -91,6 +91,12 @@ function row(d) {
   const item = element("li", { class: "weight" }, name, chip, field, lock, slider);
   rows.set(d, { item, slider, field, lock, chip });
   return item;
+}
+
+/** Keys that move one slider, one after another, are one step back. */
+function rememberKeys(d) {
+  if (visited !== d) remember();
+  visited = d;
 }
 
 /** Bring a feature to the line view. */
@@ -176,7 +182,7 @@ async function findPromises() {
   promises = new Map(found.lines.map((item) => [item.feature, item]));
   for (const [d, { chip }] of rows) {
     const item = promises.get(d);
-    chip.hidden = !item || !item.gain;
+    chip.hidden = !item || !/[1-9]/.test(item.shown);
     chip.classList.remove("old");
     if (!item) continue;
     chip.textContent = item.shown;

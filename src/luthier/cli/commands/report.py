@@ -1,0 +1,43 @@
+"""Write the explorer's views into one file that opens in any browser, without a server.
+
+  luthier report pool.arrow --weights start.txt tuned.txt --pair lm length -o report.html
+
+It holds the metric, the curve along every weight and the changed sentences of each of the named weights, why each of
+them won, the comparison of all with the first, and a surface for every --pair of features about the first weights.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from luthier.cli.output import Output
+from luthier.cli.session_options import add_session_arguments, session_from
+
+GROUP = "geometry"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options of `luthier report`."""
+    add_session_arguments(parser)
+    parser.add_argument(
+        "--pair", nargs=2, action="append", default=[], metavar=("A", "B"), help="two features to show a surface over"
+    )
+    parser.add_argument("-o", "--output", required=True, metavar="HTML", help="the file")
+
+
+def run(options: argparse.Namespace, output: Output) -> None:
+    """Open the lists, record the answers, write the page."""
+    from pathlib import Path
+
+    from luthier.core.files.io import check_apart, check_writable
+    from luthier.explorer.report_file import write_report
+
+    check_writable(options.output)
+    check_apart(options.output, options.pool)
+    session = session_from(options)
+    pairs = [(session.problem.index(a), session.problem.index(b)) for a, b in options.pair]
+    write_report(session, options.output, pairs)
+    if options.output != "-":
+        size = Path(options.output).stat().st_size
+        told = {"written": options.output, "bytes": size, "weights": len(session.named), "surfaces": len(pairs)}
+        output.emit(told, lambda: f"{options.output}: {size / 1e6:.1f} MB, opens in any browser")

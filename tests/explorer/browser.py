@@ -1,0 +1,48 @@
+"""A headless browser for tests: found by `LUTHIER_BROWSER` or its usual names, else the tests are skipped."""
+
+import os
+import shutil
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+NEEDED = "LUTHIER_BROWSER_NEEDED"  # where it is set, a missing browser is a failure
+
+
+def find(names):
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+def open_browser():
+    """Return a driver, or skip the test with a sentence."""
+    binary, program = os.environ.get("LUTHIER_BROWSER") or find(NAMES), find(("chromedriver",))
+    try:
+        from selenium import webdriver
+    except ImportError:
+        return _missing("selenium is not installed (pip install 'luthier[test]')")
+    if not binary or not program:
+        return _missing("no browser: install chromium and chromium-driver, or name one in LUTHIER_BROWSER")
+    options = webdriver.ChromeOptions()
+    options.binary_location = binary
+    for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"):
+        options.add_argument(argument)
+    if hasattr(os, "geteuid") and os.geteuid() == 0:
+        options.add_argument("--no-sandbox")  # root has no other choice
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    options.page_load_strategy = "eager"
+    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(program))
+    driver.set_script_timeout(120)
+    screen(driver)
+    return driver
+
+
+def screen(driver, width=1280, height=800):
+    """Give the page a size, whatever the window's own."""
+    sizes = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", sizes)
+
+
+def _missing(why):
+    if os.environ.get(NEEDED):
+        pytest.fail(why)
+    pytest.skip(why)
