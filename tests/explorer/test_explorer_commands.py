@@ -58,7 +58,7 @@ def test_a_report_is_one_file_without_addresses(run_cli, folder):
     start = text.index('id="recorded">') + len('id="recorded">')
     recorded = json.loads(text[start : text.index("</script>", start)])
     assert recorded["session"]["title"] == "pool.arrow"
-    assert sum(key.startswith("line ") for key in recorded["answers"]) == 2 * 9
+    assert sum(key.startswith("line ") for key in recorded["answers"]) == 2 * 10
     again = folder / "again.html"
     run_cli("report", folder / "pool.arrow", *arguments[:-2], again)
     assert again.read_bytes() == out.read_bytes()

@@ -228,7 +228,7 @@ def test_every_control_has_a_name_and_texts_stand_out(page):
     ]  # fmt: skip
     assert nameless == []
     sliders = [node for node in nodes if node.get("role", {}).get("value") == "slider"]
-    assert len(sliders) == 9
+    assert len(sliders) == 10
     assert all(node["name"]["value"].startswith("weight of ") for node in sliders)
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
