@@ -73,10 +73,9 @@ def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> Demo
     notice("proving how far the tuned weights are from the best there are")
     certificate = certify_tuned(problem, weights, threads=threads)
     written = [home / name for name in ("train.toml", f"model/{WEIGHTS}", "model/loop/loop.png", "surface.png")]
-    next_command = f"luthier explore {lists} --weights {home / 'model' / WEIGHTS}"
-    return DemoResult(
-        str(home), seed, trained, surface, certificate, tuple(str(path) for path in [*files, *written]), next_command
-    )
+    tuned = str(home / "model" / WEIGHTS)
+    made = tuple(str(path) for path in [*files, *written])
+    return DemoResult(str(home), seed, trained, surface, certificate, made, (str(lists), tuned))
 
 
 def _last_lists(home: Path, lists: Path, metric: Metric) -> tuple[ListProblem, Float64]:

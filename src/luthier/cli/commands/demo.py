@@ -19,9 +19,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Make the pair, train, show."""
+    import shlex
+
     from luthier.pipelines.demo import run_demo
+    from luthier.report.console import as_text, stack
     from luthier.report.tables.demo import demo_tables
 
     output.note(f"seed {options.seed}, {options.threads} threads")
     result = run_demo(options.output, seed=options.seed, threads=options.threads)
-    output.emit(result.as_dict(), lambda: demo_tables(result))
+    lists, weights = result.to_explore
+    command = f"luthier explore {shlex.quote(lists)} --weights {shlex.quote(weights)}"
+    ending = f"drag the weights and see what they do:\n  {command}"
+    output.emit({**result.as_dict(), "next": command}, lambda: stack(demo_tables(result), as_text(ending)))

@@ -8,7 +8,7 @@ from typing import Any
 
 from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.planes.surface import SurfaceReport
-from luthier.report.console import as_text, stack, table
+from luthier.report.console import stack, table
 from luthier.report.tables.train import Trained, training_tables
 
 
@@ -49,7 +49,7 @@ class DemoResult:
     surface: SurfaceReport
     proof: DemoProof
     files: Sequence[str]
-    next_command: str
+    to_explore: tuple[str, str]  # the lists and the weights that are worth a look
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -64,7 +64,6 @@ class DemoResult:
             },
             "certified": {"axes": list(self.proof.names), "tuned": self.proof.score, **self.proof.found.as_dict()},
             "files": list(self.files),
-            "next": self.next_command,
         }
 
 
@@ -88,5 +87,4 @@ def demo_tables(result: DemoResult) -> Any:
         caption=result.proof.sentence,
     )
     written = table("written", ("file",), [(name,) for name in result.files])
-    ending = as_text(f"drag the weights and see what they do:\n  {result.next_command}")
-    return stack(training_tables(result.trained), plane, written, proof, ending)
+    return stack(training_tables(result.trained), plane, written, proof)
