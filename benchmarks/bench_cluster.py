@@ -1,0 +1,89 @@
+"""Two workers against two threads; what a unit costs the driver; what a worker costs before its first unit."""
+
+import dataclasses
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import psutil
+
+from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
+from luthier.core.cluster.address import ClusterAddress
+from luthier.core.cluster.engine import connected
+from luthier.core.tasks import Given, Threads, run_units
+from luthier.kbest.storage import PoolFile, open_pool, save_pool
+from luthier.metrics.loading import load_metric
+from luthier.pipelines.tuning import JobRecipe, ReadyJob, TuningJob, tune_pool
+from luthier.tuning.base import tuner
+from luthier.tuning.run import RunOptions
+
+RESTARTS = {"toy": 15, "paper": 63, "large": 63}
+SENTENCES = 200  # of the De→En lists
+UNITS = {"toy": (500, 2_000), "paper": (1_000, 10_000), "large": (1_000, 10_000, 100_000)}
+
+
+def nothing(given, unit):  # noqa: ARG001
+    """Return the unit."""
+    return unit
+
+
+def own_memory(given, unit):  # noqa: ARG001
+    """Return the process, its CPU seconds, and memory that no other process shares, in bytes."""
+    time.sleep(0.5)  # so that both workers get one
+    me = psutil.Process()
+    return me.pid, sum(me.cpu_times()[:2]), me.memory_full_info().uss
+
+
+def make_job(arguments, folder):
+    """Return the job: the first De→En lists where there are some, else generated ones."""
+    if arguments.data:
+        pool = real_to_tune(arguments.data)[0].take_sentences(np.arange(SENTENCES))
+    else:
+        pool = generated_to_tune(SIZES[arguments.size], arguments.seed)[0]
+    save_pool(pool, folder / "pool.arrow")
+    return TuningJob(
+        tuner=tuner("mert"), pool=open_pool(folder / "pool.arrow"), metric=load_metric("bleu"),
+        options=RunOptions(seed=1, restarts=RESTARTS[arguments.size], threads=2),
+        pool_file=PoolFile.of(folder / "pool.arrow"),
+    )  # fmt: skip
+
+
+def main():
+    arguments = parse_arguments(__doc__)
+    print(machine())
+    with tempfile.TemporaryDirectory() as name, connected(ClusterAddress.parse("local:2")) as cluster:
+        folder = Path(name)
+        rows = []
+        for count in UNITS[arguments.size]:
+            begin, wall = time.process_time(), time.perf_counter()
+            run_units(nothing, Given(None), {i: i for i in range(count)}, engine=cluster)
+            spent, wall = time.process_time() - begin, time.perf_counter() - wall
+            rows.append((f"{count:,}", f"{1e3 * spent / count:.2f}", f"{1e3 * wall / count:.2f}"))
+        show("empty units: command and scheduler, ms a unit", ("units", "CPU", "wall clock"), rows)
+        job = make_job(arguments, folder)
+        given = Given(ReadyJob.of(job), JobRecipe.of(job))
+        before = run_units(own_memory, Given(None), {i: i for i in range(2)}, engine=cluster).values()
+        after = run_units(own_memory, given, {i: i for i in range(2)}, engine=cluster).values()
+        rows = [
+            ("CPU s until a worker has opened the pool", f"{max(a[1] for a in after) - max(b[1] for b in before):.2f}"),
+            ("MB of a worker that no other shares", f"{max(a[2] for a in after) / 1e6:.0f}"),
+            ("of that before the pool", f"{max(b[2] for b in before) / 1e6:.0f}"),
+            ("MB of the pool's file", f"{(folder / 'pool.arrow').stat().st_size / 1e6:.0f}"),
+        ]
+        show("a worker", ("what", "measured"), rows)
+        times = {}
+        for label, engine in (("warming", cluster), ("2 threads", Threads(2)), ("2 workers", cluster)) * 2:
+            wall = time.perf_counter()
+            result = tune_pool(dataclasses.replace(job, engine=engine)).replicas[0].result
+            times.setdefault(label, []).append((time.perf_counter() - wall, result.seconds[0]))
+        rows = [
+            (label, *(f"{min(column):.1f}" for column in zip(*found, strict=True))) for label, found in times.items()
+        ]
+        show(f"{job.options.restarts + 1} runs of mert", ("who", "wall-clock s", "CPU s"), rows)
+        ratio = min(times["2 threads"])[0] / min(times["2 workers"])[0]
+        print(f"rate of 2 workers: {ratio:.2f} of that of 2 threads")
+
+
+if __name__ == "__main__":
+    main()
