@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "luthier"
 # room → (rooms it may import besides itself, third parties)
 MAY_IMPORT = {
     # threadpoolctl holds a BLAS that is loaded already; pyarrow reads zst; both inside functions only
-    "core": (set(), {"numpy", "numba", "threadpoolctl", "pyarrow", "dask", "distributed"}),
+    "core": (set(), {"numpy", "numba", "llvmlite", "threadpoolctl", "pyarrow", "dask", "distributed"}),
     "corpus": ({"core"}, {"numpy", "sacrebleu"}),
     "invented": ({"core", "corpus", "kbest"}, {"numpy"}),
     "alignment": ({"core", "corpus"}, {"numpy"}),

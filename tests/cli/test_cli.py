@@ -89,7 +89,12 @@ def test_an_unknown_command_or_option_is_refused_with_a_suggestion(run_cli, home
     code, out, err = run_cli("rernak", home / "pool.arrow")
     assert (code, out) == (2, "")
     assert "there is no command 'rernak'; did you mean 'rerank'?" in err
-    assert run_cli("inspect", home / "pool.arrow", "--mots", "3")[0] == 2
+    code, out, err = run_cli("tune", home / "pool.arrow", "--metod=mert")
+    assert (code, out) == (2, "")
+    assert err.startswith("luthier tune: error: there is no option --metod; did you mean '--method'? hint: ")
+    code, _, err = run_cli("tune", home / "pool.arrow", "--method", "mrt", "-o", "w")
+    assert code == 2
+    assert "did you mean 'mert'?" in err
     for bad in (["--threads", "0"], ["--seed", "-1"], ["--threads", "two"]):
         code, _, err = run_cli("formats", *bad)
         assert code == 2

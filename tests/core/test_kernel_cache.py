@@ -127,6 +127,29 @@ def test_a_file_that_imports_more_than_kernels_is_not_kept(made):
     assert not list(made.rglob("*.nbc"))
 
 
+ARRAYS = """
+import numpy as np
+from luthier.core.jit import kernel
+
+@kernel
+def caller(n):
+    a = np.argsort(-np.arange(6.0)[:n].reshape((n, 1))[:, 0])
+    b = np.zeros((2, 2))
+    b[0] = np.ones(n)  # raises if n is not 2, in words that Numba puts together
+    return a.max() + a.sum() + int(b.sum())
+"""
+
+
+@pytest.mark.slow
+def test_what_was_kept_runs_and_raises_without_what_only_the_compiler_needs(made):
+    (made / "_caller_kernels.py").write_text(ARRAYS)
+    heard = "import sys, made._caller_kernels as m\ntry: m.caller(3)\nexcept ValueError as e: print('SAID', e)"
+    ready = "print('SAID', 'numba.np.linalg' in sys.modules)"
+    answers = [run(made, before=f"{heard}\n{ready}", argument="2") for _ in range(2)]
+    assert answers[0] == (4, False, ["cannot assign slice of shape (2,) from input of shape (3,)", "True"])
+    assert answers[1] == (4, True, ["cannot assign slice of shape (2,) from input of shape (3,)", "False"])
+
+
 def close_usual_places(folder, tmp_path):
     """Leave no folder beside the files and none at home; return the variables that say so (root writes anywhere)."""
     shutil.rmtree(folder / "__pycache__", ignore_errors=True)

@@ -15,6 +15,7 @@ from typing import Any
 
 from luthier import __version__
 from luthier.cli.flags import spoken
+from luthier.cli.parser import Parser, meant
 from luthier.core.errors import LuthierError, describe_os_error
 from luthier.core.plugins import Plugin, available
 
@@ -126,7 +127,7 @@ def _run(arguments: list[str]) -> int:
         print(f"luthier {__version__}")  # noqa: T201
         return 0
     module = importlib.import_module(_module_of(rest[0], common))
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=f"luthier {rest[0]}", description=module.__doc__, parents=[common], allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
@@ -143,7 +144,7 @@ def _module_of(name: str, common: argparse.ArgumentParser) -> str:
         return own
     commands = available(COMMANDS)
     if name not in commands:
-        _top_parser(common, commands).error(_unknown(name, commands))
+        _top_parser(common, commands).error(f"there is no command {name!r}{meant(name, commands)}")
     return commands[name].module
 
 
@@ -160,19 +161,12 @@ def _execute(module: Any, options: argparse.Namespace) -> int:
     return code or 0
 
 
-def _unknown(name: str, commands: Any) -> str:
-    import difflib
-
-    close = difflib.get_close_matches(name, list(commands), n=1)
-    return f"there is no command {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
-
-
 def _top_parser(common: argparse.ArgumentParser, commands: Any) -> argparse.ArgumentParser:
     groups: dict[str, list[str]] = {group: [] for group in (*GROUPS, OTHERS)}
     for plugin in commands.values():
         groups[plugin.group if plugin.group in GROUPS else OTHERS].append(_entry(plugin))
     listing = "\n\n".join(f"{group}:\n" + "\n".join(lines) for group, lines in groups.items() if lines)
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="luthier",
         usage="luthier COMMAND [options]",
         description="Tune linear models of translation against the metric people care about.",

@@ -17,38 +17,47 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from types import FrameType
 from typing import Any
-
-import numba
-from numba.core import event
 
 from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice
 
+
+@contextlib.contextmanager
+def _absent(*names: str) -> Iterator[None]:
+    """Let modules look as if they were not installed, unless they are loaded already."""
+    hidden = [name for name in names if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None says "not there"
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
+
+
+# Numba asks SciPy for its version only, and YAML for settings that hardly anybody has in a file.
+with _absent("scipy", *([] if Path(".numba_config.yaml").exists() else ["yaml"])):
+    import numba
+    from numba.core import event
+
 FIRST_RUN = "compiling kernels, on the first run only ('luthier warm' does all at once) …"
 
 
-_BLAS = "scipy.linalg.cython_blas"
-
-
-def _load_array_functions() -> None:
+def load_array_functions() -> None:
     """Load Numba's functions on arrays without SciPy: no kernel calls BLAS, and SciPy takes longer than they do.
 
-    Numba looks for BLAS once, for `np.kron` alone; where it finds none it has a loop of its own.
+    Numba looks for BLAS once, for `np.kron` alone; where it finds none it has a loop of its own. Only what is
+    compiled needs them: kernels that were kept are loaded without.
     """
-    if numba.config.DISABLE_JIT or _BLAS in sys.modules:
-        return
-    sys.modules[_BLAS] = None  # type: ignore[assignment]  # says "not there"
-    try:
-        with contextlib.suppress(ImportError):  # another Numba may name it otherwise
+    if not numba.config.DISABLE_JIT:
+        with (
+            _absent("scipy.linalg.cython_blas"),
+            contextlib.suppress(ImportError),
+        ):  # another Numba may name it otherwise
             importlib.import_module("numba.np.arraymath")
-    finally:
-        del sys.modules[_BLAS]
-
-
-_load_array_functions()
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
@@ -143,7 +152,9 @@ def _keep(compiled: Any) -> None:
     try:
         from luthier.core.kernel_cache import KernelCache  # rests on classes that Numba does not document
 
-        compiled._cache = KernelCache(compiled.py_func, _announcer.remember)  # for Numba's enable_caching()
+        compiled._cache = KernelCache(
+            compiled.py_func, _announcer.remember, load_array_functions
+        )  # for Numba's enable_caching()
     except NoStamp as error:
         _announcer.remember(EVERY_RUN + str(error))
     except Exception as error:  # such classes may change in any way

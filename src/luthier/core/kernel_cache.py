@@ -8,12 +8,15 @@ a cache where they fail, and a test edits a callee to see that they do what we t
 from __future__ import annotations
 
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import caching
+from llvmlite import binding
+from numba.core import caching, environment
+from numba.core.runtime import _nrt_python
 
 from luthier.core.kernel_files import EVERY_RUN, NoStamp, folders, is_writable, private_folder, stamp
 
@@ -61,24 +64,82 @@ def _fields(types: Iterable[Any]) -> Iterator[tuple[str, ...]]:
             yield from _fields(one)
 
 
+def _needed(library: Any) -> tuple[str, ...]:
+    """Return the names of what compiled code uses but does not contain: functions of C, of Python and of Numba."""
+    module = library._get_module_for_linking()
+    names = [one.name for one in (*module.functions, *module.global_variables) if one.is_declaration]
+    return tuple(name for name in names if not name.startswith("llvm."))
+
+
+def _are_known(names: Iterable[str]) -> bool:
+    """Return whether compiled code can be linked now: LLVM would end the program over a name that it does not know."""
+    for name in names:
+        if binding.address_of_symbol(name) is None:
+            address = _nrt_python.c_helpers.get(name.removeprefix("NRT_"))  # Numba makes these known when it compiles
+            if address is None:
+                return False
+            binding.add_symbol(name, address)
+    return True
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads a kept kernel without the modules of Numba that its compiler had used: only object mode looks into them."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = super().find_class(module, name)
+        return _environment if found is environment._rebuild_env else found
+
+
+def _environment(module: str, constants: list[Any], name: str) -> Any:
+    if not module.startswith("numba.") or module in sys.modules:
+        return environment._rebuild_env(module, constants, name)
+    made = environment.lookup_environment(name)
+    if made is None:
+        made = environment.Environment({"__name__": module})  # the name alone: it can be kept again
+        made.consts[:], made.env_name = constants, name
+        environment.Environment._memo[name] = made
+    return made
+
+
+class _File(caching.IndexDataCacheFile):  # type: ignore[misc]
+    def _load_data(self, name: str) -> Any:
+        with open(self._data_path(name), "rb") as file:
+            return _Unpickler(file).load()
+
+
 class KernelCache(caching.FunctionCache):  # type: ignore[misc]
     """What is kept of one kernel. Trouble with its files is told to `complain`, and ends nothing."""
 
     _impl_class = _Implementation
 
-    def __init__(self, function: Any, complain: Callable[[str], None]) -> None:
+    def __init__(self, function: Any, complain: Callable[[str], None], prepare: Callable[[], None]) -> None:
         super().__init__(function)
-        self._complain = complain
+        self._complain, self._prepare = complain, prepare
         locator = self._impl.locator
         if not isinstance(locator, _Locator) or self._cache_file._source_stamp != stamp(locator._py_file):
             raise NoStamp("Numba does not use the stamps it is given (is NUMBA_CACHE_LOCATOR_CLASSES set?)")
         self._stamp, base = stamp(locator._py_file), self._impl.filename_base
-        self._files = [caching.IndexDataCacheFile(str(folder), base, self._stamp) for folder in locator.folders]
+        self._files = [_File(str(folder), base, self._stamp) for folder in locator.folders]
         self._can_write, self._is_private = locator.can_write, locator.folders[-1].parent == private_folder()
 
     def _index_key(self, sig: Any, codegen: Any) -> tuple[Any, ...]:
         """Add the fields of named tuples: they may change places in a file that is no kernel file."""
         return (*super()._index_key(sig, codegen), tuple(_fields(sig)))
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return a kept kernel, or None after all is ready to compile it.
+
+        Numba would get ready to compile in any case, which takes longer than importing NumPy does.
+        """
+        with self._guard_against_spurious_io_errors():
+            found = self._load_overload(sig, target_context)
+        if found is None:
+            self._get_ready(target_context)
+        return found
+
+    def _get_ready(self, target_context: Any) -> None:
+        self._prepare()
+        target_context.refresh()
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         key = self._index_key(sig, target_context.codegen())
@@ -86,6 +147,8 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
             try:
                 kept = file.load(key)
                 if kept is not None and kept[:2] == (self._stamp, key):
+                    if not _are_known(kept[3]):
+                        self._get_ready(target_context)
                     return self._impl.rebuild(target_context, kept[2])
             except Exception:  # whatever a damaged or unreadable file raises: it is compiled again
                 continue
@@ -108,7 +171,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
         key = self._index_key(sig, data.codegen)
         try:
             try:
-                self._cache_file.save(key, (self._stamp, key, self._impl.reduce(data)))
+                self._cache_file.save(key, (self._stamp, key, self._impl.reduce(data), _needed(data.library)))
             except (EOFError, ValueError, pickle.UnpicklingError):
                 self._cache_file.flush()  # a damaged index; the next run begins it anew
         except OSError as error:

@@ -82,9 +82,13 @@ def stamp(path: str) -> str:
     return hashlib.blake2b(b"".join(sorted(hashes.values())), digest_size=16).hexdigest()
 
 
-def folders(path: str, chosen: str) -> Iterator[Path]:
-    """Yield where kernels of the file may be kept, best first: chosen, beside the file, home, private."""
-    parent = Path(path).resolve().parent
+@functools.cache
+def folders(path: str, chosen: str) -> tuple[Path, ...]:
+    """Return where kernels of the file may be kept, best first: chosen, beside the file, home, private."""
+    return tuple(_folders(Path(path).resolve().parent, chosen))
+
+
+def _folders(parent: Path, chosen: str) -> Iterator[Path]:
     own = f"{parent.name}_{hashlib.blake2b(os.fsencode(parent), digest_size=16).hexdigest()}"
     if chosen:
         yield Path(chosen, own)

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import difflib
 import functools
 import importlib
 import importlib.metadata
 import importlib.util
+import re
 import types
 from collections.abc import Mapping
 from pathlib import Path
@@ -41,11 +43,20 @@ def available(package: str) -> Mapping[str, Plugin]:
 
 
 def load(package: str, name: str) -> Any:
-    """Return the `Method` class of plug-in `name`, importing its module now."""
+    """Return the `Method` class of plug-in `name`, importing its module now.
+
+    A file of the folder is found by its name: to read all of them takes longer than most small jobs.
+    """
+    own = f"{package}.{name.replace('-', '_')}"
+    if re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) and importlib.util.find_spec(own) is not None:
+        return importlib.import_module(own).Method
     plugins = available(package)
     if name not in plugins:
-        what = package.rsplit(".", 1)[-1]
-        raise LuthierError(f"there is no {name!r} among the {what}. known: {', '.join(plugins)}")
+        close = difflib.get_close_matches(name, plugins, n=1)
+        meant = f"; did you mean {close[0]!r}?" if close else "."
+        raise LuthierError(
+            f"there is no {name!r} among the {package.rsplit('.', 1)[-1]}{meant} known: {', '.join(plugins)}"
+        )
     return importlib.import_module(plugins[name].module).Method
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from luthier.core.files.io import BLOCK_BYTES
 from luthier.corpus.texts import Texts
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.derivations import Derivations, Tree
@@ -35,6 +36,9 @@ def read_samples() -> None:
             text = "".join(line.format(i=i, k=k) for i in range(2) for k in [*range(80), 79])
             path.write_text(text, encoding="utf-8")
             read_pool(path, options=ReadOptions(format=kind, any_order=kind == "sockeye"))
+        path = Path(name, "plain")  # of more than one stretch, so that names are known in the second
+        path.write_text("0 ||| a b ||| a= 1 2 b=3 ||| 1\n" * (1 + BLOCK_BYTES // 30), encoding="utf-8")
+        read_pool(path)
         path = Path(name, "tsv")
         path.write_text("id\thyp\ta\n" + "".join(f"{i}\tx y\t{i}\n" for i in range(3)), encoding="utf-8")
         read_pool(path)

@@ -89,4 +89,5 @@ def choose_references(hyps, refs, char_order, matches, factor, by_order, epsilon
                 score = f_score(stats, factor, by_order, epsilon)
                 if score > best:
                     best = score
-                    out[row] = stats
+                    for i in range(3 * orders):
+                        out[row, i] = stats[i]

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rich.console import Console, Group
-from rich.table import Table
 from rich.text import Text
 
 from luthier.core.errors import printable
-
-# Without a terminal tables must not be folded: someone greps in them.
-UNLIMITED_WIDTH = 400
+from luthier.report.sheets import Sheet
 
 
 class _Console(Console):
@@ -27,32 +23,31 @@ class _Console(Console):
 
 def show(renderable: Any) -> None:
     """Print a table, a text or several of them to standard output; with NO_COLOR, without any style."""
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else UNLIMITED_WIDTH
+    width = shutil.get_terminal_size((80, 24)).columns  # what COLUMNS says, the terminal has, or a pipe is given
     # rich would leave out colours alone and keep what is bold
     colors: Any = None if os.environ.get("NO_COLOR") else "auto"
     plain = isinstance(renderable, str)
     console = _Console(width=width, highlight=False, markup=False, emoji=False, color_system=colors, soft_wrap=plain)
-    console.print(as_text(renderable) if plain else renderable)
+    console.print(as_text(renderable) if plain else renderable, crop=False)
 
 
 def as_text(content: str) -> Text:
-    """Return a text as it is: names in it may look like markup, or hold what a terminal would act upon."""
-    return Text(printable(content))
+    """Return a text as it is: names in it may look like markup, or hold what a terminal would act upon.
+
+    Its lines stay whole, whatever the width: there are signatures among them.
+    """
+    return Text(printable(content), no_wrap=True, overflow="ignore")
 
 
 def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, caption: str = "") -> Any:
     """Return a table; numbers are set to the right, None is left empty."""
-    numeric = [
+    numeric = tuple(
         all(isinstance(row[c], int | float | None) or _looks_numeric(row[c]) for row in rows)
         for c in range(len(columns))
-    ]
-    result = Table(title=as_text(title), title_justify="left")
-    for column, right in zip(columns, numeric, strict=True):
-        result.add_column(as_text(column), justify="right" if right else "left", overflow="fold")
-    for row in rows:
-        result.add_row(*(as_text(cell(value)) for value in row))
-    # a caption of the table itself would be folded to its width: signatures must stay whole
-    return Group(result, as_text(caption)) if caption else result
+    )
+    cells = tuple(tuple(printable(cell(value)) for value in row) for row in rows)
+    sheet = Sheet(printable(title), tuple(printable(column) for column in columns), cells, numeric)
+    return Group(sheet, as_text(caption)) if caption else sheet
 
 
 def stack(*parts: Any) -> Group:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from luthier.landscape.certified.certify import CertifyOptions, certify
-from luthier.landscape.certified.windows import WindowOptions, feature_axes
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import movable
@@ -24,6 +22,9 @@ def refuses_proof(problem: Problem) -> str:
 
 def proof_note(problem: Problem, answer: State, boxes: int, *, threads: int) -> str:
     """Return what a search of so many boxes proves of an answer among all weights within the bounds."""
+    from luthier.landscape.certified.certify import CertifyOptions, certify  # seldom wanted, and slow to load
+    from luthier.landscape.certified.windows import WindowOptions, feature_axes
+
     if not isinstance(problem, ListProblem) or not len(movable(problem)):
         return ""
     space = WindowOptions(whole=True).space(problem, feature_axes(problem, answer.weights, ()))

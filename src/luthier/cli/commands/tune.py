@@ -241,13 +241,13 @@ def _job(options: argparse.Namespace, pool: Pool, heldout: Pool | None, engine: 
 
 def _pools(options: argparse.Namespace) -> tuple[Pool, Pool | None]:
     """Return the pool and the held-out one, with bins where a file of them is named."""
-    from luthier.features.bins_file import read_bins
-    from luthier.features.induce import with_bins
-
     pools = [pool_from(options, options.pool)]
     if options.heldout:
         pools.append(pool_from(options, options.heldout, options.heldout_refs))
     if options.bins:
+        from luthier.features.bins_file import read_bins
+        from luthier.features.induce import with_bins
+
         bins = read_bins(options.bins)
         pools = [with_bins(pool, bins) for pool in pools]
     return pools[0], pools[1] if options.heldout else None

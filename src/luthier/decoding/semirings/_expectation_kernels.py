@@ -13,7 +13,10 @@ def moments(edge_offsets, tails, scores, numbers, logs, means, variances):
     Symbols: an edge has the share p of its node's Z, and the mean m and variance s of the derivations that it begins.
     """
     n_numbers = numbers.shape[1]
-    shares = np.empty(np.diff(edge_offsets).max())
+    most = 0
+    for node in range(len(edge_offsets) - 1):
+        most = max(most, edge_offsets[node + 1] - edge_offsets[node])
+    shares = np.empty(most)
     for node in range(len(edge_offsets) - 1):
         first, stop = edge_offsets[node], edge_offsets[node + 1]
         top, total = -np.inf, 0.0

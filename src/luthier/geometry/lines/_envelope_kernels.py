@@ -11,8 +11,6 @@ import numpy as np
 from luthier.core.jit import kernel
 from luthier.geometry.lines._survivor_kernels import LANES, Lines, Seen, Vector, nonzero, project, survivors, tops
 
-FEW = 40  # lines that are sorted by insertion
-
 
 class Events(NamedTuple):
     """Where the breakpoints of Q directions are written, (Q, P), how many there are, (Q,), and first rows, (Q, N)."""
@@ -59,16 +57,33 @@ def stack_lines(a, b, order, n, starts, kept):
 
 
 @kernel
-def sort_few(b, order, n):
-    """Sort the first n of `order` by ascending slope, in place; the sort is stable."""
-    for i in range(1, n):
-        k = order[i]
-        slope = b[k]
-        j = i - 1
-        while j >= 0 and b[order[j]] > slope:
-            order[j + 1] = order[j]
-            j -= 1
-        order[j + 1] = k
+def sort_by_slope(b, order, n):
+    """Write the numbers of n lines by ascending slope into `order`.
+
+    By insertion, longer rows in steps first (Shell's sort): NumPy's own takes as long to compile as all else here.
+    """
+    step = 1
+    while step * 27 < n:
+        step = 3 * step + 1
+    for i in range(n):
+        order[i] = i
+    while step > 0:
+        for i in range(step, n):
+            k, j = order[i], i - step
+            while j >= 0 and b[order[j]] > b[k]:
+                order[j + step] = order[j]
+                j -= step
+            order[j + step] = k
+        step //= 3
+
+
+@kernel
+def has_room(events, n):
+    """Return whether n more breakpoints fit for every direction."""
+    for q in range(len(events.counts)):
+        if events.counts[q] + n > events.times.shape[1]:
+            return False
+    return True
 
 
 @kernel
@@ -95,14 +110,16 @@ def sorted_envelopes(a, b, offsets, segment, events):
     longest = 1
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    starts, kept, rows = np.empty(longest), np.empty(longest, np.int64), np.arange(longest)
+    starts, kept, order = np.empty(longest), np.empty(longest, np.int64), np.empty(longest, np.int64)
+    rows = np.arange(longest)
     while segment < len(offsets) - 1:
         first, last = offsets[segment], offsets[segment + 1]
-        if events.counts.max() + last - first > events.times.shape[1]:
+        if not has_room(events, last - first):
             break
         for q in range(b.shape[0]):
             slopes = b[q, first:last]
-            size = stack_lines(a[first:last], slopes, np.argsort(slopes), last - first, starts, kept)
+            sort_by_slope(slopes, order, last - first)
+            size = stack_lines(a[first:last], slopes, order, last - first, starts, kept)
             write_events(events, q, segment, first, size, starts, kept, slopes, rows)
         segment += 1
     return segment
@@ -130,7 +147,7 @@ def fast_envelopes(rows, w, directions, units, segment, events):
     while segment < len(offsets) - 1:
         first, last = offsets[segment], offsets[segment + 1]
         k = last - first
-        if events.counts.max() + k > events.times.shape[1]:
+        if not has_room(events, k):
             break
         columns = rows.copy[n_columns * first : n_columns * last].reshape((n_columns, k))
         wide = (k + LANES - 1) // LANES * LANES
@@ -145,14 +162,7 @@ def fast_envelopes(rows, w, directions, units, segment, events):
             n_d = nonzero(d, used_d)
             project(columns, used_d, n_d, directions32[q], b32)
             n = survivors(rows, segment, Vector(w, used_w, n_w), Vector(d, used_d, n_d), units, top, seen, lines)
-            if n > FEW:
-                sorted_rows = np.argsort(lines.b[:n])
-                for i in range(n):
-                    order[i] = sorted_rows[i]
-            else:
-                for i in range(n):
-                    order[i] = i
-                sort_few(lines.b, order, n)
+            sort_by_slope(lines.b, order, n)
             n = stack_lines(lines.a, lines.b, order, n, starts, kept)
             write_events(events, q, segment, first, n, starts, kept, lines.b, lines.rows)
         segment += 1

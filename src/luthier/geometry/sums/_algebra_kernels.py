@@ -122,7 +122,8 @@ def length(x):
 def orthogonalize(basis, triangle, q, vector):
     """Add a column to a QR decomposition of q columns, orthogonalised twice; return its share that is new."""
     size = length(vector)
-    basis[q] = vector
+    for k in range(len(vector)):
+        basis[q, k] = vector[k]
     for i in range(q):
         triangle[i, q] = 0.0
     for _ in range(2):

@@ -74,6 +74,11 @@ class NameTable:
         numbers[np.repeat(starts[:known], np.diff(self._starts)) + inner] = self._numbers
         self._starts, self._numbers = starts, numbers
 
+    def pairs(self) -> tuple[Texts, Int32]:
+        """Return the label and the position (−1 for a plain name) of every number."""
+        pairs = np.array(self._pairs, dtype=np.int64).reshape(-1, 2)
+        return self._labels.texts().take(pairs[:, 0]), pairs[:, 1].astype(np.int32)
+
     def label_of(self, number: int) -> tuple[str, int]:
         """Return the label and position (−1 for a plain name) of a number."""
         label, position = self._pairs[number]

@@ -18,6 +18,7 @@ from luthier.corpus._field_kernels import split_fields
 from luthier.corpus.texts import Texts
 from luthier.kbest.reading import _pipe_kernels as kernels
 from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.plain_lines import PlainLines
 from luthier.kbest.reading.reader import Block, Lines, Reader, Source, number_fault
 
 MAX_FIELDS = 12
@@ -55,8 +56,12 @@ class PipeReader(Reader):
     def blocks(self, source: Source) -> Iterator[Block]:
         """Yield the hypotheses of a source in the order of the file."""
         pattern: set[int] | None = None
+        usual = (self.text_field, self.features_field, self.score_field) == (1, 2, 3)
+        plain = PlainLines(source.names)
         for lines in source.lines():
-            block, pattern = self._block(source, lines, pattern)
+            block = plain.block(lines, pattern) if usual and pattern is not None else None
+            if block is None:
+                block, pattern = self._block(source, lines, pattern)
             yield block
 
     def _block(self, source: Source, lines: Lines, pattern: set[int] | None) -> tuple[Block, set[int] | None]:

@@ -1,0 +1,42 @@
+"""The parser of every command: it names the option that was probably meant, and points to the help."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn
+
+from luthier.cli.flags import spoken
+from luthier.core.errors import LuthierError
+
+
+class Parser(argparse.ArgumentParser):
+    """Complains about an unknown option first, and in one line: what is missing may be what it stands for."""
+
+    def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
+        """Return the options of a command; a wrong one ends the program with a sentence."""
+        arguments = list(args or ())
+        known = self._option_string_actions
+        for argument in arguments[: arguments.index("--") if "--" in arguments else None]:
+            name = argument.partition("=")[0]
+            if name.startswith("--") and name not in known:
+                self.error(f"there is no option {name}{meant(name, known)}")
+        return super().parse_args(arguments, namespace)
+
+    def error(self, message: str) -> NoReturn:
+        """End with a sentence instead of a page of options."""
+        end = "" if message.endswith("?") else "."
+        hint = f"hint: '{self.prog} --help' lists the options"
+        self.exit(LuthierError.exit_code, spoken(f"{self.prog}: error: {message}{end} {hint}") + "\n")
+
+
+def meant(name: str, known: Iterable[str]) -> str:
+    """Return a question after the name most like a wrong one, or ''.
+
+    >>> meant("--metod", ["--method", "--metric"]), meant("--xyz", ["--method"])
+    ("; did you mean '--method'?", '')
+    """
+    import difflib
+
+    close = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
