@@ -24,7 +24,7 @@ class Sheet:
     rows: tuple[tuple[str, ...], ...]
     right: tuple[bool, ...]
 
-    def __rich_console__(self, console: Any, options: Any) -> Any:
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the table for rich to print, or its parts one below the other, each with the first column."""
         natural, least = self._widths()
         shown = list(range(len(natural)))
