@@ -160,11 +160,11 @@ def run(
         keeper.close()
     start_gains = problem.gain(start), None if heldout is None else heldout.gain(start)
     best, said = _best(traces, heldout, start, start_gains)
-    answer = best.states[best.chosen]
+    answer = _answer(problem, traces, best, options, interrupted=interrupted)
     return Result(
         weights=answer.weights,
         gain=answer.gain,
-        heldout_gain=best.heldout_gains[best.chosen] if best.heldout_gains else None,
+        heldout_gain=None if heldout is None else _heldout_gain(heldout, best, answer),
         start_gain=start_gains[0],
         start_heldout_gain=start_gains[1],
         best_restart=best.restart,
@@ -203,6 +203,23 @@ def _best(
     ends = [End(state.weights, state.gain, trace.heldout_gains[trace.chosen]) for trace, state in answers]
     number, said = choose_end(ends, End(start, start_gains[0], start_gains[1]), heldout)
     return traces[number], said
+
+
+def _heldout_gain(heldout: Problem, best: RestartTrace, answer: State) -> float:
+    known = answer is best.states[best.chosen]
+    return best.heldout_gains[best.chosen] if known else heldout.gain(answer.weights)
+
+
+def _answer(
+    problem: Problem, traces: list[RestartTrace], best: RestartTrace, options: RunOptions, *, interrupted: bool
+) -> State:
+    """Return the best run's answer, or the one near the ends of all runs that lasts."""
+    if options.choose == "highest" or interrupted:
+        return best.states[best.chosen]
+    from luthier.tuning.robust import steadied  # asked for seldom
+
+    ends = [trace.states[trace.chosen] for trace in (best, *(other for other in traces if other is not best))]
+    return steadied(problem, ends, noise=options.noise, draws=options.noise_draws, seed=options.seed)
 
 
 def _note(problem: Problem, answer: State, options: RunOptions, *, interrupted: bool) -> str:

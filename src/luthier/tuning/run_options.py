@@ -8,6 +8,7 @@ from luthier.core.params import param, validate
 
 RESTART_KINDS = ("random", "perturbed", "few", "walk")
 HELDOUT_CHOICES = ("ends", "states")
+CHOICES = ("highest", "robust")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +25,11 @@ class RunOptions:
     heldout_patience: int = param(
         0, low=0, help="stop a run after so many steps without gain on the held-out set (0: never)"
     )
+    choose: str = param(
+        "highest", choices=CHOICES, help="the highest gain, or the highest mean under noise of the weights"
+    )
+    noise: float = param(0.05, low=0.0, high=1e6, help="deviation of that noise, in units of a feature's mean effect")
+    noise_draws: int = param(16, low=2, high=100_000, help="draws of that noise")
     threads: int = param(1, low=1, high=4096, help="runs at a time")
     checkpoint: str = param("", help="file that keeps finished runs")
     resume: bool = param(False, help="go on from the checkpoint")

@@ -24,8 +24,10 @@ from luthier.cli.output import Output
 from luthier.cli.pool_options import pool_from
 
 if TYPE_CHECKING:
+    from luthier.core.arrays import Float64
     from luthier.kbest.pool import Pool
     from luthier.landscape.planes.plane import Plane
+    from luthier.landscape.planes.steady import Steady
     from luthier.landscape.planes.surface import SurfaceOptions, SurfaceReport
     from luthier.metrics.base import Metric
 
@@ -53,9 +55,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", type=int, default=200, metavar="N", help="re-rank N cells, drawn at random (default: 200)"
     )
-    parser.add_argument("--png", metavar="F", help="draw the surface: a PNG file")
+    parser.add_argument("--png", metavar="F", help="draw the surface: a PNG, PDF or SVG file")
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences on which the best weights are tried")
     parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
+    parser.add_argument(
+        "--choose", choices=("highest", "robust", "worst", "disc"), default="highest",
+        help="which point is the answer: the highest score, the highest mean under noise of the weights, the highest "
+        "worst score within its deviation, the most room among the best cells",
+    )  # fmt: skip
+    parser.add_argument(
+        "--noise", type=float, default=0.05, metavar="X",
+        help="deviation of that noise, in units of a feature's mean effect (default: 0.05)",
+    )  # fmt: skip
     parser.add_argument("-w", "--weights-out", metavar="F", help="write the best weights")
     add_metric_options(parser, "bleu")
     add_cluster_options(parser)
@@ -77,11 +88,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
         return _best_only(pool, metric, options, output)
     with cluster_from(options) as engine:
         report = look_at_plane(_plane(pool, metric, options), _settings(options), engine=engine)
-    written = _write(report, pool, options)
+    chosen = _chosen(report, options)
+    written = _write(report, pool, chosen, options)
     if "-" not in written:
-        changes = _changes(report, metric, options)
+        changes = _changes(report, chosen, metric, options)
         about = {"seed": options.seed, **report.as_dict(options.keep), "changes": changes, "written": written}
-        output.emit(about, lambda: surface_tables(report, written, changes))
+        if chosen is not None:
+            about["chosen"] = chosen.as_dict()
+        output.emit(about, lambda: surface_tables(report, written, changes, chosen))
     if report.check.wrong:
         told = f"{report.check.wrong} cells re-rank to another selection: this is a fault of luthier"
         warnings.warn(told, LuthierWarning, stacklevel=1)
@@ -102,6 +116,10 @@ def _check(options: argparse.Namespace) -> None:
             raise LuthierError(f"expected --{name} of at least {least}, found {value}")
     if options.polygons and not options.output:
         raise LuthierError("--polygons needs -o, the file to write them to")
+    if not 0.0 < options.noise < float("inf"):
+        raise LuthierError(f"expected --noise above 0, found {options.noise:g}")
+    if options.best_only and options.choose != "highest":
+        raise LuthierError("--best-only looks for the highest score, so it cannot go with another --choose")
     if options.best_only and (options.output or options.png or options.stream or options.heldout):
         raise LuthierError("--best-only finds no cells, so it cannot go with -o, --png, --stream or --heldout")
     if options.cluster and (options.best_only or not _settings(options).stream):
@@ -142,12 +160,27 @@ def _plane(pool: Pool, metric: Metric, options: argparse.Namespace) -> Plane:
     return Plane.make(problem, subspace, read_window(problem, subspace, options.window, whole=options.whole))
 
 
-def _changes(report: SurfaceReport, metric: Metric, options: argparse.Namespace) -> dict[str, dict[str, float]]:
+def _chosen(report: SurfaceReport, options: argparse.Namespace) -> Steady | None:
+    """Return the point that --choose prefers, None where it is the optimum."""
+    from luthier.landscape.planes.steady import steady_point
+
+    if options.choose == "highest":
+        return None
+    return steady_point(report, options.choose, options.noise, threads=options.threads)
+
+
+def _weights(report: SurfaceReport, chosen: Steady | None) -> Float64:
+    return report.weights if chosen is None else report.plane.subspace.weights(chosen.position)
+
+
+def _changes(
+    report: SurfaceReport, chosen: Steady | None, metric: Metric, options: argparse.Namespace
+) -> dict[str, dict[str, float]]:
     """Return what the best weights change on these sentences, and on unseen ones, with intervals."""
     from luthier.pipelines.chance import changes
 
     heldout = pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None
-    return changes(report.plane.problem, report.plane.subspace.start, report.weights, heldout, metric)
+    return changes(report.plane.problem, report.plane.subspace.start, _weights(report, chosen), heldout, metric)
 
 
 def _settings(options: argparse.Namespace) -> SurfaceOptions:
@@ -163,7 +196,7 @@ def _settings(options: argparse.Namespace) -> SurfaceOptions:
     )
 
 
-def _write(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> list[str]:
+def _write(report: SurfaceReport, pool: Pool, chosen: Steady | None, options: argparse.Namespace) -> list[str]:
     """Write the cells, the picture and the best weights where asked for; return the paths."""
     if options.output:
         _write_cells(report, pool, options)
@@ -173,12 +206,12 @@ def _write(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> li
         from luthier.landscape.planes.view import surface_scenes
         from luthier.report.figures.surface import draw_surface
 
-        draw_surface(report, surface_scenes(report, threads=options.threads), Path(options.png))
+        draw_surface(report, surface_scenes(report, threads=options.threads), Path(options.png), chosen)
     if options.weights_out:
         from luthier.kbest.derived import derived_of
         from luthier.kbest.weights import Weights, write_weights
 
-        best = Weights.from_vector(pool.features.names, report.weights, derived_of(pool))
+        best = Weights.from_vector(pool.features.names, _weights(report, chosen), derived_of(pool))
         write_weights(best, options.weights_out)
     return [path for path in (options.output, options.png, options.weights_out) if path]
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.geometry.plane.arrangement import Arrangement
+from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.landscape.planes.plane import Plane, shown_window
@@ -20,6 +21,7 @@ PIXELS = 560
 MOST_POLYGONS = 20_000
 # How many cells the second panel should show, about, and how often its size is tried for that.
 CLOSE_CELLS, TRIES = 2_000, 12
+SURROUNDINGS = 6.0  # times the best cell's own size is what that panel shows each way, if it has so much
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -57,10 +59,21 @@ def surface_scenes(report: SurfaceReport, *, threads: int = 1) -> tuple[Scene, .
     plane, centre, cells = report.plane, report.optimum.cell.position, report.survey.cells
     window = shown_window(plane, centre[None])
     scenes = [window_scene(plane, window, cells, threads=threads)]
-    close = close_window(plane, window, centre, cells, threads=threads)
+    close = cell_window(close_window(plane, window, centre, cells, threads=threads) or window, report.optimum.cell)
     if close is not None:
         scenes.append(polygon_scene(plane, close, threads=threads))
     return tuple(scenes)
+
+
+def cell_window(window: Window, cell: Cell) -> Window | None:
+    """Return the part of a window at the scale of a cell; None if the cell is plain to see in all of it."""
+    limits, centre = np.array(window.limits), cell.position
+    corners = np.clip(cell.polygon, limits[::2], limits[1::2])
+    half = SURROUNDINGS * np.maximum(np.abs(corners - centre).max(axis=0), NOTHING * (limits[1::2] - limits[::2]))
+    low, high = np.maximum(centre - half, limits[::2]), np.minimum(centre + half, limits[1::2])
+    if not np.all(low < high) or np.all(2 * (high - low) > limits[1::2] - limits[::2]):
+        return None
+    return Window(float(low[0]), float(high[0]), float(low[1]), float(high[1]))
 
 
 def raster_scene(plane: Plane, window: Window, *, threads: int) -> Scene:

@@ -13,11 +13,13 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.planes.plane import Plane
+from luthier.landscape.planes.steady import Steady
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.landscape.planes.view import Scene
 from luthier.report.pictures import save_picture
 
-START, BEST, FRAME = "#111111", "#e8303a", "#111111"
+START, BEST, FRAME, STEADY = "#111111", "#e8303a", "#111111", "#f0a030"
+VISIBLE = 0.015  # of a panel's side: cells that are wider are outlined
 COLORS = "viridis"
 # Colours end at this quantile on the bad side: a few far corners would take all contrast away.
 ROBUST = 0.04
@@ -36,7 +38,7 @@ class SurfaceFigure:
     labels : of the two axes
     metric : name of the metric
     higher_is_better : bool
-    start, best : x, y and score
+    start, best, chosen : x, y and score; `chosen` is a point that lasts, where one was asked for
     title, where : str
         `where` names what the first scene shows.
     bars : left edges (B,), width, and shares of the cells (B,)
@@ -49,16 +51,18 @@ class SurfaceFigure:
     start: tuple[float, float, float]
     best: tuple[float, float, float]
     title: str
+    outline: Float64  # (v, 2): the corners of the optimum's cell
+    chosen: tuple[float, float, float] | None = None
     where: str = "the window"
     bars: tuple[Float64, float, Float64] | None = None
 
 
-def draw_surface(report: SurfaceReport, scenes: tuple[Scene, ...], path: Path) -> None:
-    """Draw the window, and exact cells around the optimum, as PNG."""
+def draw_surface(report: SurfaceReport, scenes: tuple[Scene, ...], path: Path, chosen: Steady | None = None) -> None:
+    """Draw the window, and exact cells around the optimum, as PNG; with the point that was chosen if it is another."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure = _figure(report, scenes)
+    figure = _figure(report, scenes, chosen)
 
     n = len(figure.scenes)
     canvas = plt.figure(figsize=(5.6 * n + 0.5, 5.2), layout="constrained")
@@ -81,13 +85,13 @@ def draw_surface(report: SurfaceReport, scenes: tuple[Scene, ...], path: Path) -
     if len(labels) < 2:
         handles, labels = panels[0].get_legend_handles_labels()
     canvas.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
-    marks = mpl.colors.to_rgba_array([BEST, START])[:, :3]
+    marks = mpl.colors.to_rgba_array([BEST, START, STEADY])[:, :3]
     blends = np.concatenate([share * marks + (1 - share) for share in (1.0, 0.75, 0.5)])  # with the white round them
     colors = color_map(figure)(np.linspace(0.0, 1.0, LEVELS))[:, :3]
     save_picture(canvas, path, colors=np.concatenate([colors, blends]), dpi=DPI)
 
 
-def _figure(report: SurfaceReport, scenes: tuple[Scene, ...]) -> SurfaceFigure:
+def _figure(report: SurfaceReport, scenes: tuple[Scene, ...], chosen: Steady | None) -> SurfaceFigure:
     """Return all that the picture shows and says."""
     plane, best, metric = report.plane, report.optimum, report.plane.problem.metric
     x, y = best.cell.position.tolist()
@@ -99,6 +103,8 @@ def _figure(report: SurfaceReport, scenes: tuple[Scene, ...]) -> SurfaceFigure:
         higher_is_better=bool(metric.higher_is_better),
         start=(0.0, 0.0, report.start_score),
         best=(x, y, best.score),
+        outline=best.cell.polygon,
+        chosen=None if chosen is None else (*chosen.position.tolist(), chosen.score),
         where="the window" if plane.window.bounded else "a part",
         title=f"{metric.name} over {axes[0]} × {axes[1]}: {_cells(report)}",
         bars=(histogram.edges, histogram.width, histogram.shares),
@@ -156,7 +162,15 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
     axis.set_xlabel(figure.labels[0])
     axis.set_ylabel(figure.labels[1])
     canvas.colorbar(drawn, ax=axis, extend=extend, label=figure.metric, fraction=0.05, pad=0.02)
-    marks = ((figure.start, "s", START, 7, "$w^{(0)}$"), (figure.best, "*", BEST, 15, "optimum"))
+    outline = figure.outline[np.isfinite(figure.outline).all(axis=1)]
+    wide = (outline.max(axis=0) - outline.min(axis=0)) / (x1 - x0, y1 - y0) if len(outline) > 2 else np.zeros(2)
+    for color, width in (("white", 2.2), (BEST, 1.1)) if wide.min() > VISIBLE else ():
+        axis.fill(*outline.T, fill=False, edgecolor=color, linewidth=width, zorder=4)
+    # a star would hide a cell that can be seen
+    marks = [(figure.start, "s", START, 7, "$w^{(0)}$"), (figure.best, "." if wide.min() > VISIBLE else "*", BEST,
+             9 if wide.min() > VISIBLE else 15, "optimum")]  # fmt: skip
+    if figure.chosen is not None:
+        marks.append((figure.chosen, "D", STEADY, 7, "lasts"))
     for (x, y, score), marker, color, size, name in marks:
         if x0 <= x <= x1 and y0 <= y <= y1:
             axis.plot(
@@ -180,7 +194,7 @@ def _draw_bars(axis: Any, figure: SurfaceFigure) -> None:
 
     if figure.bars is None or len(figure.bars[0]) < 2:
         return
-    inset = axis.inset_axes(_free_corner(axis, (figure.start, figure.best)))
+    inset = axis.inset_axes(_free_corner(axis, (figure.start, figure.best, figure.chosen or figure.best)))
     edges, width, shares = figure.bars
     low, high, _ = color_limits(figure.scenes[0].shown, higher_is_better=figure.higher_is_better)
     colors = color_map(figure)

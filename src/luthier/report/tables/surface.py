@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from luthier.landscape.planes.steady import Steady
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.report.console import cell, stack, table
 
@@ -13,7 +14,10 @@ SHOWN = 8
 
 
 def surface_tables(
-    report: SurfaceReport, written: Sequence[str], changes: Mapping[str, Mapping[str, float]] | None = None
+    report: SurfaceReport,
+    written: Sequence[str],
+    changes: Mapping[str, Mapping[str, float]] | None = None,
+    chosen: Steady | None = None,
 ) -> Any:
     """Return what is on the plane, the best cells, how often which score, and the files written.
 
@@ -52,12 +56,26 @@ def surface_tables(
     parts = [table(title, ("", ""), rows, caption=report.plane.problem.metric.signature)]
     if report.cut:
         parts.append(_wider(report))
+    if chosen is not None:
+        parts.append(_chosen(report, chosen))
     if changes:
         parts.append(_changes(changes))
     parts.append(_best(report))
     if written:
         parts.append(table("written", ("file",), [(path,) for path in written]))
     return stack(*parts)
+
+
+def _chosen(report: SurfaceReport, chosen: Steady) -> Any:
+    """Return the point that was chosen instead of the optimum, and what it is worth under noise."""
+    rows = [
+        *((axis, f"{x:+.8g}") for axis, x in zip(report.plane.subspace.names, chosen.position.tolist(), strict=True)),
+        ("score", f"{chosen.score:.4f}"),
+        ("mean under noise", f"{chosen.mean:.4f}"),
+        ("worst within its deviation", f"{chosen.worst:.4f}"),
+        ("room about it, in deviations", f"{chosen.radius:.4g}"),
+    ]
+    return table(f"chosen: {chosen.choice}, noise {chosen.noise:g} mean effects", ("", ""), rows)
 
 
 def _changes(changes: Mapping[str, Mapping[str, float]]) -> Any:

@@ -1,0 +1,115 @@
+"""What lasts: exact means under noise against sums over fine grids and against draws, none of which share code."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from luthier.geometry.plane.gaussian import gaussian_shares
+from luthier.geometry.subspace import Subspace
+from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.lines.smooth import mean_gains, worst_gains
+from luthier.landscape.planes.plane import Plane, Window
+from luthier.landscape.planes.steady import noise_shape, steady_point
+from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+from luthier.tuning.base import State, tuner
+from luthier.tuning.robust import mean_gain, steadied
+from luthier.tuning.run import RunOptions, run
+from small_problems import random_problem
+
+
+def phi(x):
+    """Return the normal distribution function."""
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def test_shares_of_rectangles_are_products():
+    rng = np.random.default_rng(1)
+    for _ in range(40):
+        (x0, x1), (y0, y1) = np.sort(rng.normal(size=(2, 2)) * rng.choice([0.1, 1.0, 5.0]), axis=1)
+        centre = rng.normal(size=2)
+        corners = np.array([[x0, y0], [x1, y0], [x1, y1], [x0, y1]])
+        expected = (phi(x1 - centre[0]) - phi(x0 - centre[0])) * (phi(y1 - centre[1]) - phi(y0 - centre[1]))
+        assert gaussian_shares(np.array([0, 4]), corners, centre) == pytest.approx([expected], abs=1e-12)
+
+
+def test_shares_of_pieces_add_up_and_corners_may_be_the_centre():
+    angles = np.linspace(0, 2 * np.pi, 8)[:-1]
+    ring = 7 * np.column_stack([np.cos(angles), np.sin(angles)])
+    pieces = [np.array([[0.0, 0.0], ring[i], ring[(i + 1) % 7]]) for i in range(7)]
+    offsets = np.arange(0, 22, 3)
+    shares = gaussian_shares(offsets, np.concatenate(pieces), np.zeros(2))
+    assert shares == pytest.approx(np.full(7, shares[0]))
+    assert shares.sum() == pytest.approx(gaussian_shares(np.array([0, 7]), ring, np.zeros(2))[0], abs=1e-12)
+    moved = gaussian_shares(offsets, np.concatenate(pieces), np.array([0.3, -1.2]))
+    assert moved.sum() == pytest.approx(gaussian_shares(np.array([0, 7]), ring, np.array([0.3, -1.2]))[0], abs=1e-12)
+
+
+@pytest.mark.parametrize("noise", [0.03, 0.5, 4.0])
+def test_means_and_worsts_along_a_line_are_those_of_a_fine_grid(noise):
+    rng = np.random.default_rng(3)
+    curve = LineCurve(np.sort(rng.normal(size=12)), rng.normal(size=13), np.ones(12))
+    places = rng.normal(size=9)
+    steps = np.linspace(-8, 8, 400_001) * noise
+    density = np.exp(-0.5 * (steps / noise) ** 2)
+    for place, mean, worst in zip(
+        places, mean_gains(curve, places, noise), worst_gains(curve, places, noise), strict=True
+    ):
+        gains = curve.gains[np.searchsorted(curve.breakpoints, place + steps)]
+        assert mean == pytest.approx(np.sum(gains * density) / density.sum(), abs=2e-4)
+        assert worst == gains[np.abs(steps) <= noise].min()
+    assert mean_gains(curve, places, 0.0).tolist() == [curve.gain_at(t) for t in places]
+
+
+def plane_of(seed):
+    """Return a look at a plane of a tiny problem."""
+    problem = random_problem(seed, sentences=8, k=6, features=3)
+    subspace = Subspace(np.array([1.0, 0.5, -0.5]), np.eye(3)[:2], ("f0", "f1"))
+    return look_at_plane(Plane.make(problem, subspace, Window(-2.0, 2.0, -2.0, 2.0)), SurfaceOptions(check=0))
+
+
+@pytest.mark.parametrize("choice", ["highest", "robust", "worst", "disc"])
+def test_a_point_of_a_plane_has_the_mean_that_draws_have(choice):
+    report = plane_of(5)
+    found = steady_point(report, choice, 0.1)
+    plane, shape = report.plane, noise_shape(report.plane, 0.1)
+    draws = found.position + np.random.default_rng(0).standard_normal((4_000, 2)) @ shape.T
+    inside = draws[np.abs(draws).max(axis=1) < 2.0]
+    gains = plane.problem.gains(np.array([plane.subspace.weights(p) for p in inside]))
+    assert found.mean == pytest.approx(gains.mean(), abs=4 * gains.std() / np.sqrt(len(gains)) + 1e-9)
+    assert found.score == pytest.approx(plane.problem.gain(plane.subspace.weights(found.position)))
+    deviations = np.linalg.solve(shape, (draws - found.position).T).T
+    close = draws[np.hypot(*deviations.T) < 1.0]
+    seen = plane.problem.gains(np.array([plane.subspace.weights(p) for p in close]))
+    assert found.worst <= seen.min() + 1e-9
+
+
+def test_each_choice_is_best_by_its_own_measure():
+    report = plane_of(6)
+    found = {choice: steady_point(report, choice, 0.1) for choice in ("highest", "robust", "worst", "disc")}
+    assert found["robust"].mean == max(point.mean for point in found.values())
+    assert found["worst"].worst >= found["highest"].worst
+    assert found["highest"].score == max(point.score for point in found.values())
+    assert found["disc"].radius >= found["highest"].radius
+
+
+def test_a_tuner_can_be_asked_for_weights_that_last():
+    problem = random_problem(2, sentences=20, k=8, features=3)
+    highest = run(tuner("mert"), problem, None, RunOptions(restarts=2))
+    options = RunOptions(restarts=2, choose="robust", noise=0.2)
+    robust, again = (run(tuner("mert"), problem, None, options) for _ in range(2))
+    assert robust.weights.tobytes() == again.weights.tobytes()
+    assert robust.gain == problem.gain(robust.weights)
+    assert "mean gain under noise of 0.2" in robust.note
+    moves = 0.2 * np.random.default_rng(9).standard_normal((4_000, 3)) / problem.spread
+    moves *= np.mean(np.abs(highest.weights) * problem.spread)
+    assert mean_gain(problem, robust.weights, moves) > mean_gain(problem, highest.weights, moves) - 0.3
+    assert robust.gain <= highest.gain
+
+
+def test_without_noise_or_with_nothing_free_the_best_end_stays():
+    problem = random_problem(2)
+    ends = [State(np.array([1.0, 0, 0]), 3.0), State(np.array([0, 1.0, 0]), 4.0)]
+    assert steadied(problem, ends, noise=0.0, draws=4, seed=0) is ends[1]
