@@ -10,7 +10,7 @@ PLAIN = os.environ.get("NUMBA_DISABLE_JIT") == "1"
 CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 FEWER = 4  # examples of a property where kernels are plain Python or checked: another leg has tried all of them
 
-os.environ["COLUMNS"] = "200"  # what tests look for in tables is not folded, whoever's terminal they run in
+os.environ["COLUMNS"] = "400"  # what tests look for in tables is not folded, whoever's terminal they run in
 
 if PLAIN:
     # Hashes overflow on purpose; compiled code does so in silence, NumPy's scalars warn.

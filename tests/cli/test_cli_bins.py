@@ -132,7 +132,7 @@ def test_a_pool_is_cut_and_induced(run_cli, home):
         (("--features", "P", "--bits", "17"), "expected a whole number from 0 to 16, found '17'"),
         (("--features", "P", "--keep", "C"), "among those to keep or to count, found 'C'"),
         (("--features", "P", "--induction", "x"), "there is no 'x' among the methods. known: hat, indicator"),
-        (("--features", "P", "--plot", "x.pdf"), "expected a picture's name that ends in .png"),
+        (("--features", "P", "--plot", "x.gif"), "expected a picture's name that ends in .png"),
     ],
 )
 def test_what_is_refused(run_cli, home, options, message):

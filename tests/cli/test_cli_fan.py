@@ -140,12 +140,12 @@ def test_what_is_refused(run_cli, folder, tmp_path, arguments, complaint):
     assert not (tmp_path / "f.png").exists()
 
 
-@pytest.mark.parametrize("name", ["f.pdf", "-"])
+@pytest.mark.parametrize("name", ["f.gif", "-"])
 def test_a_picture_is_called_a_picture(run_cli, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     code, _, errors = run_cli("fan", "--example", "table1", "-o", name)
     assert code == 2
-    assert f"ends in .png, found '{name}'" in errors
+    assert f"ends in .png, .pdf or .svg, found '{name}'" in errors
     assert not any(tmp_path.iterdir())
 
 

@@ -122,7 +122,7 @@ def test_threads_change_nothing(run_cli, folder):
         (("--axis", "AXIS", "--window", "nan:1"), "from low to high"),
         (("--axis", "zeros.txt"), "the axis 'zeros.txt' moves no weight"),
         (("--axis", "AXIS", "--check", "-3"), "expected to check 0 intervals or more, found -3"),
-        (("--axis", "AXIS", "--plot", "curve.pdf"), "ends in .png, found 'curve.pdf'"),
+        (("--axis", "AXIS", "--plot", "curve.gif"), "ends in .png, .pdf or .svg, found 'curve.gif'"),
         (("--axis", "AXIS", "--window", "other=1:3"), "is of 'other', the line along"),
         (("--axis", "AXIS", "-o", "curve.csv"), "ends in .tsv, .json"),
         (("--axis", "AXIS", "--metric", "bleu,ter"), "expected one metric, found 2"),

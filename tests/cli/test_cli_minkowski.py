@@ -197,7 +197,7 @@ def test_sparse_features_are_searched_like_dense_ones(run_cli, folder, tmp_path)
         (["--resume"], "no search to go on with"),
         (["--axis", "nosuch"], "neither a feature nor a file"),
         (["--axis", "channel", "--plot", "p.png"], "expected 2 axes"),
-        (["--plot", "p.pdf"], "ends in .png"),
+        (["--plot", "p.gif"], "ends in .png"),
     ],
 )
 def test_what_minkowski_does_not_take(run_cli, folder, tmp_path, arguments, message):

@@ -251,7 +251,7 @@ def test_a_window_inside_one_cell_is_drawn(run_cli, folder):
         ((*AXES, "--window", "lm=3:1"), "from low to high such as -0.5:2, found '3:1' in 'lm=3:1'"),
         ((*AXES, "--window", "lm=3:3"), "from low to high"),
         ((*AXES, "--window=lm=0:1", "--window=lm=2:3"), "expected one window for each axis, found another for 'lm'"),
-        ((*AXES, "--png", "-"), "ends in .png, found '-'"),
+        ((*AXES, "--png", "-"), "ends in .png, .pdf or .svg, found '-'"),
         ((*AXES, "--window", "channel=1:3"), "expected a window such as lm=lo:hi or length=lo:hi"),
         ((*AXES, "-o", "surface.csv"), "ends in .tsv, .json"),
         ((*AXES, "--polygons"), "--polygons needs -o"),

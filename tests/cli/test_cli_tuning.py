@@ -141,7 +141,7 @@ def test_guards_speak(run_cli, folder, tmp_path):
         (["--rounds", "0"], "must be an int in [1, 1000000]"),
         (["--resume"], "to resume a job needs a checkpoint file"),
         (["--start", "/nowhere"], "/nowhere"),
-        (["--plot", "curve.pdf"], "ends in .png"),
+        (["--plot", "curve.gif"], "ends in .png"),
     ],
 )
 def test_what_tune_does_not_take(run_cli, folder, tmp_path, arguments, message):

@@ -82,4 +82,4 @@ def test_the_command(run_cli, bins, tmp_path):
     assert "no feature is called 'q'" in err
     code, _, err = run_cli(*command, "-o", tmp_path / "c.pdf")
     assert code == 2
-    assert "ends in .png" in err
+    assert "ends in .png, .pdf or .svg" in err

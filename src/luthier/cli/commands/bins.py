@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of a pool: cut the values of whole hypotheses, not of rules",
     )
-    parser.add_argument("--plot", metavar="PNG", help="draw the bins and their populations")
+    parser.add_argument("--plot", metavar="F", help="draw the bins and their populations")
     parser.add_argument("-o", "--output", required=True, metavar="BINS", help="the file of bins, JSON")
 
 

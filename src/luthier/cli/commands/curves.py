@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("weights", metavar="WEIGHTS", help="weights of the bins, in any of the forms")
     parser.add_argument("--bins", required=True, metavar="BINS", help="a file of 'luthier bins'")
     parser.add_argument("--features", default="", metavar="NAMES", help="only these, separated by commas")
-    parser.add_argument("-o", "--output", metavar="PNG", help="draw them")
+    parser.add_argument("-o", "--output", metavar="F", help="draw them")
     parser.add_argument("--most", type=int, default=64, metavar="N", help="bins of a feature to print at the most (64)")
 
 

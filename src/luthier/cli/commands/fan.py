@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="penalty of a step of length 1 on the line (default: from the scores)",
     )
     parser.add_argument("--tolerance", type=float, metavar="E", help="scores this close to the best are good (0)")
-    parser.add_argument("-o", "--output", required=True, metavar="PNG", help="the picture")
+    parser.add_argument("-o", "--output", required=True, metavar="F", help="the picture: a PNG, PDF or SVG file")
     add_metric_options(parser, "none; bleu where --regularize needs one")
     parser.set_defaults(metric=None)
 

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="oracle, sentence-oracle, first, or a file of hypothesis numbers",
     )
     parser.add_argument("-o", "--output", metavar="OUT", help="write the weights here, if there are any")
-    parser.add_argument("--plot", metavar="F", help="draw the proof: a PNG file")
+    parser.add_argument("--plot", metavar="F", help="draw the proof: a PNG, PDF or SVG file")
     add_metric_options(parser, "bleu")
     add_pool_options(parser)
 

@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="weights: sentences where they nearly select the oracle are tried first (default: tuned by mert)",
     )  # fmt: skip
     parser.add_argument("--against", metavar="X", help="dims, sentences or dims,sentences: draw how both matter")
-    parser.add_argument("--plot", metavar="F", help="the picture of --against: a PNG file")
+    parser.add_argument("--plot", metavar="F", help="the picture of --against: a PNG, PDF or SVG file")
     add_metric_options(parser, "bleu")
     add_field_options(parser, GeometrySettings)
     add_field_options(parser, CurveSettings, "parameters of --against")

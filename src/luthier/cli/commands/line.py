@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", type=int, metavar="N", help="re-rank N intervals, drawn at random (default: all of them)"
     )
-    parser.add_argument("--plot", metavar="F", help="draw the curve: a PNG file")
+    parser.add_argument("--plot", metavar="F", help="draw the curve: a PNG, PDF or SVG file")
     parser.add_argument("-o", "--output", metavar="OUT", help="all intervals: a .tsv, .json or .arrow file")
     add_metric_options(parser, "bleu")
 

@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--whole", action="store_true", help="search cones beyond the subspace, too; they are counted")
     parser.add_argument("--resume", action="store_true", help="go on with a search that was stopped")
     parser.add_argument("-o", "--output", required=True, metavar="F", help="the cones, an Arrow file")
-    parser.add_argument("--plot", metavar="PNG", help="draw cells and search tree, for two axes")
+    parser.add_argument("--plot", metavar="F", help="draw cells and search tree, for two axes")
     add_metric_options(parser, "bleu")
 
 

@@ -80,7 +80,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="as many seeds, weights.1.txt and so on")
     parser.add_argument("--average-replicas", action="store_true", help="also write their average")
     parser.add_argument("--trace", metavar="JSONL", help="write every state of every run")
-    parser.add_argument("--plot", metavar="PNG", help="draw the score by step, and by each weight at the end")
+    parser.add_argument("--plot", metavar="F", help="draw the score by step, and by each weight at the end")
     parser.add_argument(
         "--published", action="store_true", help="the setting of the tuner's paper, but for the options given"
     )

@@ -8,8 +8,8 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from luthier.core.files.io import atomic_write
 from luthier.features.bins import Bins, FeatureBins
+from luthier.report.pictures import write_figure
 
 COLUMNS, PANEL, HEAD = 2, (5.6, 2.7), 0.5
 MOST_PANELS = 40
@@ -31,9 +31,7 @@ def draw_bins(bins: Bins, path: Path) -> None:
         axis.set_visible(False)
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    write_figure(figure, path, dpi=110)
 
 
 def _draw_feature(axis: Any, feature: FeatureBins) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from luthier.core.files.io import atomic_write
+from luthier.report.pictures import write_figure
 from luthier.tuning.chosen import Chosen, Tried
 
 MOST_LABELS = 12
@@ -27,9 +27,7 @@ def draw_chosen(chosen: Chosen, path: Path) -> None:
         _draw_axis(panel, chosen, name)
     panels.flat[0].set_ylabel(f"held-out lists, {chosen.metric.split('(')[0]}", fontsize=9)
     figure.suptitle(f"{chosen.method}: chosen {_words(chosen.best.values)}", fontsize=10)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png", metadata={"Software": None})
-    plt.close(figure)
+    write_figure(figure, path, dpi=110)
 
 
 def _draw_axis(panel: Any, chosen: Chosen, name: str) -> None:

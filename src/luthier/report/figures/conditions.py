@@ -8,8 +8,8 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 
-from luthier.core.files.io import atomic_write
 from luthier.evaluation.conditions import ConditionResult
+from luthier.report.pictures import write_figure
 
 
 def draw_turns(results: Sequence[ConditionResult], title: str, path: Path) -> None:
@@ -34,6 +34,4 @@ def draw_turns(results: Sequence[ConditionResult], title: str, path: Path) -> No
     axis.set_title(title, fontsize=10)
     axis.grid(visible=True, linewidth=0.3)
     axis.legend(fontsize=8, frameon=False)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png", metadata={"Software": None})
-    plt.close(figure)
+    write_figure(figure, path, dpi=110)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 
-from luthier.core.files.io import atomic_write
+from luthier.core.arrays import Float64
 from luthier.landscape.selections.constraint_curves import ConstraintCurves, Share
+from luthier.report.pictures import write_figure
 
 FAINT = "0.55"
 MOST_TICKS = 12
+HALF = 50.0  # per cent
 
 
 def draw_constraints(curves: ConstraintCurves, path: Path) -> None:
@@ -20,17 +24,51 @@ def draw_constraints(curves: ConstraintCurves, path: Path) -> None:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    n_rows = 2 if curves.costs else 1
+    n_rows, table = 2 if curves.costs else 1, share_table(curves.shares)
+    mapped = int(min(table[2].shape) > 1)
+    n_columns = len(curves.axes) + mapped
     figure, panels = plt.subplots(
-        n_rows, len(curves.axes), figsize=(5.8 * len(curves.axes), 3.6 * n_rows), squeeze=False, layout="constrained"
+        n_rows, n_columns, figsize=(5.8 * n_columns, 3.6 * n_rows), squeeze=False, layout="constrained"
     )
-    for column, kind in enumerate(curves.axes):
+    if mapped:
+        _draw_map(figure, panels[0, 0], table)
+        for panel in panels[1:, 0]:
+            panel.set_axis_off()
+    for column, kind in enumerate(curves.axes, start=mapped):
         _draw_shares(panels[0, column], curves.shares, kind)
         if n_rows == 2:
             _draw_costs(panels[1, column], curves, kind)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=92, format="png")
-    plt.close(figure)
+    write_figure(figure, path, dpi=92)
+
+
+def share_table(shares: Sequence[Share]) -> tuple[list[int], list[int], Float64]:
+    """Return numbers of features and of sentences, and the share of feasible selections in per cent, (D, S).
+
+    Beyond the first number of sentences that no draw reached, none does.
+    """
+    features = sorted({share.n_features for share in shares})
+    sentences = sorted({share.n_sentences for share in shares})
+    table = np.zeros((len(features), len(sentences)))
+    for share in shares:
+        row, column = features.index(share.n_features), sentences.index(share.n_sentences)
+        table[row, column] = 100 * share.feasible / share.draws
+    return features, sentences, table
+
+
+def _draw_map(figure: Any, axis: Any, table: tuple[list[int], list[int], Float64]) -> None:
+    """Draw the shares by features and sentences in colours, and where half of the selections are feasible."""
+    features, sentences, shares = table
+    drawn = axis.imshow(shares, origin="lower", aspect="auto", cmap="viridis", vmin=0.0, vmax=100.0)
+    if shares.min() < HALF < shares.max():
+        axis.contour(shares, levels=[HALF], colors="white", linewidths=2.4)
+        axis.contour(shares, levels=[HALF], colors="black", linewidths=1.0, linestyles="--")
+    for along, values in ((axis.xaxis, sentences), (axis.yaxis, features)):
+        step = -(-len(values) // MOST_TICKS)
+        along.set_ticks(range(0, len(values), step), [f"{value:,}" for value in values[::step]])
+    axis.set_xlabel("sentences, N")
+    axis.set_ylabel("features, D")
+    figure.colorbar(drawn, ax=axis, label="feasible oracle selections, %")
+    axis.set_title("dashed: half of the draws are feasible", fontsize=10)
 
 
 def _draw_shares(axis: Any, shares: Sequence[Share], kind: str) -> None:
@@ -45,6 +83,8 @@ def _draw_shares(axis: Any, shares: Sequence[Share], kind: str) -> None:
         label = f"{value:,} {_noun(other, value)}"
         color = colors(0.05 + 0.85 * i / max(1, len(values) - 1))
         axis.plot(*zip(*line, strict=True), "o-", color=color, linewidth=1.5, markersize=4, label=label)
+        for share in (s for s in shares if getattr(s, other) == value):
+            axis.plot([getattr(share, along)] * 2, wilson(share), "-", color=color, linewidth=1.0, alpha=0.6)
     axis.set_ylabel("feasible oracle selections, %")
     axis.set_ylim(-4, 104)
     axis.set_title(f"what one weight vector can select, {shares[0].draws} draws", fontsize=10)
@@ -69,6 +109,18 @@ def _draw_costs(axis: Any, curves: ConstraintCurves, kind: str) -> None:
     _finish(axis, kind, [getattr(cost, along) for cost in costs])
 
 
+def wilson(share: Share, z: float = 1.96) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share, in per cent.
+
+    >>> low, high = wilson(Share(1, 1, 5, 10))
+    >>> round(low, 1), round(high, 1)
+    (23.7, 76.3)
+    """
+    n, p = share.draws, share.feasible / share.draws
+    middle, half = p + z * z / (2 * n), z * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return 100 * (middle - half) / (1 + z * z / n), 100 * (middle + half) / (1 + z * z / n)
+
+
 def _finish(axis: Any, kind: str, values: Sequence[int]) -> None:
     axis.grid(visible=True, linewidth=0.3)
     if kind == "sentences":
@@ -80,7 +132,7 @@ def _finish(axis: Any, kind: str, values: Sequence[int]) -> None:
         axis.set_xticks(values, [f"{value:,}" for value in values])
         axis.xaxis.minorticks_off()
     if axis.get_legend_handles_labels()[0]:
-        axis.legend(fontsize=8, frameon=True, framealpha=0.9, edgecolor="none")
+        axis.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
 
 
 def _along(kind: str) -> tuple[str, str]:

@@ -9,8 +9,8 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from luthier.core.files.io import atomic_write
 from luthier.features.curves import Curve
+from luthier.report.pictures import write_figure
 
 COLUMNS, PANEL = 2, (5.8, 3.9)
 MOST_PANELS = 40
@@ -34,9 +34,7 @@ def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True) -> N
         _draw_weights(upper, curve, steps=steps)
         _draw_populations(lower, curve)
     _add_legend(figure, steps=steps)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    write_figure(figure, path, dpi=110)
 
 
 def _draw_weights(axis: Any, curve: Curve, *, steps: bool) -> None:

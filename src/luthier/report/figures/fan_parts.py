@@ -17,6 +17,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.files.io import atomic_write
 from luthier.geometry.polytopes.fan import PlanarFan
+from luthier.report.pictures import fit_for_print, for_print, write_fitted
 
 PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#ff9da6", "#9d755d", "#8cd17d")
 DARK, GREY, SHADE, RED = "#222222", "#999999", "#cfe3f5", "#c1121f"
@@ -200,6 +201,8 @@ def save(figure: Any, path: Path) -> None:
     """Write a picture; names that leave their axes are moved in, of names that overlap only the first stay."""
     from matplotlib.text import Annotation
 
+    if for_print(path):
+        fit_for_print(figure)
     figure.draw_without_rendering()  # places are known only now
     figure.set_layout_engine("none")
     for axis in figure.axes:
@@ -217,5 +220,8 @@ def save(figure: Any, path: Path) -> None:
                 text.set_visible(False)
             else:
                 kept.append(box)
+    if for_print(path):
+        write_fitted(figure, path)
+        return
     with atomic_write(path) as temporary:
         figure.savefig(temporary, dpi=figure.dpi, format="png", pil_kwargs={"optimize": True})

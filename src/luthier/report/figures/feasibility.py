@@ -15,8 +15,8 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.files.io import atomic_write
 from luthier.landscape.selections.feasibility import Verdict
+from luthier.report.pictures import write_figure
 
 INK, MARK, SHADE = "#1f4e79", "#c0392b", "#7f8fa6"
 MOST_NAMES = 30  # features that a picture shows, the largest first
@@ -40,9 +40,7 @@ def draw_verdict(verdict: Verdict, path: Path) -> None:
         figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.4), layout="constrained")
         _weights(left, names, weights)
         _leads(right, wishes @ weights)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    write_figure(figure, path, dpi=110)
 
 
 def _half_planes(

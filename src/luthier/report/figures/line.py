@@ -8,8 +8,8 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from luthier.core.files.io import atomic_write
 from luthier.landscape.lines.line_report import LineReport
+from luthier.report.pictures import write_figure
 
 CURVE, START, BEST = "#1f4e79", "#555555", "#c0392b"
 # Without a window the picture shows the steps between these shares of all breakpoints.
@@ -37,9 +37,7 @@ def draw_line(report: LineReport, path: Path) -> None:
     panels[0, 0].set_ylabel(report.problem.metric.name)
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    write_figure(figure, path, dpi=110)
 
 
 def _draw_steps(axis: Any, report: LineReport, left: float, right: float) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 
-from luthier.core.files.io import atomic_write
+from luthier.report.pictures import write_figure
 from luthier.tuning.iterations import LoopResult
 
 
@@ -30,9 +30,7 @@ def draw_loop(result: LoopResult, path: Path) -> None:
     moved.plot(turns, [turn.change for turn in result.iterations], color="tab:purple", marker="o", markersize=4)
     moved.set_ylabel("change of the weights", color="tab:purple")
     moved.set_ylim(bottom=0)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    write_figure(figure, path, dpi=110)
 
 
 def _draw_scores(axis: Any, result: LoopResult) -> None:

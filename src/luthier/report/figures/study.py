@@ -9,7 +9,7 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
-from luthier.core.files.io import atomic_write
+from luthier.report.pictures import write_figure
 from luthier.tuning.reached import UNTUNED, Reached
 
 COLUMNS = 2
@@ -38,9 +38,7 @@ def draw_starts(units: Sequence[Reached], title: str, path: Path) -> None:
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=9, frameon=False)
     figure.suptitle(title, fontsize=11)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png", metadata={"Software": None})
-    plt.close(figure)
+    write_figure(figure, path, dpi=110)
 
 
 def _beginnings(units: Sequence[Reached]) -> str:

@@ -11,10 +11,10 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.files.io import atomic_write
 from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
+from luthier.report.pictures import write_figure
 from luthier.tuning.run import RestartTrace
 from luthier.tuning.tuned import TuningReport
 
@@ -56,9 +56,7 @@ def draw_tuning(report: TuningReport, path: Path) -> None:
         axis.grid(visible=True, linewidth=0.3)
         if i % COLUMNS == 0:
             axis.set_ylabel(label, fontsize=8)
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=110, format="png")
-    plt.close(figure)
+    write_figure(figure, path, dpi=110)
 
 
 def weight_curves(problem: Problem, weights: Float64, sign: float) -> list[Curve]:
