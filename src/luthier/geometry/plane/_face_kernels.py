@@ -99,9 +99,7 @@ def cut(polygon, n, i, j, c, p, q):
     old_names, old_vectors, old_points = names[:n].copy(), vectors[:n].copy(), points[:n].copy()
     m = (end + 1) % n
     while True:
-        names[size, 0], names[size, 1] = old_names[m, 0], old_names[m, 1]
-        for c in range(3):
-            vectors[size, c], points[size, c] = old_vectors[m, c], old_points[m, c]
+        names[size], vectors[size], points[size] = old_names[m], old_vectors[m], old_points[m]
         size += 1
         if signs[m] < 0:
             break
@@ -119,8 +117,7 @@ def lay_window(border, polygon):
     """Write the window as a polygon: its lines counter-clockwise, and where each meets the next."""
     for b in range(4):
         polygon.names[b, 0], polygon.names[b, 1] = -1 - b, 0
-        for c in range(3):
-            polygon.vectors[b, c] = border[b, c]
+        polygon.vectors[b] = border[b]
     for b in range(4):
         meet(polygon.vectors[b], polygon.vectors[(b + 1) % 4], polygon.points[b])
 
