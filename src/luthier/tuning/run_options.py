@@ -28,7 +28,7 @@ class RunOptions:
     choose: str = param(
         "highest", choices=CHOICES, help="the highest gain, or the highest mean under noise of the weights"
     )
-    noise: float = param(0.05, low=0.0, high=1e6, help="deviation of that noise, in units of a feature's mean effect")
+    noise: float = param(0.1, low=0.0, high=1e6, help="deviation of that noise, in units of a feature's mean effect")
     noise_draws: int = param(16, low=2, high=100_000, help="draws of that noise")
     threads: int = param(1, low=1, high=4096, help="runs at a time")
     checkpoint: str = param("", help="file that keeps finished runs")

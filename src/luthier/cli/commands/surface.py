@@ -64,8 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "worst score within its deviation, the most room among the best cells",
     )  # fmt: skip
     parser.add_argument(
-        "--noise", type=float, default=0.05, metavar="X",
-        help="deviation of that noise, in units of a feature's mean effect (default: 0.05)",
+        "--noise", type=float, default=0.1, metavar="X",
+        help="deviation of that noise, in units of a feature's mean effect (default: 0.1)",
     )  # fmt: skip
     parser.add_argument("-w", "--weights-out", metavar="F", help="write the best weights")
     add_metric_options(parser, "bleu")
