@@ -27,6 +27,7 @@ PIXELS = 128  # each way, of the raster that says where to look
 REACH = 6.0  # deviations, beyond which a billionth of the noise is left
 MOST_CELLS = 300_000
 HALVINGS = 8
+OUTSIDE = 1e-9  # deviations: a place this far from every cell is beyond the window, not on a side
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -137,12 +138,11 @@ def _climbed(around: Surroundings, choice: str) -> Float64:
     turns = np.array([[np.cos(a), np.sin(a)] for a in np.arange(8) * np.pi / 4])
 
     def value(place: Float64) -> tuple[float, float]:
-        if np.abs(place).max() > REACH / 2:
+        distances = around.distances(place)
+        if np.abs(place).max() > REACH / 2 or distances.min() > OUTSIDE:
             return -np.inf, -np.inf
         mean = sign * around.mean(place)
-        if choice == "robust":
-            return mean, 0.0
-        return float((sign * around.scores[around.distances(place) <= 1.0]).min()), mean
+        return (mean, 0.0) if choice == "robust" else (float((sign * around.scores[distances <= 1.0]).min()), mean)
 
     here = np.zeros(2)
     best, step = value(here), 1.0
