@@ -80,6 +80,6 @@ def test_the_command(run_cli, bins, tmp_path):
     code, _, err = run_cli(*command, "--features", "q")
     assert code == 2
     assert "no feature is called 'q'" in err
-    code, _, err = run_cli(*command, "-o", tmp_path / "c.pdf")
+    code, _, err = run_cli(*command, "-o", tmp_path / "c.gif")
     assert code == 2
     assert "ends in .png, .pdf or .svg" in err

@@ -55,11 +55,12 @@ class Scene:
 
 
 def surface_scenes(report: SurfaceReport, *, threads: int = 1) -> tuple[Scene, ...]:
-    """Return the window, and exact cells around the optimum where the window has too many to be seen."""
+    """Return the window, and exact cells around the optimum, at its own scale, where the window does not show them."""
     plane, centre, cells = report.plane, report.optimum.cell.position, report.survey.cells
     window = shown_window(plane, centre[None])
     scenes = [window_scene(plane, window, cells, threads=threads)]
-    close = cell_window(close_window(plane, window, centre, cells, threads=threads) or window, report.optimum.cell)
+    close = close_window(plane, window, centre, cells, threads=threads)
+    close = cell_window(close or window, report.optimum.cell) or close
     if close is not None:
         scenes.append(polygon_scene(plane, close, threads=threads))
     return tuple(scenes)
