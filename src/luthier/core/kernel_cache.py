@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from llvmlite import binding
+from llvmlite import binding  # type: ignore[import-untyped]
 from numba.core import caching, environment
 from numba.core.runtime import _nrt_python
 
