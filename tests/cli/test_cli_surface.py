@@ -203,24 +203,24 @@ def interrupted_stream(monkeypatch):
     """Press Ctrl-C at every block of cells."""
     from luthier.geometry.plane.overlay import Overlay
 
-    stream = Overlay.stream
+    blocks = Overlay.blocks
 
     def interrupted(self, *arguments, **more):
-        for part in stream(self, *arguments, **more):
+        for part in blocks(self, *arguments, **more):
             signal.raise_signal(signal.SIGINT)
             yield part
 
-    monkeypatch.setattr(Overlay, "stream", interrupted)
+    monkeypatch.setattr(Overlay, "blocks", interrupted)
 
 
 def test_ctrl_c_ends_the_survey_and_says_how_far_it_came(run_cli, folder, interrupted_stream):
-    code, out, _ = surface(run_cli, folder, *AXES, *WINDOW)
+    code, out, _ = surface(run_cli, folder, *AXES, *WINDOW, "--threads", 1)  # more would have begun all of it
     assert code == 130
     assert "% of the edges walked" in out
 
 
 def test_a_table_of_all_cells_is_whole_or_is_not_written(run_cli, folder, interrupted_stream):
-    code, _, err = surface(run_cli, folder, *AXES, *WINDOW, "-o", folder / "cut.arrow")
+    code, _, err = surface(run_cli, folder, *AXES, *WINDOW, "-o", folder / "cut.arrow", "--threads", 1)
     assert code == 130
     assert "no output was written" in err
     assert not (folder / "cut.arrow").exists()
@@ -331,3 +331,13 @@ def test_axes_out_of_all_proportion_are_told(run_cli, folder):
     code, _, err = run_cli("surface", pool, "--axis", "a", "--axis", "b", "--window", "a=1e60:2e60")
     assert code == 2
     assert "out of all proportion" in err
+
+
+def test_a_point_that_lasts_can_be_chosen_and_drawn_for_print(run_cli, folder):
+    path, picture = folder / "lasting.txt", folder / "lasting.svg"
+    found = as_json(run_cli, folder, *AXES, *WINDOW, "--choose", "robust", "-w", path, "--png", picture)
+    assert found["chosen"]["mean"] <= found["optimum"]["score"] + 1e-9
+    assert read_weights(path)["lm"] == SPEC.decoder_weights["lm"] + found["chosen"]["position"][0]
+    assert picture.read_bytes().startswith(b"<?xml")
+    code, _, err = surface(run_cli, folder, *AXES, "--choose", "disc", "--noise", 0)
+    assert (code, "expected --noise above 0" in err) == (2, True)
