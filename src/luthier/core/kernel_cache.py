@@ -174,5 +174,7 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
                 self._cache_file.save(key, (self._stamp, key, self._impl.reduce(data), _needed(data.library)))
             except (EOFError, ValueError, pickle.UnpicklingError):
                 self._cache_file.flush()  # a damaged index; the next run begins it anew
+        except AttributeError as error:  # another Numba: what was compiled serves this run
+            self._complain(EVERY_RUN + str(error))
         except OSError as error:
             self._complain(f"compiled kernels cannot be kept in {self.cache_path}: {error.strerror}")
