@@ -1,6 +1,11 @@
 """Tables of studies, by hand."""
 
-from luthier.report.tables.study import starts_table, unseen_table
+import itertools
+
+import numpy as np
+import pytest
+
+from luthier.report.tables.study import equal_time_table, expected_best, starts_table, unseen_table
 from luthier.tuning.reached import Reached
 
 
@@ -24,6 +29,21 @@ def test_scores_wins_and_times():
     lines = starts_table(UNITS).splitlines()
     assert lines[2] == "| TER | a | 4 | 10.00 | 5.00 | 0.71 | 6.00 | 4.00 | 62% | 4 | 0.500 | 2.0 |"
     assert lines[3] == "| TER | b | 4 | 10.00 | 6.00 | 2.24 | 9.00 | 3.00 | 38% | 4 | 0.500 | 2.0 |"
+
+
+@pytest.mark.parametrize("total", [1, 2, 5, 7])
+def test_the_expected_best_is_the_mean_over_all_choices(total):
+    gains = np.random.default_rng(total).integers(0, 4, total) / 3.0  # with ties
+    for n in range(1, total + 1):
+        choices = [max(chosen) for chosen in itertools.combinations(gains, n)]
+        assert expected_best(gains, n) == pytest.approx(np.mean(choices))
+
+
+def test_starts_that_fit_into_the_time_of_the_quickest():
+    slow = [unit("slow", start, gain, cpu_seconds=1.2) for start, gain in enumerate([-4.0, -6.0, -5.0, -5.0])]
+    lines = equal_time_table([*UNITS[:5], *slow]).splitlines()
+    assert lines[2] == "| TER | a | 2.0 | 4 of 4 | 4.00 |"
+    assert lines[3] == "| TER | slow | 2.0 | 1 of 4 | 5.00 |"  # 2 s are 1.7 starts of 1.2 s
 
 
 def test_the_best_weights_on_the_test_lists():

@@ -15,6 +15,7 @@ def study_tables(name: str, data: Mapping[str, Sequence[Reached]], chosen: Mappi
     parts = [f"# {name}: tables\n\nMade from `units.jsonl` alone; scores are on 0–100.\n"]
     for label, units in data.items():
         parts.append(f"## {label}\n\n{starts_table(units)}")
+        parts.append(f"At equal CPU time:\n\n{equal_time_table(units)}")
         parts.append(f"The best weights for {chosen[label]}, on unseen lists:\n\n{unseen_table(units, chosen[label])}")
     return "\n".join(parts)
 
@@ -45,6 +46,38 @@ def starts_table(units: Sequence[Reached]) -> str:
     )
     note = "\nwins: of all starts, the share from which this tuner ends highest (ties are shared).\n"
     return head + "\n".join(rows) + "\n" + note
+
+
+def equal_time_table(units: Sequence[Reached]) -> str:
+    """Return metric × tuner: the best of as many starts as fit into the time that the quickest tuner takes for all."""
+    rows = []
+    for metric in _names(r.metric for r in units):
+        own = {t: [r for r in units if (r.metric, r.tuner) == (metric, t)] for t in _tuners(units)}
+        spent = {t: sum(r.cpu_seconds for r in records) for t, records in own.items() if records}
+        budget = min(spent.values(), default=0.0)
+        for tuner, seconds in spent.items():
+            records = own[tuner]
+            fit = max(1, int(len(records) * (budget / seconds if seconds > 0 else 1.0) + 1e-9))
+            best = expected_best([r.gain for r in records], fit)
+            score = best if records[0].higher_is_better else -best
+            rows.append(f"| {metric} | {tuner} | {budget:.1f} | {fit} of {len(records)} | {score:.2f} |")
+    head = "| metric | tuner | CPU s | starts | expected best |\n| --- | --- | --: | --: | --: |\n"
+    note = "\nCPU s: of the quickest tuner, all starts. expected best: over all choices of so many of its starts.\n"
+    return head + "\n".join(rows) + "\n" + note
+
+
+def expected_best(gains: Sequence[float], n: int) -> float:
+    """Return the expected greatest of n numbers drawn without replacement.
+
+    Of N numbers in descending order the i-th, from 0, is the greatest with probability C(N−1−i, n−1) / C(N, n).
+
+    >>> round(expected_best([1.0, 2.0, 3.0], 2), 6)
+    2.666667
+    """
+    ordered: Float64 = np.sort(np.array(gains))[::-1]
+    left = len(ordered) - np.arange(len(ordered) - 1)  # the i-th and those after it
+    chances = np.cumprod(np.append(n / len(ordered), np.maximum(left - n, 0) / np.maximum(left - 1, 1)))
+    return float(ordered @ chances)
 
 
 def unseen_table(units: Sequence[Reached], metric: str) -> str:
