@@ -94,6 +94,7 @@ def _count(record, ended, failures):
     ended[f"  {record['case'].rstrip('_23')}: {record['ended']}"] += 1
     if record["wrong"]:
         failures.append(record)
+        print(f"mutant {record['mutant']}: {record['wrong']}", file=sys.stderr, flush=True)
 
 
 def _pump(stream, lines):

@@ -101,6 +101,9 @@ def test_lines_that_lie_under_a_seal_that_fits_are_refused(folder):
         (folder / "out" / "points.jsonl").write_bytes(b"".join(map(seal, [records[0] | lie, *records[1:]])))
         with pytest.raises(LuthierError, match="expected a point of a choice"):
             choose(config, folder / "out")
+    (folder / "out" / "points.jsonl").write_bytes(b"".join(map(seal, [records[0] | {"values": {}}, *records[1:]])))
+    again, _ = choose(config, folder / "out")
+    assert [dict(point.values) for point in again.points] == [dict(record["values"]) for record in records]
 
 
 def test_one_axis_after_another(folder):

@@ -216,6 +216,9 @@ def test_lines_that_no_unit_can_have_are_refused(file, tmp_path):
         path.write_bytes(b"".join([seal({**unseal(first.rstrip()), name: value}), *rest]))
         with pytest.raises(LuthierError, match=f"units.jsonl:1: expected a unit of a study, found .*'{name}'"):
             run_study(file, tmp_path / "out")
+    path.write_bytes(b"".join([seal({**unseal(first.rstrip()), "test": {"other": 1.0}}), *rest]))
+    with pytest.raises(LuthierError, match=r"units\.jsonl: expected test scores by .*, found a line with 'other'"):
+        run_study(file, tmp_path / "out", only="search")
     path.write_bytes(b"".join([first.replace(b"made", b"mode", 1), *rest]))
     with pytest.raises(LuthierError, match="changed after it was written"):
         run_study(file, tmp_path / "out")

@@ -152,7 +152,7 @@ def choose(
         tried = search.run()
     choosing = points.choosing
     axes = {name: tuple(texts_of(((name, v),))[name] for v in values) for name, values in choosing.axes.items()}
-    lines = tuple(_tried(search.line(point)) for point in tried)
+    lines = tuple(_tried(search.line(point), point) for point in tried)
     chosen = Chosen(choosing.metric.signature, choosing.method, axes, lines)
     best = tried[lines.index(chosen.best)]
     weights, bins = points.answer(best)
@@ -227,6 +227,6 @@ def _read(path: Path) -> tuple[list[Record], int]:
     return records, length
 
 
-def _tried(line: Record) -> Tried:
+def _tried(line: Record, point: Point) -> Tried:
     fields: dict[str, Any] = {field.name: line[field.name] for field in dataclasses.fields(Tried)}
-    return Tried(**fields)
+    return Tried(**{**fields, "values": texts_of(point)})  # a line is found by what its values led to

@@ -28,7 +28,7 @@ from luthier.landscape.units import effect_units
 from luthier.pipelines.study.data import DataEntry, StudyData, load_data
 from luthier.pipelines.study.lines import START_LINES, Kept, LineKind
 from luthier.pipelines.study.start_settings import StartSettings, read_start_settings
-from luthier.pipelines.study.units import TABLES, Place
+from luthier.pipelines.study.units import TABLES, UNITS, Place
 from luthier.report.figures.study import draw_starts
 from luthier.report.tables.study import study_tables
 from luthier.tuning.reached import Reached
@@ -66,6 +66,7 @@ class StartStudy(StartSettings):
     def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
         """Write tables and figures of the units; return their paths."""
         folder, records = place.folder, _in_order(self, records)
+        _check_tests(self, records, folder / UNITS)
         by_data = {entry.name: [r for r in records if r["data"] == entry.name] for entry in self.data}
         chosen = {entry.name: entry.test_by for entry in self.data}
         done = {name: [Reached.from_record(unit) for unit in units] for name, units in by_data.items() if units}
@@ -184,6 +185,16 @@ class StartUnits:
             **self.record(unit), "gain": gain, "higher_is_better": bool(problem.metric.higher_is_better), **results,
             "test": tests, "weights": weights.tolist(), "luthier": __version__,
         }  # fmt: skip
+
+
+def _check_tests(study: StartStudy, records: Sequence[Record], path: Path) -> None:
+    """Refuse lines of units that were tested otherwise: tables have a column for each test."""
+    for record in records:
+        if record["test"].keys() != study.test_metrics.keys():
+            raise LuthierError(
+                f"{path}: expected test scores by {', '.join(study.test_metrics) or 'nothing'}, found a line with "
+                f"{', '.join(map(repr, record['test'])) or 'none'}. hint: were tests changed? name another folder"
+            )
 
 
 def _in_order(study: StartStudy, records: Sequence[Record]) -> list[Record]:
