@@ -210,7 +210,7 @@ def test_lines_that_no_unit_can_have_are_refused(file, tmp_path):
     first, *rest = path.read_bytes().splitlines(keepends=True)
     changes = {
         "gain": float("nan"), "start": -2, "seed": 1.5, "weights": [1.0], "test": {"BLEU": "x"}, "steps": None,
-        "tuner": 3, "cpu_seconds": float("inf"),
+        "tuner": 3, "cpu_seconds": float("inf"), "higher_is_better": 1,
     }  # fmt: skip
     for name, value in changes.items():
         path.write_bytes(b"".join([seal({**unseal(first.rstrip()), name: value}), *rest]))

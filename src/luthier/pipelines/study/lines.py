@@ -67,6 +67,7 @@ def _check_start(record: Record) -> None:
         _require(isinstance(record[name], list) and all(map(_is_number, record[name])), name)
     _require(len(record["weights"]) == len(record["start_weights"]), "weights")
     _require(isinstance(record["test"], dict) and all(map(_is_number, record["test"].values())), "test")
+    _require(isinstance(record["higher_is_better"], bool), "higher_is_better")
 
 
 def _check_loop(record: Record) -> None:
