@@ -21,7 +21,7 @@ def test_the_demonstration_ends_with_the_surface(tmp_path, monkeypatch, capsys):
     assert found["surface"]["axes"] == ["LanguageModel", "WordPenalty"]
     assert found["surface"]["optimum"]["score"] >= found["surface"]["start"]
     assert found["surface"]["check"]["wrong"] == 0
-    assert found["certified"]["global"]
+    assert found["certified"]["axes"] == ["LanguageModel", "WordPenalty", "EgivenFCoherent"]
     assert found["certified"]["tuned"] <= found["certified"]["score"] <= found["certified"]["bound"]
     assert set(found["comparisons"]) == {"tune", "test"}
     show(demo_tables(result))

@@ -14,12 +14,12 @@ from luthier.report.tables.train import Trained, training_tables
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DemoProof:
-    """How far tuned weights are from the best there are, if some of them may be anything.
+    """How far tuned weights are from the best there are in a window of some of them.
 
     Attributes
     ----------
     names : tuple of str
-        The features whose weights may.
+        The features whose weights may move, as far as they matter.
     score : float
         At the tuned weights.
     found : Certificate
@@ -34,7 +34,7 @@ class DemoProof:
         """What is proven, for people."""
         away = abs(self.found.score_bound - self.score)
         return (
-            f"whatever the weights of {', '.join(self.names)}: none score better than {self.found.score_bound:.2f} "
+            f"move {', '.join(self.names)} as far as they matter: none score better than {self.found.score_bound:.2f} "
             f"on these lists, so the tuned weights ({self.score:.2f}) are at most {away:.2f} from the best there are"
         )
 
