@@ -64,9 +64,10 @@ def make_session(metric="bleu", **more):
 
 @contextlib.contextmanager
 def serving(session):
-    """Yield a server that answers."""
+    """Yield a server that answers, and knows its session."""
     said = []
     server = Server(session, say=said.append)
+    server.session = session
     thread = threading.Thread(target=server.run)
     thread.start()
     try:

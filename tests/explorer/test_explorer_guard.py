@@ -19,9 +19,7 @@ def trace(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(trace):
-    session = make_session(traces=[str(trace)])
-    with serving(session) as found:
-        found.session = session
+    with serving(make_session(traces=[str(trace)])) as found:
         yield found
 
 

@@ -22,7 +22,6 @@ RANDOM = 40  # weight vectors
 def server(request):
     session = make_session(request.param)
     with serving(session) as found:
-        found.session = session
         yield found
 
 

@@ -10,6 +10,7 @@ import threading
 
 import numpy as np
 import pytest
+from small_jobs import small_job, trace
 
 from luthier.core.cluster.address import ClusterAddress
 from luthier.core.errors import LuthierError
@@ -19,7 +20,7 @@ from luthier.evaluation.randomisation import Contrast, randomisation_p
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.invented.lists.synthetic import SyntheticLists
-from luthier.kbest.storage import PoolFile, open_pool, save_pool
+from luthier.kbest.storage import save_pool
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.landscape.problem import Problem
@@ -27,9 +28,7 @@ from luthier.metrics.loading import load_metric
 from luthier.pipelines.study import starts
 from luthier.pipelines.study.lines import START_LINES, read_units
 from luthier.pipelines.study.study import run_study
-from luthier.pipelines.tuning import TuningJob, tune_pool, write_trace
-from luthier.tuning.base import tuner
-from luthier.tuning.run import RunOptions
+from luthier.pipelines.tuning import tune_pool
 
 pytest.importorskip("distributed")
 pytestmark = [
@@ -70,20 +69,7 @@ def engine():
 
 @pytest.fixture
 def job(tmp_path):
-    """Return a job on two small pools in files."""
-    for name, seed in (("dev", 1), ("watch", 2)):
-        save_pool(SyntheticLists(sentences=6, k=8, vocabulary=100).generate(seed), tmp_path / name)
-    return TuningJob(
-        tuner=tuner("random", rounds=2, batch=5), pool=open_pool(tmp_path / "dev"), metric=load_metric("bleu"),
-        options=RunOptions(seed=3, restarts=3), heldout=open_pool(tmp_path / "watch"), standardize=True,
-        pool_file=PoolFile.of(tmp_path / "dev"), heldout_file=PoolFile.of(tmp_path / "watch"),
-    )  # fmt: skip
-
-
-def trace(job, path):
-    """Return every state of every run of a job, as it is written."""
-    write_trace(tune_pool(job), str(path))
-    return path.read_bytes()
+    return small_job(tmp_path, restarts=3)
 
 
 def test_runs_and_replicas_are_the_same_and_go_on_from_what_others_kept(engine, job, tmp_path):

@@ -6,37 +6,23 @@ import dataclasses
 
 import numpy as np
 import pytest
+from small_jobs import small_job, trace
 
 from luthier.core.errors import LuthierError
 from luthier.core.tasks import Processes, Threads
 from luthier.evaluation.bootstrap import bootstrap_scores
 from luthier.evaluation.randomisation import Contrast, randomisation_p
 from luthier.invented.lists.synthetic import SyntheticLists
-from luthier.kbest.storage import PoolFile, open_pool, save_pool
+from luthier.kbest.storage import save_pool
 from luthier.metrics.loading import load_metric
-from luthier.pipelines.tuning import JobRecipe, TuningJob, tune_pool, write_trace
-from luthier.tuning.base import tuner
-from luthier.tuning.run import RunOptions
+from luthier.pipelines.tuning import JobRecipe
 
 pytestmark = pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")  # of pools so small
 
 
 @pytest.fixture
 def job(tmp_path):
-    """Return a job on two small pools in files."""
-    for name, seed in (("dev", 1), ("watch", 2)):
-        save_pool(SyntheticLists(sentences=6, k=8, vocabulary=100).generate(seed), tmp_path / name)
-    return TuningJob(
-        tuner=tuner("random", rounds=2, batch=5), pool=open_pool(tmp_path / "dev"), metric=load_metric("bleu"),
-        options=RunOptions(seed=3, restarts=2), heldout=open_pool(tmp_path / "watch"), standardize=True,
-        pool_file=PoolFile.of(tmp_path / "dev"), heldout_file=PoolFile.of(tmp_path / "watch"),
-    )  # fmt: skip
-
-
-def trace(job, path):
-    """Return every state of every run of a job, as it is written."""
-    write_trace(tune_pool(job), str(path))
-    return path.read_bytes()
+    return small_job(tmp_path, restarts=2)
 
 
 @pytest.mark.parametrize("replicas", [1, 3])

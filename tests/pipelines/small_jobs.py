@@ -1,0 +1,25 @@
+"""A tuning job on two small pools in files, and all that its runs did."""
+
+from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.kbest.storage import PoolFile, open_pool, save_pool
+from luthier.metrics.loading import load_metric
+from luthier.pipelines.tuning import TuningJob, tune_pool, write_trace
+from luthier.tuning.base import tuner
+from luthier.tuning.run import RunOptions
+
+
+def small_job(folder, restarts):
+    """Return a job whose pools are files of a folder."""
+    for name, seed in (("dev", 1), ("watch", 2)):
+        save_pool(SyntheticLists(sentences=6, k=8, vocabulary=100).generate(seed), folder / name)
+    return TuningJob(
+        tuner=tuner("random", rounds=2, batch=5), pool=open_pool(folder / "dev"), metric=load_metric("bleu"),
+        options=RunOptions(seed=3, restarts=restarts), heldout=open_pool(folder / "watch"), standardize=True,
+        pool_file=PoolFile.of(folder / "dev"), heldout_file=PoolFile.of(folder / "watch"),
+    )  # fmt: skip
+
+
+def trace(job, path):
+    """Return every state of every run of a job, as it is written."""
+    write_trace(tune_pool(job), str(path))
+    return path.read_bytes()
