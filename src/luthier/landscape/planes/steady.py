@@ -106,7 +106,14 @@ def noise_shape(plane: Plane, noise: float) -> Float64:
     """
     units = effect_units(plane.problem.spread, plane.subspace.start)
     parts = np.divide(plane.subspace.directions, units, out=np.zeros_like(plane.subspace.directions), where=units > 0.0)
-    return noise * np.linalg.cholesky(np.linalg.inv(parts @ parts.T))
+    sizes = np.linalg.norm(parts, axis=1)
+    if not np.all((sizes > 0.0) & np.isfinite(sizes)):
+        raise LuthierError("an axis has no effect beside the others: noise about it cannot be told. hint: other axes")
+    unit = parts / sizes[:, None]  # of length 1 each: axes may have unlike units
+    try:
+        return np.asarray(noise * np.linalg.cholesky(np.linalg.inv(unit @ unit.T)) / sizes[:, None])
+    except np.linalg.LinAlgError:
+        raise LuthierError("the axes move the same: noise about them cannot be told. hint: other axes") from None
 
 
 def steady_point(report: SurfaceReport, choice: str, noise: float, *, threads: int = 1) -> Steady:
