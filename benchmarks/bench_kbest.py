@@ -30,9 +30,12 @@ def plain_python_reader(path, limit):
         for line, _ in zip(file, range(limit), strict=False):
             sentence, text, features, score = line.split(" ||| ")
             values = {}
-            for item in features.split():
-                name, _, value = item.rpartition("=")
-                values[name] = float(value)
+            name = ""
+            for item in features.replace("=", "= ").split():  # `lm= -3` and `lm=-3` alike
+                if item.endswith("="):
+                    name = item[:-1]
+                else:
+                    values[name] = float(item)
             rows.append((sentence, text.split(), values, float(score)))
     return rows
 
