@@ -126,7 +126,7 @@ def test_sentences_say_all_they_have(server):
 
 
 def test_a_trace_may_come_later_and_is_checked(server, trace):
-    assert ask(server, "trace")[0] == {"waiting": True, "states": [], "number": 0}
+    assert ask(server, "trace")[0]["waiting"]
     n = server.session.problem.n_features
     state = {
         "seed": 1,

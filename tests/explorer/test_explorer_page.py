@@ -166,7 +166,7 @@ def test_the_picture_is_the_raster_value_by_value(page, server):
     assert set(np.array(lines, float)[:, 3]) == set(arrays["scores"].tolist())
 
 
-def test_line_compare_and_traces(page, server):
+def test_line_compare_and_traces(page, server, trace):
     best = until(page, "return document.querySelector('#line-readout b').textContent", bool)
     said, _ = ask(server, "line", axis=0)
     assert best == f"best {server.session.problem.metric.name} {said['best']['shown']}"
@@ -192,6 +192,12 @@ def test_line_compare_and_traces(page, server):
         "return document.querySelector('.weight input[type=number]').value",
         lambda text: float(text) == pytest.approx(0.2),
     )
+    first = trace.read_text().splitlines()[0]
+    with trace.open("a") as file:  # the tuner has found another
+        file.write(json.dumps({**json.loads(first), "step": 3, "gain": 30.0}) + "\n")
+    until(page, "return document.querySelector('#view canvas').dataset.states", lambda count: count == "4")
+    press(page, "#trace-best")
+    until(page, "return document.querySelector('.readout').textContent", lambda text: "step 3: gain 30.0000" in text)
 
 
 def test_every_control_has_a_name_and_texts_stand_out(page):

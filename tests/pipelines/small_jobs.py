@@ -1,9 +1,12 @@
 """A tuning job on two small pools in files, and all that its runs did."""
 
+import dataclasses
+
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.storage import PoolFile, open_pool, save_pool
 from luthier.metrics.loading import load_metric
-from luthier.pipelines.tuning import TuningJob, tune_pool, write_trace
+from luthier.pipelines.trace_file import GrowingTrace, write_trace
+from luthier.pipelines.tuning import TuningJob, tune_pool
 from luthier.tuning.base import tuner
 from luthier.tuning.run import RunOptions
 
@@ -20,6 +23,10 @@ def small_job(folder, restarts):
 
 
 def trace(job, path):
-    """Return every state of every run of a job, as it is written."""
-    write_trace(tune_pool(job), str(path))
+    """Return every state of every run of a job, as it is written; what grew meanwhile has the same lines."""
+    with GrowingTrace(str(path)) as grown:
+        report = tune_pool(dataclasses.replace(job, watch=grown.watch))
+    lines = path.read_bytes().splitlines()
+    write_trace(report, str(path))
+    assert sorted(lines) == sorted(path.read_bytes().splitlines())
     return path.read_bytes()

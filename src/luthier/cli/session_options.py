@@ -16,7 +16,9 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what is looked at."""
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument("--weights", nargs="+", default=[], metavar="W", help="files of weights, the start first")
-    parser.add_argument("--trace", nargs="+", default=[], metavar="T", help="files of 'luthier tune --trace'")
+    parser.add_argument(
+        "--trace", nargs="+", default=[], metavar="T", help="files of 'luthier tune --trace', or loops' folders"
+    )
     parser.add_argument("--bins", metavar="BINS", help="a file of 'luthier bins', for response curves")
     add_metric_options(parser, "bleu")
     add_pool_options(parser)

@@ -97,7 +97,9 @@ def _others(session: Session, pairs: Sequence[tuple[int, int]]) -> Iterator[Ques
     if len(session.named) > 1:
         systems = {"systems": [_at(k) for k in range(len(session.named))], "names": [w.name for w in session.named]}
         yield Question("compare", systems, systems)
-    for number in range(len(session.traces)):
+    for number, followed in enumerate(session.followed):
+        while followed.look().more:
+            pass
         yield Question("trace", {"trace": number}, {"trace": number})
 
 

@@ -14,6 +14,8 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.errors import LuthierError
+from luthier.explorer.following import Followed
+from luthier.explorer.trace_lines import TraceLines
 from luthier.features.bins import Bins
 from luthier.kbest.inspection import FeatureSummary, summarize_features
 from luthier.kbest.pool import Pool
@@ -50,7 +52,7 @@ class Session:
     metric : Metric
     named : the weights that were given, the start first; none: equal ones
     title : what the page calls the lists
-    traces : files of states of tuners, which may appear or change later
+    traces : files of states of tuners, or folders of loops, which may appear or grow later
     bins : for response curves, optional
     """
 
@@ -92,6 +94,16 @@ class Session:
     def features(self) -> tuple[FeatureSummary, ...]:
         """What there is to say of each feature: constant, redundant."""
         return summarize_features(self.problem.pool)
+
+    @functools.cached_property
+    def trace_lines(self) -> tuple[TraceLines, ...]:
+        """Who reads the lines of each trace."""
+        return tuple(TraceLines(path, self.problem) for path in self.traces)
+
+    @functools.cached_property
+    def followed(self) -> tuple[Followed, ...]:
+        """The traces, as far as they have been read."""
+        return tuple(Followed(lines.path, lines.shown) for lines in self.trace_lines)
 
     def score_of(self, rows: Int64) -> float:
         """Return the metric of a selection, (N,), as `luthier score` gives it."""

@@ -17,6 +17,7 @@ from luthier.kbest.building.references import read_sentence_table
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.packed_problem import PackedProblem
 from luthier.metrics.base import Metric
+from luthier.pipelines.trace_file import WatchSeed, nobody
 from luthier.pipelines.tuning import interval_of, numbered, scores_of, unit_length
 from luthier.tuning.base import Tuner
 from luthier.tuning.run import RunOptions, run
@@ -32,6 +33,7 @@ class ForestTuningJob:
     refs : files of references, a line per sentence
     start : (D,) or None
         None is the weights that the forests were found with.
+    watch : makes, for a seed, who is told of the states of its runs
     """
 
     tuner: Tuner
@@ -43,6 +45,7 @@ class ForestTuningJob:
     bounds: Bounds | None = None
     replicas: int = 1
     average: bool = False
+    watch: WatchSeed = nobody
 
 
 def forest_problem(
@@ -88,6 +91,6 @@ def _replica(job: ForestTuningJob, problem: PackedProblem, start: Float64, numbe
         checkpoint=numbered(path, number + 1) if path and job.replicas > 1 else path,
     )
     notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} run{'s' * bool(options.restarts)}")
-    result = run(job.tuner, problem, start, options)
+    result = run(job.tuner, problem, start, options, watch=job.watch(options.seed))
     scores = scores_of(problem, None, start, result.weights)
     return Tuned(options.seed, result.weights, result, scores, interval_of(problem, start, result.weights))

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 import pickle
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierWarning
-from luthier.core.files.io import open_output
 from luthier.core.progress import notice, progress
 from luthier.core.tasks import Engine, Given, opened, run_units
 from luthier.core.threads import stopping_gently
@@ -30,6 +27,7 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.packed_problem import PackedProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import sentence_oracle
+from luthier.pipelines.trace_file import WatchSeed, nobody
 from luthier.tuning.base import Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.guards import warnings_after, warnings_before
@@ -45,7 +43,8 @@ class TuningJob:
     """What to tune, on what, how, and what to watch.
 
     An `engine` runs the replicas, or the runs of a single one. Other processes open `pool_file` and
-    `heldout_file`; without these, the pools themselves are sent to them.
+    `heldout_file`; without these, the pools themselves are sent to them. `watch` makes, for a seed, who is told of the
+    states of its runs.
     """
 
     tuner: Tuner
@@ -61,6 +60,7 @@ class TuningJob:
     engine: Engine | None = None
     pool_file: PoolFile | None = None
     heldout_file: PoolFile | None = None
+    watch: WatchSeed = nobody
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +106,7 @@ class JobRecipe:
         if job.pool_file is None or (job.heldout is not None and job.heldout_file is None):
             return None
         rest = {f.name: getattr(job, f.name) for f in dataclasses.fields(job)}
-        bare = pickle.dumps({**rest, "pool": None, "heldout": None, "engine": None})
+        bare = pickle.dumps({**rest, "pool": None, "heldout": None, "engine": None, "watch": nobody})
         return cls(job.pool_file, None if job.heldout is None else job.heldout_file, bare)
 
     def open(self) -> ReadyJob:
@@ -182,11 +182,14 @@ def _replicas_elsewhere(ready: ReadyJob, units: Mapping[int, Replica], engine: E
         def keep(number: int, tuned: Tuned) -> None:
             keeper = keepers[number]
             for trace in tuned.result.traces:
+                trace.tell(job.watch(tuned.seed))
                 if trace.finished and trace.restart not in keeper.finished:
                     keeper.keep(trace.restart, trace.states, trace.heldout_gains)
             advance(1)
 
-        found = run_units(tune_replica, Given(ready, JobRecipe.of(job)), bare, engine=engine, keep=keep, stop=stop)
+        unheard = dataclasses.replace(ready, job=dataclasses.replace(job, watch=nobody))
+        given = Given(unheard, JobRecipe.of(job))
+        found = run_units(tune_replica, given, bare, engine=engine, keep=keep, stop=stop)
     if found and len(found) < len(units):  # the job was interrupted, though these replicas are whole
         last = max(found)
         found[last] = dataclasses.replace(found[last], result=dataclasses.replace(found[last].result, interrupted=True))
@@ -231,6 +234,7 @@ def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
     result = run(
         job.tuner, problem, start * spread, options, heldout=heldout, engine=job.engine if job.replicas == 1 else None,
         recipe=None if recipe is None else ProblemsRecipe(recipe), finished=replica.finished,
+        watch=job.watch(replica.seed),
     )  # fmt: skip
     weights = result.weights / spread
     scores = scores_of(ready.problem, ready.heldout, start, weights)
@@ -282,26 +286,6 @@ def answers(report: TuningReport, output: str) -> dict[str, Weights]:
         for number, tuned in enumerate(report.replicas, start=1)
     }
     return found if report.average is None else {**found, output: report.named(report.average)}
-
-
-def write_trace(report: TuningReport, path: str) -> None:
-    """Write every state of every run as a line of JSON; the same job writes the same bytes."""
-    with open_output(path) as file:
-        for tuned in report.replicas:
-            for trace in tuned.result.traces:
-                for step, state in enumerate(trace.states):
-                    row: dict[str, Any] = {
-                        "seed": tuned.seed,
-                        "restart": trace.restart,
-                        "step": step,
-                        "gain": state.gain,
-                        "heldout_gain": trace.heldout_gains[step] if trace.heldout_gains else None,
-                        "objective": state.objective,
-                        "did": state.did,
-                        "record": dict(state.record),
-                        "weights": state.weights.tolist(),
-                    }
-                    file.write(json.dumps(row).encode("utf-8") + b"\n")
 
 
 def answer_paths(output: str, replicas: int) -> Sequence[str]:

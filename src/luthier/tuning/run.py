@@ -27,45 +27,7 @@ from luthier.tuning.heldout import End, choose_end
 from luthier.tuning.proof import proof_note, refuses_proof
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run_options import RunOptions as RunOptions
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class RestartTrace:
-    """All states of one run, the gain of each on the held-out set, and which of them is its answer.
-
-    Attributes
-    ----------
-    early : bool
-        Whether the held-out set chooses among the states, instead of taking the last.
-    process, cpu_seconds
-        Who ran it, and what it took there.
-    """
-
-    restart: int
-    states: tuple[State, ...]
-    heldout_gains: tuple[float, ...]
-    finished: bool
-    early: bool = False
-    process: int = 0
-    cpu_seconds: float = 0.0
-
-    @property
-    def chosen(self) -> int:
-        """Number of the answer: the last state, or the best on the held-out set.
-
-        If several are as good, it is the earliest of them.
-        A run that was interrupted had no time to come back to its best state: that one is taken.
-        """
-        if self.heldout_gains and self.early:
-            return int(np.argmax(self.heldout_gains))
-        if not self.finished:
-            return int(np.argmax([state.gain for state in self.states]))
-        return len(self.states) - 1
-
-    @property
-    def key(self) -> float:
-        """What runs are compared by."""
-        return self.heldout_gains[self.chosen] if self.heldout_gains else self.states[self.chosen].gain
+from luthier.tuning.traces import RestartTrace, Watch, unwatched
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -126,6 +88,7 @@ def run(
     engine: Engine | None = None,
     recipe: Recipe | None = None,
     finished: Mapping[int, Saved] | None = None,
+    watch: Watch = unwatched,
 ) -> Result:
     """Run a tuner from a start, and from as many others as asked for; return the best end.
 
@@ -142,6 +105,9 @@ def run(
         How another process opens the problem and the held-out one; without it they are sent.
     finished
         Runs of a checkpoint that somebody else keeps.
+    watch
+        Is told of every state: at once where it is found in this process, else when its run is done. Threads may tell
+        it at a time.
     """
     options = options or RunOptions()
     start = _checked_start(tuner, problem, start)
@@ -151,6 +117,7 @@ def run(
         raise LuthierError("the held-out pool has other features, or has them in another order")
     stopwatch = Stopwatch()
     job = _Job(_Runs.make(tuner, (problem, heldout), start, options), engine, recipe)
+    job.runs.watch = watch
     keeper = Checkpoint.open(options.checkpoint, resume=options.resume, identity=job.identity())
     try:
         keeper.finished.update(finished or {})
@@ -263,6 +230,7 @@ class _Runs:
     options: RunOptions
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     tick: Advance = lambda amount: None  # noqa: ARG005
+    watch: Watch = unwatched
 
     @classmethod
     def make(cls, tuner: Tuner, problems: tuple[Problem, Problem | None], start: Float64, options: RunOptions) -> _Runs:
@@ -302,6 +270,7 @@ def run_one(runs: _Runs, unit: RunUnit) -> RestartTrace:
             gain = None if runs.heldout is None else runs.heldout.gain(state.weights)
             states.append(state)
             runs.tick(1)
+            runs.watch(unit.number, len(states) - 1, state, gain)
             if gain is not None:
                 heldout_gains.append(gain)
             if runs.stop.is_set() or _out_of_patience(heldout_gains, options.heldout_patience):
@@ -352,6 +321,8 @@ class _Job:
         options, name = self.runs.options, self.runs.tuner.name
         done = {number: self._revived(number, saved) for number, saved in keeper.finished.items()}
         waiting = [number for number in range(options.restarts + 1) if number not in done]
+        for trace in done.values():
+            trace.tell(self.runs.watch)
         with (
             progress(f"{name}: runs", len(waiting)) as advance,
             progress(f"{name}: steps of all runs") as self.runs.tick,
@@ -359,6 +330,8 @@ class _Job:
 
             def keep(number: int, trace: RestartTrace) -> None:
                 done[number] = trace
+                if trace.process != os.getpid():  # nobody has heard of it here
+                    trace.tell(self.runs.watch)
                 if trace.finished:
                     keeper.keep(number, trace.states, trace.heldout_gains)
                     advance(1)

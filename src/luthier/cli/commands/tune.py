@@ -14,6 +14,7 @@ lists all. Ctrl-C keeps the best weights so far.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from luthier.metrics.base import Metric
     from luthier.pipelines.forest_tuning import ForestTuningJob
     from luthier.pipelines.searching import Searched
+    from luthier.pipelines.trace_file import WatchSeed
     from luthier.pipelines.tuning import TuningJob
     from luthier.tuning.base import Tuner
     from luthier.tuning.run_options import RunOptions
@@ -79,7 +81,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="as many seeds, weights.1.txt and so on")
     parser.add_argument("--average-replicas", action="store_true", help="also write their average")
-    parser.add_argument("--trace", metavar="JSONL", help="write every state of every run")
+    parser.add_argument("--trace", metavar="JSONL", help="write every state of every run, as it comes")
     parser.add_argument("--plot", metavar="F", help="draw the score by step, and by each weight at the end")
     parser.add_argument(
         "--published", action="store_true", help="the setting of the tuner's paper, but for the options given"
@@ -105,9 +107,11 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
     from luthier.core.jit import compiler_seconds
+    from luthier.pipelines.trace_file import GrowingTrace
     from luthier.report.tables.tuning import tuning_tables
 
-    report, searched = _tune(options)
+    with GrowingTrace(options.trace) as trace:
+        report, searched = _tune(options, trace.watch)
     written = _write(report, options)
     output.note(f"seed {options.seed}")
     about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
@@ -117,7 +121,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     return INTERRUPTED if report.interrupted else 0
 
 
-def _tune(options: argparse.Namespace) -> tuple[TuningReport, Searched | None]:
+def _tune(options: argparse.Namespace, watch: WatchSeed) -> tuple[TuningReport, Searched | None]:
     from luthier.core.errors import LuthierError
 
     if (options.pool is None) == (options.forests is None):
@@ -128,18 +132,19 @@ def _tune(options: argparse.Namespace) -> tuple[TuningReport, Searched | None]:
         _checked(options)  # before lists are read
         with cluster_from(options) as engine:
             if options.search:
-                return _search(options, engine)
-            return tune_pool(_job(options, *_pools(options), engine)), None
+                return _search(options, engine, watch)
+            job = _job(options, *_pools(options), engine)
+            return tune_pool(dataclasses.replace(job, watch=watch)), None
     from luthier.pipelines.forest_tuning import tune_forests
 
     if options.cluster:
         raise LuthierError("--cluster needs a pool, found --forests")
     if options.heldout or options.standardize_features or options.bins or options.add:
         raise LuthierError("--heldout, --bins, --add and --standardize-features need a pool, found --forests")
-    return tune_forests(_forest_job(options)), None
+    return tune_forests(dataclasses.replace(_forest_job(options), watch=watch)), None
 
 
-def _search(options: argparse.Namespace, engine: Engine | None) -> tuple[TuningReport, Searched]:
+def _search(options: argparse.Namespace, engine: Engine | None, watch: WatchSeed) -> tuple[TuningReport, Searched]:
     """Search the constant of a formula; tune at the best."""
     from luthier.core.errors import LuthierError
     from luthier.kbest.derived import Derived, add_derived
@@ -160,7 +165,7 @@ def _search(options: argparse.Namespace, engine: Engine | None) -> tuple[TuningR
         return _job(options, made[0], made[1], engine)
 
     searched = search_constant(search, job_at)
-    return tune_pool(job_at(searched.best.value)), searched
+    return tune_pool(dataclasses.replace(job_at(searched.best.value), watch=watch)), searched
 
 
 def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
@@ -273,7 +278,8 @@ def _range(name: str, text: str) -> tuple[float, float]:
 
 def _write(report: TuningReport, options: argparse.Namespace) -> list[str]:
     """Write weights, and the trace and the picture where asked for; return the paths."""
-    from luthier.pipelines.tuning import answers, write_trace
+    from luthier.pipelines.trace_file import write_trace
+    from luthier.pipelines.tuning import answers
 
     written = []
     for path, weights in answers(report, options.output).items():

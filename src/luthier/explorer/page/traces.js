@@ -2,13 +2,13 @@
 
 import { drawAxes, Picture } from "./canvas.js";
 import { themeColor } from "./colors.js";
-import { chooser, element } from "./elements.js";
+import { announce, button, chooser, element } from "./elements.js";
 import { pictureButtons } from "./export.js";
 import { ask, isReport } from "./server.js";
 import { goTo, session, state } from "./state.js";
 
 const SECONDS = 2;
-let states = [], chosen = null, places = [];
+let states = [], generation = 0, chosen = null, places = [];
 let picture, readout, timer = 0;
 
 export function makeTraces() {
@@ -16,23 +16,37 @@ export function makeTraces() {
   readout = element("p", { class: "readout" });
   picture.canvas.addEventListener("click", (event) => pickNear(picture.at(event)));
   picture.canvas.addEventListener("keydown", traceKey);
-  const files = chooser("Trace", session.traces.map((path, i) => [i, path.replace(/.*[/\\]/, "")]), state.trace, (value) => { state.trace = Number(value); chosen = null; followTrace(); });
-  const bar = element("div", { class: "view-bar" }, element("label", {}, "trace ", files), pictureButtons("trace", picture, traceRows));
+  const files = chooser("Trace", session.traces.map((path, i) => [i, path.replace(/.*[/\\]/, "")]), state.trace, (value) => { state.trace = Number(value); chosen = null; states = []; followTrace(); });
+  const bar = element("div", { class: "view-bar" }, element("label", {}, "trace ", files),
+    !isReport && button("Go to the best", () => { if (states.length) { chosen = bestState(); goToState(); } }, { id: "trace-best", class: "primary" }), pictureButtons("trace", picture, traceRows));
   return { element: element("div", { class: "view" }, bar, picture.element, readout), show: followTrace };
 }
 
 async function followTrace() {
   clearTimeout(timer);
   if (state.view !== "traces") return;
-  const found = await ask("trace", "trace", { trace: state.trace });
-  if (found && (found.states.length !== states.length || !states.length || found.states[0].gain !== states[0].gain)) states = found.states;
-  if (found) readout.textContent = found.waiting ? "The file is not there yet; it is looked for every two seconds." : tellState();
-  picture.redraw();
-  if (!isReport) timer = setTimeout(followTrace, 1000 * SECONDS);
+  const body = isReport ? { trace: state.trace } : { trace: state.trace, has: states.length, generation };
+  const found = document.hidden && states.length ? null : await ask("trace", "trace", body);
+  if (found) takeStates(found);
+  if (!isReport) timer = setTimeout(followTrace, found && found.more ? 0 : 1000 * SECONDS);
 }
 
+/** Add what is new; another file begins anew. */
+function takeStates(found) {
+  const before = states.length;
+  if (found.generation !== generation) { generation = found.generation; chosen = null; states = []; }
+  if (found.first === states.length) states = states.concat(found.states);
+  readout.textContent = found.waiting ? "The file is not there yet; it is looked for every two seconds." : tellState();
+  picture.canvas.dataset.states = String(states.length);
+  if (before && states.length > before) announce(`${states.length} states`);
+  picture.redraw();
+}
+
+const bestState = () => states.reduce((best, it, i) => (it.gain > states[best].gain ? i : best), 0);
+
 function tellState() {
-  if (chosen === null || !states[chosen]) return `${states.length} states; click one to go to its weights`;
+  if (!states.length) return "No state yet.";
+  if (chosen === null || !states[chosen]) return `${states.length.toLocaleString("en")} states, the best gain ${states[bestState()].gain.toFixed(4)}; click one to go to its weights${isReport ? "" : " · new ones are looked for every two seconds"}`;
   const it = states[chosen];
   return `run ${it.restart ?? 0}, step ${it.step ?? chosen}: gain ${it.gain.toFixed(4)}${it.heldout_gain === null ? "" : `, held-out ${it.heldout_gain.toFixed(4)}`} ${it.did}`;
 }
@@ -40,12 +54,12 @@ function tellState() {
 function drawTrace(pen, box) {
   if (!states.length) return;
   const values = states.flatMap((it) => [it.gain, it.heldout_gain]).filter((v) => v !== null && v !== undefined);
-  const low = Math.min(...values), high = Math.max(...values), pad = 0.06 * (high - low) || 1;
+  const low = values.reduce((a, b) => Math.min(a, b)), high = values.reduce((a, b) => Math.max(a, b)), pad = 0.06 * (high - low) || 1;
   const [toX, toY] = drawAxes(pen, box, { low: -0.5, high: Math.max(1, states.length - 0.5), name: "state" }, { low: low - pad, high: high + pad, name: "gain" });
   places = states.map((it, i) => [toX(i), toY(it.gain)]);
-  const runs = [];
-  states.forEach((it, i) => { if (!i || it.restart !== states[i - 1].restart || it.seed !== states[i - 1].seed) runs.push([]); runs[runs.length - 1].push(i); });
-  for (const run of runs) {
+  const runs = new Map(); // runs in threads come mixed
+  states.forEach((it, i) => { const key = `${it.seed} ${it.restart}`; if (!runs.has(key)) runs.set(key, []); runs.get(key).push(i); });
+  for (const run of runs.values()) {
     pen.line(run.map((i) => places[i]), themeColor("accent"), 1.6);
     const held = run.filter((i) => states[i].heldout_gain !== null && states[i].heldout_gain !== undefined);
     pen.line(held.map((i) => [toX(i), toY(states[i].heldout_gain)]), themeColor("second"), 1.6, [6, 3]);
@@ -66,7 +80,7 @@ async function goToState() {
   readout.textContent = tellState();
   picture.redraw();
   if (isReport) return;
-  const found = await ask("state", "state", { trace: state.trace, state: chosen });
+  const found = await ask("state", "state", { trace: state.trace, state: chosen, generation });
   if (found) goTo(found.weights);
 }
 

@@ -15,7 +15,7 @@ from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.report.pictures import write_figure
-from luthier.tuning.run import RestartTrace
+from luthier.tuning.traces import RestartTrace
 from luthier.tuning.tuned import TuningReport
 
 COLUMNS = 5
