@@ -20,11 +20,15 @@ from luthier.evaluation.randomisation import Contrast, randomisation_p
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.kbest.parts.shard import shard
 from luthier.kbest.storage import save_pool
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.parted.problem import PartedProblem
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
+from luthier.metrics.pools import with_statistics
 from luthier.pipelines.study import starts
 from luthier.pipelines.study.lines import START_LINES, read_units
 from luthier.pipelines.study.study import run_study
@@ -142,6 +146,26 @@ def test_a_stream_of_cells_is_the_same(engine, job, metric):
     here, there = (look_at_plane(plane, SurfaceOptions(check=20), engine=e).as_dict() for e in (None, engine))
     assert here["cells"] > 30
     assert json.dumps(here) == json.dumps(there)
+
+
+def test_parts_are_asked_on_a_cluster_and_a_part_that_is_missing_there_is_named(engine, job, tmp_path):
+    metric = load_metric("bleu")
+    pool = with_statistics(job.pool, metric)
+    parted = PartedProblem.of(shard(pool, 3, tmp_path / "parts"), metric, engine=engine)
+    whole = ListProblem.of(pool, metric)
+    start, axes = whole.default_start(), np.eye(len(job.pool.features.names))
+    assert parted.gain(start) == whole.gain(start)
+    for here, there in zip(whole.curves(start, axes), parted.curves(start, axes), strict=True):
+        assert (here.breakpoints.tobytes(), here.gains.tobytes()) == (
+            there.breakpoints.tobytes(),
+            there.gains.tobytes(),
+        )
+    other = PartedProblem.of(shard(pool, 2, tmp_path / "lost"), metric)
+    (tmp_path / "lost" / "part-2.arrow").unlink()
+    with pytest.raises(
+        LuthierError, match=r"^worker tcp://.*part-2.arrow: expected part 2 of 2, [0-9a-f]{32}, found none"
+    ):
+        dataclasses.replace(other, engine=engine).gain(start)
 
 
 def pid(given, unit):

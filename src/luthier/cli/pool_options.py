@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from luthier.cli.reading_options import add_feature_options, add_reading_options, read_options
 from luthier.core.errors import LuthierError
 
 if TYPE_CHECKING:
+    from luthier.kbest.parts.manifest import Manifest
     from luthier.kbest.pool import Pool
 
 STDIN = "-"
+OF_LISTS = ("column", "ignore", "scores", "per_sentence", "format_option")
 HELP = "a pool, or a list of any format; - is standard input"
 
 
@@ -26,6 +29,11 @@ def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None
     """Return the pool at `path`, or read it from a list, with the references that were named."""
     from luthier.kbest.storage import open_pool
 
+    if _manifest_at(path):
+        raise LuthierError(
+            f"{path}: expected a pool, found one in parts. hint: this works on a whole pool; 'luthier shard --help' "
+            "says what takes parts"
+        )
     refs = options.refs if refs is None else refs
     if _is_pool(options, path) and not (refs or options.source or options.manifest):
         return _prepared(open_pool(path), options)
@@ -41,6 +49,11 @@ def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None
 
 def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Iterator[Pool]:
     """Return lists one stretch after another where that can be, so that they may be of any length."""
+    manifest = manifest_from(options, path, with_features=True)
+    if manifest is not None:
+        from luthier.kbest.parts.part_files import open_part
+
+        return (_prepared(open_part(manifest, n), options) for n in range(len(manifest.parts)))
     if _is_pool(options, path):
         return [pool_from(options, path)]
     from luthier.kbest.reading.streaming import can_stream, stream_pools
@@ -51,12 +64,39 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
     return [pool_from(options, path)]
 
 
+def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool = False) -> Manifest | None:
+    """Return the manifest at `path`, or in that folder; None if what is there is no pool in parts."""
+    place = _manifest_at(path)
+    if not place:
+        return None
+    from luthier.kbest.parts.manifest import read_manifest
+    from luthier.kbest.parts.part_files import check_files
+
+    for name in (*OF_LISTS, "refs", "source", "manifest", *(() if with_features else ("add", "cost"))):
+        if getattr(options, name):
+            flag = f"--{name.replace('_', '-')}"
+            raise LuthierError(f"{path}: {flag} is for whole pools and lists, and this is a pool in parts")
+    manifest = read_manifest(place)
+    check_files(manifest)
+    return manifest
+
+
+def _manifest_at(path: str) -> str:
+    """Return where a manifest is: `path` itself, or the one in that folder; '' if there is none."""
+    from luthier.kbest.parts.manifest import NAME, is_manifest
+
+    if path == STDIN:
+        return ""
+    place = str(Path(path) / NAME) if Path(path).is_dir() else path
+    return place if is_manifest(place) else ""
+
+
 def _is_pool(options: argparse.Namespace, path: str) -> bool:
     from luthier.kbest.storage import is_pool
 
     if path == STDIN or not (path.endswith(".arrow") or is_pool(path)):
         return False
-    for name in ("column", "ignore", "scores", "per_sentence", "format_option"):
+    for name in OF_LISTS:
         if getattr(options, name):
             raise LuthierError(f"{path}: --{name.replace('_', '-')} is for lists, and this is a pool")
     return True

@@ -146,7 +146,8 @@ class _Tally:
         self.empty += int(np.count_nonzero(~filled))
         self.broken += n_broken(ranked) if self.form == "text" else 0
         self.not_first += int(np.count_nonzero(best != pool.offsets[:-1][filled]))
-        self.score += float(ranked.scores[first].sum())
+        # one after another, so that it does not matter where stretches end
+        self.score = float(np.cumsum(np.append(self.score, ranked.scores[first]))[-1])
         self.words += int(pool.tokens.lengths[best].sum())
 
     def row(self) -> Reranked:

@@ -85,6 +85,11 @@ class ListProblem(Problem):
         """Rows of each sentence, (N+1,); no sentence is empty."""
         return self.pool.offsets
 
+    @property
+    def n_sentences(self) -> int:
+        """How many lists there are, N; none is empty."""
+        return len(self.pool.offsets) - 1
+
     @functools.cached_property
     def spread(self) -> Float64:
         """Each feature's standard deviation about the mean of its list, (D,)."""

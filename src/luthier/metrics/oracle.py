@@ -6,8 +6,10 @@ They bound what tuning can reach. A selection is one row for every sentence that
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.progress import progress
@@ -75,28 +77,37 @@ def corpus_oracle(
     start : (n,), optional
         The selection to begin with; otherwise that of `sentence_oracle`.
     """
-    sign = -1.0 if worst else 1.0
     rows = (sentence_oracle(metric, stats, offsets, worst=worst).rows if start is None else start).copy()
-    sentences = np.flatnonzero(np.diff(offsets) > 0)
     scores = [corpus_score(metric, stats, rows)]
     with progress("passes of the corpus oracle") as advance:
         for _ in range(MOST_PASSES):
             total = stats[rows].sum(axis=0)  # anew in each pass, so that rounding does not add up
-            changed = False
-            for i, s in enumerate(sentences):
-                low, high = offsets[s], offsets[s + 1]
-                others = total - stats[rows[i]]  # (S,)
-                gains = sign * metric.gain(metric.score(others + stats[low:high]))  # (K,)
-                best = int(np.argmax(gains))
-                if gains[best] > gains[rows[i] - low]:
-                    rows[i] = low + best
-                    total = others + stats[rows[i]]
-                    changed = True
+            _, changed = greedy_pass(metric, stats, offsets, rows, total, worst=worst)
             advance(1)
             if not changed:
                 break
             scores.append(corpus_score(metric, stats, rows))
     return Selection(rows, scores[-1], tuple(scores))
+
+
+def greedy_pass(
+    metric: Metric, stats: Stats, offsets: Int64, rows: Int64, total: npt.NDArray[Any], *, worst: bool
+) -> tuple[npt.NDArray[Any], bool]:
+    """Change the choices of lists in turn, in `rows`; return the new total of statistics, and whether any changed.
+
+    `total` (S,) may count the choices of other lists too, which are kept.
+    """
+    sign, changed = -1.0 if worst else 1.0, False
+    for i, s in enumerate(np.flatnonzero(np.diff(offsets) > 0)):
+        low, high = offsets[s], offsets[s + 1]
+        others = total - stats[rows[i]]  # (S,)
+        gains = sign * metric.gain(metric.score(others + stats[low:high]))  # (K,)
+        best = int(np.argmax(gains))
+        if gains[best] > gains[rows[i] - low]:
+            rows[i] = low + best
+            total = others + stats[rows[i]]
+            changed = True
+    return total, changed
 
 
 def all_selections(

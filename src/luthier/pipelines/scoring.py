@@ -12,11 +12,19 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import display_name, open_output
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
+from luthier.kbest.parts.manifest import Manifest
 from luthier.kbest.pool import Pool
+from luthier.landscape.parted.oracles import part_selections
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch
-from luthier.metrics.oracle import Oracle, corpus_oracle, first_best, random_choice, sentence_oracle
+from luthier.metrics.oracle import Oracle, all_selections
 from luthier.metrics.pools import pool_statistics
+
+# by the name under which `all_selections` has them
+ORACLES = {
+    "corpus oracle (greedy)": "corpus-best", "per-sentence oracle": "sentence-best", "first of each list": "first",
+    "random": "random", "per-sentence worst": "sentence-worst", "corpus worst (greedy)": "corpus-worst",
+}  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -73,18 +81,13 @@ def write_sentence_scores(scored: Sequence[ScoredFile], path: str) -> None:
             file.write(("\t".join([str(number), *map(repr, row)]) + "\n").encode("utf-8"))
 
 
-def pool_oracles(pool: Pool, metric: Metric, *, seed: int) -> list[Oracle]:
+def pool_oracles(pool: Pool | Manifest, metric: Metric, *, seed: int) -> list[Oracle]:
     """Return the scores that bound a pool, best selection first told by how it is reached.
 
-    Sentences without hypotheses count nothing.
+    Sentences without hypotheses count nothing. Of a pool in parts, one part after another is looked at.
     """
-    stats, offsets = pool_statistics(pool, metric), pool.offsets
-    found = {
-        "corpus oracle (greedy)": corpus_oracle(metric, stats, offsets),
-        "per-sentence oracle": sentence_oracle(metric, stats, offsets),
-        "first of each list": first_best(metric, stats, offsets),
-        "random": random_choice(metric, stats, offsets, seed),
-        "per-sentence worst": sentence_oracle(metric, stats, offsets, worst=True),
-        "corpus worst (greedy)": corpus_oracle(metric, stats, offsets, worst=True),
-    }
-    return [Oracle(name, selection.score, selection.passes) for name, selection in found.items()]
+    if isinstance(pool, Manifest):
+        found = part_selections(pool, metric, seed)
+    else:
+        found = all_selections(metric, pool_statistics(pool, metric), pool.offsets, seed)
+    return [Oracle(name, found[key].score, found[key].passes) for name, key in ORACLES.items()]

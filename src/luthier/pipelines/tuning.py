@@ -25,6 +25,7 @@ from luthier.kbest.weights import Weights
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.packed_problem import PackedProblem
+from luthier.landscape.parted.problem import PartedProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import sentence_oracle
 from luthier.pipelines.trace_file import WatchSeed, nobody
@@ -36,6 +37,7 @@ from luthier.tuning.standardize import rescaled, standardized
 from luthier.tuning.tuned import Tuned, TuningReport
 
 BOOTSTRAP_DRAWS = 1000
+Scored = ListProblem | PackedProblem | PartedProblem
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -88,7 +90,10 @@ class ReadyJob:
     def of(cls, job: TuningJob) -> ReadyJob:
         """Return the job with the statistics of its pools."""
         problem = ListProblem.of(job.pool, job.metric, bounds=job.bounds)
-        heldout = None if job.heldout is None else ListProblem.of(_aligned(job.heldout, job.pool), job.metric)
+        heldout = None
+        if job.heldout is not None:
+            features = job.pool.features
+            heldout = ListProblem.of(aligned(job.heldout, features.names, features.n_dense), job.metric)
         return cls(job, problem, heldout, problem.default_start() if job.start is None else job.start)
 
 
@@ -196,16 +201,16 @@ def _replicas_elsewhere(ready: ReadyJob, units: Mapping[int, Replica], engine: E
     return found
 
 
-def _aligned(pool: Pool, like: Pool) -> Pool:
+def aligned(pool: Pool, names: tuple[str, ...], n_dense: int) -> Pool:
     """Return a pool with the features of another, in its order: lists name them as they first come."""
-    names, other = like.features.names, set(like.features.names)
+    other = set(names)
     extra = [name for name in pool.features.names if name not in other]
     if extra:
         message = (
             f"the held-out pool has {len(extra)} features that are not tuned, {extra[0]!r} among them: they count 0"
         )
         warnings.warn(message, LuthierWarning, stacklevel=3)
-    return pool.with_features(align_features(pool.features, names, like.features.n_dense))
+    return pool.with_features(align_features(pool.features, names, n_dense))
 
 
 def _checkpoint(job: TuningJob, replica: int) -> str:
@@ -243,11 +248,11 @@ def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
 
 
 def scores_of(
-    problem: ListProblem | PackedProblem, heldout: ListProblem | None, start: Float64, weights: Float64
+    problem: Scored, heldout: ListProblem | None, start: Float64, weights: Float64
 ) -> dict[str, float | None]:
     """Return the scores at the start and at the answer, on both sets."""
 
-    def score(part: ListProblem | PackedProblem | None, vector: Float64) -> float | None:
+    def score(part: Scored | None, vector: Float64) -> float | None:
         return None if part is None else float(part.metric.gain(np.array(part.gain(vector))))  # its own inverse
 
     return {
@@ -258,7 +263,7 @@ def scores_of(
     }
 
 
-def interval_of(problem: ListProblem | PackedProblem, start: Float64, weights: Float64) -> tuple[float, float]:
+def interval_of(problem: Scored, start: Float64, weights: Float64) -> tuple[float, float]:
     """Return the paired-bootstrap interval of the change of the score on a problem's sentences."""
     systems = [chosen[None] for chosen in problem.selected(np.array([start, weights]))]  # (1, N, S) each
     before, after = bootstrap_scores(systems, problem.metric.score, draws=BOOTSTRAP_DRAWS, seed=0)

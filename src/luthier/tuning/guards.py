@@ -10,14 +10,17 @@ from luthier.core.arrays import Float64
 from luthier.kbest.inspection import linear_relations
 from luthier.kbest.rerank import rerank
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.problem import Problem
 
 SCALE_RATIO = 1e3  # features whose spreads differ by more are called unscaled
 SMALL_EFFECT, LARGE_EFFECT = 1e-4, 1e4
 
 
-def warnings_before(problem: ListProblem) -> list[str]:
-    """Return what is odd about a problem before anything is tuned."""
-    return [*_about_lists(problem), *_about_features(problem)]
+def warnings_before(problem: Problem) -> list[str]:
+    """Return what is odd about a problem before anything is tuned; of lists only where they can be looked into."""
+    if not isinstance(problem, ListProblem):
+        return [*_about_spreads(problem)]
+    return [*_about_lists(problem), *_about_spreads(problem), *_about_relations(problem)]
 
 
 def _about_lists(problem: ListProblem) -> Iterator[str]:
@@ -32,7 +35,7 @@ def _about_lists(problem: ListProblem) -> Iterator[str]:
         yield f"in {n} of {len(same)} lists all hypotheses have the same statistics: these cannot guide the tuning"
 
 
-def _about_features(problem: ListProblem) -> Iterator[str]:
+def _about_spreads(problem: Problem) -> Iterator[str]:
     spread = problem.spread
     still = [name for name, s in zip(problem.names, spread, strict=True) if s == 0]
     if still:
@@ -41,14 +44,18 @@ def _about_features(problem: ListProblem) -> Iterator[str]:
     if len(moving) and moving.max() > SCALE_RATIO * moving.min():
         ratio = moving.max() / moving.min()
         yield f"features differ in scale by a factor of {ratio:,.0f}; standardizing them evens that out"
+
+
+def _about_relations(problem: ListProblem) -> Iterator[str]:
     relations = {} if problem.pool.features.n_dense < problem.n_features else linear_relations(problem.pool)
     if relations:
         yield f"{_listed(list(relations))} can be computed from the other features: their weights are not unique"
 
 
-def warnings_after(problem: ListProblem, start: Float64, weights: Float64) -> list[str]:
+def warnings_after(problem: Problem, start: Float64, weights: Float64) -> list[str]:
     """Return what is odd about an answer."""
-    return [*_about_movement(start, weights), *_about_effects(problem, start, weights), *_about_ties(problem, weights)]
+    ties = _about_ties(problem, weights) if isinstance(problem, ListProblem) else ()
+    return [*_about_movement(start, weights), *_about_effects(problem, start, weights), *ties]
 
 
 def _about_movement(start: Float64, weights: Float64) -> Iterator[str]:
@@ -56,7 +63,7 @@ def _about_movement(start: Float64, weights: Float64) -> Iterator[str]:
         yield "the answer is the start itself: nothing better was found from there; try restarts or another start"
 
 
-def _about_effects(problem: ListProblem, start: Float64, weights: Float64) -> Iterator[str]:
+def _about_effects(problem: Problem, start: Float64, weights: Float64) -> Iterator[str]:
     spread = problem.spread
     before, after = np.abs(start) * spread, np.abs(weights) * spread
     others = after.sum() - after

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 from luthier.core.arrays import Float64
@@ -10,6 +11,7 @@ from luthier.kbest.derived import derived_of
 from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.packed_problem import PackedProblem
+from luthier.landscape.parted.problem import PartedProblem
 from luthier.tuning.run import Result
 
 
@@ -44,7 +46,7 @@ class TuningReport:
 
     tuner: str
     metric: str
-    problem: ListProblem | PackedProblem
+    problem: ListProblem | PackedProblem | PartedProblem
     names: tuple[str, ...]
     start: Float64
     oracle: float | None
@@ -58,8 +60,12 @@ class TuningReport:
 
     def named(self, weights: Float64) -> Weights:
         """Return weights by name, with the formulas of features that were added to the lists."""
-        derived = derived_of(self.problem.pool) if isinstance(self.problem, ListProblem) else {}
-        return Weights.from_vector(self.names, weights, derived)
+        return Weights.from_vector(self.names, weights, self._formulas())
+
+    def _formulas(self) -> Mapping[str, str]:
+        if isinstance(self.problem, ListProblem):
+            return derived_of(self.problem.pool)
+        return self.problem.source.manifest.derived if isinstance(self.problem, PartedProblem) else {}
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""

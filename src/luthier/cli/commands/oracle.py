@@ -3,7 +3,8 @@
   luthier oracle pool.arrow --metric bleu
 
 The corpus oracle is greedy: passes over the sentences, each changed to what improves the corpus score
-most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is.
+most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is. A pool in parts
+('luthier shard') is looked at one part after another.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import dataclasses
 
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
-from luthier.cli.pool_options import HELP, add_pool_options, pool_from
+from luthier.cli.pool_options import HELP, add_pool_options, manifest_from, pool_from
 
 GROUP = "metrics"
 
@@ -30,7 +31,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.pipelines.scoring import pool_oracles
     from luthier.report.tables.score import oracle_table
 
-    pool = pool_from(options, options.pool)
+    pool = manifest_from(options, options.pool) or pool_from(options, options.pool)
     output.note(f"seed {options.seed}")
     results = {m.signature: pool_oracles(pool, m, seed=options.seed) for m in metrics_from(options).values()}
     data = {signature: [dataclasses.asdict(oracle) for oracle in found] for signature, found in results.items()}

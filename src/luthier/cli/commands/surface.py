@@ -9,7 +9,7 @@ All cells of a window are found, each once; none is sampled.
 With -o every cell has a row in a table (Arrow, .tsv or .json): a point inside, score, area, margin, radius, whether
 floating-point weights reach it for certain, and the change from a neighbour. Where cells are too many for that,
 --stream passes by all of them in bounded memory; -o then has the best ones, and the histogram of all. Stretches of
-edges can go to a --cluster.
+edges can go to a --cluster. --raster finds no cells, but the score at every pixel of a window.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from luthier.cli.cluster_options import add_cluster_options, cluster_from
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 from luthier.cli.pool_options import pool_from
+from luthier.cli.rastering import check_raster, raster_surface
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
@@ -50,6 +51,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="OUT", help="all cells: an .arrow, .tsv or .json file")
     parser.add_argument("--polygons", action="store_true", help="with the corners of each cell in the file")
     parser.add_argument("--stream", action="store_true", help="keep the best cells only, in bounded memory")
+    parser.add_argument(
+        "--raster", type=int, metavar="N",
+        help="no cells, but the scores at the centres of N × N pixels of --window, in time that grows with the "
+        "sentences only; also of a pool in parts",
+    )  # fmt: skip
     parser.add_argument("--most", type=int, metavar="N", help="record no more cells than these (default: 4,000,000)")
     parser.add_argument("--keep", type=int, default=20, metavar="N", help="how many of the best cells (default: 20)")
     parser.add_argument(
@@ -82,6 +88,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     metric = metric_from(options)
     _check(options)
+    if options.raster is not None:
+        raster_surface(options, metric, output)
+        return 0
     output.note(f"seed {options.seed}")
     pool = pool_from(options, options.pool)
     if options.best_only:
@@ -114,6 +123,8 @@ def _check(options: argparse.Namespace) -> None:
         value = getattr(options, name)
         if value is not None and value < least:
             raise LuthierError(f"expected --{name} of at least {least}, found {value}")
+    if options.raster is not None:
+        check_raster(options)
     if options.polygons and not options.output:
         raise LuthierError("--polygons needs -o, the file to write them to")
     if not 0.0 < options.noise < float("inf"):

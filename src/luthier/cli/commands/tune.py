@@ -8,7 +8,7 @@
   luthier tune --forests DIR --refs ref.txt --method mert -o weights.txt
 
 Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier tuners'
-lists all. Ctrl-C keeps the best weights so far.
+lists all. Ctrl-C keeps the best weights so far. Tuners that search lines take a pool in parts too ('luthier shard').
 """
 
 from __future__ import annotations
@@ -22,17 +22,19 @@ from luthier.cli.cluster_options import add_cluster_options, cluster_from, file_
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
-from luthier.cli.pool_options import HELP, add_pool_options, pool_from
+from luthier.cli.pool_options import HELP, add_pool_options, manifest_from, pool_from
 from luthier.cli.reading_options import pairs
 from luthier.cli.weight_options import add_strict_option, add_writing_options, normalized, write_weights_as
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
     from luthier.core.tasks import Engine
+    from luthier.kbest.parts.manifest import Manifest
     from luthier.kbest.pool import Pool
     from luthier.landscape.bounds import Bounds
     from luthier.metrics.base import Metric
     from luthier.pipelines.forest_tuning import ForestTuningJob
+    from luthier.pipelines.parted_tuning import PartedTuningJob
     from luthier.pipelines.searching import Searched
     from luthier.pipelines.trace_file import WatchSeed
     from luthier.pipelines.tuning import TuningJob
@@ -107,6 +109,7 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
     from luthier.core.jit import compiler_seconds
+    from luthier.landscape.parted.problem import PartedProblem
     from luthier.pipelines.trace_file import GrowingTrace
     from luthier.report.tables.tuning import tuning_tables
 
@@ -115,6 +118,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     written = _write(report, options)
     output.note(f"seed {options.seed}")
     about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
+    if isinstance(report.problem, PartedProblem):
+        about["parts_sent"] = report.problem.traffic.as_dict()
     if searched:
         about["search"] = searched.as_dict()
     output.emit(about, lambda: tuning_tables(report, written, searched))
@@ -127,10 +132,15 @@ def _tune(options: argparse.Namespace, watch: WatchSeed) -> tuple[TuningReport, 
     if (options.pool is None) == (options.forests is None):
         raise LuthierError("expected a pool or --forests, found both or neither")
     if options.pool is not None:
+        from luthier.pipelines.parted_tuning import tune_parts
         from luthier.pipelines.tuning import tune_pool
 
         _checked(options)  # before lists are read
+        manifest = manifest_from(options, options.pool)
         with cluster_from(options) as engine:
+            if manifest is not None:
+                parted = _parted_job(options, manifest, engine)
+                return tune_parts(dataclasses.replace(parted, watch=watch)), None
             if options.search:
                 return _search(options, engine, watch)
             job = _job(options, *_pools(options), engine)
@@ -219,6 +229,28 @@ def _forest_job(options: argparse.Namespace) -> ForestTuningJob:
         bounds=_bounds(options, names),
         replicas=options.replicas,
         average=options.average_replicas,
+    )
+
+
+def _parted_job(options: argparse.Namespace, manifest: Manifest, engine: Engine | None) -> PartedTuningJob:
+    from luthier.core.errors import LuthierError
+    from luthier.pipelines.parted_tuning import PartedTuningJob
+
+    if options.standardize_features or options.bins or options.search:
+        raise LuthierError("--bins, --search and --standardize-features need a whole pool, found one in parts")
+    tuner, metric, settings = _checked(options)
+    names = manifest.feature_names
+    return PartedTuningJob(
+        tuner=tuner,
+        manifest=manifest,
+        metric=metric,
+        options=settings,
+        start=_start(options, names),
+        bounds=_bounds(options, names),
+        heldout=pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None,
+        replicas=options.replicas,
+        average=options.average_replicas,
+        engine=engine,
     )
 
 

@@ -115,6 +115,7 @@ class DaskCluster:
 
     def __init__(self, crew: DaskCrew, client: Any, *, sends: bool) -> None:
         self.crew, self._client, self._sends = crew, client, sends
+        self._open: tuple[Recipe | None, set[str]] = None, set()  # what was opened last, and where
 
     @property
     def count(self) -> int:
@@ -127,7 +128,8 @@ class DaskCluster:
         with contextlib.ExitStack() as stack:
             recipe = given.recipe or stack.enter_context(self._shared(given.value))
             if units:
-                open_everywhere(self.crew, recipe, stop)
+                where = self._open[1] if self._open[0] == recipe else set()
+                self._open = recipe, open_everywhere(self.crew, recipe, stop, where)
             yield from Handing(self.crew, Work(path, recipe, units, given.twice)).results(stop)
 
     def everywhere(self, work: Function, recipe: Recipe, unit: Any) -> dict[str, Outcome]:

@@ -12,7 +12,7 @@ import statistics
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, Protocol
 
 from luthier.core.cluster.worker import Outcome, pack, unit_key
@@ -209,28 +209,31 @@ class _Watch:
             self._said = True
 
 
-def open_everywhere(crew: Crew, recipe: Recipe, stop: threading.Event) -> None:
-    """Have every worker open what all units share, before any unit runs.
+def open_everywhere(crew: Crew, recipe: Recipe, stop: threading.Event, known: Set[str] = frozenset()) -> set[str]:
+    """Have every worker open what all units share, before any unit runs; return which have, those `known` to included.
 
     Raises
     ------
     LuthierError
         If one cannot, or has something else or other versions; it says which and why.
     """
-    found = ask_everywhere(crew, pack(None, recipe), stop)
+    found = ask_everywhere(crew, pack(None, recipe), stop, known)
     faults = [
         f"worker {worker} ({outcome.where}): {outcome.fault}" for worker, outcome in found.items() if outcome.fault
     ]
     if faults and not stop.is_set():
         more = f" ({len(faults) - 1} more workers refuse, too)" if len(faults) > 1 else ""
         raise LuthierError(min(faults) + more)
+    return {*known, *(worker for worker, outcome in found.items() if not outcome.fault)}
 
 
-def ask_everywhere(crew: Crew, packed: bytes, stop: threading.Event) -> dict[str, Outcome]:
-    """Return how the same unit went on every worker that there is; one that goes meanwhile is not waited for."""
+def ask_everywhere(
+    crew: Crew, packed: bytes, stop: threading.Event, known: Set[str] = frozenset()
+) -> dict[str, Outcome]:
+    """Return how the same unit went on every worker but those `known`; one that goes meanwhile is not waited for."""
     under_way: dict[str, str] = {}
     found: dict[str, Outcome] = {}
-    asked: set[str] = set()
+    asked = set(known)
     watch = _Watch()
     try:
         while not stop.is_set():

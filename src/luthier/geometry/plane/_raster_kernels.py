@@ -55,17 +55,13 @@ def stack_row(heights, slopes, order, xs, starts, kept):
 
 @kernel
 def raster_rows(h, offsets, order, values, xs, ys, out):
-    """Write the sum of the selected rows' values at every point, (len(ys), len(xs), S).
-
-    Changes from one place to the next are collected first, then summed along the row.
-    """
+    """Add how the selected rows' values change from one place to the next along x, (len(ys), len(xs), S)."""
     longest = np.int64(1)
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
     starts, kept = np.empty(longest, np.int64), np.empty(longest, np.int64)
     heights, slopes = np.empty(len(h)), h[:, 1].copy()
     n_values = values.shape[1]
-    out[:] = 0
     for r in range(len(ys)):
         for k in range(len(h)):
             heights[k] = h[k, 0] + ys[r] * h[k, 2]
@@ -76,6 +72,3 @@ def raster_rows(h, offsets, order, values, xs, ys, out):
             for i in range(1, n):
                 for v in range(n_values):
                     out[r, starts[i], v] += values[kept[i], v] - values[kept[i - 1], v]
-        for x in range(1, len(xs)):
-            for v in range(n_values):
-                out[r, x, v] += out[r, x - 1, v]

@@ -38,6 +38,18 @@ def raster(
     >>> raster(np.array([0, 2]), np.array([[0.0, 0, 0], [0, 1, 1]]), flags, np.array([-1.0, 1]), np.zeros(1)).tolist()
     [[[1, 0], [0, 1]]]
     """
+    return np.cumsum(raster_changes(offsets, points, values, (xs, ys), threads=threads), axis=1)
+
+
+def raster_changes(
+    offsets: Int64, points: Float64, values: npt.NDArray[Any], places: tuple[Float64, Float64],
+    *, onto: npt.NDArray[Any] | None = None, threads: int = 1,
+) -> npt.NDArray[Any]:  # fmt: skip
+    """Return what is to be summed along x for a raster, (ny, nx, S), added list by list to `onto`, which is changed.
+
+    So the rasters of some lists after others are those of all lists, to the last bit.
+    """
+    xs, ys = places
     offsets, points = flat(np.asarray(offsets, np.int64)), flat(np.asarray(points, np.float64))
     xs, ys = flat(np.asarray(xs, np.float64)), flat(np.asarray(ys, np.float64))
     if points.shape != (len(values), 3) or offsets[-1] != len(points) or np.any(np.diff(offsets) < 1):
@@ -46,7 +58,7 @@ def raster(
         raise LuthierError("expected the places of a raster in ascending order, found another")
     order = flat(np.lexsort((points[:, 1], segment_of_rows(offsets))))
     values = flat(values.astype(np.int64 if np.issubdtype(values.dtype, np.integer) else np.float64))
-    out = np.zeros((len(ys), len(xs), values.shape[1]), values.dtype)
+    out = np.zeros((len(ys), len(xs), values.shape[1]), values.dtype) if onto is None else onto
     if not out.size:
         return out
 

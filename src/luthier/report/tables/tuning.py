@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.parted.problem import PartedProblem
 from luthier.report.console import decimals_for, stack, table
 from luthier.tuning.tuned import Tuned, TuningReport
 
@@ -74,8 +75,9 @@ def _verdict(report: TuningReport) -> str:
     held = first.heldout_interval is not None
     low, high = first.heldout_interval or first.interval
     where = "held-out" if held else "tuning"
-    if not held and isinstance(report.problem, ListProblem) and len(report.problem.offsets) <= FEW:
-        return f"{len(report.problem.offsets) - 1} sentences are too few to tell a change from chance"
+    n = report.problem.n_sentences if isinstance(report.problem, ListProblem | PartedProblem) else FEW
+    if not held and n < FEW:
+        return f"{n} sentences are too few to tell a change from chance"
     if low <= 0.0 <= high:
         return f"the change is no more than chance on these {where} sentences: the interval holds 0"
     return f"the change is more than chance on these {where} sentences: the interval does not hold 0"

@@ -1,0 +1,74 @@
+"""`luthier surface --raster`: scores at the pixels of a window, of a pool or one in parts."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from luthier.cli.output import Output
+from luthier.cli.pool_options import manifest_from, pool_from
+from luthier.core.errors import LuthierError
+
+if TYPE_CHECKING:
+    from luthier.kbest.pool import Pool
+    from luthier.landscape.planes.pixels import Pixels
+    from luthier.metrics.base import Metric
+
+WITHOUT = ("whole", "best_only", "polygons", "stream", "heldout", "cluster")
+
+
+def check_raster(options: argparse.Namespace) -> None:
+    """Raise where something was asked for that a raster has not."""
+    for name in WITHOUT:
+        if getattr(options, name):
+            raise LuthierError(f"--raster has pixels and no cells, so it cannot go with --{name.replace('_', '-')}")
+    if options.choose != "highest":
+        raise LuthierError("--raster has pixels and no cells, so it cannot go with another --choose")
+
+
+def raster_surface(options: argparse.Namespace, metric: Metric, output: Output) -> None:
+    """Find the raster, write what was asked for, show what is best."""
+    from luthier.report.console import table
+
+    pixels, about, pool = _pixels(options, metric)
+    written = [path for path in (options.output, options.png, options.weights_out) if path]
+    if options.output:
+        from luthier.core.files.tables import write_table
+
+        write_table(options.output, pixels.columns(), {**about, **pixels.as_dict()})
+    if options.png:
+        from luthier.report.figures.pixels import draw_pixels
+
+        draw_pixels(pixels, Path(options.png))
+    if options.weights_out:
+        from luthier.kbest.derived import derived_of
+        from luthier.kbest.weights import Weights, write_weights
+
+        write_weights(Weights.from_vector(pool.features.names, pixels.weights, derived_of(pool)), options.weights_out)
+    said = {**pixels.as_dict(), "written": written}
+    rows = [(name, str(value)) for name, value in said.items()]
+    output.emit(said, lambda: table("raster", ("what", "value"), rows))
+
+
+def _pixels(options: argparse.Namespace, metric: Metric) -> tuple[Pixels, dict[str, str], Pool]:
+    """Return the raster, what it is of, and a pool with its features."""
+    from luthier.landscape.list_problem import ListProblem
+    from luthier.landscape.planes.pixels import pixels_of, read_whole_window
+    from luthier.landscape.subspaces import read_subspace
+
+    manifest = manifest_from(options, options.pool)
+    if manifest is None:
+        pool = pool_from(options, options.pool)
+        problems, digest = iter([ListProblem.of(pool, metric)]), pool.digest()
+    else:
+        from luthier.kbest.parts.part_files import open_part
+        from luthier.landscape.parted.part_work import PartsSource
+
+        source = PartsSource(manifest, metric)
+        pool, digest = open_part(manifest, 0), manifest.pool  # the names of its features are those of all
+        problems = (source.problem(number) for number in source.filled)
+    subspace = read_subspace(pool, options.weights, options.axis, expected=2)
+    window = read_whole_window(subspace, options.window)
+    found = pixels_of(problems, subspace, window, options.raster, threads=options.threads)
+    return found, {"pool": digest}, pool

@@ -1,0 +1,115 @@
+"""The scores at the centres of a window's pixels, exactly, of a pool or of its parts one after another.
+
+What it costs grows with the sentences, not with their square, as the number of cells does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Float64, frozen
+from luthier.core.errors import LuthierError
+from luthier.geometry.plane.raster import raster_changes
+from luthier.geometry.plane.subdivision import Window
+from luthier.geometry.subspace import Subspace
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.subspaces import project, read_ends
+from luthier.metrics.base import Metric
+
+MOST_PIXELS = 4096  # a side
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Pixels:
+    """A raster of scores.
+
+    Attributes
+    ----------
+    subspace : Subspace with two axes
+    window : Window
+    metric : Metric
+    xs, ys : (nx,), (ny,)
+        Centres of the pixels.
+    scores : (ny, nx)
+    """
+
+    subspace: Subspace
+    window: Window
+    metric: Metric
+    xs: Float64
+    ys: Float64
+    scores: Float64
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """Row and column of the best pixel; of several the first."""
+        row, column = np.unravel_index(int(np.argmax(self.metric.gain(self.scores))), self.scores.shape)
+        return int(row), int(column)
+
+    @property
+    def weights(self) -> Float64:
+        """Weights at the best pixel's centre, (D,)."""
+        row, column = self.best
+        return self.subspace.weights((float(self.xs[column]), float(self.ys[row])))
+
+    def columns(self) -> dict[str, npt.NDArray[Any]]:
+        """Return a table with a row for each pixel."""
+        x, y = np.meshgrid(self.xs, self.ys)
+        return {**dict(zip(self.subspace.names, (x.ravel(), y.ravel()), strict=True)), "score": self.scores.ravel()}
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON, without the pixels."""
+        row, column = self.best
+        return {
+            "metric": self.metric.signature,
+            "axes": list(self.subspace.names),
+            "window": list(self.window.limits),
+            "pixels": list(self.scores.shape[::-1]),
+            "best_score": float(self.scores[row, column]),
+            "best_position": [float(self.xs[column]), float(self.ys[row])],
+            "lowest": float(self.scores.min()),
+            "highest": float(self.scores.max()),
+        }
+
+
+def read_whole_window(subspace: Subspace, texts: Sequence[str]) -> Window:
+    """Read ``axis=lo:hi`` for each of two axes, with finite ends."""
+    ends: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        name, equals, ends_text = text.rpartition("=")
+        if not equals or name not in subspace.names or name in ends:
+            raise LuthierError(f"expected one window for each axis, such as {subspace.names[0]}=-1:1, found {text!r}")
+        ends[name] = read_ends(text, ends_text)
+    missing = [name for name in subspace.names if name not in ends or not np.isfinite(ends[name]).all()]
+    if missing:
+        raise LuthierError(f"a raster needs a window with two ends along {missing[0]!r}. hint: `window` A=LO:HI")
+    (x_low, x_high), (y_low, y_high) = (ends[name] for name in subspace.names)
+    return Window(x_low, x_high, y_low, y_high)
+
+
+def pixels_of(
+    problems: Iterable[ListProblem], subspace: Subspace, window: Window, side: int, *, threads: int = 1
+) -> Pixels:
+    """Return the raster of problems whose lists count together; one of them at a time is held."""
+    if not 1 <= side <= MOST_PIXELS:
+        raise LuthierError(f"expected from 1 to {MOST_PIXELS} pixels a side, found {side}")
+    share = (np.arange(side) + 0.5) / side
+    x_low, x_high, y_low, y_high = window.limits
+    xs, ys = x_low + share * (x_high - x_low), y_low + share * (y_high - y_low)
+    if np.any(np.diff(xs) <= 0) or np.any(np.diff(ys) <= 0):
+        raise LuthierError("the window is too small for so many pixels: their centres cannot be told apart")
+    changes, metric = None, None
+    for problem in problems:
+        points, metric = project(problem.pool, subspace), problem.metric
+        changes = raster_changes(
+            problem.offsets, points, problem.stats, (xs, ys), onto=changes, threads=threads
+        )  # fmt: skip
+    if changes is None or metric is None:
+        raise LuthierError("expected lists with hypotheses, found none")
+    scores = metric.score(np.cumsum(changes, axis=1))
+    return Pixels(subspace, window, metric, frozen(xs), frozen(ys), frozen(scores))
