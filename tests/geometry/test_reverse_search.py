@@ -1,5 +1,6 @@
 """Reverse search: the vertex sets of Minkowski sums equal brute force, whatever the order, the threads or the stops."""
 
+import dataclasses
 import itertools
 import math
 import threading
@@ -12,14 +13,14 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
-from luthier.core.tasks import Threads
+from luthier.core.tasks import Given, Here, Threads
 from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.sums import search_steps
 from luthier.geometry.sums.coverage import share_covered
 from luthier.geometry.sums.grid import coarse_lists, grid_roundings, wide_spreads
 from luthier.geometry.sums.reverse_search import ReverseSearch, all_vertices
+from luthier.geometry.sums.search_ahead import Ahead, SearchSetting
 from luthier.geometry.sums.search_frontier import Frontier
-from luthier.geometry.sums.search_parts import SearchSetting, search_in_parts
 from luthier.geometry.sums.summands import Summands
 
 
@@ -198,15 +199,36 @@ def test_parts_of_a_search_together_find_the_rest(summands, everything):
     assert as_set(np.concatenate(found)) == everything
 
 
-def test_parts_searched_by_anybody_find_each_vertex_once_and_in_the_same_blocks(summands, everything):
-    setting = SearchSetting(summands, START)
-    here, there = (search_in_parts(setting, parts=3, most=20, engine=engine) for engine in (None, Threads(2)))
-    rows = np.concatenate([summands.rows(block.selections) for block in here])
-    assert as_set(rows) == everything
-    assert len(rows) == len(everything)
-    for a, b in zip(here, there, strict=True):
-        for name in ("numbers", "parents", "selections", "points", "keys"):
-            assert np.array_equal(getattr(a, name), getattr(b, name)), name
+@pytest.mark.parametrize("order", ["depth", "breadth", "best"])
+@pytest.mark.parametrize("size", [1, 7, 4096])
+def test_children_found_ahead_by_anybody_change_no_block(summands, monkeypatch, order, size):
+    monkeypatch.setattr("luthier.geometry.sums.reverse_search.TOGETHER", dict.fromkeys(("depth", "breadth", "best"), 9))
+    monkeypatch.setattr("luthier.geometry.sums.search_ahead.FIRST_SIZE", size)
+    monkeypatch.setattr("luthier.geometry.sums.search_ahead.MOST_KNOWN", 40)
+    alone = ReverseSearch(summands, START, order=order, score=score)
+    expected = [*alone.run(30), *alone.run()]
+    for engine in (Here(), Threads(2)):
+        search = ReverseSearch(summands, START, order=order, score=score)
+        ahead = Ahead(summands, Given(SearchSetting(summands, START)), engine, order)
+        blocks = list(search.run(30, ahead=ahead))
+        later = ReverseSearch(summands, START, order=order, score=score)  # gone on with, and helped by others
+        later.restore(search.state())
+        blocks += later.run(ahead=Ahead(summands, Given(SearchSetting(summands, START)), engine, order))
+        assert later.complete
+        for a, b in zip(expected, blocks, strict=True):
+            for field in dataclasses.fields(a):
+                assert np.array_equal(getattr(a, field.name), getattr(b, field.name)), field.name
+
+
+def test_a_search_that_is_stopped_while_others_help_goes_on(summands, everything):
+    stop = threading.Event()
+    stop.set()
+    search = ReverseSearch(summands, START)
+    ahead = Ahead(summands, Given(SearchSetting(summands, START)), Here(), "depth")
+    assert sum(map(len, search.run(stop=stop, ahead=ahead))) == 1
+    assert not ahead.fill(search.frontier, 5, stop)  # nobody was asked, and no vertex is lost
+    found = [search.steps.root()[0][None], *(block.selections for block in search.run(ahead=ahead))]
+    assert as_set(summands.rows(np.concatenate(found))) == everything
 
 
 def test_a_set_event_stops_a_search(summands):

@@ -22,6 +22,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.parts.shard import shard
 from luthier.kbest.storage import save_pool
+from luthier.landscape.cones.minkowski import SearchJob, SearchOptions
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.parted.problem import PartedProblem
 from luthier.landscape.planes.plane import Plane
@@ -146,6 +147,22 @@ def test_a_stream_of_cells_is_the_same(engine, job, metric):
     here, there = (look_at_plane(plane, SurfaceOptions(check=20), engine=e).as_dict() for e in (None, engine))
     assert here["cells"] > 30
     assert json.dumps(here) == json.dumps(there)
+
+
+@pytest.mark.parametrize("order", ["depth", "breadth", "best"])
+def test_a_search_of_cones_is_the_same(engine, job, tmp_path, order):
+    names = job.pool.features.names
+    plane = Subspace(job.pool.features.signs, np.eye(len(names))[:2], names[:2])
+    reports = []
+    for name, helper in (("here", None), ("there", engine)):
+        path = str(tmp_path / name)
+        search = SearchJob(job.pool, plane, job.metric, SearchOptions(path, order=order, limit=50), engine=helper)
+        assert search.run().tally.found == 50
+        resumed = dataclasses.replace(search.options, limit=None, resume=True)
+        report = SearchJob(job.pool, plane, job.metric, resumed, engine=helper).run()
+        reports.append({**report.as_dict(), "cpu_seconds": 0})
+    assert reports[0] == reports[1]
+    assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
 
 
 def test_parts_are_asked_on_a_cluster_and_a_part_that_is_missing_there_is_named(engine, job, tmp_path):

@@ -163,6 +163,10 @@ class Processes:
 
     count: int
 
+    def hold(self, value: Any) -> contextlib.AbstractContextManager[Recipe]:
+        """Return how workers get a value that is in no file."""
+        return pickled(value)
+
     def results(self, work: Work, given: Given, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
         """Yield results as they come; when `stop` is set, units under way are given up."""
         context = multiprocessing.get_context("spawn")  # a fork would copy locks in whatever state they are
@@ -275,6 +279,17 @@ def from_parcel(data: bytes) -> Any:
     """Return the value."""
     body, buffers = pickle.loads(data)
     return pickle.loads(body, buffers=buffers)
+
+
+@contextlib.contextmanager
+def held(engine: Engine, given: Given) -> Iterator[Given]:
+    """Yield what is given so that many calls of `run_units` share it: it is written, or sent, once for all of them."""
+    hold = getattr(engine, "hold", None)  # of engines that have anything to write or to send
+    if given.recipe is not None or hold is None:
+        yield given
+        return
+    with hold(given.value) as recipe:
+        yield dataclasses.replace(given, recipe=recipe)
 
 
 @contextlib.contextmanager

@@ -6,7 +6,7 @@
 Every vertex of the sum of all lists' polytopes is a joint choice that some weights make; its cone holds these
 weights. Cones are streamed to disk as they are found, an Arrow file in the end: nearest first, depth-first in
 little memory, or guided by the metric ('--metric none' does without one). Ctrl-C and --limit stop a search,
---resume goes on with it.
+--resume goes on with it. A --cluster asks vertices for their children ahead of the search; the file is the same.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 
 from luthier.cli.axis_options import add_axis_options
+from luthier.cli.cluster_options import add_cluster_options, cluster_from
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 from luthier.cli.pool_options import pool_from
@@ -35,6 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="F", help="the cones, an Arrow file")
     parser.add_argument("--plot", metavar="F", help="draw cells and search tree, for two axes")
     add_metric_options(parser, "bleu")
+    add_cluster_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -64,8 +66,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
         threads=options.threads, seed=options.seed,
     )  # fmt: skip
     output.note(f"seed {options.seed}")
-    job = SearchJob(pool, plane, metric, settings)
-    report = job.run()
+    with cluster_from(options) as engine:
+        job = SearchJob(pool, plane, metric, settings, engine=engine)
+        report = job.run()
     written = settings.kept
     if options.plot:
         draw_search(view_search(job), Path(options.plot))

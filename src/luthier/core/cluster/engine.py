@@ -126,7 +126,7 @@ class DaskCluster:
         """Yield results as they come, after every worker has opened what they share."""
         path = path_of(work)
         with contextlib.ExitStack() as stack:
-            recipe = given.recipe or stack.enter_context(self._shared(given.value))
+            recipe = given.recipe or stack.enter_context(self.hold(given.value))
             if units:
                 where = self._open[1] if self._open[0] == recipe else set()
                 self._open = recipe, open_everywhere(self.crew, recipe, stop, where)
@@ -140,7 +140,7 @@ class DaskCluster:
             raise KeyboardInterrupt
         return found
 
-    def _shared(self, value: Any) -> contextlib.AbstractContextManager[Recipe]:
+    def hold(self, value: Any) -> contextlib.AbstractContextManager[Recipe]:
         """Return how workers get a value that is in no file: from a file of ours, or sent if they are elsewhere."""
         return self._held(value) if self._sends else pickled(value)
 

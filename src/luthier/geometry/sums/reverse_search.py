@@ -25,6 +25,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.threads import executor
+from luthier.geometry.sums.search_ahead import Ahead
 from luthier.geometry.sums.search_frontier import ORDERS, Arrays, Frontier, priorities, taken
 from luthier.geometry.sums.search_steps import Children, Steps
 from luthier.geometry.sums.summands import Summands
@@ -124,17 +125,22 @@ class ReverseSearch:
         """Whether every vertex is found."""
         return self.n_found > 0 and not len(self.frontier)
 
-    def run(self, limit: int | None = None, stop: threading.Event | None = None) -> Iterator[Found]:
+    def run(
+        self, limit: int | None = None, stop: threading.Event | None = None, *, ahead: Ahead | None = None
+    ) -> Iterator[Found]:
         """Yield blocks until every vertex is found, or `limit` of them in all, or `stop` is set.
 
-        The search may be gone on with at any block's end.
+        The search may be gone on with at any block's end. With `ahead`, others find the children; the blocks are the
+        same.
         """
         if not self.n_found and (limit is None or limit > 0):
             yield self._root()
         with executor(self.threads) as workers:
             while len(self.frontier) and (limit is None or self.n_found < limit) and not (stop and stop.is_set()):
                 room = None if limit is None else limit - self.n_found
-                block = self._step(room, workers if self.threads > 1 else None)
+                if ahead is not None and not ahead.fill(self.frontier, self._together(room), stop):
+                    return
+                block = self._step(room, workers if self.threads > 1 else None, ahead)
                 if len(block):
                     yield block
 
@@ -190,12 +196,17 @@ class ReverseSearch:
             (everything, rows[0]), parents=np.array([-1]), depths=np.zeros(1, np.int64),
         )  # fmt: skip
 
-    def _step(self, room: int | None, workers: Executor | None) -> Found:
+    def _together(self, room: int | None) -> int:
+        return TOGETHER[self.order] if room is None else min(TOGETHER[self.order], room)
+
+    def _step(self, room: int | None, workers: Executor | None, ahead: Ahead | None) -> Found:
         """Ask the next vertices for their children, of which there is `room` for some."""
-        together = TOGETHER[self.order] if room is None else min(TOGETHER[self.order], room)
-        asked = self.frontier.pop(together)
+        asked = self.frontier.pop(self._together(room))
         selections = asked["local"].astype(np.int64) + self.summands.corner_first[:-1]
-        children, changes = self.steps.children(selections, asked["inner"], workers, self.threads)
+        if ahead is not None:
+            children, changes = ahead.children(asked["local"], selections)
+        else:
+            children, changes = self.steps.children(selections, asked["inner"], workers, self.threads)
         before = np.bincount(children.owners, minlength=len(selections))
         rank = np.arange(len(children.owners)) - np.repeat(np.cumsum(before) - before, before)
         kept = rank >= asked["skip"][children.owners]  # the others were found before this search was stopped

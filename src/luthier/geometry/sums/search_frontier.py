@@ -73,7 +73,15 @@ class Frontier:
 
     def arrays(self) -> Arrays:
         """Return all vertices in the order of their turns; pushing them anew gives the same frontier."""
-        slots = self._stack[::-1] if self.order == "depth" else [entry[-1] for entry in sorted(self._heap)]
+        return self.peek(len(self))
+
+    def peek(self, n: int) -> Arrays:
+        """Return the next n vertices, or all there are, in their order; they stay."""
+        if self.order == "depth":
+            slots = self._stack[: -n - 1 : -1]
+        else:
+            first = sorted(self._heap) if n >= len(self._heap) else heapq.nsmallest(n, self._heap)
+            slots = [entry[-1] for entry in first]
         return {name: self._room[name][slots] for name in FIELDS}
 
     def _grow(self) -> None:

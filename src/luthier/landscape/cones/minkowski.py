@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import hashlib
@@ -21,12 +22,14 @@ from luthier.core.files.record_stream import Column, RecordWriter, file_rows, re
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.core.stopwatch import Stopwatch
+from luthier.core.tasks import Engine, Given, held
 from luthier.core.threads import stopping_gently
 from luthier.geometry.subspace import Subspace
 from luthier.geometry.sums.certainty import Certainty
 from luthier.geometry.sums.coverage import Coverage, share_covered
 from luthier.geometry.sums.grid import coarse_lists, wide_spreads
 from luthier.geometry.sums.reverse_search import Found, ReverseSearch
+from luthier.geometry.sums.search_ahead import Ahead, SearchSetting
 from luthier.geometry.sums.search_steps import Steps
 from luthier.geometry.sums.summands import Summands
 from luthier.kbest.pool import Pool
@@ -142,9 +145,17 @@ class SearchReport:
 
 
 class SearchJob:
-    """One search over one pool."""
+    """One search over one pool; an `engine` finds children of vertices ahead, and nothing depends on it."""
 
-    def __init__(self, pool: Pool, subspace: Subspace, metric: Metric | None, options: SearchOptions) -> None:
+    def __init__(
+        self,
+        pool: Pool,
+        subspace: Subspace,
+        metric: Metric | None,
+        options: SearchOptions,
+        *,
+        engine: Engine | None = None,
+    ) -> None:
         if not pool.n_hypotheses:
             raise LuthierError("expected a pool with hypotheses, found an empty one")
         if metric is not None and metric.higher_is_better is None:
@@ -161,8 +172,9 @@ class SearchJob:
         self.summands = Summands.of(self.pool.offsets, points)
         start = np.zeros(subspace.n_axes + 1)
         start[0] = 1.0
+        self.engine, self.setting = engine, SearchSetting(self.summands, start, None if options.whole else -start[None])
         self.search = ReverseSearch(
-            self.summands, start, limits=None if options.whole else -start[None], order=options.order,
+            self.summands, start, limits=self.setting.limits, order=options.order,
             score=None if metric is None else self.gains, threads=options.threads,
         )  # fmt: skip
         self.plane = Steps(self.summands, start, limits=-start[None], shortcut=False)
@@ -260,9 +272,14 @@ class SearchJob:
     def _stream(self, writer: RecordWriter, stop: threading.Event) -> None:
         waiting: list[Found] = []
         saved = time.monotonic()
-        with progress("vertices", self.options.limit) as advance:
+        with contextlib.ExitStack() as stack:
+            advance = stack.enter_context(progress("vertices", self.options.limit))
             advance(self.search.n_found)
-            for block in self.search.run(self.options.limit, stop):
+            ahead = None
+            if self.engine is not None:
+                given = stack.enter_context(held(self.engine, Given(self.setting)))
+                ahead = Ahead(self.summands, given, self.engine, self.options.order)
+            for block in self.search.run(self.options.limit, stop, ahead=ahead):
                 waiting.append(block)
                 advance(len(block))
                 if sum(map(len, waiting)) >= ROWS_AT_ONCE:
