@@ -34,6 +34,7 @@ from luthier.geometry.sums.search_steps import Steps
 from luthier.geometry.sums.summands import Summands
 from luthier.kbest.pool import Pool
 from luthier.landscape.cones.search_state import read_state, refusing_states, write_state
+from luthier.landscape.cones.search_tally import Tally, checked_tally
 from luthier.landscape.subspaces import project
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics, score_selections
@@ -81,21 +82,6 @@ class SearchOptions:
     def kept(self) -> list[str]:
         """The files a search leaves behind."""
         return [path for path in (self.output, self.state_path, self.rows_path) if Path(path).exists()]
-
-
-@dataclasses.dataclass
-class Tally:
-    """What was found so far."""
-
-    found: int = 0
-    usable: int = 0
-    uncertain: int = 0
-    deepest: int = 0
-    best: int = -1
-    best_gain: float = -np.inf
-    best_margin: float = 0.0
-    best_position: tuple[float, ...] = ()
-    length: int = 0  # bytes of the rows that belong to this state
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -354,7 +340,7 @@ class SearchJob:
             )
         with refusing_states(options.state_path):
             self.search.restore(state)
-            self.tally = _checked_tally(tally, self.search.n_found, self.subspace.n_axes)
+            self.tally = checked_tally(tally, self.search.n_found, self.subspace.n_axes)
         complete = self.search.complete
         path = options.output if complete else options.rows_path
         n_whole = file_rows(path) if complete else whole_rows(path, self.tally.length)
@@ -379,21 +365,6 @@ class SearchJob:
             coverage=share_covered(self.search, keys, make_rng(self.options.seed)), complete=self.search.complete,
             interrupted=interrupted, seconds=seconds,
         )  # fmt: skip
-
-
-def _checked_tally(tally: dict[str, Any], n_found: int, n_axes: int) -> Tally:
-    """Return counts from a file, or complain: they are reported, and say how much of the rows to keep."""
-    found = Tally(**tally)
-    found.best_position = tuple(float(value) for value in found.best_position)
-    counts = (found.found, found.usable, found.uncertain, found.deepest, found.length)
-    if not all(type(count) is int and count >= 0 for count in counts) or type(found.best) is not int:
-        raise ValueError("counts that are no whole numbers")
-    within = max(found.usable, found.uncertain) <= found.found == n_found and -1 <= found.best < n_found
-    if not within or len(found.best_position) not in (0, n_axes):
-        raise ValueError("counts that contradict each other")
-    if np.isnan([found.best_gain, found.best_margin]).any() or not np.isfinite(found.best_position).all():
-        raise ValueError("numbers that are not finite")
-    return found
 
 
 def _is_unfinished(path: str) -> bool:
