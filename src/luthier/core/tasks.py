@@ -23,7 +23,7 @@ import pickle
 import signal
 import tempfile
 import threading
-from collections.abc import Callable, Generator, Hashable, Iterator, Mapping
+from collections.abc import Callable, Generator, Hashable, Iterator, Mapping, Set
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -173,8 +173,9 @@ class Processes:
         with contextlib.ExitStack() as stack:
             recipe = given.recipe or stack.enter_context(pickled(given.value))
             path, count = path_of(work), max(1, min(self.count, len(units)))
+            others = set(multiprocessing.active_children())
             workers = ProcessPoolExecutor(count, mp_context=context, initializer=_begin_worker)
-            stack.callback(_end_workers, workers)
+            stack.callback(_end_workers, workers, others)
             try:
                 yield from _as_finished(
                     lambda unit: workers.submit(_in_worker, path, recipe, unit), units, stop,
@@ -231,10 +232,13 @@ def _begin_worker() -> None:
     hold_blas(1)
 
 
-def _end_workers(workers: ProcessPoolExecutor) -> None:
-    """End worker processes, also in the middle of a unit that nobody waits for."""
-    processes = list((getattr(workers, "_processes", None) or {}).values())
+def _end_workers(workers: ProcessPoolExecutor, others: Set[Any]) -> None:
+    """End worker processes, also in the middle of a unit that nobody waits for; what ran before, the `others`, stays.
+
+    The pool does not know of a process that was being started when Ctrl-C was pressed; the system does.
+    """
     workers.shutdown(wait=False, cancel_futures=True)
+    processes = set(multiprocessing.active_children()) - others
     for process in processes:
         process.terminate()
     for process in processes:
