@@ -17,7 +17,7 @@ SOURCE = ROOT / "src" / "luthier"
 # room → (rooms it may import besides itself, third parties)
 MAY_IMPORT = {
     # threadpoolctl holds a BLAS that is loaded already; pyarrow reads zst; both inside functions only
-    "core": (set(), {"numpy", "numba", "llvmlite", "threadpoolctl", "pyarrow", "dask", "distributed"}),
+    "core": (set(), {"numpy", "numba", "llvmlite", "threadpoolctl", "pyarrow", "dask", "distributed", "fsspec"}),
     "corpus": ({"core"}, {"numpy", "sacrebleu"}),
     "invented": ({"core", "corpus", "kbest"}, {"numpy"}),
     "alignment": ({"core", "corpus"}, {"numpy"}),
@@ -65,6 +65,7 @@ ONLY_IN = {
     "threadpoolctl": {"core/threads.py"},
     "dask": {"core/cluster/engine.py"},  # imported when a cluster is asked for
     "distributed": {"core/cluster/engine.py"},
+    "fsspec": {"core/files/remote.py"},  # imported when a file is named by a URL
     "sklearn": {"tuning/estimator.py"},
     "cma": {"tuning/methods/cma.py"},
     "starlette": {"explorer/app.py", "explorer/guard.py"},

@@ -82,8 +82,12 @@ def connection(options: argparse.Namespace, where: str) -> contextlib.AbstractCo
 
 def file_of(path: str | None, pool: Pool | None) -> PoolFile | None:
     """Return the file that holds a pool just as it is, for workers to open; None if there is none."""
+    from luthier.core.files.remote import fetch, scheme_of
     from luthier.kbest.storage import PoolFile, is_pool, stored_digest
 
+    if path is not None and pool is not None and scheme_of(path):
+        place = fetch(path)
+        return PoolFile(str(place), pool.digest(), path, place.name) if stored_digest(place) == pool.digest() else None
     if path is None or pool is None or not is_pool(path) or stored_digest(path) != pool.digest():
         return None
     return PoolFile.of(path)

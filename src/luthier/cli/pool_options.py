@@ -23,12 +23,17 @@ def add_pool_options(parser: argparse.ArgumentParser) -> None:
     """Add what can be said of lists that are given in place of a pool."""
     add_reading_options(parser)
     add_feature_options(parser.add_argument_group("features"))
+    parser.add_argument(
+        "--pool-scheme", action="append", default=[], metavar="S",
+        help="pools may be fetched by URLs of this scheme, such as s3 or https (docs/scale.md); none may unless named",
+    )  # fmt: skip
 
 
 def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None = None) -> Pool:
     """Return the pool at `path`, or read it from a list, with the references that were named."""
     from luthier.kbest.storage import open_pool
 
+    path, _ = _local(options, path)
     if _manifest_at(path):
         raise LuthierError(
             f"{path}: expected a pool, found one in parts. hint: this works on a whole pool; 'luthier shard --help' "
@@ -54,7 +59,7 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
         from luthier.kbest.parts.part_files import open_part
 
         return (_prepared(open_part(manifest, n), options) for n in range(len(manifest.parts)))
-    if _is_pool(options, path):
+    if _is_pool(options, _local(options, path)[0]):
         return [pool_from(options, path)]
     from luthier.kbest.reading.streaming import can_stream, stream_pools
 
@@ -66,6 +71,7 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
 
 def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool = False) -> Manifest | None:
     """Return the manifest at `path`, or in that folder; None if what is there is no pool in parts."""
+    path, url = _local(options, path)
     place = _manifest_at(path)
     if not place:
         return None
@@ -76,9 +82,25 @@ def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool
         if getattr(options, name):
             flag = f"--{name.replace('_', '-')}"
             raise LuthierError(f"{path}: {flag} is for whole pools and lists, and this is a pool in parts")
-    manifest = read_manifest(place)
+    manifest = read_manifest(place, url)
     check_files(manifest)
     return manifest
+
+
+def _local(options: argparse.Namespace, path: str) -> tuple[str, str]:
+    """Return where a file is on this host, and its URL: one that was named by a URL is fetched if need be."""
+    from luthier.core.files.remote import check_url, fetch, scheme_of
+
+    if not scheme_of(path):
+        return path, ""
+    check_url(path, options.pool_scheme)
+    place = str(fetch(path))
+    from luthier.kbest.parts.manifest import is_manifest
+    from luthier.kbest.storage import is_pool
+
+    if not (is_pool(place) or is_manifest(place)):
+        raise LuthierError(f"{path}: expected a pool, found something else. hint: lists are read from files")
+    return place, path
 
 
 def _manifest_at(path: str) -> str:

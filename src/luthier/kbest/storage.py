@@ -23,6 +23,7 @@ from luthier import __version__
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.arrow_arrays import numbers
 from luthier.core.files.io import STDIN, atomic_write
+from luthier.core.files.remote import fetch
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.utf8 import check_texts
 from luthier.kbest.derivations import Derivations, Tree
@@ -303,10 +304,15 @@ def _assemble(arrays: dict[str, npt.NDArray[Any]], meta: StoredMeta) -> Pool:
 
 @dataclasses.dataclass(frozen=True)
 class PoolFile:
-    """A pool by path and digest: what travels to other processes instead of the pool."""
+    """A pool by path and digest: what travels to other processes instead of the pool.
+
+    With a URL, whoever opens it fetches the file, whose bytes have the digest `file`, to its own host.
+    """
 
     path: str
     digest: str
+    url: str = ""
+    file: str = ""
 
     @classmethod
     def of(cls, path: str | os.PathLike[str]) -> PoolFile:
@@ -321,8 +327,9 @@ class PoolFile:
         InputError
             If there is no pool, or not the one that was meant: its content is hashed, once.
         """
-        pool = open_pool(self.path)
+        pool = open_pool(fetch(self.url, self.file) if self.url else self.path)
         found = pool.digest()
         if found != self.digest:
-            raise InputError(expected=f"the pool {self.digest}", found=f"another, {found}", path=self.path)
+            place = self.url or self.path
+            raise InputError(expected=f"the pool {self.digest}", found=f"another, {found}", path=place)
         return pool

@@ -11,7 +11,7 @@ from luthier.core.errors import LuthierError
 
 
 @contextlib.contextmanager
-def locked(path: str | os.PathLike[str]) -> Iterator[None]:
+def locked(path: str | os.PathLike[str], *, wait: bool = False) -> Iterator[None]:
     """Hold `path` for one writer inside the block; the system lets go of it when the process ends.
 
     What is locked is a file beside it, ``.<name>.lock``, because `path` itself may be replaced; it is removed at
@@ -20,11 +20,11 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
     Raises
     ------
     LuthierError
-        If another holds it.
+        If another holds it; with `wait`, that one's end is waited for.
     """
     target = Path(os.path.realpath(path))
     beside = target.with_name(f".{target.name}.lock")
-    handle = _hold(beside, str(path))
+    handle = _hold(beside, str(path), wait=wait)
     try:
         yield
     finally:
@@ -34,7 +34,7 @@ def locked(path: str | os.PathLike[str]) -> Iterator[None]:
             os.close(handle)
 
 
-def _hold(beside: Path, name: str) -> int | None:
+def _hold(beside: Path, name: str, *, wait: bool) -> int | None:
     """Return the handle of a locked file, or None where nothing can be locked."""
     try:
         import fcntl
@@ -46,7 +46,7 @@ def _hold(beside: Path, name: str) -> int | None:
         except OSError:
             return None
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             os.close(handle)
             raise LuthierError(

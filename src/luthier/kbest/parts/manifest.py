@@ -18,6 +18,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import atomic_write
 from luthier.core.files.json_text import parse_json
+from luthier.core.files.remote import fetch
 from luthier.kbest.groups import FeatureGroup, Groups, check_groups
 
 FORMAT = "luthier.parts"
@@ -61,6 +62,7 @@ class Manifest:
     Attributes
     ----------
     path : of the manifest's file; parts stand beside it
+    url : where it was fetched from, and parts are; '' if they are files
     pool : the digest of the whole pool
     lists : the digest of the pool without its empty lists, by which checkpoints know it
     spread : D numbers
@@ -80,6 +82,7 @@ class Manifest:
     stats: Mapping[str, StoredStatistics]
     parts: tuple[Part, ...]
     seal: str = ""
+    url: str = ""
 
     def __repr__(self) -> str:
         """Return a short sentence."""
@@ -99,6 +102,11 @@ class Manifest:
     def folder(self) -> Path:
         """Where the parts are."""
         return Path(self.path).absolute().parent
+
+    def place(self, number: int) -> Path:
+        """Return where a part is on this host; one by URL is fetched if need be."""
+        part = self.parts[number]
+        return fetch(f"{self.url.rpartition('/')[0]}/{part.file}", part.digest) if self.url else self.folder / part.file
 
     def named(self, number: int) -> str:
         """Return what a part is called in messages: `number` counts from 0."""
@@ -164,8 +172,8 @@ def _seal(said: Mapping[str, Any]) -> str:
     return hashlib.blake2b(json.dumps(said, sort_keys=True).encode(), digest_size=16).hexdigest()
 
 
-def read_manifest(path: str | os.PathLike[str]) -> Manifest:
-    """Read a manifest; everything that it says is checked, and compared with its seal.
+def read_manifest(path: str | os.PathLike[str], url: str = "") -> Manifest:
+    """Read a manifest, perhaps fetched from a URL; everything that it says is checked, and compared with its seal.
 
     Raises
     ------
@@ -182,7 +190,7 @@ def read_manifest(path: str | os.PathLike[str]) -> Manifest:
         if len(raw) > MOST_BYTES:
             raise LuthierError(f"more than {MOST_BYTES >> 20} MB")
         said = parse_json(raw)
-        return _parsed(said, str(path))
+        return dataclasses.replace(_parsed(said, str(path)), url=url)
     except (LuthierError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(
             expected="the manifest of a pool in parts, as luthier writes it",

@@ -16,9 +16,9 @@ KEPT_OPEN = 256  # mapped parts: their pages are the system's to take back
 
 
 def check_files(manifest: Manifest) -> None:
-    """Raise `InputError` unless every part is there with the bytes it should have; what they say is not looked at."""
-    for number in range(len(manifest.parts)):
-        _stamp(manifest, number)
+    """Raise `InputError` unless every part is there, as long as it should be; parts by URL are not asked for."""
+    for number in range(0 if manifest.url else len(manifest.parts)):
+        _stamp(manifest, number, manifest.place(number))
 
 
 def open_part(manifest: Manifest, number: int) -> Pool:
@@ -29,8 +29,8 @@ def open_part(manifest: Manifest, number: int) -> Pool:
     InputError
         If it is missing, cut off or another; it names the part and both digests.
     """
-    _stamp(manifest, number)
-    path, part = manifest.folder / manifest.parts[number].file, manifest.parts[number]
+    path, part = manifest.place(number), manifest.parts[number]
+    _stamp(manifest, number, path)
     found = _hashed(str(path), _identity(path))
     if found != part.digest:
         raise _other(manifest, number, f"another file, {found}")
@@ -48,10 +48,9 @@ def _kind(pool: Pool, signature: str) -> str:
     return pool.stats[signature].values.dtype.name if signature in pool.stats else "none"
 
 
-def _stamp(manifest: Manifest, number: int) -> None:
+def _stamp(manifest: Manifest, number: int, path: Path) -> None:
     """Raise unless the file of a part is there, with as many bytes as it should have."""
     part = manifest.parts[number]
-    path = manifest.folder / part.file
     try:
         size = path.stat().st_size
     except OSError as error:

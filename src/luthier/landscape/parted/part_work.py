@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError
+from luthier.core.files.remote import fetch
 from luthier.kbest.parts.manifest import Manifest, read_manifest
 from luthier.kbest.parts.part_files import check_files, open_part
 from luthier.landscape.list_problem import ListProblem
@@ -56,15 +57,18 @@ class PartsRecipe:
     path: str
     seal: str
     metric: bytes
+    url: str = ""
 
     @classmethod
     def of(cls, source: PartsSource) -> PartsRecipe:
         """Return the recipe of parts under a metric."""
-        return cls(str(Path(source.manifest.path).absolute()), source.manifest.seal, pickle.dumps(source.metric))
+        manifest = source.manifest
+        path = str(Path(manifest.path).absolute())
+        return cls(path, manifest.seal, pickle.dumps(source.metric), manifest.url)
 
     def open(self) -> PartsSource:
         """Return the parts; all files must be there, and each is hashed when it is first worked on."""
-        manifest = read_manifest(self.path)
+        manifest = read_manifest(fetch(self.url) if self.url else self.path, self.url)
         if manifest.seal != self.seal:
             raise InputError(expected=f"the manifest {self.seal}", found=f"another, {manifest.seal}", path=self.path)
         check_files(manifest)
