@@ -11,7 +11,7 @@ import time
 import numpy as np
 import pytest
 
-from luthier.core.cluster.address import ClusterAddress
+from luthier.core.cluster.address import Certificates, ClusterAddress
 from luthier.core.errors import LuthierError
 from luthier.core.rng import child_rng
 from luthier.core.tasks import Given, run_units
@@ -161,6 +161,45 @@ def test_ctrl_c_drops_what_is_under_way_and_keeps_what_is_done(engine):
         run_units(draw, Given(2.0), slow, engine=engine, keep=lambda number, _: kept.append(number))
     assert kept == [0, 1] or kept == [1, 0]
     assert time.monotonic() - begin < 30
+
+
+@pytest.fixture
+def certificates(tmp_path):
+    """Return the files of an authority of our own, and those of another."""
+    from distributed import Security
+
+    found = []
+    for name in ("ours", "other"):
+        security, folder = Security.temporary(), tmp_path / name
+        folder.mkdir()
+        for part in ("tls_ca_file", "tls_client_cert", "tls_client_key"):
+            (folder / part).write_text(getattr(security, part))
+        files = [str(folder / part) for part in ("tls_ca_file", "tls_client_cert", "tls_client_key")]
+        found.append((security, Certificates(*files)))
+    return found
+
+
+def test_an_encrypted_connection_takes_certificates_from_files_and_no_others(certificates, monkeypatch):
+    import distributed
+
+    from luthier.core.cluster import engine as dask_engine
+
+    monkeypatch.setattr(dask_engine, "CONNECT_SECONDS", 3)
+    (security, ours), (_, other) = certificates
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=1, processes=False, host="tls://127.0.0.1", security=security,
+        dashboard_address=None, memory_limit=0,
+    ) as cluster:  # fmt: skip
+        address = ClusterAddress.parse(cluster.scheduler_address)
+        assert address.kind == "tls"
+        with dask_engine.connected(address, certificates=ours) as joined:
+            found = run_units(draw, Given(2.0), units(5), engine=joined)
+            assert {i: array.tobytes() for i, array in found.items()} == {i: EXPECTED[i] for i in range(5)}
+        with (
+            pytest.raises(LuthierError, match=r"^tls://127.*expected a scheduler that answers, found none"),
+            dask_engine.connected(address, certificates=other),
+        ):
+            pass
 
 
 def test_a_scheduler_that_is_not_there_is_said(monkeypatch):

@@ -157,6 +157,19 @@ def test_ctrl_c_ends_the_job(engine, listening):
     assert not multiprocessing.active_children()
 
 
+def test_a_full_disk_is_told_before_any_process_starts(tmp_path, monkeypatch):
+    import tempfile
+
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+    with pytest.raises(LuthierError, match=r"nowhere: what workers share cannot be written: no such file.*TMPDIR"):
+        run_units(draw, Given(1.0), units(), engine=Processes(2))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    full = os.open("/dev/full", os.O_WRONLY)
+    monkeypatch.setattr(tempfile, "mkstemp", lambda prefix: (full, str(tmp_path / "given")))
+    with pytest.raises(LuthierError, match=r"given: what workers share cannot be written: no space left on device"):
+        run_units(draw, Given(1.0), units(), engine=Processes(2))
+
+
 def test_work_must_have_a_name():
     assert path_of(draw).endswith("test_tasks:draw")
     for work in (lambda given, unit: unit, Draw.__init__, {}.get):

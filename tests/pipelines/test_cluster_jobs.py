@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import platform
 import signal
 import threading
 
@@ -13,6 +14,7 @@ import pytest
 from small_jobs import small_job, trace
 
 from luthier.core.cluster.address import ClusterAddress
+from luthier.core.cluster.checked import processor
 from luthier.core.errors import LuthierError
 from luthier.core.tasks import run_units
 from luthier.evaluation.bootstrap import bootstrap_scores
@@ -120,7 +122,7 @@ def test_resamples_and_shuffles_are_the_same(engine, monkeypatch):
 def lines(folder):
     """Return the units of a study without their times, in order."""
     units, _ = read_units(folder / "units.jsonl", START_LINES)
-    timed = ("cpu_seconds", "seconds", "together")
+    timed = ("cpu_seconds", "seconds", "together", "host", "processor")
     return sorted(json.dumps({n: v for n, v in unit.items() if n not in timed}) for unit in units.values())
 
 
@@ -136,7 +138,9 @@ def test_a_study_loses_a_worker_and_ends_the_same(engine, tmp_path, monkeypatch,
     code, _, err = run_cli("study", tmp_path / "study.toml", "-o", tmp_path / "there", "--cluster", address)
     timer.join()
     assert (code, lines(tmp_path / "there")) == (0, lines(tmp_path / "here")), err
-    assert len((tmp_path / "there" / "units.jsonl").read_text().splitlines()) == 13  # each unit once
+    told = [json.loads(line) for line in (tmp_path / "there" / "units.jsonl").read_text().splitlines()]
+    assert len(told) == 13  # each unit once
+    assert {(line["host"], line["processor"]) for line in told} == {(platform.node(), processor())}
 
 
 @pytest.mark.parametrize("metric", ["bleu", "column:score"])

@@ -45,15 +45,15 @@ source = "generated"
 tune = {{ seed = 1, sentences = 50, k = 40, n_references = 1, vocabulary = 300 }}
 test = {{ seed = 2, sentences = 5, k = 8, n_references = 1, vocabulary = 100 }}
 """
-TIMES = ("cpu_seconds", "seconds", "together")
+TIMES = ("cpu_seconds", "seconds", "together", "host", "processor")
 LIMIT = 600  # seconds of one command: endless, but for a hang
 
 
 class Soak:
-    """A study, and what its undisturbed run left."""
+    """A study, and what its undisturbed run left; `inside`, what nobody kills runs in this process."""
 
-    def __init__(self, folder, *, starts, rounds, seed):
-        self.folder, self.draw, self.count = Path(folder), random.Random(seed), 0
+    def __init__(self, folder, *, starts, rounds, seed, inside=False):
+        self.inside, self.folder, self.draw, self.count = inside, Path(folder), random.Random(seed), 0
         self.study = self.folder / "study.toml"
         self.study.write_text(STUDY.format(starts=starts, rounds=rounds))
         self.units = starts + 1
@@ -79,28 +79,45 @@ class Soak:
         self.count += 1
         return self.folder / f"run.{self.count}"
 
+    def words(self, folder, *more):
+        """Return the words of the command."""
+        return [str(word) for word in ("study", self.study, "-o", folder, "--quiet", *more)]
+
     def command(self, folder, *more):
         """Start the study."""
-        words = ["study", self.study, "-o", folder, "--quiet", *more]
         return subprocess.Popen(
-            [sys.executable, "-m", "luthier.cli.main", *map(str, words)], stderr=subprocess.PIPE, text=True,
+            [sys.executable, "-m", "luthier.cli.main", *self.words(folder, *more)], stderr=subprocess.PIPE, text=True,
             stdout=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
 
     def run(self, folder, *more):
         """Run the study to its end; return exit code and what was said."""
+        if self.inside:
+            from luthier.cli.main import main as run_command
+
+            return run_command(self.words(folder, *more)), ""
         process = self.command(folder, *more)
         said = process.communicate(timeout=LIMIT)[1]
         return process.returncode, said
 
     def wait_for_units(self, folder, process):
         """Wait until a random share of the units is done."""
-        share = self.draw.uniform(0.05, 0.9)
+        share = self.draw.uniform(0.05, 0.8)
         path = folder / "units.jsonl"
         while process.poll() is None:
             if path.exists() and path.read_bytes().count(b"\n") >= share * self.units:
                 return
             time.sleep(0.02)
+
+
+def any_number(soak):
+    """Run it undisturbed with any number of workers: the same lines."""
+    for count in (1, 2, 4):
+        folder = soak.fresh()
+        code, said = soak.run(folder, "--cluster", f"local:{count}")
+        assert code == 0, said
+        soak.check(folder)
+    return "1, 2 and 4 workers: the same lines"
 
 
 def kill_workers(soak, runs):
@@ -119,15 +136,16 @@ def kill_workers(soak, runs):
             said = process.communicate(timeout=LIMIT)[1]
             assert process.returncode == 0, said
             soak.check(folder)
+    assert killed == runs, f"only {killed} workers killed in {runs} runs"
     return f"{killed} workers killed in {runs} runs"
 
 
-def kill_schedulers(soak, runs):
-    """Kill the scheduler at a random moment; go on with another cluster, or none."""
-    waited = []
-    for number in range(runs):
+def kill_schedulers(soak, numbers, started=None):
+    """Kill the scheduler at a random moment of runs of these numbers; go on with another cluster, or none."""
+    waited, ended, runs = [], 0, len(numbers)
+    for number in numbers:
         folder = soak.fresh()
-        with Separate(soak.folder) as cluster:
+        with started or Separate(soak.folder) as cluster:
             process = soak.command(folder, "--cluster", cluster.file)
             soak.wait_for_units(folder, process)
             cluster.scheduler.kill()
@@ -135,12 +153,14 @@ def kill_schedulers(soak, runs):
             said = process.communicate(timeout=LIMIT)[1]
             waited.append(time.monotonic() - began)
             if process.returncode:
+                ended += 1
                 assert process.returncode == 2, said
                 assert "the scheduler of the cluster" in said, said
                 assert "--resume" in said, said
         code, said = soak.run(folder, *([] if number % 2 else ["--cluster", "local:1"]))
         assert code == 0, said
         soak.check(folder)
+    assert ended == runs, f"only {ended} of {runs} commands noticed"
     return f"{runs} schedulers killed; commands ended at most {max(waited):.1f} s later"
 
 
@@ -153,7 +173,7 @@ def kill_clients(soak, runs):
         folder = soak.fresh()
         process = soak.command(folder, "--cluster", "local:2")
         soak.wait_for_units(folder, process)
-        with contextlib.suppress(psutil.NoSuchProcess):
+        if process.poll() is None:
             family = psutil.Process(process.pid).children(recursive=True)
             process.kill()
             began = time.monotonic()
@@ -164,6 +184,7 @@ def kill_clients(soak, runs):
         code, said = soak.run(folder, *(["--cluster", "local:2"] if number % 2 else []))
         assert code == 0, said
         soak.check(folder)
+    assert len(waited) == runs, f"only {len(waited)} of {runs} commands were killed"
     return f"{runs} clients killed; their workers ended at most {max(waited, default=0):.1f} s later"
 
 
@@ -274,7 +295,8 @@ def main():
         soak = Soak(folder, starts=60, rounds=40, seed=options.seed)
         print(f"a study of {soak.units} units: {soak.seconds:.1f} s in one process", flush=True)
         for scene in (
-            lambda: kill_workers(soak, options.workers), lambda: kill_schedulers(soak, options.schedulers),
+            lambda: any_number(soak), lambda: kill_workers(soak, options.workers),
+            lambda: kill_schedulers(soak, range(options.schedulers)),
             lambda: kill_clients(soak, options.clients), lambda: stop_worker(soak), lambda: slow_worker(soak),
             lambda: all_workers_gone(soak),
         ):  # fmt: skip

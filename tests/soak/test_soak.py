@@ -1,12 +1,19 @@
 """A sample of the soak: a scheduler is killed in the middle of a study; all of it is `make soak`."""
 
 import pytest
+from separate import Separate
 
 import soak
+from luthier.pipelines.study import starts
 
 
 @pytest.mark.slow
 @pytest.mark.compiled
-def test_a_study_goes_on_after_its_scheduler_was_killed(tmp_path):
-    small = soak.Soak(tmp_path, starts=20, rounds=20, seed=4)
-    assert "1 schedulers killed" in soak.kill_schedulers(small, 1)
+def test_a_study_goes_on_after_its_scheduler_was_killed(tmp_path, monkeypatch):
+    monkeypatch.setattr(starts, "draw_starts", lambda units, title, path: path.touch())
+    cluster = Separate(tmp_path)  # its workers start while the undisturbed run is made
+    try:
+        small = soak.Soak(tmp_path, starts=20, rounds=20, seed=4, inside=True)
+        assert "1 schedulers killed" in soak.kill_schedulers(small, [1], cluster)
+    finally:
+        cluster.close()

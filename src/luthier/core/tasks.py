@@ -285,6 +285,11 @@ def from_parcel(data: bytes) -> Any:
     return pickle.loads(body, buffers=buffers)
 
 
+def _not_shared(error: OSError, path: str) -> LuthierError:
+    why = (error.strerror or str(error)).lower()
+    return LuthierError(f"{path}: what workers share cannot be written: {why}. hint: name another folder in TMPDIR")
+
+
 @contextlib.contextmanager
 def held(engine: Engine, given: Given) -> Iterator[Given]:
     """Yield what is given so that many calls of `run_units` share it: it is written, or sent, once for all of them."""
@@ -300,10 +305,16 @@ def held(engine: Engine, given: Given) -> Iterator[Given]:
 def pickled(value: Any) -> Iterator[_PickledFile]:
     """Yield the recipe of a value that is in no file: it is written to one, which only this user can read."""
     data = parcel(value)
-    handle, path = tempfile.mkstemp(prefix="luthier-given-")
     try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
+        handle, path = tempfile.mkstemp(prefix="luthier-given-")
+    except OSError as error:
+        raise _not_shared(error, tempfile.gettempdir()) from None
+    try:
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+        except OSError as error:
+            raise _not_shared(error, path) from None
         yield _PickledFile(path, hashlib.blake2b(data, digest_size=16).hexdigest())
     finally:
         Path(path).unlink(missing_ok=True)

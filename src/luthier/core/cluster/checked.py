@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import os
 import platform
 from collections.abc import Sequence
@@ -26,10 +27,11 @@ class Machine:
             memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         except (ValueError, OSError, AttributeError):
             memory = 0
-        return cls(where, _processor(), cores, memory)
+        return cls(where, processor(), cores, memory)
 
 
-def _processor() -> str:
+@functools.cache
+def processor() -> str:
     """Return the processor's name where the system tells it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as file:

@@ -107,9 +107,9 @@ class SealedWriter:
                 try:
                     file.write(lines)
                     file.flush()
-                except OSError:
+                except OSError as error:
                     os.ftruncate(file.fileno(), self._length)
-                    raise
+                    raise OSError(error.errno, error.strerror, str(self._path)) from None  # the system names no file
         self._length += len(lines)
 
     def close(self) -> None:

@@ -49,6 +49,7 @@ def read_units(path: Path, kind: LineKind) -> tuple[Kept, int]:
     for number, record in enumerate(records, start=1):
         try:
             kind.check(record)
+            _require_texts(record, tuple({"host", "processor"} & set(record)))  # lines of before lack them
         except (ValueError, KeyError, TypeError) as error:
             raise InputError(
                 expected="a unit of a study", found=f"one without fitting {error}", path=str(path), line=number

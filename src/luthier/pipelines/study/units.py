@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import platform
 import re
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
+from luthier.core.cluster.checked import processor
 from luthier.core.files.sealed_lines import Record
 from luthier.core.tasks import Engine, Given
 from luthier.pipelines.study.lines import Kept, LineKind
@@ -84,8 +86,8 @@ class AnyStudy(Protocol):
 
 
 def run_unit(units: Units, unit: Any) -> Record:
-    """Return the line of a unit: the work of a task."""
-    return units.run(unit)
+    """Return the line of a unit, with the host and the processor that ran it: the work of a task."""
+    return {**units.run(unit), "host": platform.node(), "processor": processor()}
 
 
 def is_plain_name(name: Any) -> bool:
