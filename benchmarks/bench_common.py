@@ -15,12 +15,16 @@ from pathlib import Path
 SIZES = {"toy": (50, 50), "paper": (1500, 1000), "large": (3000, 2000)}  # sentences, hypotheses of each
 
 
-def parse_arguments(description):
+def argument_parser(description):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--data", type=Path, help="a folder with kbest-de-en/ and multi30k/ (docs/performance.md)")
     parser.add_argument("--size", choices=SIZES, default="paper", help="of the generated lists (default: paper)")
     parser.add_argument("--seed", type=int, default=0)
-    return parser.parse_args()
+    return parser
+
+
+def parse_arguments(description):
+    return argument_parser(description).parse_args()
 
 
 def cpu_seconds(function, repeats=3):

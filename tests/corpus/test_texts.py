@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from luthier.core.errors import LuthierError
 from luthier.corpus.texts import Texts, Tokens
 
 strings = st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=5), max_size=6)
@@ -37,6 +38,15 @@ def test_a_column_is_the_list_it_was_made_of(strings):
 def test_taking_rows_in_any_order(strings, data):
     rows = data.draw(st.lists(st.integers(0, len(strings) - 1), max_size=8))
     assert list(Texts.from_strings(strings).take(rows)) == [strings[row] for row in rows]
+
+
+def test_texts_are_told_apart():
+    column = Texts.from_strings(["a b", "a c", "a b", "", "ab", "é", ""])
+    rows, others = np.array([0, 0, 0, 3, 0, 5, 5]), np.array([1, 2, 0, 6, 4, 4, 5])
+    assert column.differ(rows, others).tolist() == [True, False, False, False, True, True, False]
+    assert column.strings([5, 1]) == ["é", "a c"]
+    with pytest.raises(LuthierError):
+        column.differ(rows, others + 3)
 
 
 @quickly

@@ -144,3 +144,34 @@ def test_the_margin_holds_for_every_row():
 def test_segments_must_cover_the_rows(offsets):
     with pytest.raises(LuthierError, match="expected segments"):
         Envelopes(np.array(offsets, dtype=np.int64), np.ones((3, 2)))
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(["real", "whole", "far", "unlike"]))
+def test_the_highest_rows_are_those_of_plain_sums_wherever_rows_were_sighted(seed, kind):
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 6))
+    offsets = np.concatenate([[0], np.cumsum([40, *rng.integers(1, 80, 3)])])
+    m = offsets[-1]
+    features = rng.integers(-2, 3, (m, d)).astype(float) if kind == "whole" else rng.normal(size=(m, d))
+    features += 1e6 if kind == "far" else 0.0
+    features *= 10.0 ** rng.integers(-12, 10, d) if kind == "unlike" else 1.0
+    features[rng.integers(0, m, m // 3)] = features[rng.integers(0, m, m // 3)]
+    ready, start = Envelopes(offsets, features), rng.normal(size=d) * 10.0 ** rng.integers(-6, 6)
+    sighting = ready.sight(start)
+    axes = np.eye(d)
+    assert_same(ready.along(start, axes, sighting), ready.along(start, axes))
+    for size in (0.0, 1e-15, 1e-3, 1.0, 1e3):
+        weights = start + size * rng.normal(size=d) * (rng.random(d) < 0.5)
+        scores = np.zeros(m)
+        for j in range(d):
+            scores = scores + weights[j] * features[:, j]
+        expected = [low + int(np.argmax(scores[low:high])) for low, high in itertools.pairwise(offsets)]
+        assert ready.highest(weights, sighting).tolist() == expected
+
+
+def test_what_float32_cannot_hold_is_not_sighted():
+    ready = Envelopes(np.array([0, 30]), np.arange(30.0)[:, None])
+    assert ready.sight(np.array([1e30])) is None
+    assert ready.highest(np.array([1e30]), ready.sight(np.ones(1))) is None
+    assert Envelopes(np.array([0, 2]), np.ones((2, 1))).sight(np.ones(1)) is None  # so few are sorted

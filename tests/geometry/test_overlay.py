@@ -9,9 +9,11 @@ from planar_oracles import cells_with_area, line_between
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
+from luthier.core.segments import offsets_from_counts
 from luthier.geometry.plane import _line_kernels as kernels
+from luthier.geometry.plane import subdivision
 from luthier.geometry.plane.overlay import Overlay
-from luthier.geometry.plane.subdivision import FAR, Window
+from luthier.geometry.plane.subdivision import FAR, Grid, Subdivisions, Window
 
 SQUARE = Window(-2.0, 2.0, -1.0, 3.0)
 
@@ -205,3 +207,29 @@ def test_an_area_made_by_noise_is_none_wherever_it_lies():
     window = Window(-2.0, 2.0, -2.0, 2.0)
     assert Overlay(np.array([0, 3]), points, window).count() == 3
     assert Overlay(np.array([0, 3]), points, window, noise=np.array([[1e-8, 1e-8, 0.0]])).count() == 2
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_rows_that_lead_nowhere_in_a_window_change_nothing(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    offsets = offsets_from_counts(rng.integers(1, 70, size=6))
+    points = rng.normal(size=(offsets[-1], 3)) * 10.0 ** rng.integers(-9, 9, 3)
+    if seed % 2:
+        points = rng.integers(-3, 4, size=points.shape).astype(float)
+    low, high = -rng.random(2), rng.random(2)
+    scale = np.array(Grid.lay(offsets, points).units) * 10.0 ** rng.integers(-3, 3)
+    window = Window(low[0] * scale[0], high[0] * scale[0], low[1] * scale[1], high[1] * scale[1])
+    monkeypatch.setattr(subdivision, "FEW_ROWS", 1)
+    found = Subdivisions.make(offsets, points, window)
+    left = found.grid.leading_rows(offsets, window)
+    monkeypatch.setattr(Grid, "leading_rows", lambda self, offsets, window: np.arange(len(self.heights)))
+    all_rows = Subdivisions.make(offsets, points, window)
+    assert len(found.rows) <= len(left)
+    np.testing.assert_array_equal(found.rows, all_rows.rows)
+    for one, other in zip(found.arrays, all_rows.arrays, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_most_rows_lead_nowhere():
+    points = np.random.default_rng(0).normal(size=(2000, 3))
+    assert len(Grid.lay(np.array([0, 2000]), points).leading_rows(np.array([0, 2000]), SQUARE)) < 300

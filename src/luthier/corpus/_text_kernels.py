@@ -221,3 +221,17 @@ def rehash(hashes, size, table):
         while table[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
         table[slot] = k
+
+
+@kernel
+def differing_spans(data, offsets, rows, others, out):
+    """Write whether spans ``rows[i]`` and ``others[i]`` of data are not the same."""
+    for i in range(len(rows)):
+        a, b = offsets[rows[i]], offsets[others[i]]
+        n = offsets[rows[i] + 1] - a
+        differ = n != offsets[others[i] + 1] - b
+        k = 0
+        while not differ and k < n:
+            differ = data[a + k] != data[b + k]
+            k += 1
+        out[i] = differ

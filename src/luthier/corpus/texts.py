@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Bytes, Int32, Int64, flat, frozen
+from luthier.core.arrays import Bool, Bytes, Int32, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.segments import check_offsets, check_rows, offsets_from_counts
 from luthier.corpus import _text_kernels as kernels
@@ -93,6 +93,21 @@ class Texts:
     def lengths(self) -> Int64:
         """Length of each text in bytes, (n,)."""
         return np.diff(self.offsets)
+
+    def strings(self, rows: npt.ArrayLike) -> list[str]:
+        """Return the chosen texts as Python strings."""
+        rows = np.asarray(rows, dtype=np.int64)
+        check_rows(rows, len(self))
+        data, starts, stops = memoryview(self.data.data), self.offsets[rows].tolist(), self.offsets[rows + 1].tolist()
+        return [str(data[start:stop], "utf-8") for start, stop in zip(starts, stops, strict=True)]
+
+    def differ(self, rows: Int64, others: Int64) -> Bool:
+        """Return of each pair of texts, (n,) and (n,), whether they are not the same."""
+        check_rows(rows, len(self))
+        check_rows(others, len(self))
+        out = np.empty(len(rows), np.bool_)
+        kernels.differing_spans(self.data, self.offsets, flat(rows), flat(others), out)
+        return out
 
     def take(self, rows: npt.ArrayLike) -> Texts:
         """Return the chosen texts as a new column."""

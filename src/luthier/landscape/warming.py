@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from luthier.geometry.plane.subdivision import Window
+from luthier.geometry.subspace import Subspace
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.certified.certify import CertifyOptions, certify
 from luthier.landscape.certified.windows import WindowOptions, feature_axes
+from luthier.landscape.lines.line_report import see_line
+from luthier.landscape.lines.sighted import Sighted
+from luthier.landscape.planes.plane import Plane, usual_reach
+from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.landscape.problem import Problem
+from luthier.landscape.selections.changes import changes_between
 from luthier.metrics.loading import load_metric
 
 
@@ -18,4 +27,17 @@ def search_boxes() -> None:
         certify(problem, space, start, CertifyOptions(limit=60))
 
 
-JOBS = (search_boxes,)
+def look_around() -> None:
+    """Sight lists, look along a line and over a plane, and compare selections."""
+    problem = Problem.make(SyntheticLists(sentences=4, k=40).generate(0), load_metric("bleu"))
+    start, directions = problem.default_start(), np.eye(problem.n_features)
+    sighted = Sighted(problem)
+    see_line(sighted, Subspace(start, directions[:1]))
+    changes_between(problem, sighted.select(start), sighted.select(start + directions[0]))
+    plane = Plane.make(problem, Subspace(start, directions[:2]))
+    reach = usual_reach(problem, plane.subspace)
+    window = Window(-reach[0], reach[0], -reach[1], reach[1])
+    look_at_plane(Plane.make(problem, plane.subspace, window), SurfaceOptions())
+
+
+JOBS = (search_boxes, look_around)

@@ -21,7 +21,7 @@ def line(session: Session, asked: Asked) -> Reply:
     weights = asked.weights(session)
     axis = asked.whole("axis", low=0, high=session.problem.n_features - 1)
     low, high = asked.window("window", 1) or (-np.inf, np.inf)
-    report = see_line(session.problem, along(session, weights, axis), (low, high))
+    report = see_line(session.sighted, along(session, weights, axis), (low, high))
     best = report.optimum
     return Reply(
         {
@@ -44,7 +44,7 @@ def lines(session: Session, asked: Asked) -> Reply:
     usable = np.flatnonzero(session.units > 0)
     effects = np.abs(weights[usable]) * problem.spread[usable]
     tried = np.sort(usable[np.argsort(-effects, kind="stable")[:MOST_LINES]])
-    found = promises(problem, weights, tried)
+    found = promises(session.sighted, weights, tried)
     most = max(found, key=lambda item: item.gain, default=None)
     sign = float(problem.metric.gain(np.array(1.0)))
     return Reply(

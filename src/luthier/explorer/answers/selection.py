@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.explorer.answers.shown import finite, shown, signed
+from luthier.explorer.answers.shown import finite, shown, signed, signed_all
 from luthier.explorer.asked import Asked
 from luthier.explorer.replies import Reply
 from luthier.explorer.session import Session
@@ -20,7 +20,7 @@ MOST_ROWS = 200
 def select(session: Session, asked: Asked) -> Reply:
     """Return the score at weights, what it gains against every named one, and a stretch of the changed sentences."""
     weights = asked.weights(session)
-    rows = session.problem.select(weights)
+    rows = session.sighted.select(weights)
     score = session.score_of(rows)
     against = asked.whole("against", low=0, high=len(session.named) - 1, default=0)
     found = changes_between(session.problem, session.selections[against], rows)
@@ -37,23 +37,28 @@ def select(session: Session, asked: Asked) -> Reply:
             "changed": len(found),
             "listed": len(order),
             "first": first,
-            "rows": [_row(session, found, place) for place in order[first : first + count].tolist()],
+            "rows": _rows(session, found, order[first : first + count]),
         }
     )
 
 
-def _row(session: Session, found: Changes, place: int) -> dict[str, Any]:
-    pool, sentence = session.problem.pool, int(found.sentences[place])
-    gain = float(found.gains[place])
-    return {
-        "sentence": sentence,
-        "id": pool.sentence_ids[sentence],
-        "gain": gain,
-        "shown": signed(gain, like=session.scores[0]),
-        "before": pool.texts[int(found.before[place])],
-        "after": pool.texts[int(found.after[place])],
-        "reference": reference_of(session, sentence),
-    }
+def _rows(session: Session, found: Changes, places: Int64) -> list[dict[str, Any]]:
+    pool, sentences, gains = session.problem.pool, found.sentences[places].tolist(), found.gains[places].tolist()
+    texts = pool.texts.strings(np.concatenate([found.before[places], found.after[places]]))
+    return [
+        {
+            "sentence": sentence,
+            "id": pool.sentence_ids[sentence],
+            "gain": gain,
+            "shown": change,
+            "before": texts[i],
+            "after": texts[len(places) + i],
+            "reference": reference_of(session, sentence),
+        }
+        for i, (sentence, gain, change) in enumerate(
+            zip(sentences, gains, signed_all(gains, like=session.scores[0]), strict=True)
+        )
+    ]
 
 
 def reference_of(session: Session, sentence: int) -> str:

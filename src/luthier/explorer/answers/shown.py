@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from luthier.report.console import decimals_for
 
@@ -18,7 +19,17 @@ def signed(difference: float, *, like: float | None = None) -> str:
     >>> signed(1.25, like=40.0), signed(-0.001, like=40.0), signed(-2.0)
     ('+1.25', '0.00', '−2.00')
     """
-    text = shown(abs(difference), like=difference if like is None else like)
+    return _signed(difference, decimals_for([difference if like is None else like]))
+
+
+def signed_all(differences: Sequence[float], *, like: float) -> list[str]:
+    """Return many differences of scores as `signed` shows them."""
+    decimals = decimals_for([like])
+    return [_signed(difference, decimals) for difference in differences]
+
+
+def _signed(difference: float, decimals: int) -> str:
+    text = f"{abs(difference):.{decimals}f}"
     if not float(text):
         return text
     return ("+" if difference > 0 else "−") + text

@@ -7,7 +7,7 @@ import { clamp } from "./numbers.js";
 import { ask, isReport } from "./server.js";
 import { asked, changed, listen, session, state } from "./state.js";
 
-const HEIGHT = 96, AHEAD = 4, STRETCH = 60;
+const HEIGHT = 96, AHEAD = 4, STRETCH = 24;
 let last = null;
 let list, spacer, count, wanted = 0;
 
@@ -51,7 +51,7 @@ function question(first, size) {
 export async function refresh() {
   const first = Math.max(0, Math.floor(list.scrollTop / HEIGHT) - AHEAD);
   wanted = first;
-  const found = await ask("select", "select", question(first, STRETCH));
+  const found = await ask("select", "select", question(first, Math.max(STRETCH, Math.ceil(list.clientHeight / HEIGHT) + 2 * AHEAD)));
   if (!found) return;
   last = found;
   state.latest = found;

@@ -126,11 +126,12 @@ def sorted_envelopes(a, b, offsets, segment, events):
 
 
 @kernel
-def fast_envelopes(rows, w, directions, units, segment, events):
+def fast_envelopes(rows, w, directions, units, sighted, segment, events):
     """Write the envelopes of all segments along all directions, as `sorted_envelopes` does.
 
     Every line is seen in float32 first: three passes find five high lines and drop what lies under
-    them for certain. The rest are computed in float64, sorted and stacked.
+    them for certain. The rest are computed in float64, sorted and stacked. Where rows have been `sighted` at w, (M,),
+    they are not projected again.
     """
     offsets, n_columns = rows.offsets, rows.features.shape[1]
     longest = np.int64(1)
@@ -152,7 +153,10 @@ def fast_envelopes(rows, w, directions, units, segment, events):
         columns = rows.copy[n_columns * first : n_columns * last].reshape((n_columns, k))
         wide = (k + LANES - 1) // LANES * LANES
         seen = Seen(a32[:wide], b32[:wide], flags[:wide], lanes, chosen, probes, vertices)
-        project(columns, used_w, n_w, w32, a32)
+        if len(sighted):
+            a32[:k] = sighted[first:last]
+        else:
+            project(columns, used_w, n_w, w32, a32)
         a32[k:wide] = -np.inf
         zero = np.float32(0.0)
         tops(seen.a, seen.b, zero, zero, lanes[0], lanes[1], chosen)

@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, Int64, flat, frozen
+from luthier.core.arrays import Float32, Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 from luthier.geometry.lines import _envelope_kernels as kernels
+from luthier.geometry.lines import _height_kernels as height_kernels
 from luthier.geometry.lines import _survivor_kernels as survivor_kernels
 from luthier.geometry.lines import _sweep_kernels as sweep_kernels
 
@@ -35,6 +36,7 @@ UNIT32, UNIT64, TINY, LARGEST = 2.0**-24, 2.0**-53, 2.0**-90, 2.0**50
 # The outer two probes look this far, in units of the largest possible ratio of a to b.
 REACH = 4.0
 FEW_ROWS = 24  # in shorter segments sorting everything is as fast
+NOTHING: Float32 = frozen(np.zeros(0, np.float32))
 EVENTS_PER_SEGMENT = 24  # room made at first; it doubles where that is too little
 
 
@@ -72,6 +74,21 @@ class Envelope:
         return sums
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Sighting:
+    """Heights of all rows at some weights, in float32: good enough to see which rows are out of question.
+
+    Attributes
+    ----------
+    weights : (D,) float64
+    heights : (M,) float32
+        Relative to the first row of each segment.
+    """
+
+    weights: Float64
+    heights: Float32
+
+
 class Envelopes:
     """The rows of N segments, made ready for envelopes along many lines.
 
@@ -100,26 +117,56 @@ class Envelopes:
             raise LuthierError("features must be finite numbers")
         self._fits = largest <= LARGEST / 2 and self._longest >= FEW_ROWS
 
-    def along(self, start: Float64, directions: Float64) -> list[Envelope]:
+    def along(self, start: Float64, directions: Float64, sighting: Sighting | None = None) -> list[Envelope]:
         """Return the envelope along ``start + t·direction`` for each direction, (D,) and (Q, D).
 
         Time is O(M·D) for each direction with a small constant; where numbers are too large for
-        float32, O(M·(D + log K)).
+        float32, O(M·(D + log K)). What was sighted at the start is not looked at again.
         """
         start, directions = flat(np.asarray(start, np.float64)), flat(np.asarray(directions, np.float64))
         largest = max(np.abs(start).max(initial=0.0), np.abs(directions).max(initial=0.0))
         if not self._fits or largest > LARGEST:
             return self.along_sorted(start, directions)
-        n_columns = self.features.shape[1]
-        units = np.array([
-            (n_columns + 8) * UNIT32 * (65 / 64), (4 * n_columns + 16) * UNIT64, n_columns * TINY, REACH, LARGEST,
-        ])  # fmt: skip
+        units = self._units
+        known = sighting is not None and np.array_equal(sighting.weights, start)
+        sighted = sighting.heights if sighting is not None and known else NOTHING
         events = _room_for(len(directions), len(self.offsets) - 1, self._longest)
-        segment = kernels.fast_envelopes(self._rows, start, directions, units, 0, events)
+        segment = kernels.fast_envelopes(self._rows, start, directions, units, sighted, 0, events)
         while segment < len(self.offsets) - 1:
             events = _with_more_room(events)
-            segment = kernels.fast_envelopes(self._rows, start, directions, units, segment, events)
+            segment = kernels.fast_envelopes(self._rows, start, directions, units, sighted, segment, events)
         return _envelopes(events)
+
+    def sight(self, weights: Float64) -> Sighting | None:
+        """Return the heights of all rows at weights, (D,), roughly; None where numbers are too large for float32."""
+        weights = flat(np.array(weights, np.float64))
+        if not self._fits or np.abs(weights).max(initial=0.0) > LARGEST:
+            return None
+        heights = np.empty(len(self.features), np.float32)
+        height_kernels.sight(self._rows, weights, heights)
+        return Sighting(weights, frozen(heights))
+
+    def highest(self, weights: Float64, near: Sighting) -> Int64 | None:
+        """Return the highest row of each segment at weights, (D,) → (N,); of equals the first.
+
+        It is exact, whatever was sighted: rows that may be the highest for all that is known are summed in float64, in
+        the order of the columns. Time is O(M) for each weight that differs from those. None where one is too large.
+        """
+        weights = flat(np.asarray(weights, np.float64))
+        moves = weights - near.weights
+        if np.abs(moves).max(initial=0.0) > LARGEST:
+            return None
+        rows, units = np.empty(len(self.offsets) - 1, np.int64), self._units
+        units[0] *= 1.0 + np.count_nonzero(moves) / 4.0  # each of these rounds three times more, others D + 8 times
+        bounds = np.abs(near.weights) + np.abs(moves)
+        height_kernels.highest_rows(self._rows, near.heights, moves, weights, bounds, units, rows)
+        return rows
+
+    @property
+    def _units(self) -> Float64:
+        """What the bounds on errors are made of."""
+        n = self.features.shape[1]
+        return np.array([(n + 8) * UNIT32 * (65 / 64), (4 * n + 16) * UNIT64, n * TINY, REACH, LARGEST])
 
     def along_sorted(self, start: Float64, directions: Float64) -> list[Envelope]:
         """Return the same as `along`, by sorting all lines of a segment by slope."""

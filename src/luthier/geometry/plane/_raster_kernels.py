@@ -18,9 +18,25 @@ def beats(heights, slopes, new, old, x):
 
 
 @kernel
-def overtakes(heights, slopes, new, old, xs, low):
-    """Return the first place from `low` on at which `new`, whose slope is not smaller, beats `old`; or the end."""
-    high = len(xs)
+def overtakes(heights, slopes, new, old, xs, per, low):
+    """Return the first place from `low` on at which `new`, whose slope is not smaller, beats `old`; or the end.
+
+    Places are looked for where the two cross; `per` is how many there are in a unit of x, on average.
+    """
+    high, gap = len(xs), slopes[new] - slopes[old]
+    if gap > 0.0:
+        place = ((heights[old] - heights[new]) / gap - xs[0]) * per + 1.0
+        guess = low
+        if place >= high:
+            guess = high
+        elif place > low:
+            guess = int(place)
+        if guess < high and not beats(heights, slopes, new, old, xs[guess]):
+            low = guess + 1
+        elif guess == low or not beats(heights, slopes, new, old, xs[guess - 1]):
+            return guess
+        else:
+            high = guess - 1
     while low < high:
         middle = (low + high) // 2
         if beats(heights, slopes, new, old, xs[middle]):
@@ -31,7 +47,7 @@ def overtakes(heights, slopes, new, old, xs, low):
 
 
 @kernel
-def stack_row(heights, slopes, order, xs, starts, kept):
+def stack_row(heights, slopes, order, xs, per, starts, kept):
     """Write which rows of one list are highest from which place on; return how many are.
 
     Row ``kept[i]`` is selected at ``xs[starts[i]:starts[i + 1]]``. At each x the rows are in a total order, and of
@@ -42,7 +58,7 @@ def stack_row(heights, slopes, order, xs, starts, kept):
         k = order[i]
         start = 0
         while size > 0:
-            start = overtakes(heights, slopes, k, kept[size - 1], xs, starts[size - 1])
+            start = overtakes(heights, slopes, k, kept[size - 1], xs, per, starts[size - 1])
             if start > starts[size - 1]:
                 break
             size -= 1
@@ -61,12 +77,12 @@ def raster_rows(h, offsets, order, values, xs, ys, out):
         longest = max(longest, offsets[s + 1] - offsets[s])
     starts, kept = np.empty(longest, np.int64), np.empty(longest, np.int64)
     heights, slopes = np.empty(len(h)), h[:, 1].copy()
-    n_values = values.shape[1]
+    n_values, per = values.shape[1], (len(xs) - 1) / (xs[-1] - xs[0]) if len(xs) > 1 else 0.0
     for r in range(len(ys)):
         for k in range(len(h)):
             heights[k] = h[k, 0] + ys[r] * h[k, 2]
         for s in range(len(offsets) - 1):
-            n = stack_row(heights, slopes, order[offsets[s] : offsets[s + 1]], xs, starts, kept)
+            n = stack_row(heights, slopes, order[offsets[s] : offsets[s + 1]], xs, per, starts, kept)
             for v in range(n_values):
                 out[r, 0, v] += values[kept[0], v]
             for i in range(1, n):

@@ -72,7 +72,9 @@ class Certainty:
         self.columns = np.zeros((len(overlay.points), 2), np.int64)
         self.columns[:, 0] = np.random.default_rng(0).integers(0, 1 << NAME_BITS, len(overlay.points))
         self.columns[overlay.rows[gentle], 1] = 1
-        self._open_rows = overlay.rows[self._open]
+        names = self.columns[:, 0].copy()
+        names[overlay.rows[self._open]] = -1
+        self._names, self._all_rows = flat(names), flat(np.arange(len(overlay.points)))
         self._laid = Rounding(*(ROUNDED * overlay.faces.grid.steps.max(axis=0)).tolist())
 
     def judge(self, positions: Float64, radii: Float64, sums: Int64) -> Bool:
@@ -81,13 +83,12 @@ class Certainty:
         # The circle lies in a cell of the heights as they were laid on the grid.
         certain: Bool = (radii * self._slope > bounds + self._laid.at(positions)) & (sums[:, 1] == 0)
         doubtful = np.flatnonzero(~certain)
-        names = flat(np.where(np.isin(np.arange(len(self.columns)), self._open_rows), -1, self.columns[:, 0]))
         overlay = self.overlay
         kernels.settle(
             overlay.points, kernels.Lists(overlay.rows, overlay.faces.offsets),
-            kernels.Lists(flat(np.arange(len(overlay.points))), overlay.offsets),
+            kernels.Lists(self._all_rows, overlay.offsets),
             kernels.Cells(flat(positions), flat(bounds), flat(sums[:, 0].astype(np.int64))),
-            names, flat(doubtful), certain,
+            self._names, flat(doubtful), certain,
         )  # fmt: skip
         return certain
 

@@ -15,6 +15,7 @@ from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.segments import segment_of_rows
 from luthier.geometry.plane import _face_kernels as kernels
+from luthier.geometry.plane import _grid_kernels as grid_kernels
 
 GRID_BITS = 49
 # On the grid two lines that are not parallel meet nearer than 2¹⁰⁴: a border beyond is as good as none.
@@ -22,6 +23,8 @@ FAR = 2.0**110
 # Two rows are rounded to the grid, each by half a unit; taking the first row from both has lost less than the rest.
 ROUNDED = 1.25
 LISTS_AT_ONCE = 64
+BOXES = 6  # on each side of a window, to look for rows that lead nowhere in it
+FEW_ROWS = 16  # lists of so many are not searched for such rows
 MOST_BITS = 900  # between scores and their changes along x or y: what lies farther apart, floats cannot hold
 
 
@@ -75,9 +78,9 @@ class Grid:
     @classmethod
     def lay(cls, offsets: Int64, points: Float64) -> Grid:
         """Lay c, p, q of all rows, (M, 3), on the grid."""
-        lengths = np.diff(offsets)
-        relative = points - np.repeat(points[offsets[:-1]], lengths, axis=0)
-        spread = np.maximum.reduceat(np.abs(relative), offsets[:-1], axis=0)  # (N, 3)
+        offsets, points = flat(offsets), flat(points)
+        spread = np.empty((len(offsets) - 1, 3))
+        grid_kernels.spreads(points, offsets, spread)
         # Of each list alone: how large one list is beside another changes no boundary.
         largest = np.ldexp(spread, -_exponents(spread.max(axis=1))[:, None]).max(axis=0)
         columns = _exponents(largest)
@@ -87,11 +90,24 @@ class Grid:
                 f"expected axes that change scores by comparable amounts, found that scores, x and y differ by "
                 f"a factor of 2^{np.ptp(columns)}. hint: scale the features, or the directions of the axes"
             )
-        relative = np.ldexp(relative, -columns)
         own = GRID_BITS - _exponents(np.ldexp(spread, -columns).max(axis=1))
-        heights = np.rint(np.ldexp(relative, np.repeat(own, lengths)[:, None]))
-        steps = np.ldexp(1.0, columns - own[:, None])
-        return cls(flat(heights), (int(columns[0] - columns[1]), int(columns[0] - columns[2])), steps)
+        powers = own[:, None] - columns  # (N, 3)
+        factors = np.stack([np.ldexp(1.0, powers // 2), np.ldexp(1.0, powers - powers // 2)])
+        heights = np.empty_like(points)
+        grid_kernels.lay(points, offsets, flat(factors), heights)
+        return cls(flat(heights), (int(columns[0] - columns[1]), int(columns[0] - columns[2])), np.ldexp(1.0, -powers))
+
+    def leading_rows(self, offsets: Int64, window: Window) -> Int64:
+        """Return rows, ascending, among which are all that are the highest of their list somewhere in a window."""
+        if not window.bounded:
+            return np.arange(len(self.heights))
+        x_low, x_high, y_low, y_high = np.array(window.limits) / np.repeat(self.units, 2)
+        share = np.linspace(0.0, 1.0, BOXES + 1)
+        xs, ys = x_low + share * (x_high - x_low), y_low + share * (y_high - y_low)
+        xs[-1], ys[-1] = x_high, y_high
+        rows = np.empty(len(self.heights), np.int64)
+        n = grid_kernels.leading(self.heights, flat(offsets), xs, ys, FEW_ROWS, rows)
+        return rows[:n]
 
     def noise(self, noise: Float64 | None) -> Float64:
         """Return how wrong c, p and q of a difference of two rows of a list may be, in units of its grid, (N, 3).
@@ -143,6 +159,8 @@ class Subdivisions:
             raise LuthierError("expected finite scores, found others")
         grid = Grid.lay(offsets, points)
         border = flat(border_lines(window, grid))
+        leading = grid.leading_rows(offsets, window)
+        offsets, heights = flat(np.searchsorted(leading, offsets)), flat(grid.heights[leading])
         units, owner = grid.noise(noise), flat(segment_of_rows(offsets))
         rows, ptrs, sides, counts, tied = [], [np.zeros(1, np.int64)], [], [], []
         for low in range(0, len(offsets) - 1, LISTS_AT_ONCE):
@@ -153,20 +171,20 @@ class Subdivisions:
                 np.empty(8 * size + 16 * (high - low), np.int64), np.empty(high - low, np.int64),
                 np.empty(high - low, np.bool_),
             )  # fmt: skip
-            n = without_fault(kernels.subdivide(grid.heights, offsets, low, high, border, units, owner, found))
+            n = without_fault(kernels.subdivide(heights, offsets, low, high, border, units, owner, found))
             rows.append(found.rows[:n].copy())
             ptrs.append(found.ptr[1 : n + 1] + ptrs[-1][-1])
             sides.append(found.sides[: found.ptr[n]].copy())
             counts.append(found.counts)
             tied.append(found.tied)
         all_rows, all_sides = np.concatenate(rows), np.concatenate(sides)
-        face_of_row = np.full(len(points), -1, np.int64)
+        face_of_row = np.full(len(leading), -1, np.int64)
         face_of_row[all_rows] = np.arange(len(all_rows))
         inner = all_sides >= 0
         all_sides[inner] = face_of_row[all_sides[inner]]
         each = np.concatenate(counts)
         arrays = kernels.Faces(
-            z=flat(grid.heights[all_rows]),
+            z=flat(heights[all_rows]),
             border=border,
             ptr=flat(np.concatenate(ptrs)),
             sides=flat(all_sides),
@@ -175,7 +193,7 @@ class Subdivisions:
             tied=flat(np.concatenate(tied)),
             noise=units,
         )
-        return cls(flat(all_rows), flat(np.concatenate([[0], np.cumsum(each)])), arrays, grid, window)
+        return cls(flat(leading[all_rows]), flat(np.concatenate([[0], np.cumsum(each)])), arrays, grid, window)
 
     @property
     def counts(self) -> Int64:

@@ -23,6 +23,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank
 from luthier.landscape.gains import slack
 from luthier.landscape.lines.curve import LineCurve, intervals_of, reach_of
+from luthier.landscape.lines.sighted import Sighted
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.subspaces import read_ends
 
@@ -161,17 +162,17 @@ def follow_line(
     if check is not None and check < len(inside):
         tried = np.sort(make_rng(seed).choice(inside, size=check, replace=False))
     outcome = _check(problem, line, curve, tried, position[tried - inside[0]], threads)
-    return dataclasses.replace(report, best=tuple(_best(report)), check=outcome)
+    return dataclasses.replace(report, best=tuple(_best(report, problem)), check=outcome)
 
 
-def see_line(problem: ListProblem, line: Subspace, window: tuple[float, float] = (-np.inf, np.inf)) -> LineReport:
+def see_line(sighted: Sighted, line: Subspace, window: tuple[float, float] = (-np.inf, np.inf)) -> LineReport:
     """Return the same curve as `follow_line` at once: no interval is re-ranked but the best, until one holds.
 
     `best` ends with that interval, so that `optimum` is the same; `check` says that none was tried.
     """
-    report = _within(problem, line, window)[0]
+    report = _within(sighted, line, window)[0]
     best: list[Interval] = []
-    for interval in _best(report):
+    for interval in _best(report, sighted):
         best.append(interval)
         if interval.holds:
             break
@@ -179,14 +180,15 @@ def see_line(problem: ListProblem, line: Subspace, window: tuple[float, float] =
 
 
 def _within(
-    problem: ListProblem, line: Subspace, window: tuple[float, float]
+    asked: ListProblem | Sighted, line: Subspace, window: tuple[float, float]
 ) -> tuple[LineReport, LineCurve, Int64]:  # fmt: skip
     """Return the curve cut to a window, before anything is re-ranked; and its intervals among all of the line's."""
     if line.n_axes != 1:
         raise LuthierError(f"expected a line, which has one axis, found {line.n_axes} axes")
     if not window[0] < window[1]:
         raise LuthierError(f"expected a window lo:hi with lo below hi, found {window[0]:g}:{window[1]:g}")
-    curve = next(problem.curves(line.start, line.directions))
+    problem = asked.problem if isinstance(asked, Sighted) else asked
+    curve = next(asked.curves(line.start, line.directions))
     reach = reach_of(line.start, line.directions[0])
     low, high = intervals_of(curve, window)
     inside = np.flatnonzero(low < high)
@@ -198,7 +200,7 @@ def _within(
         high=high[inside],
         position=_interiors(low[inside], high[inside], reach),
         scores=problem.metric.gain(curve.gains[inside]),
-        start_score=_score(problem, problem.gain(line.start)),
+        start_score=_score(problem, asked.gain(line.start)),
         best=(),
         check=Check(0, 0, 0, 0),
     )
@@ -224,13 +226,13 @@ def _interiors(low: Float64, high: Float64, reach: float) -> Float64:
     return middle
 
 
-def _best(report: LineReport) -> Iterator[Interval]:
+def _best(report: LineReport, asked: ListProblem | Sighted) -> Iterator[Interval]:
     """Yield the best few intervals, each tried by re-ranking; if gains are equal, the widest, then the nearest."""
     problem, gains = report.problem, report.problem.metric.gain(report.scores)
     order = np.lexsort((np.abs(report.position), report.low - report.high, -gains))
     for i in order[:SHOWN].tolist():
         position, gain = float(report.position[i]), float(gains[i])
-        found = problem.gain(report.line.weights([position]))
+        found = asked.gain(report.line.weights([position]))
         yield Interval(
             low=float(report.low[i]),
             high=float(report.high[i]),

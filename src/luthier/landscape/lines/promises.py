@@ -9,7 +9,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.landscape.gains import slack
 from luthier.landscape.lines.curve import intervals_of, reach_of
-from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.lines.sighted import Sighted
 
 WIDE = 1e-9  # of the weights' length: narrower intervals are no places to go to
 
@@ -35,7 +35,7 @@ class Promise:
     best: float
 
 
-def promises(problem: ListProblem, weights: Float64, features: Int64) -> list[Promise]:
+def promises(problem: Sighted, weights: Float64, features: Int64) -> list[Promise]:
     """Return the best place along each of some features, the others staying as they are.
 
     Of equally good intervals it is the widest. Nothing is re-ranked; intervals too narrow to be reached are left out.

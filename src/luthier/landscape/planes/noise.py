@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64
+from luthier.core.arrays import Float64, Int64, flat
 from luthier.geometry.plane.certainty import Rounding
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
-from luthier.kbest.rerank import segment_blocks
+from luthier.landscape.planes import _noise_kernels as kernels
 
 UNIT = 2.0**-53
-BLOCK_ROWS = 1 << 16
 
 
 def gamma(n: int) -> float:
@@ -27,17 +26,10 @@ def height_noise(features: Features, offsets: Int64, matrix: Float64) -> Float64
 
     `matrix` (W, D) are the vectors. Lists are not empty.
     """
-    sizes = np.empty((len(features), len(matrix)))
-    for first, last in segment_blocks(offsets, BLOCK_ROWS):
-        rows = slice(int(offsets[first]), int(offsets[last]))
-        sizes[rows] = np.einsum("kd,wd->kw", np.abs(features.dense[rows]), np.abs(matrix[:, : features.n_dense]))
-    if len(features.indices):
-        entries = np.repeat(np.arange(len(features)), np.diff(features.indptr))
-        for w, vector in enumerate(np.abs(matrix[:, features.n_dense :])):
-            parts = np.abs(features.values) * vector[features.indices]
-            sizes[:, w] += np.bincount(entries, weights=parts, minlength=len(features))
-    noise: Float64 = 2 * gamma(features.n_features + 2) * np.maximum.reduceat(sizes, offsets[:-1], axis=0)
-    return noise
+    sizes = np.empty((len(offsets) - 1, len(matrix)))
+    f, vectors = features, flat(np.abs(matrix))
+    kernels.largest_sizes(f.dense, f.indptr, f.indices, f.values, flat(offsets), vectors, sizes)
+    return 2 * gamma(features.n_features + 2) * sizes
 
 
 def rounding_of(features: Features, subspace: Subspace) -> Rounding:

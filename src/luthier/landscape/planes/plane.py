@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Bool, Float64, Int64
+from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.core.segments import segment_of_rows
 from luthier.geometry.plane.certainty import Certainty
 from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.subdivision import Window
@@ -20,6 +19,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.spread import squarable
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.planes import _noise_kernels as kernels
 from luthier.landscape.planes.noise import height_noise, rounding_of
 from luthier.landscape.planes.plane_lists import PlaneLists
 from luthier.landscape.subspaces import project, read_ends
@@ -117,22 +117,25 @@ def usual_reach(problem: ListProblem, subspace: Subspace) -> Float64:
     effects = np.abs(subspace.start) * problem.spread
     most = float(effects.max(initial=0.0)) or 1.0
     effect = most * float(np.mean(effects / most)) or 1.0
-    half = 0.5 * project(problem.pool, subspace)[:, 1:]  # of which differences do not overflow
-    if not np.all(np.isfinite(half)):
+    changes = problem.pool.features.scores(subspace.directions)  # (Q, M)
+    if not np.all(np.isfinite(changes)):
         raise LuthierError("expected finite scores, found others. hint: scale the features")
-    starts, lists = problem.offsets[:-1], segment_of_rows(problem.offsets)
     # against the rounding of its own list: one list may be a million times as large as another
     noise = height_noise(problem.pool.features, problem.offsets, subspace.directions)
-    moves = np.maximum.reduceat(half, starts, axis=0) - np.minimum.reduceat(half, starts, axis=0) > 0.5 * noise
-    for name, moving in zip(subspace.names, moves.T, strict=True):
-        if not moving.any():
-            raise LuthierError(f"the axis {name!r} is constant in every list: it changes nothing. hint: take another")
-    means = np.add.reduceat(half / np.diff(problem.offsets)[lists, None], starts, axis=0)
-    away = np.where(moves[lists], half - means[lists], 0.0)
-    powers = squarable(np.abs(away).max(axis=0))
-    spread = np.ldexp(np.sqrt(np.mean(np.ldexp(away, -powers) ** 2, axis=0)), powers + 1)
-    reach: Float64 = WINDOW_REACH * (effect / spread)
+    spread = [_spread(problem.offsets, *axis) for axis in zip(subspace.names, changes, noise.T, strict=True)]
+    reach: Float64 = WINDOW_REACH * (effect / np.array(spread))
     return reach
+
+
+def _spread(offsets: Int64, name: str, changes: Float64, noise: Float64) -> float:
+    """Return the standard deviation, about the means of lists, of what an axis changes, (M,), beyond noise, (N,)."""
+    offsets, means, moves = flat(offsets), np.empty(len(noise)), np.empty(len(noise), np.bool_)
+    largest = kernels.moving_lists(flat(changes), offsets, flat(noise), means, moves)
+    if not moves.any():
+        raise LuthierError(f"the axis {name!r} is constant in every list: it changes nothing. hint: take another")
+    power = max(int(squarable(np.array([largest]))[0]), -1000)  # its factor is a float
+    squares = kernels.squared_distances(flat(changes), offsets, means, moves, np.ldexp(1.0, -power))
+    return float(np.ldexp(np.sqrt(squares / len(changes)), power + 1))
 
 
 def read_window(problem: ListProblem, subspace: Subspace, texts: Sequence[str], *, whole: bool = False) -> Window:

@@ -45,9 +45,7 @@ class Changes:
 def changes_between(problem: ListProblem, before: Int64, after: Int64) -> Changes:
     """Return the sentences that two selections, (N,) rows each, translate by different words."""
     moved = np.flatnonzero(before != after)
-    texts = problem.pool.texts
-    other = np.array([texts[a] != texts[b] for a, b in zip(before[moved].tolist(), after[moved].tolist(), strict=True)])
-    sentences = moved[other] if len(moved) else moved
+    sentences = moved[problem.pool.texts.differ(before[moved], after[moved])]
     rows = before[sentences], after[sentences]
     gains = [problem.metric.gain(problem.metric.sentence_score(problem.stats[part])) for part in rows]
     return Changes(frozen(sentences), frozen(rows[0]), frozen(rows[1]), frozen(gains[1] - gains[0]))

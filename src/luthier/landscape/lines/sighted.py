@@ -1,0 +1,61 @@
+"""A problem looked at again and again from weights that differ little: what was seen of its rows is kept.
+
+All answers are those of the problem itself, to the last bit; they only come sooner.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64, frozen
+from luthier.geometry.lines.envelope import Sighting
+from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.list_problem import ListProblem
+from luthier.metrics.pools import score_selections
+
+MOST_MOVED = 3  # weights that may differ before all rows are looked at again
+SELECTIONS = 16  # that are kept: the same weights are asked for several times
+
+
+class Sighted:
+    """A problem and what was seen of it last; threads may ask at a time."""
+
+    def __init__(self, problem: ListProblem) -> None:
+        self.problem = problem
+        self._sighting: Sighting | None = None
+        self._selections: OrderedDict[bytes, Int64] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def select(self, weights: Float64) -> Int64:
+        """Return the selected row of each sentence, (D,) → (N,)."""
+        key = weights.tobytes()
+        with self._lock:
+            if key in self._selections:
+                self._selections.move_to_end(key)
+                return self._selections[key]
+        rows = frozen(self.problem.lines.select(weights, self._near(weights)))
+        with self._lock:
+            self._selections[key] = rows
+            while len(self._selections) > SELECTIONS:
+                self._selections.popitem(last=False)
+        return rows
+
+    def gain(self, weights: Float64) -> float:
+        """Return the gain of one weight vector, (D,)."""
+        metric = self.problem.metric
+        return float(metric.gain(score_selections(self.problem.stats, self.select(weights), metric)))
+
+    def curves(self, start: Float64, directions: Float64) -> Iterator[LineCurve]:
+        """Yield the gain along ``start + t·direction`` for each direction, (D,) and (Q, D)."""
+        return self.problem.lines.curves(start, directions, self._sighting)
+
+    def _near(self, weights: Float64) -> Sighting | None:
+        """Return what was sighted near weights, if need be now."""
+        near = self._sighting
+        if near is None or np.count_nonzero(near.weights != weights) > MOST_MOVED:
+            self._sighting = near = self.problem.lines.sight(weights)
+        return near
