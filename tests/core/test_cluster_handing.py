@@ -13,7 +13,7 @@ from luthier.core.cluster import handing
 from luthier.core.cluster.address import ClusterAddress
 from luthier.core.cluster.alone import Alone
 from luthier.core.cluster.handing import Handing, Look, Work, open_everywhere
-from luthier.core.cluster.worker import Outcome, differing, pack, run_packed, unit_key, versions
+from luthier.core.cluster.worker import Outcome, Several, differing, pack, run_packed, unit_key, versions
 from luthier.core.errors import LuthierError
 from luthier.core.progress import speaking
 from luthier.core.tasks import Given, from_parcel, parcel, path_of, run_units
@@ -206,6 +206,40 @@ def test_a_worker_of_other_versions_refuses_before_it_reads_the_unit():
     assert found.fault.startswith("expected the same versions on every worker, found numpy ")
     assert differing(versions(), versions()) == ""
     assert [name for name, _ in versions()][:2] == ["luthier", "python"]
+
+
+def units_in(unit):
+    """Return the units that travel together, or the one that travels alone."""
+    return unit.units if isinstance(unit, Several) else (unit,)
+
+
+def test_short_units_travel_together_and_what_becomes_of_one_is_its_own_affair():
+    crew, numbers = Pretended({"a": 2}), range(100, 900)
+    assert results(crew, numbers) == {i: 10 * unit for i, unit in enumerate(numbers)}
+    assert crew.most == 2
+    assert 16 <= len(crew.handed) < 150
+    assert max(len(units_in(unit)) for unit in crew.copies) == handing.MOST_TOGETHER
+
+    faulty = dict(enumerate([*numbers[:400], 14, 16, *numbers[400:]]))
+    kept, told = kept_before(Pretended({"a": 1}), Work(path_of(times), Ten(), faulty))
+    assert told.startswith("fourteen is wrong (unit 400, 14, ")
+    assert "1 other unit failed too" in told
+    assert dict(kept) == {i: 10 * unit for i, unit in faulty.items() if unit not in (14, 16)}
+
+
+def kept_before(crew, work):
+    """Return the results that came before the complaint, and the complaint."""
+    kept = []
+    with pytest.raises(LuthierError) as caught:
+        kept.extend(Handing(crew, work).results(threading.Event()))
+    return kept, str(caught.value)
+
+
+def test_of_units_that_died_together_each_is_tried_by_itself():
+    crew = Pretended({"a": 2}, lambda unit, copy, worker: "killed" if 333 in units_in(unit) else "done")
+    kept, told = kept_before(crew, Work(path_of(times), Ten(), {i: i for i in range(100, 600)}))
+    assert told.startswith("3 workers ended (unit 333, 333)")
+    assert sorted(kept) == [(i, 10 * i) for i in range(100, 600) if i != 333]
 
 
 def test_units_are_data():

@@ -43,6 +43,8 @@ CONFIG = {
     "distributed.scheduler.allowed-failures": DEATHS - 1,
     "distributed.scheduler.work-stealing": False,  # no unit waits on a worker
     "distributed.worker.profile.enabled": False,
+    "distributed.admin.tick.interval": "500ms",  # by itself 20 ms: it wakes everybody for nothing
+    "distributed.admin.system-monitor.interval": "5s",
     "distributed.scheduler.http.routes": [],  # nothing is shown to whoever looks in by a browser
     "distributed.worker.http.routes": [],
     "distributed.admin.large-graph-warning-threshold": "1GiB",
@@ -102,7 +104,10 @@ def _client(at: Any, place: ClusterAddress, files: Certificates) -> Any:
         }  # fmt: skip
         security = distributed.Security(require_encryption=True, **{k: v for k, v in given.items() if v})
     try:
-        return distributed.Client(at, security=security, timeout=CONNECT_SECONDS, set_as_default=False)
+        return distributed.Client(
+            at, security=security, timeout=CONNECT_SECONDS, set_as_default=False,
+            direct_to_workers=place.kind == LOCAL,  # elsewhere workers may be reached by their scheduler only
+        )  # fmt: skip
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise LuthierError(
@@ -185,7 +190,8 @@ class DaskCrew:
     def __init__(self, client: Any, name: str, silence: float) -> None:
         self._client, self._name, self._silence = client, name, silence
         self._futures: dict[str, Any] = {}
-        self._done: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._done: queue.SimpleQueue[tuple[str, Any]] = queue.SimpleQueue()
+        self._answers: dict[str, Any] = {}
         self._run, self._numbers = uuid.uuid4().hex[:8], itertools.count()
         self._answer: Answer[Any] | None = None
         self._asked = 0.0
@@ -230,21 +236,35 @@ class DaskCrew:
         key = f"luthier-{self._run}-{next(self._numbers)}"
         future = self._client.submit(run_packed, packed, key=key, pure=False, workers=workers, retries=0)
         self._futures[key] = future
-        future.add_done_callback(lambda done: self._done.put(done.key))
+        self._client.loop.add_callback(self._follow, key, future)
         return key
+
+    async def _follow(self, key: str, future: Any) -> None:
+        """Wait for a task and take its result, all in the thread of the connection: other ways cost twice as much."""
+        try:
+            answer = await self._client.gather(future, asynchronous=True)
+        except (Exception, asyncio.CancelledError) as error:
+            answer = error
+        self._done.put((key, answer))
 
     def next_done(self, seconds: float) -> str | None:
         """Return the name of a task that is done."""
         try:
-            return self._done.get(timeout=seconds)
+            name, answer = self._done.get(timeout=seconds)
         except queue.Empty:
             return None
+        if name not in self._futures:
+            return None  # it was let go of
+        self._answers[name] = answer
+        return name
 
     def outcome(self, name: str) -> Outcome:
         """Return how a task went."""
-        future = self._futures[name]
+        answer = self._answers.pop(name)
         try:
-            found = from_parcel(future.result())
+            if isinstance(answer, BaseException):
+                raise answer
+            found = from_parcel(answer)
         except distributed.scheduler.KilledWorker as error:
             deaths = error.allowed_failures + 1
             return Outcome(fault=f"{deaths} workers ended while they ran this unit, as if out of memory", killed=True)

@@ -2,7 +2,8 @@
 
 As many units are under way as there are threads, so that few wait on a worker that may die: whatever was there is a
 suspect. Where several are, each is tried by itself, after all others. When no more units wait, one that takes three
-times as long as the median is handed out once more, elsewhere; both answers are equal, and the first counts.
+times as long as the median is handed out once more, elsewhere; both answers are equal, and the first counts. Short
+units travel together, some at a time, for each message costs milliseconds.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Set
 from typing import Any, Protocol
 
-from luthier.core.cluster.worker import Outcome, pack, unit_key
+from luthier.core.cluster.worker import Outcome, outcomes_of, pack, pack_several, unit_key
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice
 from luthier.core.tasks import LOOK_SECONDS, Recipe, Units
@@ -24,6 +25,8 @@ SLOW = 3.0  # times the median, and what is started again
 SLOW_SECONDS = 1.0  # nothing below is
 FAILURES = 10  # after so many no more units are begun
 LONELY_SECONDS = 10.0  # without workers, before a word is said
+TOGETHER_SECONDS, MOST_TOGETHER = 0.1, 64  # of units that travel together, and how many do
+SHARES = 4  # tasks that are left for each thread, at least, when units travel together
 REMEMBERED = 256  # times of units that the median is of
 
 
@@ -64,9 +67,9 @@ class Work:
     units: Units
     twice: bool = True
 
-    def packed(self, number: int) -> bytes:
-        """Return a unit as it travels."""
-        return pack(self.path, self.recipe, self.units[number])
+    def packed(self, numbers: tuple[int, ...]) -> bytes:
+        """Return units as they travel."""
+        return pack_several(self.path, self.recipe, tuple(self.units[number] for number in numbers))
 
     def named(self, number: int) -> str:
         """Return what a unit is called in messages."""
@@ -80,9 +83,9 @@ class Work:
 
 @dataclasses.dataclass(frozen=True)
 class Copy:
-    """A unit that was handed out: its number, and when."""
+    """Units that were handed out together: their numbers, and when."""
 
-    number: int
+    numbers: tuple[int, ...]
     began: float
 
 
@@ -129,10 +132,17 @@ class Handing:
         if not self.waiting and not self.running:
             self._judge()
         while self.waiting and len(self.running) < (threads if self.lone is None else min(1, threads)):
-            number = self.waiting.popleft()
-            self.running[self.crew.hand(self.work.packed(number))] = Copy(number, time.monotonic())
+            numbers = tuple(self.waiting.popleft() for _ in range(self._together(threads, median)))
+            self.running[self.crew.hand(self.work.packed(numbers))] = Copy(numbers, time.monotonic())
         if not self.waiting and self.work.twice and self.took and self.lone is None:
-            self._hand_again(look, threads - len(self.running), max(SLOW * median, SLOW_SECONDS))
+            self._hand_again(look, threads - len(self.running), SLOW * median)
+
+    def _together(self, threads: int, median: float) -> int:
+        """Return how many units the next task has: short ones some, as long as there are enough for all workers."""
+        if self.lone is not None or not self.took:
+            return 1
+        fitting = min(int(TOGETHER_SECONDS / max(median, 1e-6)), MOST_TOGETHER)
+        return max(1, min(fitting, len(self.waiting) // (SHARES * threads)))
 
     def _judge(self) -> None:
         """Take the only suspect for guilty; of several, have each run by itself."""
@@ -144,32 +154,37 @@ class Handing:
         self.suspects = {}
 
     def _hand_again(self, look: Look, free: int, limit: float) -> None:
-        """Hand out units once more that take longer than `limit`, the longest first, to other workers."""
+        """Hand out units once more that take longer than `limit` each, the longest first, to other workers."""
         now = time.monotonic()
-        copies = [copy.number for copy in self.running.values()]
-        slow = [(copy.began, name, copy) for name, copy in self.running.items() if now - copy.began > limit]
+        copies = [copy.numbers for copy in self.running.values()]
+        slow = [
+            (copy.began, name, copy)
+            for name, copy in self.running.items()
+            if now - copy.began > max(limit * len(copy.numbers), SLOW_SECONDS)
+        ]
         for _, name, copy in sorted(slow, key=lambda item: item[:2]):
             where = look.at.get(name, "")
-            if free > 0 and copies.count(copy.number) == 1 and where and len(look.threads) > 1:
-                again = self.crew.hand(self.work.packed(copy.number), apart_from=where)
-                self.running[again] = Copy(copy.number, now)
+            if free > 0 and copies.count(copy.numbers) == 1 and where and len(look.threads) > 1:
+                again = self.crew.hand(self.work.packed(copy.numbers), apart_from=where)
+                self.running[again] = Copy(copy.numbers, now)
                 free -= 1
 
     def _take(self, name: str) -> Iterator[tuple[int, Any]]:
-        """Yield the result of a unit, unless another copy of it was first."""
+        """Yield the results of units, unless another copy of them was first."""
         copy, outcome = self.running.pop(name), self.crew.outcome(name)
         self.crew.drop([name])
-        others = [other for other, that in self.running.items() if that.number == copy.number]
+        others = [other for other, that in self.running.items() if that.numbers == copy.numbers]
         self.crew.drop(others)
         for other in others:
             del self.running[other]
-        if outcome.killed and self.lone is None:
-            self.suspects[copy.number] = outcome
-        elif outcome.fault:
-            self.failed[copy.number] = outcome
-        else:
-            self.took.append(outcome.seconds)
-            yield copy.number, outcome.value
+        for number, own in zip(copy.numbers, outcomes_of(outcome, len(copy.numbers)), strict=True):
+            if own.killed and self.lone is None:
+                self.suspects[number] = own
+            elif own.fault:
+                self.failed[number] = own
+            else:
+                self.took.append(own.seconds)
+                yield number, own.value
 
     def _complaint(self) -> Exception:
         """Return what is raised for the first of the units that failed, the others having been run."""

@@ -16,6 +16,7 @@ import threading
 import time
 import traceback
 import warnings
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -77,6 +78,33 @@ def pack(path: str | None, recipe: Recipe, unit: Any = None) -> bytes:
     return pickle.dumps((versions(), parcel((path, recipe, unit))))
 
 
+@dataclasses.dataclass(frozen=True)
+class Several:
+    """Short units of the same work that travel together."""
+
+    path: str
+    units: tuple[Any, ...]
+
+
+def pack_several(path: str, recipe: Recipe, units: tuple[Any, ...]) -> bytes:
+    """Return units as they travel together; one is packed as ever."""
+    if len(units) == 1:
+        return pack(path, recipe, units[0])
+    return pack(f"{__name__}:run_several", recipe, Several(path, units))
+
+
+def run_several(given: Any, several: Several) -> list[bytes]:
+    """Return how each unit went, packed: one that fails does no harm to the others."""
+    return [_timed(functools.partial(_told, several.path, given, unit)) for unit in several.units]
+
+
+def outcomes_of(outcome: Outcome, count: int) -> list[Outcome]:
+    """Return the outcome of each of `count` units that travelled together."""
+    if count == 1 or outcome.fault:
+        return [outcome] * count
+    return [from_parcel(data) for data in outcome.value]
+
+
 def unit_key(path: str, unit: Any) -> str:
     """Return 16 digits by which a unit is known, in any process."""
     return hashlib.blake2b(path.encode() + b"\0" + pickle.dumps(unit, protocol=5), digest_size=8).hexdigest()
@@ -84,8 +112,13 @@ def unit_key(path: str, unit: Any) -> str:
 
 def run_packed(packed: bytes) -> bytes:
     """Run a unit as it came; return its outcome, pickled."""
+    return _timed(lambda: _outcome(packed))
+
+
+def _timed(run: Callable[[], Outcome]) -> bytes:
+    """Return an outcome, pickled, with how long it took and where."""
     began = time.perf_counter()
-    outcome = _outcome(packed)
+    outcome = run()
     whole = dataclasses.replace(outcome, where=whereabouts(), seconds=time.perf_counter() - began)
     try:
         return parcel(whole)
@@ -98,12 +131,25 @@ def _outcome(packed: bytes) -> Outcome:
     differ = differing(theirs, versions())
     if differ:
         return Outcome(fault=f"expected the same versions on every worker, found {differ}")
-    try:
+
+    def run() -> Any:
         _settle()
         path, recipe, unit = from_parcel(inner)
         with OPENING:
             given = opened(recipe)
-        return Outcome(None if path is None else find(path)(given, unit))
+        return None if path is None else find(path)(given, unit)
+
+    return _guarded(run)
+
+
+def _told(path: str, given: Any, unit: Any) -> Outcome:
+    return _guarded(lambda: find(path)(given, unit))
+
+
+def _guarded(run: Callable[[], Any]) -> Outcome:
+    """Return the outcome of what is run, whatever it raises."""
+    try:
+        return Outcome(run())
     except LuthierError as error:
         return Outcome(fault=str(error))
     except OSError as error:
