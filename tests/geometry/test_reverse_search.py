@@ -199,6 +199,7 @@ def test_parts_of_a_search_together_find_the_rest(summands, everything):
     assert as_set(np.concatenate(found)) == everything
 
 
+@pytest.mark.compiled  # its kernels are tried as plain Python above
 @pytest.mark.parametrize("order", ["depth", "breadth", "best"])
 @pytest.mark.parametrize("size", [1, 7, 4096])
 def test_children_found_ahead_by_anybody_change_no_block(summands, monkeypatch, order, size):

@@ -1,0 +1,94 @@
+"""A pool in parts: what each job on it takes and sends for a sentence, and what that comes to for a million."""
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+from bench_common import machine, parse_arguments, peak_megabytes, show
+from luthier.core.segments import offsets_from_counts
+from luthier.corpus.texts import Texts, Tokens
+from luthier.geometry.plane.subdivision import Window
+from luthier.geometry.subspace import Subspace
+from luthier.kbest.features import Features
+from luthier.kbest.parts.shard import shard
+from luthier.kbest.pool import Pool
+from luthier.landscape.parted.part_work import PartsSource
+from luthier.landscape.parted.problem import PartedProblem
+from luthier.landscape.planes.pixels import pixels_of
+from luthier.metrics.loading import load_metric
+
+SENTENCES = {"toy": 20, "paper": 400, "large": 2000}
+K, D, PARTS, PIXELS = 1000, 50, 8, 512
+MILLION = 1_000_000
+
+
+def made_pool(sentences, metric, seed):
+    """Return lists of 1000 × 50 numbers, of which some columns say much the same, with counts as BLEU has them."""
+    rng = np.random.default_rng(seed)
+    m = sentences * K
+    dense = rng.standard_normal((m, D)) + rng.standard_normal((m, 8)) @ rng.standard_normal((8, D))
+    totals = rng.integers(10, 40, m)[:, None] - np.arange(4)
+    matches = rng.binomial(totals, [0.6, 0.4, 0.25, 0.15])
+    stats = np.column_stack([totals[:, 0], np.full(m, 22), matches, totals])
+    pool = Pool(
+        offsets=offsets_from_counts([K] * sentences), features=Features.from_dense([f"f{d}" for d in range(D)], dense),
+        sentence_ids=Texts.from_strings(map(str, range(sentences))),
+        texts=Texts(np.arange(m + 1), np.full(m, ord("x"), np.uint8)),
+        tokens=Tokens(np.arange(m + 1), np.zeros(m, np.int32)), vocab=Texts.from_strings(["x"]),
+    )  # fmt: skip
+    return pool.with_stats(metric.signature, metric.stat_names, stats)
+
+
+def timed(function):
+    """Return the CPU seconds of a function, run once before to warm kernels, and its result."""
+    function()
+    begin = time.process_time()
+    result = function()
+    return time.process_time() - begin, result
+
+
+def main():
+    arguments = parse_arguments(__doc__)
+    print(machine())
+    metric, n = load_metric("bleu"), SENTENCES[arguments.size]
+    with tempfile.TemporaryDirectory() as folder:
+        pool = made_pool(n, metric, arguments.seed)
+        begin = time.process_time()
+        manifest = shard(pool, PARTS, Path(folder) / "parts")
+        cutting = time.process_time() - begin
+        n_bytes = sum(part.size for part in manifest.parts)
+        del pool
+        problem = PartedProblem.of(manifest, metric)
+        begin = time.process_time()
+        start = problem.default_start()
+        problem.gain(start)
+        opening = time.process_time() - begin
+        rerank, _ = timed(lambda: problem.gain(start))
+        sent = problem.traffic.n_bytes
+        lines, curves = timed(lambda: list(problem.curves(start, np.eye(D))))
+        sent = (problem.traffic.n_bytes - sent) / 2 / D
+        source = PartsSource(manifest, metric)
+        plane = Subspace(start, np.eye(2, D), problem.names[:2])
+        raster, _ = timed(
+            lambda: pixels_of(map(source.problem, source.filled), plane, Window(-1.0, 1.0, -1.0, 1.0), PIXELS)
+        )
+        points = sum(len(curve.breakpoints) for curve in curves) / D / n
+    scale = MILLION / n
+    rows = [
+        ("bytes of the parts (no texts)", f"{n_bytes / n / 1e6:.2f} MB", f"{n_bytes * scale / 1e9:.0f} GB"),
+        ("cutting, CPU", f"{1e3 * cutting / n:.1f} ms", f"{cutting * scale / 3600:.1f} core hours"),
+        ("opening and hashing, CPU, once", f"{1e3 * opening / n:.1f} ms", f"{opening * scale / 3600:.1f} core hours"),
+        ("a re-rank", f"{1e3 * rerank / n:.3f} ms", f"{rerank * scale:.0f} core s"),
+        (f"all {D} axes once", f"{1e3 * lines / n:.2f} ms", f"{lines * scale:.0f} core s"),
+        ("breakpoints of a direction", f"{points:.1f}", f"{points * MILLION / 1e6:.1f} million"),
+        ("sent for a direction", f"{sent / n:.0f} bytes", f"{sent * scale / 1e6:.0f} MB"),
+        (f"a raster of {PIXELS} × {PIXELS}", f"{1e3 * raster / n:.1f} ms", f"{raster * scale / 60:.0f} core min"),
+    ]
+    show(f"{n} sentences × {K} × {D} in {PARTS} parts", ("what", "a sentence", "a million sentences"), rows)
+    print(f"peak memory {peak_megabytes():.0f} MB, the whole pool when it was made included")
+
+
+if __name__ == "__main__":
+    main()
