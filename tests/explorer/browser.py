@@ -36,6 +36,15 @@ def open_browser():
     return driver
 
 
+def axe_script():
+    """Return axe-core, which a package of tests brings along: nothing is fetched."""
+    try:
+        from axe_core_python.base import AXE_SCRIPT
+    except ImportError:
+        return _missing("axe-core-python is not installed (pip install 'luthier[test]')")
+    return AXE_SCRIPT
+
+
 def screen(driver, width=1280, height=800):
     """Give the page a size, whatever the window's own."""
     sizes = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}

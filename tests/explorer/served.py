@@ -13,6 +13,8 @@ from luthier.corpus.texts import Texts
 from luthier.explorer.replies import unpack
 from luthier.explorer.server import Server
 from luthier.explorer.session import Named, Session
+from luthier.features.induce import with_bins
+from luthier.features.making import BinOptions, bins_of_pool
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
@@ -56,8 +58,12 @@ def weights_of(pool, seed=0):
     return start if seed == 0 else start + rng.normal(size=len(start)) * 0.3
 
 
-def make_session(metric="bleu", **more):
+def make_session(metric="bleu", *, binned=False, **more):
+    """A session of these lists; with bins of one feature of rules as further features, if asked for."""
     pool = make_pool()
+    if binned:
+        more["bins"] = bins_of_pool(pool, ["words"], BinOptions(bins=2))
+        pool = with_bins(pool, more["bins"])
     named = [Named("start.txt", weights_of(pool)), Named("other.txt", weights_of(pool, 1))]
     return Session(pool, load_metric(metric), named, title="lists", seed=3, **more)
 

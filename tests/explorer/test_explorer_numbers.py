@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from served import ask, changed, make_session, raw, serving, weights_of
 
+from luthier.explorer.app import answer
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank, selected_texts
 from luthier.kbest.storage import save_pool
@@ -15,7 +16,7 @@ from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.metrics.batch import Batch
 
-RANDOM = 40  # weight vectors
+RANDOM = 1000  # weight vectors
 
 
 @pytest.fixture(scope="module", params=["bleu", "ter"])
@@ -61,17 +62,25 @@ def test_a_selection_is_what_rerank_and_score_say(server, folder, run_cli):
         assert row["after"] == lines[row["sentence"]] != row["before"]
 
 
+@pytest.mark.slow
 def test_scores_of_many_random_weights(server):
     problem, rng = server.session.problem, np.random.default_rng(0)
     references = [[problem.pool.references.of(i)[0] for i in range(problem.pool.n_sentences)]]
-    for _ in range(RANDOM):
-        weights = rng.normal(size=problem.n_features) * 10.0 ** rng.integers(-12, 13)
-        texts = selected_texts(problem.pool, rerank(problem.pool, weights))
-        score = float(problem.metric.score(problem.metric.stats(Batch.from_lines(texts, references)).sum(axis=0)))
-        found, _ = ask(server, "select", weights=changed(weights, server.session.start), against=1, count=0)
-        assert found["score"] == score
-        before = selected_texts(problem.pool, rerank(problem.pool, server.session.named[1].weights))
+    before, known = selected_texts(problem.pool, rerank(problem.pool, server.session.named[1].weights)), {}
+    weights = np.zeros(problem.n_features)
+    for turn in range(RANDOM):
+        anew = rng.normal(size=problem.n_features) * 10.0 ** rng.integers(-12, 13)
+        weights = weights.copy() if turn % 4 else anew
+        weights[turn % problem.n_features] += rng.normal() * 10.0 ** rng.integers(-12, 3)  # as one weight is dragged
+        texts = tuple(selected_texts(problem.pool, rerank(problem.pool, weights)))
+        if texts not in known:
+            stats = problem.metric.stats(Batch.from_lines(texts, references))
+            known[texts] = float(problem.metric.score(stats.sum(axis=0)))
+        body = {"weights": changed(weights, server.session.start), "against": 1, "count": 0}
+        found = answer(server.session, "select", json.dumps(body).encode()).values
+        assert found["score"] == known[texts]
         assert found["changed"] == sum(a != b for a, b in zip(before, texts, strict=True))
+    assert len(known) > RANDOM / 10
 
 
 def test_the_changed_sentences_are_ordered_and_filtered(server):

@@ -1,17 +1,30 @@
 """The page in a real browser: what a user drags, clicks and reads, against what the session says."""
 
+import base64
+import csv
+import io
+import itertools
 import json
 import time
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from browser import open_browser, screen
-from served import ARABIC, HOSTILE, ask, make_session, serving
+from browser import axe_script, open_browser, screen
+from PIL import Image
+from scipy.spatial import ConvexHull
+from served import ARABIC, HOSTILE, ask, changed, make_session, serving
 
+from luthier.explorer.answers import surface
 from luthier.explorer.page_files import SCRIPTS, page_text
 from luthier.explorer.report_file import IMPORT, write_report
+from luthier.kbest.storage import save_pool
+from luthier.kbest.weights import Weights, write_weights
 
 PATIENCE = 1800  # seconds, as good as endless: the first surface may have to be compiled, on a busy machine
+
+N_FEATURES = 14  # ten that matter, two that do not, two bins
+VIEWS = ("line", "surface", "compare", "traces", "curves")
 
 pytestmark = pytest.mark.slow
 
@@ -19,27 +32,15 @@ pytestmark = pytest.mark.slow
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory):
     path = tmp_path_factory.mktemp("trace") / "trace.jsonl"
-    session = make_session()
-    states = [
-        {
-            "seed": 1,
-            "restart": 0,
-            "step": i,
-            "gain": 20.0 + i,
-            "heldout_gain": 19.0,
-            "did": "x",
-            "weights": [0.1 * i] * n,
-        }
-        for n in [session.problem.n_features]
-        for i in range(3)
-    ]
+    same = {"seed": 1, "restart": 0, "heldout_gain": 19.0, "did": "x"}
+    states = [{**same, "step": i, "gain": 20.0 + i, "weights": [0.1 * i] * N_FEATURES} for i in range(3)]
     path.write_text("".join(json.dumps(state) + "\n" for state in states))
     return path
 
 
 @pytest.fixture(scope="module")
 def server(trace):
-    with serving(make_session(traces=[str(trace)])) as found:
+    with serving(make_session(binned=True, traces=[str(trace)])) as found:
         yield found
 
 
@@ -149,21 +150,170 @@ def test_a_click_on_the_surface_goes_into_its_cell_and_a_link_reopens_it(page, s
     assert "token" not in page.current_url
 
 
-def test_the_picture_is_the_raster_value_by_value(page, server):
+def saved(driver, *selectors):
+    """Return the files that buttons save, by name: bytes."""
+    found = driver.execute_async_script(
+        """
+        const done = arguments[arguments.length - 1], blobs = [], files = [];
+        const make = URL.createObjectURL, click = HTMLAnchorElement.prototype.click;
+        URL.createObjectURL = (blob) => { blobs.push(blob); return "blob:kept"; };
+        HTMLAnchorElement.prototype.click = function () {
+          const reader = new FileReader(), name = this.download;
+          reader.onload = () => {
+            files.push([name, reader.result.split(",")[1]]);
+            if (files.length === arguments_.length) {
+              URL.createObjectURL = make;
+              HTMLAnchorElement.prototype.click = click;
+              done(files);
+            }
+          };
+          reader.readAsDataURL(blobs.pop());
+        };
+        const arguments_ = arguments[0];
+        for (const selector of arguments_) document.querySelector(selector).click();""",
+        selectors,
+    )
+    return {name: base64.b64decode(content) for name, content in found}
+
+
+def table(content):
+    return list(csv.reader(io.StringIO(content.decode())))
+
+
+def colors_at(driver, places):
+    """Return what is painted at places of the surface, each in shares of its inside."""
+    return driver.execute_script(
+        """
+        const canvas = document.querySelector(".surface-row canvas"), context = canvas.getContext("2d");
+        const [left, top, width, height] = [62, 24, canvas.width - 62 - 96, canvas.height - 24 - 40];
+        const all = context.getImageData(0, 0, canvas.width, canvas.height).data;
+        const at = ([x, y]) => 4 * (Math.floor(top + (1 - y) * height) * canvas.width + Math.floor(left + x * width));
+        return arguments[0].map((place) => [0, 1, 2].map((c) => all[at(place) + c]));""",
+        places,
+    )
+
+
+def scale(driver, scores, ends, better):
+    """Return the colours that the page's scale has for scores."""
+    return driver.execute_async_script(
+        """
+        const [scores, [low, high], better, done] = arguments;
+        import("/colors.js").then(({ scaleColor, shareOf }) => {
+          done(scores.map((score) => scaleColor(shareOf(score, low, high, better))));
+        });""",
+        np.asarray(scores).tolist(), [float(end) for end in ends], better,
+    )  # fmt: skip
+
+
+def show_surface(page):
     press(page, "#tab-surface")
     until(page, "return document.querySelector('.surface-row canvas').dataset.ready", bool)
-    rows = page.execute_async_script("""
-        const done = arguments[0], make = URL.createObjectURL;
-        URL.createObjectURL = (blob) => { blob.text().then(done); return make(blob); };
-        document.querySelector("#view .export button[title*='CSV']").click();""")
-    lines = [line.split(",") for line in rows.split("\r\n")[1:] if line]
-    state = server.session
+    page.execute_async_script("requestAnimationFrame(() => requestAnimationFrame(() => arguments[0]()))")
+
+
+def test_the_picture_is_the_raster_value_by_value(page, server, monkeypatch, tmp_path, run_cli):
+    """Of the command, at every pixel; each is painted in the colour of its value."""
+    monkeypatch.setattr(surface, "MOST_CELLS", 0)
+    problem, start = server.session.problem, server.session.start
+    show_surface(page)
+    rows = np.array(table(saved(page, "#view .export button[title*='CSV']")["surface.csv"])[1:], float)
+    n = int(np.sqrt(len(rows)))
+    limits, _ = ask(server, "surface", axes=[0, 1], pixels=16)
+    save_pool(problem.pool, tmp_path / "pool.arrow")
+    write_weights(Weights.from_vector(problem.names, start), tmp_path / "w.txt")
+    ends = np.reshape(limits["limits"], (2, 2)).tolist()
+    window = [f"--window={problem.names[i]}={low!r}:{high!r}" for i, (low, high) in enumerate(ends)]
+    code, _, err = run_cli(
+        "surface", tmp_path / "pool.arrow", "--weights", tmp_path / "w.txt", "--axis", problem.names[0], "--axis",
+        problem.names[1], *window, "--raster", n, "-o", tmp_path / "raster.tsv",
+    )  # fmt: skip
+    assert code == 0, err
+    said = [line.split("\t") for line in (tmp_path / "raster.tsv").read_text().splitlines() if line[0] != "#"]
+    said = np.array(said[1:], float)
+    np.testing.assert_array_equal(rows[:, 2], said[:, -1])
+    np.testing.assert_allclose(rows[:, :2], said[:, :2] + start[:2], rtol=1e-12, atol=1e-12)
+    ends, better = (rows[:, 2].min(), rows[:, 2].max()), problem.metric.higher_is_better
+    values, step = rows[:, 2].reshape(n, n), n // 12
+    # off the cross in the middle; a pixel of the screen shows one of the points about it
+    points = [
+        (i, j)
+        for i in range(3, n - 1, step)
+        for j in range(3, n - 1, step)
+        if min(abs(2 * i - n), abs(2 * j - n)) > n / 10
+    ]
+    painted = colors_at(page, [((i + 0.5) / n, (j + 0.5) / n) for i, j in points])
+    for color, (i, j) in zip(painted, points, strict=True):
+        assert color in scale(page, values[j - 1 : j + 2, i - 1 : i + 2].ravel(), ends, better)
+
+
+def test_cells_are_painted_in_the_colours_of_their_scores(page, server):
+    show_surface(page)
     values, arrays = ask(server, "surface", axes=[0, 1])
     assert values["form"] == "cells"
-    assert len(lines) == len(arrays["corners"]) // 2
-    origin = state.start[[0, 1]]
-    np.testing.assert_array_equal(np.array(lines, float)[:, 1:3], arrays["corners"].reshape(-1, 2) + origin)
-    assert set(np.array(lines, float)[:, 3]) == set(arrays["scores"].tolist())
+    corners, offsets, scores = arrays["corners"].reshape(-1, 2), arrays["offsets"], arrays["scores"]
+    lines = np.array(table(saved(page, "#view .export button[title*='CSV']")["surface.csv"])[1:], float)
+    np.testing.assert_array_equal(lines[:, 1:3], corners + server.session.start[[0, 1]])
+    np.testing.assert_array_equal(lines[:, 3], np.repeat(scores, np.diff(offsets)))
+    low, size = np.array(values["limits"])[[0, 2]], np.diff(np.reshape(values["limits"], (2, 2))).ravel()
+    polygons = [(corners[a:b] - low) / size for a, b in itertools.pairwise(offsets)]
+    centres = np.array([polygon.mean(axis=0) for polygon in polygons])
+    inside = [ConvexHull(polygon).equations[:, :2] @ centre for polygon, centre in zip(polygons, centres, strict=True)]
+    rooms = [-(part + ConvexHull(p).equations[:, 2]).max() for part, p in zip(inside, polygons, strict=True)]
+    large = np.flatnonzero((np.array(rooms) > 0.02) & (np.abs(centres - 0.5).max(axis=1) > 0.06))
+    assert len(large) > 5
+    expected = scale(page, scores[large], (scores.min(), scores.max()), server.session.problem.metric.higher_is_better)
+    assert colors_at(page, centres[large].tolist()) == expected
+
+
+def test_what_is_saved_can_be_opened(page, server):
+    slide(page, 0, ["\ue010"])  # to the end
+    until(page, "return document.querySelectorAll('.row').length", bool)
+    press(page, ".row")
+    until(page, "return document.querySelector('.winner')", bool)
+    names = server.session.problem.names
+    buttons = [f"#view .export button[title*='{kind}']" for kind in ("PNG", "SVG", "CSV")]
+    for view in VIEWS:
+        press(page, f"#tab-{view}")
+        if view == "compare":
+            press(page, "#compare")
+            until(page, "return document.querySelectorAll('.compare tbody tr').length", bool)
+            assert len(table(saved(page, "#view button[title*='CSV']")["comparison.csv"])) == 4
+            continue
+        until(page, "return document.querySelector('#view canvas').dataset.painted", bool)
+        if view == "surface":
+            show_surface(page)
+        files = {name.rpartition(".")[2]: content for name, content in saved(page, *buttons).items()}
+        assert Image.open(io.BytesIO(files["png"])).size[0] > 300
+        assert ET.fromstring(files["svg"].decode()).tag.endswith("svg")
+        assert len(table(files["csv"])) > 2
+    found = saved(page, "#save-weights", "#changes button[title*='CSV']", "#sentence button[title*='CSV']")
+    weights = [line.split(" ") for line in found["weights.txt"].decode().splitlines()]
+    assert [name for name, _ in weights] == list(names)
+    said, _ = ask(server, "select", weights=changed(np.array([float(w) for _, w in weights]), server.session.start))
+    assert score(page) == said["score"]
+    assert len(table(found["changes.csv"])) == 1 + said["changed"]
+
+
+def test_the_fan_and_the_derivation_open(page, server):
+    page.execute_script("location.hash = 's=' + encodeURIComponent(JSON.stringify({sentence: 4})); location.reload()")
+    until(page, "return document.querySelectorAll('details[data-part=tree] li').length", lambda n: n == 2)
+    assert page.execute_script("return document.querySelectorAll('.legend li').length") == 0  # not asked for yet
+    page.execute_script("document.querySelectorAll('#sentence details').forEach((part) => { part.open = true; })")
+    said, _ = ask(server, "fan", sentence=4, axes=[0, 1])
+    texts = until(page, "return [...document.querySelectorAll('.legend li span')].map((i) => i.textContent)", bool)
+    assert texts == [cone["text"] for cone in said["cones"]]
+    until(page, "return document.querySelector('.fan canvas').dataset.painted", bool)
+    rules = page.execute_script("return [...document.querySelectorAll('.tree code')].map((i) => i.textContent)")
+    assert rules == [use["rule"] for use in ask(server, "sentence", sentence=4)[0]["derivation"]]
+
+
+def test_the_curves_of_bins(page, server):
+    press(page, "#tab-curves")
+    until(page, "return document.querySelector('#view canvas')?.dataset.painted", bool)
+    assert page.execute_script("return document.querySelector('#view select').textContent") == "words"
+    rows = table(saved(page, "#view .export button[title*='CSV']")["curve.csv"])
+    (curve,) = ask(server, "curves")[0]["curves"]
+    assert rows[1:] == [[bin_["name"], f"{bin_['mean']:g}", f"{bin_['weight']:g}"] for bin_ in curve["bins"]]
 
 
 def test_line_compare_and_traces(page, server, trace):
@@ -200,41 +350,34 @@ def test_line_compare_and_traces(page, server, trace):
     until(page, "return document.querySelector('.readout').textContent", lambda text: "step 3: gain 30.0000" in text)
 
 
-def test_every_control_has_a_name_and_texts_stand_out(page):
-    """What a screen reader is told, by the browser's own tree; contrast as WCAG counts it."""
-    for theme in ("light", "dark"):
+def test_every_view_is_fit_for_all_readers(page):
+    """axe-core finds nothing, light and dark; sliders are told by name, in the browser's own tree."""
+    slide(page, 0, ["\ue010"])
+    until(page, "return document.querySelectorAll('.row').length", bool)
+    press(page, ".row")
+    until(page, "return document.querySelector('.winner')", bool)
+    page.execute_script(axe_script())
+    for theme in ("dark", "light"):
         features = [{"name": "prefers-color-scheme", "value": theme}]
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        contrasts = page.execute_script("""
-            const rgb = (text) => text.match(/[\\d.]+/g).map(Number);
-            const linear = (v) => v <= 0.03928 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4;
-            const light = ([r, g, b]) => 0.2126 * linear(r / 255) + 0.7152 * linear(g / 255) + 0.0722 * linear(b / 255);
-            const ground = (e) => {
-              for (; e; e = e.parentElement) {
-                const c = rgb(getComputedStyle(e).backgroundColor);
-                if (c.length < 4 || c[3] > 0) return c;
-              }
-              return [255, 255, 255];
-            };
-            const found = [];
-            for (const e of document.querySelectorAll("button, h2, p, span, b, label, output, td, th")) {
-              if (!e.offsetParent || !e.textContent.trim() || e.closest(":disabled, .old, .lock")) continue;
-              const [a, b] = [light(rgb(getComputedStyle(e).color)), light(ground(e))].sort((x, y) => y - x);
-              found.push([(a + 0.05) / (b + 0.05), e.className, e.textContent.slice(0, 30)]);
-            }
-            return found.filter(([ratio]) => ratio < 4.5);""")
-        assert contrasts == [], theme
+        for view in VIEWS:
+            press(page, f"#tab-{view}")
+            until(page, "return document.querySelector('#view').childElementCount", bool)
+            found = page.execute_async_script(
+                """
+                const [only, done] = arguments;
+                const options = { resultTypes: ["violations"], ...(only && { runOnly: ["color-contrast"] }) };
+                const told = (v) => [v.impact, v.id, v.nodes.slice(0, 5).map((node) => node.html.slice(0, 200))];
+                const failed = (error) => done(String(error));
+                axe.run(document, options).then((r) => done(r.violations.map(told)), failed);""",
+                theme == "dark",
+            )
+            assert found == [], (theme, view)
+    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     nodes = page.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
-    controls = ("button", "slider", "spinbutton", "textbox", "searchbox", "combobox", "tab", "image")
-    nameless = [
-        node["nodeId"] for node in nodes
-        if not node.get("ignored") and node["role"]["value"] in controls and not node.get("name", {}).get("value")
-    ]  # fmt: skip
-    assert nameless == []
     sliders = [node for node in nodes if node.get("role", {}).get("value") == "slider"]
     assert len(sliders) == 10
     assert all(node["name"]["value"].startswith("weight of ") for node in sliders)
-    page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
 def test_a_small_screen_shows_everything_and_nothing_leaves_the_host(page, server):

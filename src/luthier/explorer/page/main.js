@@ -48,7 +48,7 @@ function makeHeader() {
   const { metric, lists } = session;
   const against = chooser("Compared with", session.named.map((item, i) => [i, item.name]), state.against, (value) => { state.against = Number(value); changed("all"); }, { id: "against" });
   fill(byId("header"),
-    element("div", { class: "brand" }, element("b", {}, "luthier"), element("span", { title: `${lists.hypotheses.toLocaleString("en")} hypotheses, ${lists.features} features` },
+    element("div", { class: "brand" }, element("h1", {}, "luthier"), element("span", { title: `${lists.hypotheses.toLocaleString("en")} hypotheses, ${lists.features} features` },
       `${session.title} · ${lists.sentences.toLocaleString("en")} sentences`)),
     element("div", { class: "score" }, element("span", { class: "metric", title: metric.signature }, metric.name, metric.higher_is_better ? " ↑" : " ↓"),
       element("output", { id: "score" }), element("span", { id: "delta", class: "delta" }), element("label", { class: "against" }, "against ", against),

@@ -51,7 +51,15 @@ function drawSentence(found, open) {
       element("h3", {}, second ? "What the score is made of: winner, second" : "What the score is made of"), bars(found),
       part("list", `the list: first ${Math.min(20, found.hypotheses)} of ${found.hypotheses}`, listTable(found)),
       found.derivation && part("tree", `derivation: ${found.derivation.length} rules`, tree(found.derivation)),
-      !isReport && part("fan", "fan over two features", fanElement(found.sentence))));
+      !isReport && fanPart(found.sentence, part("fan", "fan over two features"))));
+}
+
+/** The fan is asked for when its part is opened. */
+function fanPart(sentence, made) {
+  const show = () => { if (made.open && made.childElementCount === 1) made.append(fanElement(sentence)); };
+  made.addEventListener("toggle", show);
+  show();
+  return made;
 }
 
 function oracleText(found) {

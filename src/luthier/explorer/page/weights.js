@@ -141,10 +141,12 @@ function showWeights() {
     if (document.activeElement !== field) field.value = Number(value.toPrecision(5));
     field.title = String(value);
     slider.disabled = field.disabled = locked || isReport;
-    fill(lock, lockSign(locked));
-    lock.setAttribute("aria-label", `${locked ? "unlock" : "lock"} ${session.features[d].name}`);
-    lock.setAttribute("aria-pressed", String(locked));
-    lock.hidden = isReport;
+    if (lock.getAttribute("aria-pressed") !== String(locked)) {
+      fill(lock, lockSign(locked));
+      lock.setAttribute("aria-label", `${locked ? "unlock" : "lock"} ${session.features[d].name}`);
+      lock.setAttribute("aria-pressed", String(locked));
+      lock.hidden = isReport;
+    }
     item.classList.toggle("moved", value !== session.weights[0][d]);
   }
   const named = byId("named");
