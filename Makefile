@@ -37,8 +37,9 @@ browser:
 		|| { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } >/dev/null 2>&1; }; } \
 		|| echo "no browser for the explorer's tests: install chromium and chromium-driver"
 
-# The whole suite, kernels compiled.
+# The whole suite, kernels compiled: each of them once, before the tests, which would else compile them side by side.
 test-jit: $(VENV)/.test
+	$(BIN)/luthier warm --jobs $(WORKERS) --quiet
 	$(BIN)/python -m pytest -q $(SHARED)
 	$(BIN)/python -m pytest --doctest-modules src/luthier -q
 

@@ -298,6 +298,15 @@ def test_warming_compiles_everything(run_cli):
     assert (code, "there is no group 'list'" in err) == (2, True)
 
 
+@pytest.mark.compiled
+def test_processes_warm_side_by_side(run_cli):
+    code, out, _ = run_cli("warm", "metrics", "--jobs", "2", "--json")
+    assert code == 0
+    assert any(name.startswith("metrics.") for name in json.loads(out)["files"])
+    code, _, err = run_cli("warm", "--jobs", "0")
+    assert (code, "expected at least one job, found 0" in err) == (2, True)
+
+
 @pytest.mark.slow
 def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path):
     out = tmp_path / "out"

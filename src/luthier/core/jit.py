@@ -161,6 +161,15 @@ def _keep(compiled: Any) -> None:
         _announcer.remember(f"{EVERY_RUN}Numba {numba.__version__} keeps them in a way not known here ({error!r})")
 
 
+def _take_numbers_alike(compiled: Any) -> None:
+    """Compile a kernel once for all numbers it is called with by others: Numba does so again for a literal 0."""
+    resolve = getattr(compiled, "get_call_template", None)  # not documented; without it kernels compile longer
+    if resolve is not None:
+        compiled.get_call_template = lambda arguments, named: resolve(
+            tuple(map(numba.types.unliteral, arguments)), {k: numba.types.unliteral(v) for k, v in named.items()}
+        )
+
+
 def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function on its first call, and keeps it where that is safe."""
 
@@ -168,6 +177,7 @@ def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
         if hasattr(compiled, "py_func"):  # with NUMBA_DISABLE_JIT it is the function itself
             _keep(compiled)
+            _take_numbers_alike(compiled)
         return compiled
 
     return decorate

@@ -10,7 +10,7 @@ import importlib
 import pkgutil
 import sys
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -19,6 +19,7 @@ import luthier
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.jit import compiler_seconds
 from luthier.core.progress import progress
+from luthier.core.tasks import Given, Processes, find, path_of, run_units
 
 # The rooms whose jobs reach what a group of commands needs, as the list of commands has these groups.
 ROOMS = {
@@ -29,6 +30,7 @@ ROOMS = {
     "geometry": ("kbest", "metrics", "geometry", "landscape"),
     "translation models": ("alignment", "lm", "grammar", "features", "decoding"),
 }
+LONGEST = "luthier.geometry."  # more than half of all that is compiled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,8 +41,10 @@ class Warmed:
     compile_seconds: float
 
 
-def warm(groups: Sequence[str] = ()) -> Warmed:
+def warm(groups: Sequence[str] = (), processes: int = 1) -> Warmed:
     """Run all kernels, or those of some groups of commands.
+
+    With several processes each compiles what its jobs need; this one then loads all that they kept.
 
     Raises
     ------
@@ -50,14 +54,16 @@ def warm(groups: Sequence[str] = ()) -> Warmed:
     for group in groups:
         if group not in ROOMS:
             raise LuthierError(f"there is no group {group!r}. known: {', '.join(ROOMS)}")
-    before = compiler_seconds()[0]
     rooms = {room for group in groups for room in ROOMS[group]}
-    with warnings.catch_warnings(), progress("compiling kernels") as advance:
-        warnings.simplefilter("ignore", LuthierWarning)
-        for job in warming_jobs(rooms):
-            job()
-            advance(1)
-    seconds = compiler_seconds()[0] - before
+    jobs = dict(enumerate(warming_jobs(rooms)))
+    elsewhere: dict[int, float] = {}
+    with progress("compiling kernels") as advance:
+        if processes > 1:
+            longest_first = dict(sorted(jobs.items(), key=lambda job: not job[1].startswith(LONGEST)))
+            engine = Processes(processes)
+            elsewhere = run_units(run_job, Given(None), longest_first, engine=engine, keep=lambda *_: advance(1))
+        here = run_units(run_job, Given(None), jobs, keep=lambda *_: advance(1))
+    seconds = sum(here.values()) + sum(elsewhere.values())
     if groups:
         return Warmed(_ready(), seconds)
     modules = kernel_modules()
@@ -77,12 +83,20 @@ def _ready() -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
-def warming_jobs(rooms: Collection[str] = ()) -> Iterator[Callable[[], None]]:
-    """Yield the jobs of all rooms, or of some."""
+def warming_jobs(rooms: Collection[str] = ()) -> Iterator[str]:
+    """Yield the import paths of the jobs of all rooms, or of some."""
     for path in sorted(Path(luthier.__path__[0]).glob("*/warming.py")):
-        if rooms and path.parent.name not in rooms:
-            continue
-        yield from importlib.import_module(f"luthier.{path.parent.name}.warming").JOBS
+        if not rooms or path.parent.name in rooms:
+            yield from map(path_of, importlib.import_module(f"luthier.{path.parent.name}.warming").JOBS)
+
+
+def run_job(_: None, path: str) -> float:
+    """Run one job; return the CPU seconds that compiling took."""
+    before = compiler_seconds()[0]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LuthierWarning)
+        find(path)()
+    return compiler_seconds()[0] - before
 
 
 def kernel_modules() -> list[ModuleType]:

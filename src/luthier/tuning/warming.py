@@ -17,6 +17,8 @@ from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import PACKAGE, Tuner, tuner
 
+LITTLE = {"limit": 60}  # of steps or boxes, for those that go on for long
+
 
 def tune_every_way() -> None:
     """Run every tuner, on dense and on sparse features, with a metric of counts and one of numbers."""
@@ -44,6 +46,8 @@ def _every_way() -> Iterator[Tuner]:
     """Yield every tuner as it comes, and with each choice of each of its parameters."""
     for name in available(PACKAGE):
         plain = tuner(name)
+        if any(field.name == "limit" for field in dataclasses.fields(plain)):
+            plain = dataclasses.replace(plain, **LITTLE)
         yield plain
         for field in dataclasses.fields(plain):
             for choice in field.metadata.get("choices") or ():

@@ -2,6 +2,7 @@
 
   luthier warm
   luthier warm lists tuning
+  luthier warm --jobs 2
 
 All of them take some minutes of one core and about 1 GB of memory; a group of commands (as 'luthier --help' has them)
 takes less. They are kept on disk: where all are there already, this takes seconds.
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 
 from luthier.cli.output import Output
+from luthier.core.errors import LuthierError
 
 GROUP = "this program"
 
@@ -22,6 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "groups", nargs="*", metavar="GROUP",
         help="lists, features, metrics, tuning, geometry or 'translation models' (default: everything)",
     )  # fmt: skip
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that compile side by side")
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
@@ -29,13 +32,15 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.pipelines.warm import warm
     from luthier.report.console import table
 
+    if options.jobs < 1:
+        raise LuthierError(f"expected at least one job, found {options.jobs}")
     output.note(
         "compiling kernels: some minutes of one core and about 1 GB of memory, unless they are kept already; "
         "'luthier warm GROUP' compiles those of a group of commands"
         if not options.groups
         else f"compiling the kernels of: {', '.join(options.groups)}"
     )
-    warmed = warm(options.groups)
+    warmed = warm(options.groups, options.jobs)
     total, seconds = sum(warmed.counts.values()), warmed.compile_seconds
     output.emit(
         {"kernels": total, "files": warmed.counts, "compile_seconds": seconds},

@@ -129,15 +129,14 @@ def sweep(faces, values, table, e, here, scratch, n, totals, rows, first):
 
 
 @kernel
-def settle(faces, table, e, here, scratch, n, room, rows, first, last):
-    """Write of the rows first … last − 1, which edge e owns, whether cells in doubt have an area."""
+def settle(faces, table, e, here, scratch, n, room, keys, sized):
+    """Write of the rows that edge e owns whether cells in doubt have an area."""
     z, owner, edge, kind, now = faces.z, faces.owner, table.lines[e], table.kinds[e], scratch.now
-    keys, sized = rows.keys, rows.sized
-    if np.all(sized[first:last]):
+    if np.all(sized):
         return
     for a in range(len(now)):
         now[a] = scratch.state[a]
-    row = first
+    row, last = 0, len(sized)
     if keys[row, 1] < 0:
         if kind == 0:
             now[here] = edge[0]
@@ -181,8 +180,9 @@ def stream(faces, table, blur, values, constant, start, stop, scratch, room, row
                     totals[v] += values[state[busy[a]], v]
         new = sweep(faces, values, table, e, here, scratch, n, totals, rows, count)
         rows.keys[count : count + new, 0] = e
-        settle(faces, table, e, here, scratch, n, room, rows, count, count + new)
-        count += new
+        last = count + new
+        settle(faces, table, e, here, scratch, n, room, rows.keys[count:last], rows.sized[count:last])
+        count = last
         e += 1
     return e, count
 

@@ -114,9 +114,9 @@ def _nearest(normals: Float64, margins: Float64, start: Float64) -> Float64 | No
     """Return the point nearest to `start` with ``normals·w ≤ −margins``; None if there is none."""
     n = len(start)
     room = scratch(n)
-    status = kernels.nearest_point(
-        flat(normals.T), flat(np.zeros(n)), flat(margins), flat(np.zeros(len(normals), np.bool_)),
-        flat(np.empty((0, n))), flat(start), room, steps_allowed(n), np.empty(n + 1, np.int64),
+    status = kernels.nearest_point(  # arrays that may be written to, as other kernels pass them
+        flat(normals.T), np.zeros(n), flat(margins), np.zeros(len(normals), np.bool_),
+        np.empty((0, n)), np.array(start, np.float64), room, steps_allowed(n), np.empty(n + 1, np.int64),
     )  # fmt: skip
     if status == kernels.LOST:
         raise LuthierError(f"{len(normals)} constraints in {n} dimensions are too near to a contradiction to decide")
