@@ -97,6 +97,24 @@ def _check_tuner_loop(record: Record) -> None:
     _require(type(starts) is int and starts >= 0, "loop")
 
 
+def _check_capacity(record: Record) -> None:
+    _require_texts(record, ("study", "data", "features", "space", "tuner", "method", "metric", "made_of"))
+    _require_numbers(record, ("cpu_seconds",))
+    for name in ("sentences", "replica", "seed", "columns"):
+        _require(type(record[name]) is int and record[name] >= 0, name)
+    if record["tuner"] == "cones":
+        _require(type(record["cones"]) is int and record["cones"] > 0, "cones")
+        _require(type(record["complete"]) is bool, "complete")
+        return
+    if record["tuner"] == "oracle":
+        _require(type(record["feasible"]) is bool, "feasible")
+    else:
+        _require_numbers(record, ("before", "test_before", "test"))
+    _require_numbers(record, ("tuned",))
+    rows = record["selected"]
+    _require(isinstance(rows, list) and bool(rows) and all(type(row) is int and row >= 0 for row in rows), "selected")
+
+
 def _require_texts(record: Record, names: tuple[str, ...]) -> None:
     for name in names:
         _require(isinstance(record[name], str), name)
@@ -125,4 +143,8 @@ TUNER_LOOP_LINES = LineKind(
 LOOP_LINES = LineKind(
     ("data", "condition", "bits", "values", "replica"),
     ("tuner", "metric", "inputs", "made_of", "start", "loop", "seed"), _check_loop,
+)  # fmt: skip
+CAPACITY_LINES = LineKind(
+    ("data", "features", "space", "sentences", "tuner", "replica"),
+    ("method", "watched", "metric", "pools", "made_of", "seed"), _check_capacity,
 )  # fmt: skip

@@ -100,7 +100,7 @@ def _entry(table: Table, path: str, metrics: list[str], by: str) -> DataEntry:
         raise LuthierError(f"{path}: expected data named so that a file can be, found {name!r}")
     if source not in (GENERATED, FILES):
         raise LuthierError(f"{path}: expected the source {GENERATED!r} or {FILES!r}, found {source!r}")
-    part: Any = _generated if source == GENERATED else _files
+    part: Any = read_generated if source == GENERATED else read_files
     entry = DataEntry(
         name, part(table.table("tune"), path), part(table.table("test"), path),
         start=table.take("start", str) if source == FILES else "", metrics=table.texts("metrics", tuple(metrics)),
@@ -112,7 +112,8 @@ def _entry(table: Table, path: str, metrics: list[str], by: str) -> DataEntry:
     return entry
 
 
-def _generated(table: Table, path: str) -> GeneratedPart:
+def read_generated(table: Table, path: str) -> GeneratedPart:
+    """Return what a table says of lists to generate."""
     seed, share = table.take("seed", int), table.take("shorten", float, 0.0)
     lists = table.fields(SyntheticLists)
     table.end()
@@ -121,7 +122,8 @@ def _generated(table: Table, path: str) -> GeneratedPart:
     return GeneratedPart(lists, seed, share)
 
 
-def _files(table: Table, path: str) -> FilePart:
+def read_files(table: Table, path: str) -> FilePart:
+    """Return what a table says of lists in files."""
     part = FilePart(
         table.texts("lists"), table.texts("refs"), table.take("cap", int, None), table.take("sentences", int, None)
     )

@@ -1,9 +1,9 @@
 """Studies: a file names what is to be run; every unit of it is run once and kept as a line.
 
-A unit is one tuner from one start on lists (`starts`), or a whole tuning loop: of one tuner for one metric
-(`tuner_loops`), or of one condition (`loops`). Its line in ``units.jsonl`` has all that is needed to make it again and
-to check it. Lines are written as units finish; those whose line is there already are not run again. Tables and figures
-are made from the lines.
+A unit is one tuner from one start on lists (`starts`), one tuner with some features and sentences (`capacity`), or a
+whole tuning loop: of one tuner for one metric (`tuner_loops`), or of one condition (`loops`). Its line in
+``units.jsonl`` has all that is needed to make it again and to check it. Lines are written as units finish; those whose
+line is there already are not run again. Tables and figures are made from the lines.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from luthier.core.files.sealed_lines import Record, SealedWriter
 from luthier.core.files.toml_tables import read_toml
 from luthier.core.progress import notice, progress
 from luthier.core.tasks import Engine, run_units
+from luthier.pipelines.study.capacity_settings import read_capacity_study
 from luthier.pipelines.study.conditions import read_loop_study
 from luthier.pipelines.study.lines import Kept, LineKind, read_units
 from luthier.pipelines.study.starts import read_start_study
@@ -24,10 +25,12 @@ from luthier.pipelines.study.units import UNITS, AnyStudy, Place, Units, run_uni
 
 
 def read_study(path: str | os.PathLike[str]) -> AnyStudy:
-    """Return the study that a TOML file describes: of conditions, of tuners in loops, or of tuners on given lists."""
+    """Return the study that a TOML file describes: of conditions, of capacity, of tuners in loops or on given lists."""
     table = read_toml(path, "a study")
     if "condition" in table:
         return read_loop_study(table, str(path))
+    if "feature_set" in table:
+        return read_capacity_study(table, str(path))
     data = table.get("data")
     trains = isinstance(data, list) and any(isinstance(entry, dict) and "training" in entry for entry in data)
     return read_tuner_loop_study(table, str(path)) if trains else read_start_study(table, str(path))

@@ -1,0 +1,91 @@
+"""Few directions in place of many features: sums of groups, random ones, the leading ones of the differences."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from scipy import sparse
+
+from luthier.core.arrays import Float64
+from luthier.core.segments import segment_of_rows
+from luthier.kbest.features import Features
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.units import movable
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Directions:
+    """Q directions of weights, (Q, D), and the start as a sum of them, (Q,)."""
+
+    names: tuple[str, ...]
+    matrix: Float64
+    start: Float64
+
+    def weights(self, place: Float64) -> Float64:
+        """Return the weights of a place, (Q,) → (D,)."""
+        return np.asarray(place @ self.matrix)
+
+    def seen_from(self, problem: ListProblem) -> ListProblem:
+        """Return the problem whose weights are places: rows have Q features, and gains are the same but for ties."""
+        table = Features.from_dense(self.names, np.ascontiguousarray(problem.pool.features.scores(self.matrix).T))
+        return ListProblem(
+            problem.pool.with_features(table), problem.metric, problem.stats, Bounds.none(len(self.names))
+        )
+
+
+def sums_of_groups(problem: ListProblem, start: Float64) -> Directions:
+    """Return every feature that is in no group, and for each group the sum of its columns.
+
+    The start, (D,), has to weigh the columns of a group alike.
+    """
+    groups = problem.pool.features.groups
+    grouped = {column for group in groups for column in group.columns}
+    single = [name for name in problem.names if name not in grouped]
+    place = {name: number for number, name in enumerate(problem.names)}
+    matrix = np.zeros((len(single) + len(groups), len(problem.names)))
+    for row, name in enumerate(single):
+        matrix[row, place[name]] = 1.0
+    for row, group in enumerate(groups, start=len(single)):
+        matrix[row, [place[column] for column in group.columns]] = 1.0
+    first = [int(np.flatnonzero(row)[0]) for row in matrix]
+    names = (*single, *(f"sum of {group.name}" for group in groups))
+    return Directions(names, matrix, start[first])
+
+
+def random_sums(problem: ListProblem, start: Float64, count: int, rng: np.random.Generator) -> Directions:
+    """Return the start and random directions beside it, normal in units in which all features spread alike."""
+    columns = movable(problem)
+    matrix = np.zeros((count + 1, problem.n_features))
+    matrix[0] = start
+    matrix[1:, columns] = rng.standard_normal((count, len(columns))) / problem.spread[columns]
+    return _beside_start(matrix)
+
+
+def leading_differences(problem: ListProblem, start: Float64, count: int) -> Directions:
+    """Return the start and the directions in which the rows of lists differ most, all features spreading alike."""
+    columns = movable(problem)
+    f = problem.pool.features
+    many = sparse.csr_array((f.values, f.indices, f.indptr), shape=(len(f), f.n_features - f.n_dense))
+    table = sparse.hstack([sparse.csr_array(f.dense), many], format="csr")[:, columns]
+    table = table @ sparse.diags_array(1.0 / problem.spread[columns])
+    lists = segment_of_rows(problem.offsets)
+    member = sparse.csr_array((np.ones(len(lists)), (lists, np.arange(len(lists)))))
+    lengths = np.diff(problem.offsets).astype(np.float64)
+    sums = member @ table
+    within = (table.T @ table - sums.T @ sparse.diags_array(1.0 / lengths) @ sums).toarray()
+    wanted = min(count, len(columns))
+    vectors = np.linalg.eigh(within)[1][:, ::-1][:, :wanted].T
+    vectors *= np.where(vectors[np.arange(wanted), np.abs(vectors).argmax(axis=1)] < 0, -1.0, 1.0)[:, None]
+    matrix = np.zeros((wanted + 1, problem.n_features))
+    matrix[0] = start
+    matrix[1:, columns] = vectors / problem.spread[columns]
+    return _beside_start(matrix)
+
+
+def _beside_start(matrix: Float64) -> Directions:
+    names = ("start", *(f"direction {number}" for number in range(1, len(matrix))))
+    place = np.zeros(len(matrix))
+    place[0] = 1.0
+    return Directions(names, matrix, place)

@@ -1,0 +1,81 @@
+"""Few directions of many features, and selections of many features: against plain arithmetic and exact proofs."""
+
+import numpy as np
+import pytest
+
+from luthier.geometry.lp.certificates import Feasible
+from luthier.kbest.groups import FeatureGroup
+from luthier.landscape.directions import leading_differences, random_sums, sums_of_groups
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.selections.feasibility import Choice, judge
+from luthier.landscape.selections.wide import weights_that_select
+from small_problems import pool_of, random_problem
+
+
+def grouped(seed):
+    """Return a problem of five features, of which three are the bins of one, and a start that weighs these alike."""
+    problem = random_problem(seed, sentences=6, k=7, features=5)
+    names = problem.names
+    features = problem.pool.features.group((FeatureGroup("bins", names[2:]),))
+    start = np.array([1.0, -0.5, 0.25, 0.25, 0.25])
+    return ListProblem(problem.pool.with_features(features), problem.metric, problem.stats, problem.bounds), start
+
+
+def made(kind, problem, start):
+    if kind == "sums":
+        return sums_of_groups(problem, start)
+    if kind == "random":
+        return random_sums(problem, start, 3, np.random.default_rng(4))
+    return leading_differences(problem, start, 3)
+
+
+@pytest.mark.parametrize("kind", ["sums", "random", "leading"])
+def test_a_place_among_directions_selects_what_its_weights_select(kind):
+    problem, start = grouped(1)
+    few = made(kind, problem, start)
+    seen = few.seen_from(problem)
+    np.testing.assert_allclose(few.weights(few.start), start, atol=1e-15)
+    assert seen.gain(few.start) == problem.gain(start)
+    rng = np.random.default_rng(2)
+    for place in rng.standard_normal((20, len(few.start))):
+        assert np.array_equal(seen.select(place), problem.select(few.weights(place)))
+
+
+def test_sums_add_the_columns_of_a_group():
+    problem, start = grouped(3)
+    few = sums_of_groups(problem, start)
+    table = problem.pool.features.dense
+    assert few.names == (*problem.names[:2], "sum of bins")
+    wanted = np.column_stack([table[:, :2], table[:, 2:].sum(axis=1)])
+    np.testing.assert_allclose(few.seen_from(problem).pool.features.dense, wanted, atol=1e-12)
+
+
+def test_leading_directions_are_those_of_a_plain_decomposition():
+    problem, start = grouped(5)
+    few = leading_differences(problem, start, 2)
+    table = problem.pool.features.dense / problem.spread
+    parts = [table[a:b] - table[a:b].mean(axis=0) for a, b in zip(problem.offsets, problem.offsets[1:], strict=False)]
+    wanted = np.linalg.svd(np.concatenate(parts))[2][:2]
+    found = few.matrix[1:] * problem.spread
+    np.testing.assert_allclose(np.abs(np.sum(found * wanted, axis=1)), 1.0, atol=1e-9)
+    assert len(leading_differences(problem, start, 99).matrix) == 1 + 5  # as many as there are
+
+
+def test_many_weights_select_where_exact_proofs_say_that_some_do():
+    found = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        lists, size, columns = (int(n) for n in rng.integers([1, 1, 1], [5, 6, 6]))
+        table = [rng.integers(-2, 3, (size, columns)).astype(float) for _ in range(lists)]  # ties, repeated rows
+        pool = pool_of(table, [np.zeros(size)] * lists)
+        rows = pool.offsets[:-1] + rng.integers(0, size, lists)
+        weights = weights_that_select(pool, rows)
+        proof = judge(pool, Choice("drawn", rows)).proof
+        assert (weights is not None) == isinstance(proof, Feasible)
+        found.append(weights is not None)
+        if weights is not None:
+            scores = pool.features.dense @ weights
+            for row, a, b in zip(rows, pool.offsets, pool.offsets[1:], strict=False):
+                others = np.any(pool.features.dense[a:b] != pool.features.dense[row], axis=1)
+                assert np.all(scores[a:b][others] < scores[row])
+    assert 5 < sum(found) < 55
