@@ -224,14 +224,14 @@ def _check(study: CapacityStudy, path: str) -> None:
     ]
     for grid in study.grids:
         own = f"in the grid {grid.title!r}"
-        counting = grid.tuners == (CONES,)
+        counting = CONES in grid.tuners
         faults += [
             (grid.replicas < 1 or not grid.sentences or min(grid.sentences) < 1, f"replicas and sentences {own}"),
             (
                 counting and not all(map(_is_count, grid.features + grid.spaces)),
                 f"numbers of hypotheses and axes {own}",
             ),
-            (CONES in grid.tuners and not counting, f"cones alone {own}"),
+            (counting and grid.tuners != (CONES,), f"cones alone {own}"),
             (ORACLE in grid.tuners and grid.spaces != (ALL,), f"the oracle with all features {own}"),
         ]
         known: list[tuple[str, Sequence[str], Sequence[str]]] = [("data set", grid.data, [e.name for e in study.data])]
