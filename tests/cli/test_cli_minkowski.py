@@ -142,6 +142,17 @@ def test_ctrl_c_leaves_a_search_that_can_be_gone_on_with(run_cli, folder, tmp_pa
     assert keys(tmp_path / "c.arrow") == keys(tmp_path / "all.arrow")
 
 
+def test_a_whole_search_has_the_vertices_that_partial_sums_say(run_cli, folder, tmp_path):
+    code, out, _ = search(run_cli, folder, tmp_path / "sum.arrow", "--whole", "--checksum", "--json")
+    report = json.loads(out)
+    assert code == 0
+    assert report["checksum"]["expected"] >= report["checksum"]["found"] == report["found"]
+    assert report["checksum"]["sums"] == 6 + 15  # lists and pairs of six lists that have rows, in three dimensions
+    code, _, err = search(run_cli, folder, tmp_path / "part.arrow", "--checksum")
+    assert code == 2
+    assert "a checksum counts the whole fan. hint: add --whole" in err
+
+
 def test_a_whole_search_counts_what_the_plane_does_not_meet(run_cli, folder, tmp_path):
     search(run_cli, folder, tmp_path / "plane.arrow")
     report = json.loads(search(run_cli, folder, tmp_path / "whole.arrow", "--whole", "--json")[1])

@@ -7,10 +7,13 @@ import math
 import numpy as np
 import pytest
 
+from luthier.core.errors import LuthierError
 from luthier.geometry.plane.gaussian import gaussian_shares
 from luthier.geometry.subspace import Subspace
+from luthier.kbest.features import Features
 from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.lines.smooth import mean_gains, worst_gains
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane, Window
 from luthier.landscape.planes.steady import noise_shape, steady_point
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
@@ -84,6 +87,31 @@ def test_a_point_of_a_plane_has_the_mean_that_draws_have(choice):
     close = draws[np.hypot(*deviations.T) < 1.0]
     seen = plane.problem.gains(np.array([plane.subspace.weights(p) for p in close]))
     assert found.worst <= seen.min() + 1e-9
+
+
+def plane_of_units(*units, directions=None):
+    """Return a plane of three weights whose features have these units."""
+    problem = random_problem(5, sentences=8, k=6, features=3)
+    table = Features.from_dense(problem.names, problem.pool.features.dense * np.array(units))
+    problem = ListProblem(problem.pool.with_features(table), problem.metric, problem.stats, problem.bounds)
+    start = np.divide(np.array([1.0, 0.5, -0.5]), units, out=np.zeros(3), where=np.array(units) > 0)
+    axes = np.eye(3)[:2] if directions is None else np.array(directions)
+    return Plane.make(problem, Subspace(start, axes, ("f0", "f1")), Window(-2.0, 2.0, -2.0, 2.0))
+
+
+def test_noise_about_axes_of_unlike_units_is_that_of_like_ones():
+    plain = noise_shape(plane_of_units(1.0, 1.0, 1.0), 0.1)
+    for units in ((1e-5, 1e5, 1.0), (1e12, 1e3, 1e4)):
+        found = noise_shape(plane_of_units(*units), 0.1)
+        np.testing.assert_allclose(found * np.array(units[:2])[:, None], plain, rtol=1e-6)
+
+
+def test_noise_about_an_axis_without_effect_is_refused():
+    for units in ((1.0, 0.0, 1.0), (1e-12, 1e12, 1.0)):  # the second is constant but for rounding
+        with pytest.raises(LuthierError, match="an axis has no effect beside the others: noise about it cannot be"):
+            noise_shape(plane_of_units(*units), 0.1)
+    with pytest.raises(LuthierError, match="the axes move the same: noise about them cannot be told"):
+        noise_shape(plane_of_units(1.0, 1.0, 0.0, directions=[[1.0, 0.0, 0.0], [1.0, 0.0, 5.0]]), 0.1)
 
 
 def test_each_choice_is_best_by_its_own_measure():

@@ -32,6 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     parser.add_argument("--limit", type=int, metavar="N", help="stop when N vertices are found (default: find all)")
     parser.add_argument("--whole", action="store_true", help="search cones beyond the subspace, too; they are counted")
+    parser.add_argument(
+        "--checksum", action="store_true", help="with --whole: count by partial sums what there must be"
+    )
     parser.add_argument("--resume", action="store_true", help="go on with a search that was stopped")
     parser.add_argument("-o", "--output", required=True, metavar="F", help="the cones, an Arrow file")
     parser.add_argument("--plot", metavar="F", help="draw cells and search tree, for two axes")
@@ -54,6 +57,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     if options.limit is not None and options.limit < 1:
         raise LuthierError(f"expected --limit of at least 1, found {options.limit}")
+    if options.checksum and not options.whole:
+        raise LuthierError("a checksum counts the whole fan. hint: add --whole")
     metric = None if options.metric == "none" else metric_from(options)
     pool = pool_from(options, options.pool)
     plane = read_subspace(pool, options.weights, options.axis, expected=2 if options.plot else None)
@@ -63,7 +68,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         check_picture_path(options.plot)
     settings = SearchOptions(
         output=options.output, order=options.order, limit=options.limit, whole=options.whole, resume=options.resume,
-        threads=options.threads, seed=options.seed,
+        threads=options.threads, seed=options.seed, checksum=options.checksum,
     )  # fmt: skip
     output.note(f"seed {options.seed}")
     with cluster_from(options) as engine:

@@ -26,6 +26,7 @@ from luthier.core.tasks import Engine, Given, held
 from luthier.core.threads import stopping_gently
 from luthier.geometry.subspace import Subspace
 from luthier.geometry.sums.certainty import Certainty
+from luthier.geometry.sums.checksum import Checksum, count_by_parts, partial_sums
 from luthier.geometry.sums.coverage import Coverage, share_covered
 from luthier.geometry.sums.grid import coarse_lists, wide_spreads
 from luthier.geometry.sums.reverse_search import Found, ReverseSearch
@@ -33,7 +34,7 @@ from luthier.geometry.sums.search_ahead import Ahead, SearchSetting
 from luthier.geometry.sums.search_steps import Steps
 from luthier.geometry.sums.summands import Summands
 from luthier.kbest.pool import Pool
-from luthier.landscape.cones.search_state import read_state, refusing_states, write_state
+from luthier.landscape.cones.search_state import is_unfinished, read_state, refusing_states, write_state
 from luthier.landscape.cones.search_tally import Tally, checked_tally
 from luthier.landscape.subspaces import project
 from luthier.metrics.base import Metric
@@ -58,6 +59,8 @@ class SearchOptions:
         Search the whole fan, also cones that no weights of the subspace reach.
     resume : bool
         Go on from the state of an earlier search.
+    checksum : bool
+        Compare a complete search of the whole fan with what partial sums say.
     """
 
     output: str
@@ -67,6 +70,7 @@ class SearchOptions:
     resume: bool = False
     threads: int = 1
     seed: int = 0
+    checksum: bool = False
 
     @property
     def state_path(self) -> str:
@@ -93,6 +97,7 @@ class SearchReport:
     best_weights : (D,)
         In the best usable cone, at its point; of the start where there is no metric.
     start_score, best_score : float, None without a metric
+    checksum : Checksum, None where none was asked for, or the search is not complete
     """
 
     tally: Tally
@@ -107,6 +112,7 @@ class SearchReport:
     complete: bool
     interrupted: bool
     seconds: float
+    checksum: Checksum | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -127,6 +133,7 @@ class SearchReport:
             "best_position": dict(zip(self.subspace.names, t.best_position, strict=False)),
             "weights": dict(zip(self.names, self.best_weights.tolist(), strict=True)),
             "cpu_seconds": self.seconds,
+            "checksum": None if self.checksum is None else dataclasses.asdict(self.checksum),
         }
 
 
@@ -155,6 +162,8 @@ class SearchJob:
         self.subspace, self.metric, self.options, self.names = subspace, metric, options, pool.features.names
         self.stats = None if metric is None else pool_statistics(self.pool, metric)
         points = project(self.pool, subspace)
+        if options.checksum:
+            partial_sums(self.pool.offsets, points)  # refuse too many before the search
         self.summands = Summands.of(self.pool.offsets, points)
         start = np.zeros(subspace.n_axes + 1)
         start[0] = 1.0
@@ -234,7 +243,7 @@ class SearchJob:
         stopwatch, stop = Stopwatch(), threading.Event()
         if self.options.resume:
             self._restore()
-        elif _is_unfinished(self.options.state_path):
+        elif is_unfinished(self.options.state_path):
             raise LuthierError(
                 f"{self.options.state_path}: there is an unfinished search already. hint: `resume` goes on from it; "
                 "remove it to start anew"
@@ -363,15 +372,11 @@ class SearchJob:
             metric="none" if self.metric is None else self.metric.signature, start_score=start_score,
             best_score=best_score, best_weights=self.subspace.weights(position),
             coverage=share_covered(self.search, keys, make_rng(self.options.seed)), complete=self.search.complete,
-            interrupted=interrupted, seconds=seconds,
+            interrupted=interrupted, seconds=seconds, checksum=self._checksum(),
         )  # fmt: skip
 
-
-def _is_unfinished(path: str) -> bool:
-    """Return whether there is the state of a search that has not found everything."""
-    if not Path(path).exists():
-        return False
-    try:
-        return len(read_state(path)[2]["number"]) > 0
-    except (InputError, KeyError):
-        return False
+    def _checksum(self) -> Checksum | None:
+        """Return what partial sums say of a complete search."""
+        if not self.options.checksum or not self.search.complete:
+            return None
+        return count_by_parts(self.pool.offsets, project(self.pool, self.subspace), self.tally.found)

@@ -7,6 +7,7 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -74,3 +75,13 @@ def _hash(meta: str, state: Arrays) -> str:
         digest.update(f"{name} {array.dtype.str} {array.shape}".encode())
         digest.update(array.tobytes())
     return digest.hexdigest()
+
+
+def is_unfinished(path: str) -> bool:
+    """Return whether there is the state of a search that has not found everything."""
+    if not Path(path).exists():
+        return False
+    try:
+        return len(read_state(path)[2]["number"]) > 0
+    except (InputError, KeyError):
+        return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from luthier.geometry.sums.checksum import Checksum
 from luthier.geometry.sums.coverage import Coverage
 from luthier.landscape.cones.minkowski import SearchReport
 from luthier.report.console import stack, table
@@ -24,6 +25,8 @@ def minkowski_tables(report: SearchReport, written: Sequence[str]) -> Any:
         ("the search", "complete" if report.complete else "stopped; it can be resumed"),
         ("CPU s", f"{report.seconds:.1f}"),
     ]
+    if report.checksum is not None:
+        rows.append(("checksum", _checked(report.checksum)))
     parts = [table("Minkowski sum", ("", "value"), rows)]
     if report.best_score is not None:
         changed = [
@@ -41,6 +44,13 @@ def minkowski_tables(report: SearchReport, written: Sequence[str]) -> Any:
         if changed:
             parts.append(table("its weights, where they differ", ("feature", "start", "best"), changed[:MOST_FEATURES]))
     return stack(*parts, table("written", ("file",), [(path,) for path in written]))
+
+
+def _checked(checksum: Checksum) -> str:
+    said = f"{checksum.expected:,} by {checksum.sums:,} partial sums"
+    if checksum.agrees:
+        return f"agrees: {said}"
+    return f"{checksum.expected - checksum.found:,} fewer than in general position, {said}: lists tie"
 
 
 def _covered(coverage: Coverage) -> str:
