@@ -8,7 +8,7 @@ from luthier.kbest.groups import FeatureGroup
 from luthier.landscape.directions import leading_differences, random_sums, sums_of_groups
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.feasibility import Choice, judge
-from luthier.landscape.selections.wide import weights_that_select
+from luthier.landscape.selections.wide import lists_followed, weights_that_select
 from small_problems import pool_of, random_problem
 
 
@@ -73,6 +73,10 @@ def test_many_weights_select_where_exact_proofs_say_that_some_do():
         proof = judge(pool, Choice("drawn", rows)).proof
         assert (weights is not None) == isinstance(proof, Feasible)
         found.append(weights is not None)
+        followed = lists_followed(pool, rows)
+        assert np.all(followed) == (weights is not None)
+        some = np.where(followed, rows, -1)  # what was found is possible
+        assert isinstance(judge(pool, Choice("some", some)).proof, Feasible)
         if weights is not None:
             scores = pool.features.dense @ weights
             for row, a, b in zip(rows, pool.offsets, pool.offsets[1:], strict=False):

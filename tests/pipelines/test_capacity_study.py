@@ -126,6 +126,7 @@ def test_what_was_selected_has_the_score_that_is_told(done):
         assert float(problem.gain_of_sums(problem.stats[rows].sum(axis=0))) == pytest.approx(line["tuned"], abs=1e-12)
         if line["tuner"] == "oracle" and line["features"] == "as they are":
             assert line["feasible"] == isinstance(judge(problem.pool, Choice("oracle", rows)).proof, Feasible)
+            assert line["feasible"] == (line["followed"] == line["sentences"])
         elif line["tuner"] == "lines":
             assert line["tuned"] >= line["before"] - 1e-12
 
@@ -170,7 +171,8 @@ def test_tables_show_shares_and_means(done):
     row = next(row for row in tables.splitlines() if re.match(r"\| 2 bits \| \d+ \| all \| 8 \| lines ", row))
     assert all(f" {cell} " in row for cell in cells)
     reached = [r for r in lines if r["tuner"] == "oracle" and r["features"] == "2 bits" and r["sentences"] == 8]
-    assert f"{sum(r['feasible'] for r in reached)} of 2 |" in tables
+    share = np.mean([r["followed"] / 8 for r in reached])
+    assert f"{sum(r['feasible'] for r in reached)} of 2, {100 * share:.0f} % |" in tables
     assert "≥ 20" in tables
     shares = agreements([r for r in lines if r["features"] == "2 bits" and r["sentences"] == 8 and r["space"] == "all"])
     same = [np.mean(np.array(a["selected"]) == b["selected"]) for a, b in _pairs(lines, "lines", "watched")]
@@ -196,7 +198,14 @@ def test_lines_are_kept_and_checked(done, monkeypatch):
     assert path.read_bytes() == before  # nothing was run again
     all_lines = before.splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if line["tuner"] == "oracle")
-    for name, value in {"tuned": None, "selected": [-1], "columns": 1.5, "feasible": 1, "tuner": 3}.items():
+    for name, value in {
+        "tuned": None,
+        "selected": [-1],
+        "followed": 99,
+        "columns": 1.5,
+        "feasible": 1,
+        "tuner": 3,
+    }.items():
         changed = seal({**unseal(all_lines[at].rstrip()), name: value})
         path.write_bytes(b"".join([*all_lines[:at], changed, *all_lines[at + 1 :]]))
         with pytest.raises(LuthierError, match=f"units.jsonl:{at + 1}: expected a unit of a study, found .*'{name}'"):

@@ -14,7 +14,6 @@ from luthier.landscape.certified import _cut_kernels as cut_kernels
 from luthier.landscape.certified._box_kernels import Open, Sums
 from luthier.landscape.certified._cut_kernels import Steps
 from luthier.landscape.certified.rows import Rows, middle_of
-from luthier.landscape.certified.slabs import Slabs
 from luthier.landscape.certified.space import Space, moving
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.noise import UNIT, gamma
@@ -102,11 +101,9 @@ class Boxes:
             reached = self._reach(found, sums, target)
             bound = reached.bound if reached.bound <= target else min(reached.bound, self._exact(found))
             box = Box(low, high, found, bound, axis, centre, sums.centre)
-            if bound <= target or not len(found.rows):
+            if bound <= target or not 0 < len(found.rows) <= MOST_ROWS:
                 return box
-            cut = self._cut(box, reached, centre, radius, target) if len(found.rows) <= MOST_ROWS else box
-            if cut is not None and cut.bound > target:
-                cut = self._slice(cut, box, reached, target)
+            cut = self._cut(box, reached, centre, radius, target)
             if cut is None or cut.bound <= target:
                 return dataclasses.replace(box, bound=target) if cut is None else cut
             box = cut
@@ -180,29 +177,6 @@ class Boxes:
         axis = int(axes[np.argmax(impact)]) if impact.max() > 0 else box.axis
         low, high = _narrowed(box.low, box.high, axes, left, right)
         return dataclasses.replace(box, low=low, high=high, bound=bound, axis=axis)
-
-    def _slice(self, cut: Box, box: Box, reached: _Reached, target: float) -> Box | None:
-        """Return what slabs of a box leave of what cuts have left of it; None if nothing is left."""
-        level = reached.majorant.level(target)
-        if not (math.isfinite(level) and math.isfinite(reached.height)):
-            return cut
-        fixed = reached.majorant.constant + float(reached.majorant.slopes @ box.open.fixed)
-        slabs = Slabs.of(
-            self.rows, box.open, reached.values, *middle_of(box.low, box.high),
-            fixed + 2 * self._rounding(reached.majorant),
-        )  # fmt: skip
-        bound = min(cut.bound, reached.majorant.limit(slabs.peak))
-        if bound <= target:
-            return dataclasses.replace(cut, bound=bound)
-        ends = slabs.ends(level)
-        if ends is None:
-            return None
-        low, high = _narrowed(box.low, box.high, slabs.axes, *ends)
-        low, high = np.maximum(low, cut.low), np.minimum(high, cut.high)
-        if np.any(low > high):
-            return None
-        axis = slabs.split()
-        return dataclasses.replace(cut, low=low, high=high, bound=bound, axis=cut.axis if axis is None else axis)
 
 
 def _empty_steps(found: Open, n_axes: int) -> Steps:

@@ -9,13 +9,15 @@ from __future__ import annotations
 import numpy as np
 from scipy import optimize, sparse
 
-from luthier.core.arrays import Float64, Int64
+from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.segments import segment_of_rows
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 
-MOST_ROUNDS = 60
+MOST_ROUNDS, FEW_ROUNDS = 60, 12
+JOINING = 4  # wishes of a list that join a programme at a time
+REACH = 1e4  # of weights, of columns scaled to at most 1, where a margin is 1
 CLEAR = 1e-7  # a margin, of columns scaled to at most 1, below which wishes count as contradicting
 
 
@@ -23,46 +25,85 @@ def weights_that_select(pool: Pool, rows: Int64) -> Float64 | None:
     """Return weights, (D,), whose re-rank selects the features of the given row of each list, (N,); None if none were
     found, in floating point.
 
-    Wishes join the programme as its answers hurt them: of every list the one that is hurt most.
+    Wishes join the programme as its answers hurt them: of every list the four that are hurt most.
     """
-    table = _table(pool)
-    lists = segment_of_rows(pool.offsets)
-    wishes = (table[rows[lists]] - table).tocsr()
-    wishes.eliminate_zeros()
-    asked = np.flatnonzero(np.diff(wishes.indptr) > 0)
-    largest = np.asarray(np.abs(wishes).max(axis=0).todense()).ravel()
-    scale = np.where(largest > 0, largest, 1.0)
-    wishes = (wishes @ sparse.diags_array(1.0 / scale)).tocsr()
-    if not len(asked):
-        return np.zeros(table.shape[1])
-    weights, chosen = np.zeros(table.shape[1]), np.zeros(len(lists), np.bool_)
+    wishes = _Wishes(pool, rows)
+    weights, chosen = np.zeros(wishes.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
     for _ in range(MOST_ROUNDS):
-        hurt = asked[(wishes @ weights)[asked] <= CLEAR / 2]
-        new = _worst_of_lists(wishes @ weights, lists, hurt[~chosen[hurt]])
+        hurt = wishes.hurt(weights, CLEAR / 2)
         if not len(hurt):
-            return _confirmed(pool, rows, table, weights / scale)
-        if not len(new):
-            return None
+            selects = wishes.selects(weights)
+            return weights / wishes.scale if np.all(selects) else None
+        new = wishes.worst(weights, hurt[~chosen[hurt]])
         chosen[new] = True
-        margin, weights = _largest_margin(wishes[np.flatnonzero(chosen)])
-        if margin <= CLEAR:
+        margin, weights = _largest_margin(wishes.table[np.flatnonzero(chosen)])
+        if not len(new) or margin <= CLEAR:
             return None
-    raise LuthierError(f"the linear programme of {table.shape[1]:,} weights did not end in {MOST_ROUNDS} rounds")
+    raise LuthierError(f"the linear programme of {wishes.n_columns:,} weights did not end in {MOST_ROUNDS} rounds")
+
+
+def lists_followed(pool: Pool, rows: Int64) -> Bool:
+    """Return lists, (N,), in which one weight vector selects the features of the given row, as many as were found.
+
+    The weights hurt the wishes of lists as little as they can, summed over lists: a hinge for each. A re-rank says in
+    which lists nothing is hurt. More lists may be possible.
+    """
+    wishes = _Wishes(pool, rows)
+    weights, chosen = np.zeros(wishes.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
+    best = wishes.selects(weights)
+    for _ in range(FEW_ROUNDS):
+        hurt = wishes.hurt(weights, 1.0 - CLEAR)
+        new = wishes.worst(weights, hurt[~chosen[hurt]])
+        if not len(new):
+            break
+        chosen[new] = True
+        asked = np.flatnonzero(chosen)
+        weights = _least_hurt(wishes.table[asked], wishes.lists[asked], pool.n_sentences)
+        found = wishes.selects(weights)
+        best = found if found.sum() > best.sum() else best
+    return best
+
+
+class _Wishes:
+    """That the given row of each list beats all others with other features: differences, (M, D), scaled by column."""
+
+    def __init__(self, pool: Pool, rows: Int64) -> None:
+        self.pool, self.rows = pool, rows
+        self.features = _table(pool)
+        self.lists = segment_of_rows(pool.offsets)
+        differences = (self.features[rows[self.lists]] - self.features).tocsr()
+        differences.eliminate_zeros()
+        self.asked = np.flatnonzero(np.diff(differences.indptr) > 0)
+        largest = np.asarray(np.abs(differences).max(axis=0).todense()).ravel()
+        self.scale = np.where(largest > 0, largest, 1.0)
+        self.table = (differences @ sparse.diags_array(1.0 / self.scale)).tocsr()
+        self.n_columns = int(self.table.shape[1])
+
+    def hurt(self, weights: Float64, least: float) -> Int64:
+        """Return the wishes that scaled weights fulfil by no more than `least`."""
+        return np.asarray(self.asked[(self.table @ weights)[self.asked] <= least])
+
+    def worst(self, weights: Float64, hurt: Int64) -> Int64:
+        """Return the wishes of each list that are hurt most, of those given."""
+        order = hurt[np.lexsort(((self.table @ weights)[hurt], self.lists[hurt]))]
+        owner = self.lists[order]
+        starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+        return np.asarray(order[rank < JOINING])
+
+    def selects(self, weights: Float64) -> Bool:
+        """Return in which lists scaled weights fulfil every wish, and a re-rank selects the wanted features, (N,)."""
+        rest = (self.features[rerank(self.pool, weights / self.scale)] - self.features[self.rows]).tocsr()
+        rest.eliminate_zeros()
+        found = np.asarray(np.diff(rest.indptr) == 0)
+        found[self.lists[self.hurt(weights, CLEAR / 2)]] = False  # a tie that the first row wins is no choice
+        return found
 
 
 def _table(pool: Pool) -> sparse.csr_array:
     f = pool.features
     many = sparse.csr_array((f.values, f.indices, f.indptr), shape=(len(f), f.n_features - f.n_dense))
     return sparse.csr_array(sparse.hstack([sparse.csr_array(f.dense), many], format="csr"))
-
-
-def _worst_of_lists(margins: Float64, lists: Int64, hurt: Int64) -> Int64:
-    """Return up to four of the wishes of each list that are hurt most."""
-    order = hurt[np.lexsort((margins[hurt], lists[hurt]))]
-    owner = lists[order]
-    starts = np.flatnonzero(np.diff(owner, prepend=-1))
-    rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
-    return np.asarray(order[rank < 4])
 
 
 def _largest_margin(wishes: sparse.csr_array) -> tuple[float, Float64]:
@@ -78,8 +119,14 @@ def _largest_margin(wishes: sparse.csr_array) -> tuple[float, Float64]:
     return float(found.x[-1]), np.asarray(found.x[:-1])
 
 
-def _confirmed(pool: Pool, rows: Int64, table: sparse.csr_array, weights: Float64) -> Float64 | None:
-    """Return the weights if a re-rank with them selects rows that have the features of the wanted ones."""
-    rest = table[rerank(pool, weights)] - table[rows]
-    rest.eliminate_zeros()
-    return weights if rest.nnz == 0 else None
+def _least_hurt(wishes: sparse.csr_array, lists: Int64, n_lists: int) -> Float64:
+    """Return the w, |w_k| ≤ `REACH`, for which the sum over lists of max(0, 1 − the least of its wishes·w) is least."""
+    n_rows, n_columns = wishes.shape
+    slack = sparse.csr_array((np.ones(n_rows), (np.arange(n_rows), lists)), shape=(n_rows, n_lists))
+    matrix = sparse.hstack([-wishes, -slack], format="csr")
+    aim = np.concatenate([np.zeros(n_columns), np.ones(n_lists)])
+    limits = [(-REACH, REACH)] * n_columns + [(0.0, None)] * n_lists
+    found = optimize.linprog(aim, A_ub=matrix, b_ub=-np.ones(n_rows), bounds=limits, method="highs-ipm")
+    if found.x is None:
+        raise LuthierError(f"the linear programme has no answer: {found.message}")
+    return np.asarray(found.x[:n_columns])

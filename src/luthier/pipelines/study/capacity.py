@@ -26,7 +26,7 @@ from luthier.geometry.sums.summands import Summands
 from luthier.kbest.reshape import cap
 from luthier.landscape.directions import Directions, leading_differences, random_sums, sums_of_groups
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.wide import weights_that_select
+from luthier.landscape.selections.wide import lists_followed, weights_that_select
 from luthier.landscape.subspaces import project
 from luthier.landscape.units import movable
 from luthier.metrics.oracle import corpus_oracle
@@ -153,11 +153,13 @@ class CapacityUnits:
         return ListProblem.of(self._view(unit.features).tune.take_sentences(self._drawn(unit)), self.study.metric)
 
     def _reach(self, problem: ListProblem) -> Record:
-        """Return whether some weights select the oracle."""
+        """Return whether some weights select the oracle, and on how many sentences weights were found that do."""
         oracle = corpus_oracle(problem.metric, problem.stats, problem.offsets)
-        weights = weights_that_select(problem.pool, oracle.rows)
+        n = problem.pool.n_sentences
+        feasible = weights_that_select(problem.pool, oracle.rows) is not None
+        followed = n if feasible else int(lists_followed(problem.pool, oracle.rows).sum())
         return {
-            "columns": len(movable(problem)), "feasible": weights is not None,
+            "columns": len(movable(problem)), "feasible": feasible, "followed": followed,
             "tuned": float(problem.metric.gain(np.array(oracle.score))),
             "selected": (oracle.rows - problem.offsets[:-1]).tolist(),
         }  # fmt: skip

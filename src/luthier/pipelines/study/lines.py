@@ -106,13 +106,14 @@ def _check_capacity(record: Record) -> None:
         _require(type(record["cones"]) is int and record["cones"] > 0, "cones")
         _require(type(record["complete"]) is bool, "complete")
         return
-    if record["tuner"] == "oracle":
-        _require(type(record["feasible"]) is bool, "feasible")
-    else:
-        _require_numbers(record, ("before", "test_before", "test"))
     _require_numbers(record, ("tuned",))
     rows = record["selected"]
     _require(isinstance(rows, list) and bool(rows) and all(type(row) is int and row >= 0 for row in rows), "selected")
+    if record["tuner"] == "oracle":
+        _require(type(record["feasible"]) is bool, "feasible")
+        _require(type(record["followed"]) is int and 0 <= record["followed"] <= len(rows), "followed")
+    else:
+        _require_numbers(record, ("before", "test_before", "test"))
 
 
 def _require_texts(record: Record, names: tuple[str, ...]) -> None:

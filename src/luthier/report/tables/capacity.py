@@ -35,11 +35,13 @@ def oracle_table(records: Sequence[Record]) -> str:
         cells = []
         for size in sizes:
             some = [record for record in own if record["sentences"] == size]
-            cells.append(f"{sum(r['feasible'] for r in some)} of {len(some)}" if some else "–")
+            share = 100 * np.mean([r["followed"] / len(r["selected"]) for r in some]) if some else 0.0
+            cells.append(f"{sum(r['feasible'] for r in some)} of {len(some)}, {share:.0f} %" if some else "–")
         largest = max(record["columns"] for record in own)
         rows.append([own[0]["features"], f"{largest:,}", *cells])
     note = (
-        "\nDraws of sentences on which some weights select the oracle. D: weights that select anything, largest draw.\n"
+        "\nDraws of sentences on which some weights select the oracle, and the share of sentences on which weights "
+        "that were found do. D: weights that select anything, largest draw.\n"
     )
     return _markdown(["features", "D", *(f"{size} sentences" for size in sizes)], rows, texts=(0,)) + note
 
