@@ -159,6 +159,7 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
         axis.add_collection(edges)
     axis.set_xlim(x0, x1)
     axis.set_ylim(y0, y1)
+    axis.locator_params(axis="x", nbins=5)  # places around a small cell have many digits
     axis.set_xlabel(figure.labels[0])
     axis.set_ylabel(figure.labels[1])
     canvas.colorbar(drawn, ax=axis, extend=extend, label=figure.metric, fraction=0.05, pad=0.02)
