@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gzip
+import json
+import shutil
 from pathlib import Path
 
 import samples
@@ -11,6 +13,18 @@ from model_cases import ModelCases
 from mutations import damage_bytes, damage_text, lie
 from runs import Run
 from state_cases import StateCases
+
+from luthier.kbest.parts.manifest import NAME, _seal
+
+
+def forged(rng, said):
+    """Return what a manifest says with one value replaced, sealed anew."""
+    del said["seal"]
+    places = [(said, key) for key in said] + [(part, key) for part in said["parts"] for key in part]
+    holder, key = places[rng.integers(len(places))]
+    wrong = [-1, 0, 1 << 70, 0.5, "", "../x.arrow", None, [], {}, [[]], float("nan"), said["parts"][0]["digest"]]
+    holder[key] = wrong[rng.integers(len(wrong))]
+    return {**said, "seal": _seal(said)}
 
 
 class Cases(StateCases, ModelCases):
@@ -26,6 +40,8 @@ class Cases(StateCases, ModelCases):
         (self.folder / "w.txt").write_bytes(self.weights["txt"])
         (self.folder / "refs.txt").write_text("".join(f"ref {i}\n" for i in range(samples.SENTENCES)))
         self.reranked = self.answer(run, self._rerank(self.pool), "out.txt")
+        self.parts = self.folder / "parts"
+        assert run(["shard", self.pool, "--parts", "3", "--metric", "bleu", "-o", self.parts]) == 0
         self.names = [n for n in dir(self) if n.startswith("case_")]
         self.make_states(run)
         self.make_models(run)
@@ -91,6 +107,26 @@ class Cases(StateCases, ModelCases):
         return self._damaged_pool(rng, path)
 
     case_pool_lies_2 = case_pool_lies
+
+    def case_parts(self, rng):
+        """Damage the manifest of a pool in parts, have it lie under a fitting seal, or damage a part."""
+        folder = self.folder / "damaged-parts"
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(self.parts, folder)
+        path = folder / (NAME if rng.random() < 0.7 else "part-2.arrow")
+        if path.name == NAME and rng.random() < 0.6:
+            said = json.loads(path.read_bytes())
+            path.write_text(json.dumps(forged(rng, said)))
+        else:
+            path.write_bytes((damage_text if path.name == NAME else damage_bytes)(rng, path.read_bytes()))
+        f = self.folder
+        some = [
+            ["oracle", folder, "--metric", "bleu"],
+            ["tune", folder, "--method", "mert", "--sweeps", "1", "-o", f / "t.txt"],
+            ["surface", folder, "--axis", "f0", "--axis", "f1", "--window", "f0=-1:1", "--window", "f1=-1:1",
+             "--raster", "5"],
+        ]  # fmt: skip
+        return Run([self._rerank(folder / NAME), some[rng.integers(len(some))]], f / "out.txt", self.reranked)
 
     def case_weights(self, rng):
         ending = list(self.weights)[rng.integers(len(self.weights))]
