@@ -23,7 +23,7 @@ def grouped(seed):
 
 def made(kind, problem, start):
     if kind == "sums":
-        return sums_of_groups(problem, start)
+        return sums_of_groups(problem, start, problem.groups)
     if kind == "random":
         return random_sums(problem, start, 3, np.random.default_rng(4))
     return leading_differences(problem, start, 3)
@@ -43,7 +43,7 @@ def test_a_place_among_directions_selects_what_its_weights_select(kind):
 
 def test_sums_add_the_columns_of_a_group():
     problem, start = grouped(3)
-    few = sums_of_groups(problem, start)
+    few = sums_of_groups(problem, start, problem.groups)
     table = problem.pool.features.dense
     assert few.names == (*problem.names[:2], "sum of bins")
     wanted = np.column_stack([table[:, :2], table[:, 2:].sum(axis=1)])

@@ -60,6 +60,7 @@ source = "generated"
 k = 5
 heldout = 4
 cut = ["lm", "direct"]
+pairs = true
 tune = { seed = 1, sentences = 14, k = 6, n_references = 1, vocabulary = 100, n_features = 4 }
 test = { seed = 2, sentences = 6, k = 6, n_references = 1, vocabulary = 100, n_features = 4 }
 [[grid]]

@@ -10,6 +10,7 @@ from scipy import sparse
 from luthier.core.arrays import Float64
 from luthier.core.segments import segment_of_rows
 from luthier.kbest.features import Features
+from luthier.kbest.groups import Groups
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.units import movable
@@ -35,12 +36,11 @@ class Directions:
         )
 
 
-def sums_of_groups(problem: ListProblem, start: Float64) -> Directions:
+def sums_of_groups(problem: ListProblem, start: Float64, groups: Groups) -> Directions:
     """Return every feature that is in no group, and for each group the sum of its columns.
 
     The start, (D,), has to weigh the columns of a group alike.
     """
-    groups = problem.pool.features.groups
     grouped = {column for group in groups for column in group.columns}
     single = [name for name in problem.names if name not in grouped]
     place = {name: number for number, name in enumerate(problem.names)}

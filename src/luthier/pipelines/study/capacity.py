@@ -174,7 +174,7 @@ class CapacityUnits:
             raise LuthierError(f"{self.label!r} has no sentences held out for {unit.tuner!r}. hint: heldout = N")
         begin = view.start
         if setting.begin:
-            few = self._directions(setting.begin, problem, begin, seed)
+            few = self._directions(setting.begin, unit, problem, begin)
             begin = few.weights(
                 run(make_tuner("mert"), few.seen_from(problem), few.start, RunOptions(seed=seed)).weights
             )
@@ -183,7 +183,7 @@ class CapacityUnits:
             found = run(setting.tuner, problem, begin, options, heldout=heldout)
             weights = found.weights
         else:
-            few = self._directions(unit.space, problem, begin, seed)
+            few = self._directions(unit.space, unit, problem, begin)
             seen = None if heldout is None else few.seen_from(heldout)
             found = run(setting.tuner, few.seen_from(problem), few.start, options, heldout=seen)
             weights = few.weights(found.weights)
@@ -194,13 +194,13 @@ class CapacityUnits:
             "selected": (problem.select(weights) - problem.offsets[:-1]).tolist(),
         }  # fmt: skip
 
-    def _directions(self, name: str, problem: ListProblem, start: Float64, seed: int) -> Directions:
+    def _directions(self, name: str, unit: CapacityUnit, problem: ListProblem, start: Float64) -> Directions:
         projection = self.study.projections[name]
         if projection.kind == SUMS:
-            return sums_of_groups(problem, start)
+            return sums_of_groups(problem, start, self._view(unit.features).groups)
         if projection.kind == LEADING:
             return leading_differences(problem, start, projection.axes)
-        return random_sums(problem, start, projection.axes, make_rng(seed))
+        return random_sums(problem, start, projection.axes, make_rng(self.study.seed + unit.replica))
 
     def _count(self, unit: CapacityUnit) -> Record:
         """Count the selections that weights can make along the features that matter most at the start."""

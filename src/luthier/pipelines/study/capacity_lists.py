@@ -12,8 +12,10 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.features.bins import conjoined_names
 from luthier.features.induce import induce_pool
 from luthier.features.making import BinOptions, bins_of_pool
+from luthier.kbest.groups import FeatureGroup, Groups
 from luthier.kbest.pool import Pool
 from luthier.kbest.reshape import cap
 from luthier.kbest.weights import Weights
@@ -33,6 +35,7 @@ class CapacityLists:
     heldout : Pool or None
     start : (D,)
     digests : of tuning and test lists
+    groups : columns that come of one feature, or of two together
     """
 
     tune: Pool
@@ -40,6 +43,7 @@ class CapacityLists:
     test: Pool
     start: Float64
     digests: tuple[str, str]
+    groups: Groups = ()
 
     def with_bins(self, cut: tuple[str, ...], bits: int, *, pairs: bool) -> CapacityLists:
         """Return the lists with the columns of 2^bits bins of each feature behind their own features.
@@ -60,7 +64,8 @@ class CapacityLists:
         start = np.zeros(tune.n_features)
         for name, weight in zip(self.tune.features.names, self.start, strict=True):
             start[tune.features.index(name)] = weight
-        return CapacityLists(tune, heldout, test, start, self.digests)
+        together = (FeatureGroup(f"{a.feature}&{b.feature}", conjoined_names(a, b)) for a, b in bins.pairs)
+        return CapacityLists(tune, heldout, test, start, self.digests, (*bins.groups, *together))
 
     @functools.cached_property
     def n_sentences(self) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from luthier.core.files.io import open_output
 from luthier.core.files.sealed_lines import Record
-from luthier.pipelines.study.capacity_settings import CONES, ORACLE, CapacityStudy, Grid
+from luthier.pipelines.study.capacity_settings import CONES, ORACLE, CapacityStudy, CapacityUnit, Grid
 from luthier.pipelines.study.units import TABLES, Place
 from luthier.report.figures.capacity import draw_capacity
 from luthier.report.tables.capacity import agreement_table, cone_table, oracle_table, tuning_table
@@ -20,11 +20,13 @@ def write_results(study: CapacityStudy, records: Sequence[Record], place: Place)
         if not lines:
             continue
         parts.append(f"## {entry.name}\n")
+        drawn: dict[CapacityUnit, Record] = {}
         for grid in (grid for grid in study.grids if entry.name in grid.data):
-            found = [lines[entry.name, *unit] for unit in grid.units() if (entry.name, *unit) in lines]
-            parts += _tables(grid, found)
+            found = {unit: lines[entry.name, *unit] for unit in grid.units() if (entry.name, *unit) in lines}
+            drawn |= found
+            parts += _tables(grid, list(found.values()))
         picture = place.folder / f"{entry.name}.png"
-        if draw_capacity([r for r in lines.values() if r["tuner"] != CONES], f"{study.name}: {entry.name}", picture):
+        if draw_capacity([r for r in drawn.values() if r["tuner"] != CONES], f"{study.name}: {entry.name}", picture):
             pictures.append(str(picture))
     if len(parts) == 1:
         return []
