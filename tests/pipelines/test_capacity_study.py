@@ -249,9 +249,11 @@ def test_what_a_study_cannot_be_is_said(old, new, said, tmp_path):
         read_study(path)
 
 
-def test_the_study_of_the_house_is_read():
+def test_the_studies_of_the_house_are_read():
     study = read_study("studies/waite-2015/study.toml")
     assert {entry.name for entry in study.data} == {"embedded", "de-en"}
+    loops = read_study("studies/waite-2015/loops.toml")
+    assert loops.tuners["boxes"].axis[:2] == ("LanguageModel", "WordPenalty")  # a list of a file is a tuple
 
 
 def test_sentences_that_are_not_there_are_said(tmp_path):

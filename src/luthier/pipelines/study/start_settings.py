@@ -86,7 +86,9 @@ def read_metric(table: Table) -> tuple[str, Metric]:
 
 def read_tuner(table: Table, path: str) -> tuple[str, Tuner]:
     """Return a tuner and the name that a study gives it."""
-    name, method, parameters = table.take("name", str), table.take("method", str), table.table("parameters").rest()
+    name, method = table.take("name", str), table.take("method", str)
+    parameters: dict[str, Any] = table.table("parameters").rest()
+    parameters |= {name: tuple(value) for name, value in parameters.items() if isinstance(value, list)}
     table.end()
     try:
         return name, tuner(method, **parameters)

@@ -30,6 +30,7 @@ def draw_capacity(records: Sequence[Record], title: str, path: Path) -> bool:
         return False
     mpl.use("Agg")
     from matplotlib import pyplot as plt
+    from matplotlib import ticker
 
     figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
     _draw_reach(axes[0], oracles)
@@ -37,6 +38,9 @@ def draw_capacity(records: Sequence[Record], title: str, path: Path) -> bool:
     _draw_agreement(axes[2], compared)
     for axis in axes:
         axis.set_xscale("log")
+        axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 3.0)))
+        axis.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+        axis.xaxis.set_minor_locator(ticker.NullLocator())
         axis.set_xlabel("weights that select anything, D", fontsize=9)
         axis.tick_params(labelsize=8)
         axis.grid(visible=True, linewidth=0.3)
