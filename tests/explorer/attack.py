@@ -18,8 +18,8 @@ GOOD = (
     ("cell", {"axes": [0, 1], "x": 0.001, "y": 0.001}),
     ("sentence", {"sentence": 1, "count": 3}),
     ("fan", {"sentence": 1, "axes": [0, 1]}),
-    ("trace", {"trace": 0}),
-    ("state", {"trace": 0, "state": 0}),
+    ("trace", {"trace": 0, "has": 1, "generation": 0}),
+    ("state", {"trace": 0, "state": 0, "generation": 0}),
     ("curves", {}),
 )
 VALUES = (

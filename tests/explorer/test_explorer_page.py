@@ -25,6 +25,12 @@ PATIENCE = 1800  # seconds, as good as endless: the first surface may have to be
 
 N_FEATURES = 14  # ten that matter, two that do not, two bins
 VIEWS = ("line", "surface", "compare", "traces", "curves")
+SHOWN = {  # whether a view has what it asked for
+    "line": "return document.querySelector('#line-readout b')",
+    "surface": "return document.querySelector('.surface-row canvas').dataset.ready",
+    "traces": "return Number(document.querySelector('#view canvas').dataset.states) > 2",
+    "curves": "return document.querySelector('#view select')",
+}
 
 pytestmark = pytest.mark.slow
 
@@ -279,7 +285,7 @@ def test_what_is_saved_can_be_opened(page, server):
             until(page, "return document.querySelectorAll('.compare tbody tr').length", bool)
             assert len(table(saved(page, "#view button[title*='CSV']")["comparison.csv"])) == 4
             continue
-        until(page, "return document.querySelector('#view canvas').dataset.painted", bool)
+        until(page, SHOWN[view], bool)
         if view == "surface":
             show_surface(page)
         files = {name.rpartition(".")[2]: content for name, content in saved(page, *buttons).items()}
@@ -309,8 +315,7 @@ def test_the_fan_and_the_derivation_open(page, server):
 
 def test_the_curves_of_bins(page, server):
     press(page, "#tab-curves")
-    until(page, "return document.querySelector('#view canvas')?.dataset.painted", bool)
-    assert page.execute_script("return document.querySelector('#view select').textContent") == "words"
+    until(page, "return document.querySelector('#view select')?.textContent", lambda text: text == "words")
     rows = table(saved(page, "#view .export button[title*='CSV']")["curve.csv"])
     (curve,) = ask(server, "curves")[0]["curves"]
     assert rows[1:] == [[bin_["name"], f"{bin_['mean']:g}", f"{bin_['weight']:g}"] for bin_ in curve["bins"]]

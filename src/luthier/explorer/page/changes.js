@@ -9,10 +9,10 @@ import { asked, changed, listen, session, state } from "./state.js";
 
 const HEIGHT = 96, AHEAD = 4, STRETCH = 24;
 let last = null;
-let list, spacer, count, wanted = 0;
+let list, spacer, count, order, wanted = 0;
 
 export function makeChanges() {
-  const order = chooser("Order", [["worst", "largest losses first"], ["best", "largest gains first"], ["sentence", "as they come"]], state.order,
+  order = chooser("Order", [["worst", "largest losses first"], ["best", "largest gains first"], ["sentence", "as they come"]], state.order,
     (value) => { state.order = value; list.scrollTop = 0; refresh(); changed("filter"); });
   count = element("span", { class: "count", id: "count" });
   spacer = element("ul", { class: "rows" });
@@ -21,6 +21,7 @@ export function makeChanges() {
     csvButton("changes", changeRows)), !isReport && filters(), list);
   list.addEventListener("keydown", moveFocus);
   listen((what) => {
+    order.value = state.order;
     if (what === "weights" || what === "all") refresh();
     if (what === "sentence") markRow();
   });
@@ -76,7 +77,7 @@ function draw() {
 
 function emptyText() {
   if (last.changed) return "No changed sentence passes the filter.";
-  return `Nothing changes against ${session.named[state.against].name}. ${isReport ? "Choose other weights." : "Drag a weight."}`;
+  return `Nothing changes against ${session.named[state.against].name}. ${isReport ? "Choose other weights." : "Drag a weight, or click the filled chip: its weight has the most to gain."}`;
 }
 
 function changeRow(place, row) {

@@ -90,7 +90,7 @@ function fillHelp() {
     ["+ − 0", "zoom a picture; the usual window"], ["↑ ↓", "go through the changed sentences"], ["Ctrl+Z, Ctrl+Y", "undo, redo"], ["1 … 5", "choose a view"]];
   fill(byId("help"), element("h2", {}, "What is this?"),
     element("p", {}, "Each hypothesis is scored by the sum of weight times feature; the highest of each list wins. Drag a weight and see, at once, what the metric does and which sentences change."),
-    element("p", {}, "To find the weight that hurts most, look for the highlighted chip: it says how much the best value of that weight alone would gain. Click it, and read the changed sentences below."),
+    element("p", {}, "To find the weight that hurts most, look for the filled chip: it says how much the best value of that weight alone would gain. Click it. The changed sentences below begin with those that the weight, as it was, has hurt most."),
     element("table", { class: "plain" }, element("tbody", {}, keys.map(([key, what]) => element("tr", {}, element("th", { scope: "row" }, key), element("td", {}, what))))),
     element("p", { class: "hint" }, `${session.metric.name}: ${session.metric.signature} · luthier ${session.version} · seed ${session.seed}`),
     button("Close", () => byId("help").close(), { class: "primary" }));

@@ -198,6 +198,7 @@ async function findPromises() {
 function follow(d) {
   const item = promises.get(d);
   if (!item) return;
+  state.order = "best"; // first the sentences that the weight, as it was, has hurt
   remember();
   setWeight(d, item.value);
   takeInHand(d);
