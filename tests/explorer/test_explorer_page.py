@@ -286,6 +286,7 @@ def test_what_is_saved_can_be_opened(page, server):
             assert len(table(saved(page, "#view button[title*='CSV']")["comparison.csv"])) == 4
             continue
         until(page, SHOWN[view], bool)
+        until(page, "return document.querySelector('#view canvas').dataset.painted", bool)
         if view == "surface":
             show_surface(page)
         files = {name.rpartition(".")[2]: content for name, content in saved(page, *buttons).items()}
