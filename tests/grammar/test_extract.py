@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from slow_extraction import SlowExtractor, project, reflect
 from small_corpora import diagonal_pairs, model_of, random_pairs, rules_of
@@ -156,6 +156,8 @@ def swapped_pairs(rng, n):
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32), st.booleans(), st.integers(2, 15))
+@example(0, False, 5)  # gaps forced at both ends
+@example(31290615, False, 4)
 def test_the_rules_are_chiangs(seed, crossing, span):
     rng = random.Random(seed)
     pairs = random_pairs(rng, 2, words=3, longest=6) if crossing else swapped_pairs(rng, 2)

@@ -126,7 +126,7 @@ def find_spans(pair, limits, starts, lengths, n_chunks, gaps, spans):
     for k in range(n_chunks):
         size += lengths[k]
     forced_left, forced_right = left < low, right > high
-    n_forced = forced_left + forced_right
+    n_forced = int(forced_left) + int(forced_right)  # NumPy's own truths would add up to 1
     if n_inner + n_forced > limits.max_gaps or size + n_forced > limits.max_symbols:
         return
     for k in range(n_inner):
