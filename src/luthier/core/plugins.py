@@ -12,7 +12,6 @@ import dataclasses
 import difflib
 import functools
 import importlib
-import importlib.metadata
 import importlib.util
 import re
 import types
@@ -36,6 +35,8 @@ class Plugin:
 @functools.cache
 def available(package: str) -> Mapping[str, Plugin]:
     """Return the plug-ins of `package` by public name, in alphabetical order."""
+    import importlib.metadata  # a twentieth of what an everyday command takes, and most ask for one plug-in by name
+
     found = {plugin.name: plugin for plugin in _in_folder(package)}
     for entry in importlib.metadata.entry_points(group=package):
         found.setdefault(entry.name, Plugin(entry.name, entry.module, f"from {entry.value}"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +13,14 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import display_name, open_output
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
-from luthier.kbest.parts.manifest import Manifest
 from luthier.kbest.pool import Pool
-from luthier.landscape.parted.oracles import part_selections
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch
 from luthier.metrics.oracle import Oracle, all_selections
 from luthier.metrics.pools import pool_statistics
+
+if TYPE_CHECKING:
+    from luthier.kbest.parts.manifest import Manifest
 
 # by the name under which `all_selections` has them
 ORACLES = {
@@ -86,7 +88,9 @@ def pool_oracles(pool: Pool | Manifest, metric: Metric, *, seed: int) -> list[Or
 
     Sentences without hypotheses count nothing. Of a pool in parts, one part after another is looked at.
     """
-    if isinstance(pool, Manifest):
+    if not isinstance(pool, Pool):
+        from luthier.landscape.parted.oracles import part_selections  # for pools in parts only: scoring texts is quick
+
         found = part_selections(pool, metric, seed)
     else:
         found = all_selections(metric, pool_statistics(pool, metric), pool.offsets, seed)
