@@ -70,6 +70,7 @@ def test_a_report_is_one_file_without_addresses(run_cli, folder):
     (("report", "pool.arrow", "--pair", "lm", "nothing", "-o", "r.html"), "nothing"),
     (("report", "pool.arrow", "-o", "pool.arrow"), "pool.arrow"),
     (("explore", "pool.arrow", "--metric", "length"), "no direction"),
+    (("explore", "pool.arrow", "--trace", "w.txt"), "w.txt:1: expected"),
 ])  # fmt: skip
 def test_what_is_refused_before_anything_is_opened(run_cli, folder, monkeypatch, arguments, words):
     monkeypatch.chdir(folder)

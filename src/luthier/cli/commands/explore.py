@@ -37,6 +37,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     if not 0 <= options.port <= HIGHEST_PORT:
         raise LuthierError(f"expected --port from 1 to {HIGHEST_PORT}, found {options.port}")
     session = session_from(options)
+    for trace in session.followed:
+        trace.look()  # a file that is no trace is refused here; one that is not there yet is waited for
     server = Server(session, options.port, say=output.note)
     warm(session)
     output.emit({"address": server.address}, lambda: server.address)
