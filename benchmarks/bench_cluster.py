@@ -21,7 +21,7 @@ from luthier.tuning.run import RunOptions
 RESTARTS = {"toy": 15, "paper": 63, "large": 63}
 SENTENCES = 200  # of the De→En lists
 UNITS = {"toy": (500, 2_000), "paper": (1_000, 10_000), "large": (1_000, 10_000, 100_000)}
-LONGER = 100  # units that are too long to travel together
+LONGER, SECONDS = 40, (0.12, 0.5)  # units that travel in twos, and alone
 
 
 def nothing(given, unit):  # noqa: ARG001
@@ -30,8 +30,8 @@ def nothing(given, unit):  # noqa: ARG001
 
 
 def a_while(given, unit):  # noqa: ARG001
-    """Return the unit, after so long that it travels alone."""
-    time.sleep(0.12)
+    """Return the unit after so many seconds."""
+    time.sleep(unit)
     return unit
 
 
@@ -62,13 +62,13 @@ def main():
     with tempfile.TemporaryDirectory() as name, connected(ClusterAddress.parse("local:2")) as cluster:
         folder = Path(name)
         rows = []
-        for work, count in [(a_while, LONGER), *((nothing, count) for count in UNITS[arguments.size])]:
+        longer = [(a_while, seconds, LONGER) for seconds in SECONDS]
+        for work, unit, count in [*longer, *((nothing, 0, count) for count in UNITS[arguments.size])]:
             begin, wall = time.process_time(), time.perf_counter()
-            run_units(work, Given(None), {i: i for i in range(count)}, engine=cluster)
+            run_units(work, Given(None), dict.fromkeys(range(count), unit), engine=cluster)
             spent, wall = time.process_time() - begin, time.perf_counter() - wall
-            kind = "alone, of 0.12 s" if work is a_while else "together, empty"
-            rows.append((kind, f"{count:,}", f"{1e3 * spent / count:.2f}", f"{1e3 * wall / count:.2f}"))
-        show("command and scheduler, ms a unit", ("they travel", "units", "CPU", "wall clock"), rows)
+            rows.append((f"{unit:g}", f"{count:,}", f"{1e3 * spent / count:.2f}", f"{1e3 * wall / count:.2f}"))
+        show("command and scheduler, ms a unit", ("seconds a unit", "units", "CPU", "wall clock"), rows)
         job = make_job(arguments, folder)
         given = Given(ReadyJob.of(job), JobRecipe.of(job))
         before = run_units(own_memory, Given(None), {i: i for i in range(2)}, engine=cluster).values()

@@ -7,13 +7,18 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.core.tasks import Threads
+from luthier.geometry.plane.subdivision import Window
+from luthier.geometry.subspace import Subspace
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.parts.manifest import read_manifest
 from luthier.kbest.parts.shard import shard
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.parted import rasters
 from luthier.landscape.parted.oracles import part_selections
 from luthier.landscape.parted.part_work import PartsRecipe, PartsSource
 from luthier.landscape.parted.problem import PartedProblem
+from luthier.landscape.parted.rasters import parted_pixels
+from luthier.landscape.planes.pixels import pixels_of
 from luthier.metrics.loading import load_metric
 from luthier.metrics.oracle import all_selections, sentence_oracle
 from luthier.metrics.pools import with_statistics
@@ -110,9 +115,26 @@ def test_runs_are_the_same_and_go_on_from_a_checkpoint_of_the_whole(pool, manife
 def test_oracles_are_those_of_the_whole(pool, manifest, metric):
     metric = load_metric(metric)
     whole = all_selections(metric, pool.stats[metric.signature].values, pool.offsets, 5)
-    for name, found in part_selections(manifest, metric, 5).items():
-        assert found.rows.tolist() == whole[name].rows.tolist(), name
-        assert (found.score, found.passes) == (whole[name].score, whole[name].passes), name
+    for engine in (None, Threads(2)):
+        for name, found in part_selections(manifest, metric, 5, engine=engine).items():
+            assert found.rows.tolist() == whole[name].rows.tolist(), name
+            assert (found.score, found.passes) == (whole[name].score, whole[name].passes), name
+
+
+@pytest.mark.parametrize("metric", METRICS.values(), ids=METRICS)
+@pytest.mark.parametrize("most", [1, rasters.MOST_BYTES])
+def test_the_raster_is_that_of_the_whole(pool, manifest, metric, most, monkeypatch):
+    monkeypatch.setattr(rasters, "ROWS", 4)
+    monkeypatch.setattr(rasters, "MOST_BYTES", most)
+    metric = load_metric(metric)
+    rng = np.random.default_rng(3)
+    plane = Subspace(rng.standard_normal(pool.n_features), rng.standard_normal((2, pool.n_features)))
+    window = Window(-1.0, 1.0, -2.0, 1.0)
+    whole = pixels_of([ListProblem.of(pool, metric)], plane, window, 9)
+    for engine in (None, Threads(2)):
+        found = parted_pixels(PartsSource(manifest, metric), plane, window, 9, engine=engine)
+        assert found.scores.tobytes() == whole.scores.tobytes()
+        assert (found.xs.tobytes(), found.ys.tobytes()) == (whole.xs.tobytes(), whole.ys.tobytes())
 
 
 def test_what_parts_lack_is_said(pool, manifest):

@@ -202,7 +202,7 @@ def _nothing():
 
 def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_path):
     address = engine.crew._client.scheduler.address
-    pool, w = job.pool_file.path, tmp_path / "w.txt"
+    pool, w, names = job.pool_file.path, tmp_path / "w.txt", job.pool.features.names
     options = ("--method", "random", "--rounds", 2, "--restarts", 2, "--seed", 3, "-o", w, "--quiet")
     assert run_cli("tune", pool, *options)[0] == 0
     expected = w.read_bytes()
@@ -224,6 +224,18 @@ def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_pa
     )
     (code, here, _), (_, there, _) = run_cli(*compare), run_cli(*compare, "--cluster", address)
     assert (code, there) == (0, here)
+    parts = tmp_path / "parts"
+    assert run_cli("shard", pool, "--parts", 3, "--metric", "bleu,column:score", "-o", parts)[0] == 0
+    raster = ("surface", "--axis", names[0], "--axis", names[1], "--raster", 5, "--json", "--quiet",
+              *(f"--window={name}=-1:1" for name in names[:2]))  # fmt: skip
+    for metric in ("bleu", "column:score"):
+        for command in (raster, ("oracle", "--json", "--quiet")):
+            asked = (command[0], parts, *command[1:], "--metric", metric)
+            (code, here, err), (_, there, _) = run_cli(*asked), run_cli(*asked, "--cluster", address)
+            assert (code, there) == (0, here), err
+    for command in (raster, ("oracle",)):
+        code, _, err = run_cli(command[0], pool, *command[1:], "--cluster", address)
+        assert (code, "luthier shard POOL" in err) == (2, True), err
     for more, told in (
         (("--cluster", "tcp://10.1.2.3:8786"), "--cluster-insecure"),
         (("--cluster", tmp_path / "none"), "there is no such file"),

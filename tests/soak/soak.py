@@ -100,9 +100,9 @@ class Soak:
         said = process.communicate(timeout=LIMIT)[1]
         return process.returncode, said
 
-    def wait_for_units(self, folder, process):
-        """Wait until a random share of the units is done."""
-        share = self.draw.uniform(0.05, 0.8)
+    def wait_for_units(self, folder, process, share=None):
+        """Wait until a share of the units, by itself a random one, is done."""
+        share = self.draw.uniform(0.05, 0.8) if share is None else share
         path = folder / "units.jsonl"
         while process.poll() is None:
             if path.exists() and path.read_bytes().count(b"\n") >= share * self.units:
@@ -264,24 +264,32 @@ def all_workers_gone(soak):
 
 
 def all_in_one(soak):
-    """One study that loses a worker, its scheduler and its client on the way."""
-    folder = soak.fresh()
+    """One study that loses a worker, its scheduler and its client on the way, each while units were left."""
+    folder, kept = soak.fresh(), []
     with Separate(soak.folder) as cluster:
         process = soak.command(folder, "--cluster", cluster.file)
-        soak.wait_for_units(folder, process)
-        with contextlib.suppress(ProcessLookupError, IndexError):
-            os.kill(soak.draw.choice(cluster.workers()), signal.SIGKILL)
-        time.sleep(1)
+        soak.wait_for_units(folder, process, 0.1)
+        os.kill(soak.draw.choice(cluster.workers()), signal.SIGKILL)
+        soak.wait_for_units(folder, process, 0.3)
+        assert process.poll() is None, "the study ended before its scheduler did"
         cluster.scheduler.kill()
         process.communicate(timeout=LIMIT)
+        assert process.returncode not in (0, None), process.returncode
+        kept.append(soak.read(folder)[1])
     process = soak.command(folder, "--cluster", "local:2")
-    time.sleep(4)
+    soak.wait_for_units(folder, process, 0.6)
+    assert process.poll() is None, "the study ended before it was killed"
     process.kill()
     process.communicate()
+    kept.append(soak.read(folder)[1])
+    assert 0 < kept[0] < kept[1] < soak.units, kept
     code, said = soak.run(folder, "--cluster", "local:2")
     assert code == 0, said
     soak.check(folder)
-    return f"a study of {soak.units} units lost a worker, the scheduler and the client, and ended the same"
+    return (
+        f"a study of {soak.units} units lost a worker, the scheduler when {kept[0]} units were kept and the "
+        f"client when {kept[1]} were, and ended the same"
+    )
 
 
 def main():

@@ -6,16 +6,19 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from luthier.cli.cluster_options import cluster_from
 from luthier.cli.output import Output
 from luthier.cli.pool_options import manifest_from, pool_from
 from luthier.core.errors import LuthierError
 
 if TYPE_CHECKING:
+    from luthier.geometry.plane.subdivision import Window
+    from luthier.geometry.subspace import Subspace
     from luthier.kbest.pool import Pool
     from luthier.landscape.planes.pixels import Pixels
     from luthier.metrics.base import Metric
 
-WITHOUT = ("whole", "best_only", "polygons", "stream", "heldout", "cluster")
+WITHOUT = ("whole", "best_only", "polygons", "stream", "heldout")
 
 
 def check_raster(options: argparse.Namespace) -> None:
@@ -54,21 +57,36 @@ def raster_surface(options: argparse.Namespace, metric: Metric, output: Output) 
 def _pixels(options: argparse.Namespace, metric: Metric) -> tuple[Pixels, dict[str, str], Pool]:
     """Return the raster, what it is of, and a pool with its features."""
     from luthier.landscape.list_problem import ListProblem
-    from luthier.landscape.planes.pixels import pixels_of, read_whole_window
-    from luthier.landscape.subspaces import read_subspace
+    from luthier.landscape.planes.pixels import pixels_of
 
     manifest = manifest_from(options, options.pool)
     if manifest is None:
+        if options.cluster:
+            raise LuthierError("--raster on a --cluster takes a pool in parts. hint: luthier shard POOL -o DIR")
         pool = pool_from(options, options.pool)
-        problems, digest = iter([ListProblem.of(pool, metric)]), pool.digest()
-    else:
-        from luthier.kbest.parts.part_files import open_part
-        from luthier.landscape.parted.part_work import PartsSource
+        subspace, window = _plane(options, pool)
+        problems = iter([ListProblem.of(pool, metric)])
+        found = pixels_of(problems, subspace, window, options.raster, threads=options.threads)
+        return found, {"pool": pool.digest()}, pool
+    from luthier.kbest.parts.part_files import open_part
+    from luthier.landscape.parted.part_work import PartsSource
+    from luthier.landscape.parted.rasters import parted_pixels
 
-        source = PartsSource(manifest, metric)
-        pool, digest = open_part(manifest, 0), manifest.pool  # the names of its features are those of all
+    source, pool = PartsSource(manifest, metric), open_part(manifest, 0)  # its features are those of all
+    subspace, window = _plane(options, pool)
+    if options.cluster:
+        with cluster_from(options) as engine:
+            found = parted_pixels(source, subspace, window, options.raster, engine=engine)
+    else:
         problems = (source.problem(number) for number in source.filled)
+        found = pixels_of(problems, subspace, window, options.raster, threads=options.threads)
+    return found, {"pool": manifest.pool}, pool
+
+
+def _plane(options: argparse.Namespace, pool: Pool) -> tuple[Subspace, Window]:
+    """Return the plane and the window that were asked for."""
+    from luthier.landscape.planes.pixels import read_whole_window
+    from luthier.landscape.subspaces import read_subspace
+
     subspace = read_subspace(pool, options.weights, options.axis, expected=2)
-    window = read_whole_window(subspace, options.window)
-    found = pixels_of(problems, subspace, window, options.raster, threads=options.threads)
-    return found, {"pool": digest}, pool
+    return subspace, read_whole_window(subspace, options.window)

@@ -20,6 +20,7 @@ from luthier.metrics.oracle import Oracle, all_selections
 from luthier.metrics.pools import pool_statistics
 
 if TYPE_CHECKING:
+    from luthier.core.tasks import Engine
     from luthier.kbest.parts.manifest import Manifest
 
 # by the name under which `all_selections` has them
@@ -83,15 +84,16 @@ def write_sentence_scores(scored: Sequence[ScoredFile], path: str) -> None:
             file.write(("\t".join([str(number), *map(repr, row)]) + "\n").encode("utf-8"))
 
 
-def pool_oracles(pool: Pool | Manifest, metric: Metric, *, seed: int) -> list[Oracle]:
+def pool_oracles(pool: Pool | Manifest, metric: Metric, *, seed: int, engine: Engine | None = None) -> list[Oracle]:
     """Return the scores that bound a pool, best selection first told by how it is reached.
 
-    Sentences without hypotheses count nothing. Of a pool in parts, one part after another is looked at.
+    Sentences without hypotheses count nothing. Of a pool in parts, one part after another is looked at,
+    or several at a time by an `engine`.
     """
     if not isinstance(pool, Pool):
         from luthier.landscape.parted.oracles import part_selections  # for pools in parts only: scoring texts is quick
 
-        found = part_selections(pool, metric, seed)
+        found = part_selections(pool, metric, seed, engine=engine)
     else:
         found = all_selections(metric, pool_statistics(pool, metric), pool.offsets, seed)
     return [Oracle(name, found[key].score, found[key].passes) for name, key in ORACLES.items()]

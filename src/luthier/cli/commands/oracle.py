@@ -4,7 +4,7 @@
 
 The corpus oracle is greedy: passes over the sentences, each changed to what improves the corpus score
 most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is. A pool in parts
-('luthier shard') is looked at one part after another.
+('luthier shard') is looked at one part after another, or by the workers of a --cluster.
 """
 
 from __future__ import annotations
@@ -12,9 +12,11 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
+from luthier.cli.cluster_options import add_cluster_options, cluster_from
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
 from luthier.cli.pool_options import HELP, add_pool_options, manifest_from, pool_from
+from luthier.core.errors import LuthierError
 
 GROUP = "metrics"
 
@@ -24,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pool", metavar="POOL", help=HELP)
     add_metric_options(parser, "bleu")
     add_pool_options(parser)
+    add_cluster_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
@@ -31,8 +34,15 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.pipelines.scoring import pool_oracles
     from luthier.report.tables.score import oracle_table
 
-    pool = manifest_from(options, options.pool) or pool_from(options, options.pool)
+    manifest = manifest_from(options, options.pool)
+    if options.cluster and manifest is None:
+        raise LuthierError("oracles on a --cluster take a pool in parts. hint: luthier shard POOL -o DIR")
+    pool = manifest or pool_from(options, options.pool)
     output.note(f"seed {options.seed}")
-    results = {m.signature: pool_oracles(pool, m, seed=options.seed) for m in metrics_from(options).values()}
+    with cluster_from(options) as engine:
+        results = {
+            metric.signature: pool_oracles(pool, metric, seed=options.seed, engine=engine)
+            for metric in metrics_from(options).values()
+        }
     data = {signature: [dataclasses.asdict(oracle) for oracle in found] for signature, found in results.items()}
     output.emit({"seed": options.seed, "oracles": data}, lambda: oracle_table(results))

@@ -9,7 +9,8 @@ All cells of a window are found, each once; none is sampled.
 With -o every cell has a row in a table (Arrow, .tsv or .json): a point inside, score, area, margin, radius, whether
 floating-point weights reach it for certain, and the change from a neighbour. Where cells are too many for that,
 --stream passes by all of them in bounded memory; -o then has the best ones, and the histogram of all. Stretches of
-edges can go to a --cluster. --raster finds no cells, but the score at every pixel of a window.
+edges can go to a --cluster. --raster finds no cells, but the score at every pixel of a window; parts of a pool in parts
+can go to a --cluster, too.
 """
 
 from __future__ import annotations
@@ -133,8 +134,8 @@ def _check(options: argparse.Namespace) -> None:
         raise LuthierError("--best-only looks for the highest score, so it cannot go with another --choose")
     if options.best_only and (options.output or options.png or options.stream or options.heldout):
         raise LuthierError("--best-only finds no cells, so it cannot go with -o, --png, --stream or --heldout")
-    if options.cluster and (options.best_only or not _settings(options).stream):
-        raise LuthierError("--cluster passes by the cells of a stream: it goes with --stream, found -o or --best-only")
+    if options.cluster and options.raster is None and (options.best_only or not _settings(options).stream):
+        raise LuthierError("--cluster goes with --stream or --raster, found -o or --best-only")
     if options.output:
         check_table_path(options.output)
         check_apart(options.output, options.pool, options.weights, *options.axis)

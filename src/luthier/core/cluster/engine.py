@@ -49,6 +49,8 @@ CONFIG = {
     "distributed.worker.http.routes": [],
     "distributed.admin.large-graph-warning-threshold": "1GiB",
     "distributed.worker.daemon": True,
+    # Dask has workers give memory back at once: a line search asks for it again, page by page, at a fifth of its time
+    "distributed.nanny.pre-spawn-environ.MALLOC_TRIM_THRESHOLD_": None,
     # a worker's memory is mostly the mapped pool, which others share: how much of it is resident says nothing
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,

@@ -25,7 +25,7 @@ SLOW = 3.0  # times the median, and what is started again
 SLOW_SECONDS = 1.0  # nothing below is
 FAILURES = 10  # after so many no more units are begun
 LONELY_SECONDS = 10.0  # without workers, before a word is said
-TOGETHER_SECONDS, MOST_TOGETHER = 0.1, 64  # of units that travel together, and how many do
+TOGETHER_SECONDS, MOST_TOGETHER = 0.25, 64  # of units that travel together, and how many do
 SHARES = 4  # tasks that are left for each thread, at least, when units travel together
 REMEMBERED = 256  # times of units that the median is of
 

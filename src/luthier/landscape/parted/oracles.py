@@ -1,7 +1,12 @@
-"""Oracles of a pool in parts: one part after another, and no more than one in memory."""
+"""Oracles of a pool in parts, of which no more than one is in memory.
+
+The oracles of single sentences are looked for by whoever works on the parts. Those of the corpus are a chain: every
+sentence is changed under the total of all others, so one process goes through the parts.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,15 +16,19 @@ import numpy.typing as npt
 from luthier.core.arrays import Int64
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
+from luthier.core.tasks import Engine, Given, run_units
 from luthier.kbest.parts.manifest import Manifest
 from luthier.kbest.parts.part_files import check_files, open_part
+from luthier.landscape.parted.part_work import PartsRecipe, PartsSource
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import MOST_PASSES, Selection, best_rows, greedy_pass
 
 
-def part_selections(manifest: Manifest, metric: Metric, seed: int) -> dict[str, Selection]:
+def part_selections(
+    manifest: Manifest, metric: Metric, seed: int, *, engine: Engine | None = None
+) -> dict[str, Selection]:
     """Return what `luthier.metrics.oracle.all_selections` returns of the pool in one piece."""
-    lists = _Lists(manifest, metric)
+    lists = _Lists(manifest, metric, engine)
     drawn = make_rng(seed).integers(lists.lows, lists.highs).astype(np.int64)
     return {
         "first": lists.selection(np.split(lists.lows, lists.cuts)),
@@ -31,11 +40,26 @@ def part_selections(manifest: Manifest, metric: Metric, seed: int) -> dict[str, 
     }
 
 
+@dataclasses.dataclass(frozen=True)
+class AskedBest:
+    """A part, and whether the worst are asked for."""
+
+    part: int
+    worst: bool
+
+
+def part_best_rows(source: PartsSource, asked: AskedBest) -> Int64:
+    """Return the row of each list of a part with the best (or worst) sentence score."""
+    pool = open_part(source.manifest, asked.part)
+    gains = source.metric.gain(source.metric.sentence_score(pool.stats[source.metric.signature].values))
+    return best_rows(-gains if asked.worst else gains, pool.offsets)
+
+
 class _Lists:
     """The lists of all parts; rows are counted through all of them."""
 
-    def __init__(self, manifest: Manifest, metric: Metric) -> None:
-        self.manifest, self.metric = manifest, metric
+    def __init__(self, manifest: Manifest, metric: Metric, engine: Engine | None) -> None:
+        self.manifest, self.metric, self.engine = manifest, metric, engine
         self.stored = manifest.statistics(metric.signature)
         check_files(manifest)
         self.first_rows = np.cumsum([0, *(part.hypotheses for part in manifest.parts)])
@@ -63,11 +87,10 @@ class _Lists:
 
     def best(self, *, worst: bool) -> list[Int64]:
         """Return the row of each list with the best (or worst) sentence score."""
-        found = []
-        for number in range(len(self.manifest.parts)):
-            gains = self.metric.gain(self.metric.sentence_score(self._stats(number)))
-            found.append(best_rows(-gains if worst else gains, self._offsets(number)) + self.first_rows[number])
-        return found
+        source = PartsSource(self.manifest, self.metric)
+        units = {number: AskedBest(number, worst) for number in range(len(self.manifest.parts))}
+        found = run_units(part_best_rows, Given(source, PartsRecipe.of(source)), units, engine=self.engine)
+        return [rows + first for rows, first in zip(found.values(), self.first_rows, strict=False)]
 
     def greedy(self, *, worst: bool) -> Selection:
         """Return the corpus oracle: a pass goes through the parts in order, with the total of all of them."""

@@ -96,6 +96,17 @@ def pixels_of(
     problems: Iterable[ListProblem], subspace: Subspace, window: Window, side: int, *, threads: int = 1
 ) -> Pixels:
     """Return the raster of problems whose lists count together; one of them at a time is held."""
+    places = centres(window, side)
+    changes, metric = None, None
+    for problem in problems:
+        changes, metric = add_changes(problem, subspace, places, onto=changes, threads=threads), problem.metric
+    if changes is None or metric is None:
+        raise LuthierError("expected lists with hypotheses, found none")
+    return pixels_from(changes, subspace, window, metric)
+
+
+def centres(window: Window, side: int) -> tuple[Float64, Float64]:
+    """Return the centres of a window's pixels, along x and along y."""
     if not 1 <= side <= MOST_PIXELS:
         raise LuthierError(f"expected from 1 to {MOST_PIXELS} pixels a side, found {side}")
     share = (np.arange(side) + 0.5) / side
@@ -103,13 +114,20 @@ def pixels_of(
     xs, ys = x_low + share * (x_high - x_low), y_low + share * (y_high - y_low)
     if np.any(np.diff(xs) <= 0) or np.any(np.diff(ys) <= 0):
         raise LuthierError("the window is too small for so many pixels: their centres cannot be told apart")
-    changes, metric = None, None
-    for problem in problems:
-        points, metric = project(problem.pool, subspace), problem.metric
-        changes = raster_changes(
-            problem.offsets, points, problem.stats, (xs, ys), onto=changes, threads=threads
-        )  # fmt: skip
-    if changes is None or metric is None:
-        raise LuthierError("expected lists with hypotheses, found none")
+    return xs, ys
+
+
+def add_changes(
+    problem: ListProblem, subspace: Subspace, places: tuple[Float64, Float64],
+    *, onto: npt.NDArray[Any] | None = None, threads: int = 1,
+) -> npt.NDArray[Any]:  # fmt: skip
+    """Return what is to be summed along x for a problem's raster, added to that of the lists before it."""
+    points = project(problem.pool, subspace)
+    return raster_changes(problem.offsets, points, problem.stats, places, onto=onto, threads=threads)
+
+
+def pixels_from(changes: npt.NDArray[Any], subspace: Subspace, window: Window, metric: Metric) -> Pixels:
+    """Return the raster of all lists' changes, (n, n, S)."""
+    xs, ys = centres(window, len(changes))
     scores = metric.score(np.cumsum(changes, axis=1))
     return Pixels(subspace, window, metric, frozen(xs), frozen(ys), frozen(scores))

@@ -1,0 +1,7 @@
+"""`python -m luthier`, where the command is not on the path."""
+
+import sys
+
+from luthier.cli.start import main
+
+sys.exit(main())
