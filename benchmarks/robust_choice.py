@@ -1,9 +1,11 @@
 """Whether weights that last (`--choose robust`) are better on unseen sentences than the highest ones.
 
   python benchmarks/robust_choice.py [--splits 10] [--methods mert,plane,certified] [--pool FILE] [--data FOLDER]
+                                     [--axis FEATURE …]
 
-Half of the sentences are tuned on and the other half judges, for several random splits: of generated lists; of a
-pool of one's own (`--pool`, with references); with --data, of the De→En 1000-best list, its first 100 hypotheses.
+Half of the sentences are tuned on and the other half judges, for several random splits: of generated lists; or of a
+pool of one's own (`--pool`, with references); or of the De→En 1000-best list, its first 100 hypotheses (`--data`).
+With --axis, `certified` begins where `mert` ends and moves the weights of these features only.
 Printed are BLEU on the unseen halves, the mean difference robust − highest over splits, and its 95 % interval by
 Student's t. The splits of one data set share sentences, so an interval is a little too narrow.
 """
@@ -35,8 +37,11 @@ def main() -> None:
     parser.add_argument("--methods", default="mert")
     parser.add_argument("--pool", type=Path)
     parser.add_argument("--data", type=Path)
+    parser.add_argument("--axis", action="append", default=[])
     options = parser.parse_args()
-    lists = {"generated": SyntheticLists(sentences=SENTENCES, k=K).generate(77)}
+    lists = {}
+    if not options.pool and not options.data:
+        lists["generated"] = SyntheticLists(sentences=SENTENCES, k=K).generate(77)
     if options.pool:
         lists[options.pool.stem] = open_pool(options.pool)
     if options.data:
@@ -46,18 +51,21 @@ def main() -> None:
     rows = []
     for name, pool in lists.items():
         for method in options.methods.split(","):
-            rows += rows_of(name, method, np.array([one_split(pool, method, s) for s in range(options.splits)]))
+            axes = tuple(options.axis) if method == "certified" else ()
+            found = np.array([one_split(pool, method, axes, split) for split in range(options.splits)])
+            rows += rows_of(name, method, found)
     heads = ("lists", "method", "noise", "tuned", "unseen", "robust − highest, unseen", "better on")
     show(f"BLEU, {options.splits} splits in halves", heads, rows)
 
 
-def one_split(pool, method, split):
+def one_split(pool, method, axes, split):
     """Return BLEU on the tuned and the unseen half, of the highest weights and of those that last: (1 + noises, 2)."""
     order = np.random.default_rng(split).permutation(pool.n_sentences)
     halves = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
     tune, unseen = (Problem.make(pool.take_sentences(half), "bleu") for half in halves)
-    made = tuner(method, **PARAMETERS[method])
-    highest = run(made, tune, None, RunOptions(seed=split))
+    made = tuner(method, **PARAMETERS[method], **({"axis": axes} if axes else {}))
+    start = run(tuner("mert"), tune, None, RunOptions(seed=split)).weights if axes else None
+    highest = run(made, tune, start, RunOptions(seed=split))
     found = [highest.weights]
     end = State(highest.weights, highest.gain)
     for noise in NOISES:  # what `tune --choose robust` does with the end of a run

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from luthier.cli.cluster_options import cluster_from
 from luthier.cli.output import Output
+from luthier.cli.picture_options import picture_width
 from luthier.cli.pool_options import manifest_from, pool_from
 from luthier.core.errors import LuthierError
 
@@ -43,7 +44,7 @@ def raster_surface(options: argparse.Namespace, metric: Metric, output: Output) 
     if options.png:
         from luthier.report.figures.pixels import draw_pixels
 
-        draw_pixels(pixels, Path(options.png))
+        draw_pixels(pixels, Path(options.png), picture_width(options, options.png))
     if options.weights_out:
         from luthier.kbest.derived import derived_of
         from luthier.kbest.weights import Weights, write_weights

@@ -118,7 +118,8 @@ def _costs(
     ways = {"dims": [(size, fixed_number) for size in sizes], "sentences": [(fixed_size, n) for n in numbers]}
     for size in sorted({sizes[0], fixed_size}):  # one feature takes a way of its own
         # Loads the kernels, or compiles them where they are new: that is nothing a run took, and no limit ends it.
-        few = _part(problem.pool, size, min(fixed_number, _WARMED_LISTS), min(settings.timed_k, _WARMED_LISTS), rng)
+        most = math.inf if size == 1 else _WARMED_LISTS  # more than one feature takes its time
+        few = _part(problem.pool, size, int(min(fixed_number, most)), int(min(settings.timed_k, most)), rng)
         _timed(few, problem.metric, math.inf)
     with progress("runs of lp-mert", sum(len(ways[axis]) for axis in axes) * settings.timed_draws) as advance:
         for axis in axes:

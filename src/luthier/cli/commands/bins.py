@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 
 from luthier.cli.output import Output
+from luthier.cli.picture_options import add_picture_options, picture_width
 
 GROUP = "features"
 
@@ -45,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="of a pool: cut the values of whole hypotheses, not of rules",
     )
-    parser.add_argument("--plot", metavar="F", help="draw the bins and their populations")
+    add_picture_options(parser, "--plot", "draw the bins and their populations")
     parser.add_argument("-o", "--output", required=True, metavar="BINS", help="the file of bins, JSON")
 
 
@@ -63,13 +64,11 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.features.bins_file import write_bins
     from luthier.features.making import BinOptions
     from luthier.pipelines.discretisation import BinsJob, run_bins
-    from luthier.report.pictures import check_picture_path
     from luthier.report.tables.bins import bins_table
 
     check_writable(options.output)
     check_apart(options.output, options.source)
-    if options.plot:
-        check_picture_path(options.plot)
+    width = picture_width(options, options.plot)
     names, numbers = _names(options.features)
     pairs = [(first, second) for first, second in options.conjoin]
     cut = BinOptions(1 << options.bits, numbers, _split(options.keep), options.induction, options.exact, pairs)
@@ -78,7 +77,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     if options.plot:
         from luthier.report.figures.bins import draw_bins
 
-        draw_bins(bins, Path(options.plot))
+        draw_bins(bins, Path(options.plot), width)
     if options.output != "-":
         record = {
             "output": options.output, "origin": dict(bins.origin),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 
 from luthier.cli.output import Output
+from luthier.cli.picture_options import add_picture_options, picture_width
 
 GROUP = "features"
 
@@ -18,7 +19,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("weights", metavar="WEIGHTS", help="weights of the bins, in any of the forms")
     parser.add_argument("--bins", required=True, metavar="BINS", help="a file of 'luthier bins'")
     parser.add_argument("--features", default="", metavar="NAMES", help="only these, separated by commas")
-    parser.add_argument("-o", "--output", metavar="F", help="draw them")
+    parser.add_argument("-o", "--output", metavar="F", help="draw them: a PNG, PDF or SVG file")
+    add_picture_options(parser, None)
     parser.add_argument("--most", type=int, default=64, metavar="N", help="bins of a feature to print at the most (64)")
 
 
@@ -31,11 +33,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.features.curves import curves
     from luthier.kbest.features import unknown_names
     from luthier.kbest.weights import read_weights
-    from luthier.report.pictures import check_picture_path
     from luthier.report.tables.curves import curve_tables
 
-    if options.output:
-        check_picture_path(options.output)
+    width = picture_width(options, options.output)
     bins = read_bins(options.bins)
     found = curves(bins, read_weights(options.weights))
     wanted = [name for name in options.features.split(",") if name]
@@ -46,5 +46,5 @@ def run(options: argparse.Namespace, output: Output) -> None:
     if options.output:
         from luthier.report.figures.curves import draw_curves
 
-        draw_curves(found, Path(options.output), steps=bins.induction != "hat")
+        draw_curves(found, Path(options.output), steps=bins.induction != "hat", width=width)
     output.emit({"curves": [curve.as_dict() for curve in found]}, lambda: curve_tables(found, options.most))

@@ -17,6 +17,7 @@ import argparse
 
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.picture_options import add_picture_options, picture_width
 
 GROUP = "geometry"
 
@@ -37,6 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--tolerance", type=float, metavar="E", help="scores this close to the best are good (0)")
     parser.add_argument("-o", "--output", required=True, metavar="F", help="the picture: a PNG, PDF or SVG file")
+    add_picture_options(parser, None)
     add_metric_options(parser, "none; bleu where --regularize needs one")
     parser.set_defaults(metric=None)
 
@@ -49,12 +51,11 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.kbest.storage import open_pool
     from luthier.landscape.fans.scenes import example_scene, pool_scene, regularize
     from luthier.report.figures.fan_scene import draw_scene
-    from luthier.report.pictures import check_picture_path
     from luthier.report.tables.fan import fan_data, fan_tables, regularized_data
 
     if (options.pool is None) == (options.example is None):
         raise LuthierError("expected a pool or --example, found both or neither")
-    check_picture_path(options.output)
+    width = picture_width(options, options.output)
     if options.example and (options.sentence or options.axis or options.weights or options.metric):
         raise LuthierError(
             "--example has sentences, axes, weights and scores of its own. hint: leave those options out"
@@ -71,6 +72,6 @@ def run(options: argparse.Namespace, output: Output) -> None:
     near = None
     if near_wanted:
         near = regularize(scene, options.strength, options.tolerance or 0.0)
-    draw_scene(scene, near, Path(options.output))
+    draw_scene(scene, near, Path(options.output), width)
     data = fan_data(scene) | ({} if near is None else {"regularized": regularized_data(near)})
     output.emit(data | {"written": options.output}, lambda: fan_tables(scene, near, options.output))

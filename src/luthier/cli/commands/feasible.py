@@ -15,6 +15,7 @@ import argparse
 
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.picture_options import add_picture_options, picture_width
 from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "geometry"
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="oracle, sentence-oracle, first, or a file of hypothesis numbers",
     )
     parser.add_argument("-o", "--output", metavar="OUT", help="write the weights here, if there are any")
-    parser.add_argument("--plot", metavar="F", help="draw the proof: a PNG, PDF or SVG file")
+    add_picture_options(parser, "--plot", "draw the proof")
     add_metric_options(parser, "bleu")
     add_pool_options(parser)
 
@@ -44,18 +45,16 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.kbest.weights import write_weights
     from luthier.landscape.selections.feasibility import choose, judge
     from luthier.report.figures.feasibility import draw_verdict
-    from luthier.report.pictures import check_picture_path
     from luthier.report.tables.feasibility import feasible_table, infeasible_table
 
     if options.output:
         check_writable(options.output)
-    if options.plot:
-        check_picture_path(options.plot)
+    width = picture_width(options, options.plot)
     pool = pool_from(options, options.pool)
     verdict = judge(pool, choose(pool, options.select, metric_from(options)))
     told = verdict.as_dict()
     if options.plot:
-        draw_verdict(verdict, Path(options.plot))
+        draw_verdict(verdict, Path(options.plot), width)
     if verdict.weights is None:
         output.emit(told, lambda: infeasible_table(verdict))
         return INFEASIBLE

@@ -16,6 +16,7 @@ import argparse
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.picture_options import add_picture_options, picture_width
 from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "geometry"
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="weights: sentences where they nearly select the oracle are tried first (default: tuned by mert)",
     )  # fmt: skip
     parser.add_argument("--against", metavar="X", help="dims, sentences or dims,sentences: draw how both matter")
-    parser.add_argument("--plot", metavar="F", help="the picture of --against: a PNG, PDF or SVG file")
+    add_picture_options(parser, "--plot", "the picture of --against")
     add_metric_options(parser, "bleu")
     add_field_options(parser, GeometrySettings)
     add_field_options(parser, CurveSettings, "parameters of --against")
@@ -47,7 +48,6 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.landscape.subspaces import read_start
     from luthier.pipelines.constraint_curves import parse_axes
     from luthier.pipelines.constraints import ConstraintJob, find_constraints
-    from luthier.report.pictures import check_picture_path
     from luthier.report.tables.constraints import geometry_tables
 
     output.note(f"seed {options.seed}")
@@ -56,8 +56,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     metric, axes = metric_from(options), parse_axes(options.against) if options.against else ()
     if options.plot and not axes:
         raise LuthierError("--plot shows what --against draws. hint: add --against dims,sentences")
-    if options.plot:
-        check_picture_path(options.plot)
+    width = picture_width(options, options.plot)
     pool = pool_from(options, options.pool)
     start = read_start(pool, options.weights) if options.weights else None
     job = ConstraintJob(pool, metric, start, settings, axes, curve_settings, options.seed, options.threads)
@@ -67,6 +66,6 @@ def run(options: argparse.Namespace, output: Output) -> None:
     if curves is not None and options.plot:
         from luthier.report.figures.constraints import draw_constraints
 
-        draw_constraints(curves, Path(options.plot))
+        draw_constraints(curves, Path(options.plot), width)
         data["written"] = written
     output.emit(data, lambda: geometry_tables(report, curves, written))

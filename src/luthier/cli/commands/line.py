@@ -15,6 +15,7 @@ import argparse
 from luthier.cli.axis_options import add_axis_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.picture_options import add_picture_options, picture_width
 from luthier.cli.pool_options import pool_from
 
 GROUP = "geometry"
@@ -31,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", type=int, metavar="N", help="re-rank N intervals, drawn at random (default: all of them)"
     )
-    parser.add_argument("--plot", metavar="F", help="draw the curve: a PNG, PDF or SVG file")
+    add_picture_options(parser, "--plot", "draw the curve")
     parser.add_argument("-o", "--output", metavar="OUT", help="all intervals: a .tsv, .json or .arrow file")
     add_metric_options(parser, "bleu")
 
@@ -47,14 +48,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.landscape.problem import Problem
     from luthier.landscape.subspaces import read_subspace
     from luthier.report.figures.line import draw_line
-    from luthier.report.pictures import check_picture_path
     from luthier.report.tables.line import line_tables
 
     metric = metric_from(options)
     if options.output:
         check_table_path(options.output)
-    if options.plot:
-        check_picture_path(options.plot)
+    width = picture_width(options, options.plot)
     pool = pool_from(options, options.pool)
     line = read_subspace(pool, options.weights, options.axis, expected=1)
     window = read_window(options.window, line)
@@ -65,7 +64,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.output:
         write_curve(report, options.output)
     if options.plot:
-        draw_line(report, Path(options.plot))
+        draw_line(report, Path(options.plot), width)
     written = [path for path in (options.output, options.plot) if path]
     if options.output != "-":
         output.emit(

@@ -17,6 +17,7 @@ from luthier.cli.axis_options import add_axis_options
 from luthier.cli.cluster_options import add_cluster_options, cluster_from
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.picture_options import add_picture_options, picture_width
 from luthier.cli.pool_options import pool_from
 
 GROUP = "geometry"
@@ -37,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--resume", action="store_true", help="go on with a search that was stopped")
     parser.add_argument("-o", "--output", required=True, metavar="F", help="the cones, an Arrow file")
-    parser.add_argument("--plot", metavar="F", help="draw cells and search tree, for two axes")
+    add_picture_options(parser, "--plot", "draw cells and search tree, for two axes")
     add_metric_options(parser, "bleu")
     add_cluster_options(parser)
 
@@ -52,7 +53,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.landscape.cones.minkowski_view import view_search
     from luthier.landscape.subspaces import read_subspace
     from luthier.report.figures.minkowski import draw_search
-    from luthier.report.pictures import check_picture_path
     from luthier.report.tables.minkowski import minkowski_tables
 
     if options.limit is not None and options.limit < 1:
@@ -64,8 +64,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     plane = read_subspace(pool, options.weights, options.axis, expected=2 if options.plot else None)
     check_writable(options.output)
     check_apart(options.output, options.pool, options.weights, *options.axis)
-    if options.plot:
-        check_picture_path(options.plot)
+    width = picture_width(options, options.plot)
     settings = SearchOptions(
         output=options.output, order=options.order, limit=options.limit, whole=options.whole, resume=options.resume,
         threads=options.threads, seed=options.seed, checksum=options.checksum,
@@ -76,7 +75,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         report = job.run()
     written = settings.kept
     if options.plot:
-        draw_search(view_search(job), Path(options.plot))
+        draw_search(view_search(job), Path(options.plot), width)
         written.append(options.plot)
     data = {"seed": options.seed, **report.as_dict(), "written": written}
     output.emit(data, lambda: minkowski_tables(report, written))

@@ -22,6 +22,7 @@ from luthier.cli.axis_options import add_axis_options
 from luthier.cli.cluster_options import add_cluster_options, cluster_from
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
+from luthier.cli.picture_options import add_picture_options, picture_width
 from luthier.cli.pool_options import pool_from
 from luthier.cli.rastering import check_raster, raster_surface
 
@@ -62,7 +63,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", type=int, default=200, metavar="N", help="re-rank N cells, drawn at random (default: 200)"
     )
-    parser.add_argument("--png", metavar="F", help="draw the surface: a PNG, PDF or SVG file")
+    add_picture_options(parser, "--png", "draw the surface")
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences on which the best weights are tried")
     parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
     parser.add_argument(
@@ -118,7 +119,6 @@ def _check(options: argparse.Namespace) -> None:
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_apart, check_writable
     from luthier.core.files.tables import check_table_path
-    from luthier.report.pictures import check_picture_path
 
     for name, least in (("keep", 1), ("check", 0), ("most", 1)):
         value = getattr(options, name)
@@ -139,8 +139,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.output:
         check_table_path(options.output)
         check_apart(options.output, options.pool, options.weights, *options.axis)
-    if options.png:
-        check_picture_path(options.png)
+    picture_width(options, options.png)
     if options.weights_out:
         check_writable(options.weights_out)
 
@@ -218,7 +217,8 @@ def _write(report: SurfaceReport, pool: Pool, chosen: Steady | None, options: ar
         from luthier.landscape.planes.view import surface_scenes
         from luthier.report.figures.surface import draw_surface
 
-        draw_surface(report, surface_scenes(report, threads=options.threads), Path(options.png), chosen)
+        scenes = surface_scenes(report, threads=options.threads)
+        draw_surface(report, scenes, Path(options.png), chosen, picture_width(options, options.png))
     if options.weights_out:
         from luthier.kbest.derived import derived_of
         from luthier.kbest.weights import Weights, write_weights

@@ -22,6 +22,7 @@ from luthier.cli.cluster_options import add_cluster_options, cluster_from, file_
 from luthier.cli.fields import add_field_options, field_values
 from luthier.cli.metric_options import add_metric_options, metrics_from
 from luthier.cli.output import Output
+from luthier.cli.picture_options import add_picture_options, picture_width
 from luthier.cli.pool_options import HELP, add_pool_options, manifest_from, pool_from
 from luthier.cli.reading_options import pairs
 from luthier.cli.weight_options import add_strict_option, add_writing_options, normalized, write_weights_as
@@ -84,7 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="as many seeds, weights.1.txt and so on")
     parser.add_argument("--average-replicas", action="store_true", help="also write their average")
     parser.add_argument("--trace", metavar="JSONL", help="write every state of every run, as it comes")
-    parser.add_argument("--plot", metavar="F", help="draw the score by step, and by each weight at the end")
+    add_picture_options(parser, "--plot", "draw the score by step, and by each weight at the end")
     parser.add_argument(
         "--published", action="store_true", help="the setting of the tuner's paper, but for the options given"
     )
@@ -184,7 +185,6 @@ def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
     from luthier.core.files.io import check_writable
     from luthier.core.plugins import load
     from luthier.pipelines.tuning import answer_paths
-    from luthier.report.pictures import check_picture_path
     from luthier.tuning.base import PACKAGE, published_setting
     from luthier.tuning.run_options import RunOptions
 
@@ -200,8 +200,7 @@ def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
         raise LuthierError("--average-replicas needs --replicas of at least 2")
     for path in filter(None, [*answer_paths(options.output, options.replicas), options.trace, settings.checkpoint]):
         check_writable(path)
-    if options.plot:
-        check_picture_path(options.plot)
+    picture_width(options, options.plot)
     return tuner, next(iter(metrics.values())), settings
 
 
@@ -324,6 +323,6 @@ def _write(report: TuningReport, options: argparse.Namespace) -> list[str]:
 
         from luthier.report.figures.tuning import draw_tuning
 
-        draw_tuning(report, Path(options.plot))
+        draw_tuning(report, Path(options.plot), picture_width(options, options.plot))
         written.append(options.plot)
     return written

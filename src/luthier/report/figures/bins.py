@@ -9,13 +9,14 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.features.bins import Bins, FeatureBins
+from luthier.report.colors import BLUE
 from luthier.report.pictures import write_figure
 
 COLUMNS, PANEL, HEAD = 2, (5.6, 2.7), 0.5
 MOST_PANELS = 40
 
 
-def draw_bins(bins: Bins, path: Path) -> None:
+def draw_bins(bins: Bins, path: Path, width: float | None = None) -> None:
     """Draw a panel for each feature (the first of very many): the population of each bin, by the order of values."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -31,13 +32,13 @@ def draw_bins(bins: Bins, path: Path) -> None:
         axis.set_visible(False)
     handles, labels = axes.flat[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
-    write_figure(figure, path, dpi=110)
+    write_figure(figure, path, dpi=110, width=width)
 
 
 def _draw_feature(axis: Any, feature: FeatureBins) -> None:
     places = np.arange(len(feature))
     axis.bar(places, feature.populations, width=0.86, color="0.8", label="instances")
-    axis.bar(places, feature.capped, width=0.5, color="tab:blue", label="no value counting more than one bin's worth")
+    axis.bar(places, feature.capped, width=0.5, color=BLUE, label="no value counting more than one bin's worth")
     axis.set_title(feature.feature, fontsize=10)
     axis.set_ylabel("instances", fontsize=9)
     if feature.populations.max() > 20 * max(feature.capped.max(), 1.0):

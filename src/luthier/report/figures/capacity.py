@@ -10,10 +10,10 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.files.sealed_lines import Record
+from luthier.report.colors import LINES
 from luthier.report.pictures import write_figure
 from luthier.report.tables.capacity import ORACLE, agreements
 
-COLORS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 ALL = "all"
 
 
@@ -72,7 +72,7 @@ def _by_features(records: Sequence[Record]) -> list[tuple[float, list[Record]]]:
 
 
 def _draw_reach(axis: Any, records: Sequence[Record]) -> None:
-    for size, color in zip(sorted({r["sentences"] for r in records}), COLORS, strict=False):
+    for size, color in zip(sorted({r["sentences"] for r in records}), LINES, strict=False):
         points = _by_features([r for r in records if r["sentences"] == size])
         shares = [100 * np.mean([r["feasible"] for r in own]) for _, own in points]
         axis.plot([d for d, _ in points], shares, "o-", color=color, label=f"{size} sentences")
@@ -80,7 +80,7 @@ def _draw_reach(axis: Any, records: Sequence[Record]) -> None:
 
 
 def _draw_gains(axis: Any, records: Sequence[Record]) -> None:
-    for tuner, color in zip(dict.fromkeys(r["tuner"] for r in records), COLORS, strict=False):
+    for tuner, color in zip(dict.fromkeys(r["tuner"] for r in records), LINES, strict=False):
         points = _by_features([r for r in records if r["tuner"] == tuner])
         for style, after, before in (("o-", "tuned", "before"), ("s:", "test", "test_before")):
             gains = [np.mean([r[after] - r[before] for r in own]) for _, own in points]
@@ -97,6 +97,6 @@ def _draw_agreement(axis: Any, records: Sequence[Record]) -> None:
         places.append(d)
         pairs.append(100 * np.mean([share for names, share in shares.items() if ORACLE not in names]))
         oracle.append(100 * np.mean([share for names, share in shares.items() if ORACLE in names] or [np.nan]))
-    axis.plot(places, pairs, "o-", color=COLORS[0], label="two tuners")
-    axis.plot(places, oracle, "s-", color=COLORS[1], label="a tuner and the oracle")
+    axis.plot(places, pairs, "o-", color=LINES[0], label="two tuners")
+    axis.plot(places, oracle, "s-", color=LINES[1], label="a tuner and the oracle")
     axis.set_ylabel("sentences on which both select the same, %", fontsize=9)

@@ -8,6 +8,7 @@ from typing import Any
 
 import matplotlib as mpl
 
+from luthier.report.colors import line_looks
 from luthier.report.pictures import write_figure
 from luthier.tuning.chosen import Chosen, Tried
 
@@ -36,10 +37,10 @@ def _draw_axis(panel: Any, chosen: Chosen, name: str) -> None:
     for point in chosen.points:
         curves.setdefault(_words({n: v for n, v in point.values.items() if n != name}), []).append(point)
     several = {words: own for words, own in curves.items() if len(own) > 1 or len(ticks) == 1}
-    for words, own in several.items():
+    for looks, (words, own) in zip(line_looks(), several.items(), strict=False):
         own = sorted(own, key=lambda point: ticks[point.values[name]])
         places = [ticks[point.values[name]] for point in own]
-        panel.plot(places, [point.heldout for point in own], marker="o", markersize=3, linewidth=1.2, label=words)
+        panel.plot(places, [point.heldout for point in own], **looks, markersize=4, linewidth=1.2, label=words)
     panel.plot(
         ticks[chosen.best.values[name]], chosen.best.heldout, "o", markersize=11, fillstyle="none", color="black"
     )

@@ -9,6 +9,7 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.evaluation.conditions import ConditionResult
+from luthier.report.colors import line_looks
 from luthier.report.pictures import write_figure
 
 
@@ -19,11 +20,11 @@ def draw_turns(results: Sequence[ConditionResult], title: str, path: Path) -> No
     from matplotlib.ticker import MaxNLocator
 
     figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
-    for result in results:
+    for looks, result in zip(line_looks(), results, strict=False):
         length = min(map(len, result.decoded))
         scores = np.array([turns[:length] for turns in result.decoded])  # (R, turns)
         (line,) = axis.plot(
-            np.arange(1, length + 1), scores.mean(axis=0), marker="o", markersize=3, label=result.setting.condition
+            np.arange(1, length + 1), scores.mean(axis=0), **looks, markersize=4, label=result.setting.condition
         )
         axis.fill_between(
             np.arange(1, length + 1), scores.min(axis=0), scores.max(axis=0), color=line.get_color(), alpha=0.15

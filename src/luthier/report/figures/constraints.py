@@ -12,33 +12,32 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.selections.constraint_curves import ConstraintCurves, Share
+from luthier.report.colors import MARKS
 from luthier.report.pictures import write_figure
 
 FAINT = "0.55"
 MOST_TICKS = 12
 HALF = 50.0  # per cent
+APART = 0.045  # features, or octaves of sentences
 
 
-def draw_constraints(curves: ConstraintCurves, path: Path) -> None:
-    """Draw the share of feasible oracle selections, and below it lp-mert's time, against each axis asked for."""
+def draw_constraints(curves: ConstraintCurves, path: Path, width: float | None = None) -> None:
+    """Draw the share of feasible oracle selections over both axes, along each, and below it lp-mert's time."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    n_rows, table = 2 if curves.costs else 1, share_table(curves.shares)
-    mapped = int(min(table[2].shape) > 1)
-    n_columns = len(curves.axes) + mapped
-    figure, panels = plt.subplots(
-        n_rows, n_columns, figsize=(5.8 * n_columns, 3.6 * n_rows), squeeze=False, layout="constrained"
-    )
+    table = share_table(curves.shares)
+    mapped, timed = int(min(table[2].shape) > 1), int(bool(curves.costs))
+    figure = plt.figure(figsize=(5.8 * len(curves.axes), 3.6 * (1 + mapped + timed)), layout="constrained")
+    parts = figure.subfigures(1 + mapped, 1, squeeze=False, height_ratios=[1] * mapped + [1 + timed])[:, 0]
     if mapped:
-        _draw_map(figure, panels[0, 0], table)
-        for panel in panels[1:, 0]:
-            panel.set_axis_off()
-    for column, kind in enumerate(curves.axes, start=mapped):
+        _draw_map(parts[0], parts[0].subplots(), table)
+    panels = parts[-1].subplots(1 + timed, len(curves.axes), squeeze=False)
+    for column, kind in enumerate(curves.axes):
         _draw_shares(panels[0, column], curves.shares, kind)
-        if n_rows == 2:
+        if timed:
             _draw_costs(panels[1, column], curves, kind)
-    write_figure(figure, path, dpi=92)
+    write_figure(figure, path, dpi=92, width=width)
 
 
 def share_table(shares: Sequence[Share]) -> tuple[list[int], list[int], Float64]:
@@ -67,7 +66,7 @@ def _draw_map(figure: Any, axis: Any, table: tuple[list[int], list[int], Float64
         along.set_ticks(range(0, len(values), step), [f"{value:,}" for value in values[::step]])
     axis.set_xlabel("sentences, N")
     axis.set_ylabel("features, D")
-    figure.colorbar(drawn, ax=axis, label="feasible oracle selections, %")
+    figure.colorbar(drawn, ax=axis, label="feasible oracle selections, %", pad=0.01)
     axis.set_title("dashed: half of the draws are feasible", fontsize=10)
 
 
@@ -79,12 +78,18 @@ def _draw_shares(axis: Any, shares: Sequence[Share], kind: str) -> None:
         values = [n for n in values if any(s.feasible for s in shares if s.n_sentences == n)][:6] or values[:1]
     colors = mpl.colormaps["viridis"]
     for i, value in enumerate(values):
-        line = sorted((getattr(s, along), 100 * s.feasible / s.draws) for s in shares if getattr(s, other) == value)
+        own = sorted(
+            (share for share in shares if getattr(share, other) == value), key=lambda s: float(getattr(s, along))
+        )
+        places = [_beside(getattr(share, along), i - (len(values) - 1) / 2, kind) for share in own]
+        middles = np.array([100 * share.feasible / share.draws for share in own])
+        bars = np.abs(np.array([wilson(share) for share in own]).T - middles)
         label = f"{value:,} {_noun(other, value)}"
         color = colors(0.05 + 0.85 * i / max(1, len(values) - 1))
-        axis.plot(*zip(*line, strict=True), "o-", color=color, linewidth=1.5, markersize=4, label=label)
-        for share in (s for s in shares if getattr(s, other) == value):
-            axis.plot([getattr(share, along)] * 2, wilson(share), "-", color=color, linewidth=1.0, alpha=0.6)
+        axis.errorbar(
+            places, middles, yerr=bars, fmt=f"{MARKS[i % len(MARKS)]}-", color=color, linewidth=1.4, markersize=4,
+            elinewidth=0.7, capsize=1.5, label=label,
+        )  # fmt: skip
     axis.set_ylabel("feasible oracle selections, %")
     axis.set_ylim(-4, 104)
     axis.set_title(f"what one weight vector can select, {shares[0].draws} draws", fontsize=10)
@@ -109,8 +114,13 @@ def _draw_costs(axis: Any, curves: ConstraintCurves, kind: str) -> None:
     _finish(axis, kind, [getattr(cost, along) for cost in costs])
 
 
+def _beside(value: float, place: float, kind: str) -> float:
+    """Return where the line of that place is drawn at a value: error bars of several lines stand side by side."""
+    return value * 2.0 ** (APART * place) if kind == "sentences" else value + APART * place
+
+
 def wilson(share: Share, z: float = 1.96) -> tuple[float, float]:
-    """Return Wilson's 95 % interval of a share, in per cent.
+    """Return the 95 % interval of a share [wilson1927], in per cent.
 
     >>> low, high = wilson(Share(1, 1, 5, 10))
     >>> round(low, 1), round(high, 1)
@@ -126,6 +136,7 @@ def _finish(axis: Any, kind: str, values: Sequence[int]) -> None:
     if kind == "sentences":
         axis.set_xlabel("sentences, N")
         axis.set_xscale("log", base=2)
+        values = [value for value in values if value & (value - 1) == 0]  # those between would touch in print
     else:
         axis.set_xlabel("features, D")
     if len(values) <= MOST_TICKS:

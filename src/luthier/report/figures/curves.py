@@ -10,16 +10,17 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.features.curves import Curve
+from luthier.report.colors import BLUE, ORANGE, VERMILION
 from luthier.report.pictures import write_figure
 
 COLUMNS, PANEL = 2, (5.8, 3.9)
 MOST_PANELS = 40
 WIDE = 300.0  # values over so many times the least are drawn on a logarithmic axis
-WEIGHT, AGAINST, FITTED = "tab:blue", "tab:red", "tab:orange"
+WEIGHT, AGAINST, FITTED = BLUE, VERMILION, ORANGE
 THINNEST = 0.004  # of a bar, as a share of the axis
 
 
-def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True) -> None:
+def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True, width: float | None = None) -> None:
     """Draw each feature (the first of very many); bins are `steps` over their values, or tips that lines join."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -34,7 +35,7 @@ def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True) -> N
         _draw_weights(upper, curve, steps=steps)
         _draw_populations(lower, curve)
     _add_legend(figure, steps=steps)
-    write_figure(figure, path, dpi=110)
+    write_figure(figure, path, dpi=110, width=width)
 
 
 def _draw_weights(axis: Any, curve: Curve, *, steps: bool) -> None:
@@ -51,7 +52,7 @@ def _draw_weights(axis: Any, curve: Curve, *, steps: bool) -> None:
     if curve.log is not None:
         where = np.geomspace(x[x > 0][0], x[-1], 200)
         axis.plot(where, curve.log.a + curve.log.b * np.log(where), color=FITTED, linewidth=1.4)
-        title += f"\n{curve.log.a:.3g} {curve.log.b:+.3g} log x, R² {curve.log.r2:.3f}"
+        title += f"\n{curve.log.a:.3g} {curve.log.b:+.3g} log x, R² {curve.log.r2:.3f}".replace("-", "−")
     axis.set_title(title, fontsize=10)
     axis.set_ylabel("weight", fontsize=9)
     axis.tick_params(labelsize=8)

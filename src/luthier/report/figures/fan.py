@@ -15,32 +15,32 @@ from luthier.report.figures import fan_parts as parts
 MOST_NAMES = 12
 
 
-def draw_fan(scene: FanScene, path: Path) -> None:
+def draw_fan(scene: FanScene, path: Path, width: float | None = None) -> None:
     """Draw the polygon of the first list, and how its normal fan comes about.
 
-    Left: points, polygon and what is what. Then, always the plane of features beside the plane of weights,
+    Above: points, polygon and what is what. Then, always the plane of features beside the plane of weights,
     (a) one side and its boundary, (b) the other side at the same corner, (c) the cone between them,
     (d) the whole fan. The corner is the one that the marked weights select, else the lowest row of all.
     """
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure = plt.figure(figsize=(14.2, 6.6), layout="constrained", dpi=82)
-    figure.get_layout_engine().set(h_pad=0.06, w_pad=0.06)
-    grid = figure.add_gridspec(2, 5, width_ratios=[1.25, 1, 1, 1, 1])
+    figure = plt.figure(figsize=(10.0, 8.8), layout="constrained", dpi=100)
+    figure.get_layout_engine().set(h_pad=0.04, w_pad=0.04)
+    grid = figure.add_gridspec(3, 4, height_ratios=[1.25, 1, 1])
     frame = parts.Frame.around(scene.lists[0])
     figure.suptitle(f"{scene.title}: polytope and normal fan", fontsize=12)
-    first = figure.add_subplot(grid[0, 0])
+    first = figure.add_subplot(grid[0, :2])
     _draw_polytope(first, scene, frame)
-    scale = _write_legend(figure.add_subplot(grid[1, 0]), scene)
+    scale = _write_legend(figure.add_subplot(grid[0, 2:]), scene)
     if scale is not None:
         bar = figure.colorbar(scale, ax=first, shrink=0.8)
         bar.set_label(scene.metric, fontsize=8)
         bar.ax.tick_params(labelsize=7)
-    for step, (row, column) in enumerate(((0, 1), (0, 3), (1, 1), (1, 3))):
+    for step, (row, column) in enumerate(((1, 0), (1, 2), (2, 0), (2, 2))):
         left, right = figure.add_subplot(grid[row, column]), figure.add_subplot(grid[row, column + 1])
         _draw_step(left, right, scene, frame, step)
-    parts.save(figure, path)
+    parts.save(figure, path, width)
     plt.close(figure)
 
 
@@ -108,7 +108,7 @@ def _write_legend(axis: Any, scene: FanScene) -> Any:
     colors, scale = _colors(scene)
     redundant = len(points) - len(rows)
     axis.set_title(
-        f"{len(rows)} of {len(points)} can be selected; {redundant} cannot, whatever the weights", fontsize=9
+        f"{len(rows)} of {len(points)} can be selected;\n{redundant} cannot, whatever the weights", fontsize=9
     )
     order = np.argsort(rows)[:MOST_NAMES]
     for line, cone in enumerate(order):
@@ -154,7 +154,7 @@ def _draw_step(left: Any, right: Any, scene: FanScene, frame: parts.Frame, step:
     here = parts.math_text(names[corners[cone]])
     titles = (
         "(a) a side and its normal", f"(b) the other side at {here}",
-        f"(c) between the two: all that select {here}", f"(d) the normal fan: {n} cones",
+        f"(c) all that select {here}", f"(d) the normal fan: {n} cones",
     )  # fmt: skip
     left.set_title(titles[step], fontsize=9)
     right.set_title("weights", fontsize=9, color="#666666")

@@ -17,13 +17,16 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.files.io import atomic_write
 from luthier.geometry.polytopes.fan import PlanarFan
-from luthier.report.pictures import fit_for_print, for_print, write_fitted
+from luthier.report import colors
+from luthier.report.figures.names import add_name, settle_names
+from luthier.report.pictures import PRINT_DPI, fit_for_print, for_print, write_fitted
 
-PALETTE = ("#4c78a8", "#f58518", "#54a24b", "#e45756", "#72b7b2", "#b279a2", "#eeca3b", "#ff9da6", "#9d755d", "#8cd17d")
+PALETTE = (colors.BLUE, colors.ORANGE, colors.GREEN, colors.PURPLE, colors.SKY, colors.YELLOW, colors.VERMILION)
 DARK, GREY, SHADE, RED = "#222222", "#999999", "#cfe3f5", "#c1121f"
 UNLIKE = 1.8  # units are stretched where one feature's range is this many times the other's
 PADDING = 0.08  # inches about every panel
 LEAST_LABEL, LEAST_RAY_LABEL = math.radians(9), math.radians(7)  # narrower ones get no name
+INNER = (0.58, 0.66, 0.74, 0.5)  # of a circle's radius: where a name stands inside a cone
 BEHIND = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.75}
 
 
@@ -94,11 +97,10 @@ def label_points(axis: Any, frame: Frame, points: Float64, names: Sequence[str],
         away = (points[row] - middle) * np.array([1.0, frame.stretch])
         length = float(np.linalg.norm(away))
         away = away / length if length > 0 else np.array([0.0, 1.0])
-        x, y = frame.moved(points[row], away, 0.13)
-        axis.text(x, y, math_text(names[row]), ha="center", va="center", fontsize=10, zorder=6)
+        add_name(axis, math_text(names[row]), points[row], away, fontsize=10, zorder=6)
 
 
-def prepare_weights(axis: Any, names: Sequence[str], *, reach: float = 1.68) -> None:
+def prepare_weights(axis: Any, names: Sequence[str], *, reach: float = 1.6) -> None:
     """Give axes the look of the plane of weights: two thin arrows through the origin, no numbers."""
     axis.set_xlim(-reach, reach)
     axis.set_ylim(-reach, reach)
@@ -122,10 +124,7 @@ def draw_ray(axis: Any, direction: Float64, *, color: str = DARK, width: float =
 
 def label_ray(axis: Any, direction: Float64, text: str, *, color: str = DARK, length: float = 1.0) -> None:
     """Write at the end of a ray."""
-    x, y = (length + 0.06) * direction
-    ha = "center" if abs(direction[0]) < 0.35 else ("left" if direction[0] > 0 else "right")
-    va = "center" if abs(direction[1]) < 0.35 else ("bottom" if direction[1] > 0 else "top")
-    axis.text(x, y, text, ha=ha, va=va, fontsize=8, color=color, zorder=6, bbox=BEHIND)
+    add_name(axis, text, length * direction, direction, fontsize=8, color=color, zorder=6).disc = True
 
 
 def drawn_angles(frame: Frame, fan: PlanarFan, cone: int) -> tuple[float, float]:
@@ -147,18 +146,21 @@ def draw_cone(axis: Any, frame: Frame, fan: PlanarFan, cone: int, color: Any, *,
     axis.add_patch(Wedge((0, 0), 1.0, *ends, facecolor=color, alpha=alpha, edgecolor="none", zorder=1))
 
 
-def label_cone(axis: Any, frame: Frame, fan: PlanarFan, cone: int, text: str, *, size: float = 9) -> None:
-    """Write a name into a cone, unless it is too narrow for one."""
+def label_cone(axis: Any, frame: Frame, fan: PlanarFan, cone: int, text: str, *, size: float = 8) -> None:
+    """Write a name into a cone, or led to it from outside; a very narrow one gets none."""
     begin, opening = drawn_angles(frame, fan, cone)
-    middle = begin + opening / 2
-    letters = len(text.translate(str.maketrans("", "", "$\\{}_"))) + 2
-    # how far the name reaches out at a right angle to the cone's middle, in units of the circle
-    needed = 0.042 * letters * abs(math.sin(middle)) + 0.08 * abs(math.cos(middle))
-    for reach in (0.58, 0.8):
-        if opening > math.pi / 2 or reach * math.tan(opening / 2) > needed:
-            x, y = reach * math.cos(middle), reach * math.sin(middle)
-            axis.text(x, y, text, ha="center", va="center", fontsize=size, zorder=7)
-            return
+    if opening < LEAST_LABEL:
+        return
+    middle = np.array([math.cos(begin + opening / 2), math.sin(begin + opening / 2)])
+    name = add_name(axis, text, 0.98 * middle, middle, fontsize=size, zorder=7)
+    name.disc = True
+    name.inner = [share * middle for share in INNER]
+
+    def fits(places: Float64) -> bool:
+        turned = (np.arctan2(places[:, 1], places[:, 0]) - begin) % (2 * math.pi)
+        return bool(np.all(turned < opening) and np.all(np.hypot(*places.T) < 1.0))
+
+    name.fits = fits
 
 
 def label_beside(axis: Any, frame: Frame, fan: PlanarFan, cone: int, text: str) -> None:
@@ -178,10 +180,10 @@ def cone_colors(
     """
     if scores is None:
         n = fan.n_cones
-        colors = [PALETTE[c % len(PALETTE)] for c in range(n)]
-        if n > 1 and colors[0] == colors[-1]:  # the first and the last are neighbours
-            colors[-1] = PALETTE[len(PALETTE) // 2]
-        return list(colors), None
+        shades = [PALETTE[c % len(PALETTE)] for c in range(n)]
+        if n > 1 and shades[0] == shades[-1]:  # the first and the last are neighbours
+            shades[-1] = PALETTE[len(PALETTE) // 2]
+        return list(shades), None
     from matplotlib import colormaps
     from matplotlib.cm import ScalarMappable
     from matplotlib.colors import Normalize
@@ -197,30 +199,16 @@ def color_map(better: int) -> str:
     return "viridis" if better > 0 else "viridis_r"
 
 
-def save(figure: Any, path: Path) -> None:
-    """Write a picture; names that leave their axes are moved in, of names that overlap only the first stay."""
-    from matplotlib.text import Annotation
-
-    if for_print(path):
-        fit_for_print(figure)
+def save(figure: Any, path: Path, width: float | None = None, *, square: bool = True) -> None:
+    """Write a picture, its names where there is room for them; panels that are not square get higher in print."""
+    printed = for_print(path, width)
+    if printed:
+        fit_for_print(figure, width, letters_need_height=not square)
+        figure.set_dpi(PRINT_DPI)
     figure.draw_without_rendering()  # places are known only now
     figure.set_layout_engine("none")
-    for axis in figure.axes:
-        kept: list[Any] = []
-        for text in axis.texts if axis.axison else ():
-            if not text.get_text():  # an arrow
-                continue
-            box = text.get_window_extent()
-            shift = max(axis.bbox.x0 - box.x0, 0.0) + min(axis.bbox.x1 - box.x1, 0.0)
-            if shift and not isinstance(text, Annotation):
-                x, y = text.get_transform().transform(text.get_position())
-                text.set_position(text.get_transform().inverted().transform((x + shift, y)))
-                box = box.translated(shift, 0.0)
-            if any(box.overlaps(other) for other in kept):
-                text.set_visible(False)
-            else:
-                kept.append(box)
-    if for_print(path):
+    settle_names(figure)
+    if printed:
         write_fitted(figure, path)
         return
     with atomic_write(path) as temporary:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -11,13 +12,14 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.landscape.fans.scene import FanScene, RegularizedScene, joint_name
 from luthier.report.figures import fan_parts as parts
+from luthier.report.figures.names import add_name
 
-GREEN, LINE = "#0b7a3b", "#d62828"
+NEAREST, LINE = "#0072B2", "#c1121f"
 MOST_NAMES = 12
 PLAIN = parts.Frame((0.0, 0.0), 1.0, 1.0)  # angles are what this is about: nothing is stretched
 
 
-def draw_regularized(regularized: RegularizedScene, path: Path) -> None:
+def draw_regularized(regularized: RegularizedScene, path: Path, width: float | None = None) -> None:
     """Draw the fan coloured by score with w0, the line and both choices; beside it what the line sees."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -29,13 +31,13 @@ def draw_regularized(regularized: RegularizedScene, path: Path) -> None:
     figure.suptitle(f"{scene.title}: staying near to $w^{{(0)}}$", fontsize=12)
     plane = figure.add_subplot(grid[:, 0])
     scale = _draw_plane(plane, regularized)
-    figure.legend(*plane.get_legend_handles_labels(), fontsize=8, loc="outside lower left", ncol=5, frameon=False)
+    figure.legend(*plane.get_legend_handles_labels(), fontsize=8, loc="outside lower center", ncol=3, frameon=False)
     bar = figure.colorbar(scale, ax=plane, shrink=0.7, pad=0.01)
     bar.set_label(scene.metric, fontsize=9)
     bar.ax.tick_params(labelsize=8)
     _draw_line_view(figure.add_subplot(grid[0, 1]), regularized)
     _draw_angle_view(figure.add_subplot(grid[1, 1]), regularized)
-    parts.save(figure, path)
+    parts.save(figure, path, width, square=False)
     plt.close(figure)
 
 
@@ -74,11 +76,11 @@ def _draw_plane(axis: Any, regularized: RegularizedScene) -> Any:
     axis.scatter(
         *(start / unit), s=80, color=parts.DARK, edgecolor="white", zorder=8, label="the trusted start $w^{(0)}$"
     )
-    _tag(axis, start / unit, "$w^{(0)}$", parts.DARK, (9, -16))
+    _tag(axis, start / unit, "$w^{(0)}$", parts.DARK, (1, -2))
     if regularized.angle.best >= 0:
-        axis.scatter(*(chosen / unit), s=150, marker="*", color=GREEN, edgecolor="white", zorder=9,
+        axis.scatter(*(chosen / unit), s=150, marker="*", color=NEAREST, edgecolor="white", zorder=9,
                      label="the nearest good cone by angle")  # fmt: skip
-        _tag(axis, chosen / unit, "$\\hat{w}$", GREEN, (-20, -16))
+        _tag(axis, chosen / unit, "$\\hat{w}$", NEAREST, (-1, -1))
     axis.set_title("the fan, coloured by score", fontsize=10)
     return scale
 
@@ -90,10 +92,9 @@ def _chord(point: Float64, direction: Float64, reach: float) -> Float64:
     return np.stack([point + (-along - left) * direction, point + (-along + left) * direction])
 
 
-def _tag(axis: Any, place: Float64, text: str, color: str, offset: tuple[int, int] = (8, 8)) -> None:
-    axis.annotate(
-        text, place, offset, textcoords="offset points", color=color, fontsize=12, zorder=10, bbox=parts.BEHIND
-    )
+def _tag(axis: Any, place: Float64, text: str, color: str, away: tuple[int, int] = (1, 1)) -> None:
+    towards = np.array(away) / math.hypot(*away)
+    add_name(axis, text, place, towards, color=color, fontsize=12, zorder=10, bbox=parts.BEHIND)
 
 
 def _draw_line_view(axis: Any, regularized: RegularizedScene) -> None:
@@ -120,9 +121,9 @@ def _draw_line_view(axis: Any, regularized: RegularizedScene) -> None:
     found = f"{len(line.best)} candidates tie" if len(line.best) > 1 else "one candidate is best"
     title = f"what the line sees: {len(line.cones)} of {scene.joint.n_cones} cones; {found}"
     axis.set_title(title, fontsize=10)
-    axis.margins(y=0.16)  # room for the names of the candidates
+    axis.margins(y=0.24)  # room for the names of the candidates
     axis.set_xlabel("distance from $w^{(0)}$ along the line, $\\gamma\\Vert d\\Vert$", fontsize=9)
-    axis.set_ylabel(scene.metric, fontsize=9)
+    axis.set_ylabel(scene.metric.split(" ")[0], fontsize=9)
     axis.tick_params(labelsize=8)
     axis.grid(visible=True, linewidth=0.3)
     axis.legend(fontsize=8, frameon=False)
@@ -150,7 +151,7 @@ def _draw_angle_view(axis: Any, regularized: RegularizedScene) -> None:
         names = [f"cone {int(choice.cones[i])}" for i in order]
     crossed = set(regularized.line.cones.tolist())
     places = np.arange(len(order))[::-1]
-    colors = [GREEN if int(choice.cones[i]) == choice.best else parts.GREY for i in order]
+    colors = [NEAREST if int(choice.cones[i]) == choice.best else parts.GREY for i in order]
     axis.barh(places, degrees, color=colors, height=0.55)
     for place, i, width in zip(places, order, degrees, strict=True):
         score = float(_scores(scene)[choice.cones[i]])

@@ -13,13 +13,14 @@ from luthier.geometry.polytopes.fan import PlanarFan, all_sums
 from luthier.geometry.polytopes.polytope import distinct_rows
 from luthier.landscape.fans.scene import FanScene, joint_name
 from luthier.report.figures import fan_parts as parts
+from luthier.report.figures.names import add_name
 
-COLORS = ("#1f5fa8", "#d1680a")  # of the two lists' sides and boundaries
-REACH = 1.75  # of the planes of weights, so that names beside the circle fit in
+COLORS = ("#0072B2", "#D55E00")  # of the two lists' sides and boundaries
+REACH = 1.65  # of the planes of weights, so that names beside the circle fit in
 MANY, MOST_SUMS, MOST_NAMES, MOST_RAY_NAMES = 200, 200_000, 12, 10
 
 
-def draw_sum(scene: FanScene, path: Path) -> None:
+def draw_sum(scene: FanScene, path: Path, width: float | None = None) -> None:
     """Draw above two polygons and their sum, below two fans and what both together are."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -36,7 +37,7 @@ def draw_sum(scene: FanScene, path: Path) -> None:
         bar = figure.colorbar(scale, ax=axes[1, 2], shrink=0.8)
         bar.set_label(scene.metric, fontsize=8)
         bar.ax.tick_params(labelsize=7)
-    parts.save(figure, path)
+    parts.save(figure, path, width)
     plt.close(figure)
 
 
@@ -44,7 +45,7 @@ def _draw_polygons(axes: Any, scene: FanScene) -> Float64:
     """Draw the upper row; return the corners of the sum."""
     joint = scene.joint
     # one stretch for all three, so that parallel sides are seen to be parallel
-    frame = parts.Frame.around(joint.sums, margin=2.0 if joint.n_cones <= MOST_NAMES else 1.2)
+    frame = parts.Frame.around(joint.sums, margin=2.4 if joint.n_cones <= MOST_NAMES else 1.2)
     for s, (axis, points, fan) in enumerate(zip(axes, scene.lists, scene.fans, strict=False)):
         own = parts.Frame.around(points, stretch=frame.stretch)
         corners = fan.selections[:, 0]
@@ -56,7 +57,7 @@ def _draw_polygons(axes: Any, scene: FanScene) -> Float64:
         axis.set_title(f"{name}: {len(corners)} of {len(points)} rows are corners", fontsize=10)
     axis = axes[2]
     counted = np.prod([float(len(points)) for points in scene.lists])
-    title = f"{parts.math_text('+'.join(scene.list_names))}: {joint.n_cones} corners among {counted:,.0f} sums"
+    title = f"{parts.math_text('+'.join(scene.list_names))}: {joint.n_cones} corners\namong {counted:,.0f} sums"
     if counted <= MOST_SUMS:
         sums = all_sums(scene.lists)
         distinct = sums[distinct_rows(sums)]
@@ -92,10 +93,7 @@ def _label_sums(axis: Any, scene: FanScene, frame: parts.Frame) -> None:
     for cone, place in enumerate(scene.joint.sums):
         away = (place - middle) * np.array([1.0, frame.stretch])
         away = away / (np.linalg.norm(away) or 1.0)
-        x, y = frame.moved(place, away, 0.1)
-        va = "bottom" if away[1] > 0 else "top"
-        ha = "center" if abs(away[0]) < 0.6 else ("left" if away[0] > 0 else "right")
-        axis.text(x, y, parts.math_text(joint_name(scene, cone)), fontsize=8, ha=ha, va=va)
+        add_name(axis, parts.math_text(joint_name(scene, cone)), place, away, fontsize=8)
 
 
 def _draw_single(axis: Any, scene: FanScene, frame: parts.Frame, fan: PlanarFan, s: int) -> None:

@@ -16,14 +16,19 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.selections.feasibility import Verdict
+from luthier.report.colors import BLUE, ORANGE, PURPLE
 from luthier.report.pictures import write_figure
 
 INK, MARK, SHADE = "#1f4e79", "#c0392b", "#7f8fa6"
+FORBIDDEN = (BLUE, ORANGE, PURPLE)  # three wishes forbid a plane
+HATCHES = ("///", "\\\\\\", "...")
+WIDE_BAR = 0.06  # of the axis: bars that have room for a number
 MOST_NAMES = 30  # features that a picture shows, the largest first
+LIGHTNESS = (0.299, 0.587, 0.114)  # of red, green and blue
 FEW = 30  # sentences that have a mark each
 
 
-def draw_verdict(verdict: Verdict, path: Path) -> None:
+def draw_verdict(verdict: Verdict, path: Path, width: float | None = None) -> None:
     """Draw half-planes if there are two features, else the weights and what they keep apart, or a contradiction."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -31,7 +36,7 @@ def draw_verdict(verdict: Verdict, path: Path) -> None:
     names, (labels, wishes) = verdict.pool.features.names, verdict.wishes()
     weights = None if verdict.weights is None else np.array(list(verdict.weights.values()))
     if len(names) == 2:
-        figure, axis = plt.subplots(figsize=(6.4, 5.4), layout="constrained")
+        figure, axis = plt.subplots(figsize=(5.4, 5.6), layout="constrained")
         _half_planes(axis, names, labels, wishes, weights)
     elif weights is None:
         figure, axis = plt.subplots(figsize=(9.0, 2.2 + 0.26 * min(len(names), MOST_NAMES)), layout="constrained")
@@ -40,7 +45,7 @@ def draw_verdict(verdict: Verdict, path: Path) -> None:
         figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.4), layout="constrained")
         _weights(left, names, weights)
         _leads(right, wishes @ weights)
-    write_figure(figure, path, dpi=110)
+    write_figure(figure, path, dpi=110, width=width)
 
 
 def _half_planes(
@@ -48,14 +53,24 @@ def _half_planes(
 ) -> None:
     """Shade what each wish forbids, w·(h_i − h_j) ≤ 0; what stays white makes the selection."""
     reach = 1.25
-    shades = mpl.colormaps["tab10"](np.arange(10)) if weights is None else [SHADE]
+    shades = FORBIDDEN if weights is None else (SHADE,)
     for number, (label, wish) in enumerate(zip(labels, wishes, strict=True)):
         along = np.array([-wish[1], wish[0]]) / np.hypot(*wish)
         away = -wish / np.hypot(*wish)
         corners = 4.0 * np.array([along, along + away, away - along, -along])
         shade = shades[number % len(shades)]
-        named = {"label": label} if weights is None else {}
-        axis.fill(*corners.T, color=shade, alpha=0.35 if weights is None else 0.12, linewidth=0, **named)
+        if weights is None:  # hatched, for whom colours that lie on each other look alike
+            hatch = HATCHES[number % len(HATCHES)]
+            axis.fill(
+                *corners.T,
+                facecolor=(*mpl.colors.to_rgb(shade), 0.3),
+                edgecolor=shade,
+                linewidth=0,
+                hatch=hatch,
+                label=label,
+            )
+        else:
+            axis.fill(*corners.T, color=shade, alpha=0.12, linewidth=0)
         axis.plot(*(4.0 * np.array([along, -along])).T, color=shade, linewidth=0.8, alpha=0.8)
     axis.add_patch(mpl.patches.Rectangle((-1, -1), 2, 2, fill=False, color=INK, linestyle="--", label="|w| ≤ 1"))
     if weights is None:
@@ -80,10 +95,14 @@ def _contradiction(axis: Any, names: tuple[str, ...], labels: list[str], wishes:
     shares = wishes[:, shown] / np.where(sizes[shown] > 0.0, sizes[shown], 1.0)
     places = np.arange(len(shown))
     right, left = np.zeros(len(shown)), np.zeros(len(shown))
-    colors = mpl.colormaps["turbo"](np.linspace(0.08, 0.92, len(labels)))
-    for share, label, color in zip(shares, labels, colors, strict=True):
+    colors = mpl.colormaps["cividis"](np.linspace(0.0, 1.0, len(labels)))
+    for number, (share, label, color) in enumerate(zip(shares, labels, colors, strict=True), start=1):
         start = np.where(share >= 0.0, right, left)
-        axis.barh(places, share, left=start, color=color, edgecolor="white", linewidth=0.5, label=label)
+        axis.barh(places, share, left=start, color=color, edgecolor="white", linewidth=0.5, label=f"{number}  {label}")
+        ink = "white" if np.dot(color[:3], LIGHTNESS) < 0.5 else "black"
+        for place in places[np.abs(share) > WIDE_BAR]:
+            middle = start[place] + share[place] / 2
+            axis.text(middle, place, str(number), color=ink, fontsize=8, ha="center", va="center")
         right, left = right + np.maximum(share, 0.0), left + np.minimum(share, 0.0)
     axis.axvline(0.0, color="black", linewidth=0.8)
     axis.set_yticks(places, [names[k] for k in shown])

@@ -18,7 +18,7 @@ PADDING = 0.05
 CLOSE = 40  # intervals on each side of the optimum that the second panel shows
 
 
-def draw_line(report: LineReport, path: Path) -> None:
+def draw_line(report: LineReport, path: Path, width: float | None = None) -> None:
     """Draw the steps of the curve, all of it and from near; w0 and the optimum are marked."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -37,7 +37,7 @@ def draw_line(report: LineReport, path: Path) -> None:
     panels[0, 0].set_ylabel(report.problem.metric.name)
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
-    write_figure(figure, path, dpi=110)
+    write_figure(figure, path, dpi=110, width=width)
 
 
 def _draw_steps(axis: Any, report: LineReport, left: float, right: float) -> int:

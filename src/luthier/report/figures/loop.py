@@ -7,6 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 
+from luthier.report.colors import BLUE, ORANGE, PURPLE, VERMILION
 from luthier.report.pictures import write_figure
 from luthier.tuning.iterations import LoopResult
 
@@ -27,8 +28,8 @@ def draw_loop(result: LoopResult, path: Path) -> None:
     below.set_xlabel("turn")
     below.xaxis.set_major_locator(MaxNLocator(integer=True))
     moved = below.twinx()
-    moved.plot(turns, [turn.change for turn in result.iterations], color="tab:purple", marker="o", markersize=4)
-    moved.set_ylabel("change of the weights", color="tab:purple")
+    moved.plot(turns, [turn.change for turn in result.iterations], color=PURPLE, marker="o", markersize=4)
+    moved.set_ylabel("change of the weights", color=PURPLE)
     moved.set_ylim(bottom=0)
     write_figure(figure, path, dpi=110)
 
@@ -38,12 +39,12 @@ def _draw_scores(axis: Any, result: LoopResult) -> None:
     numbers = [turn.number for turn in turns]
     # what is decoded in a turn is decoded with the weights of the turn before
     decoded = [number - 1 for number in numbers], [turn.decoded for turn in turns]
-    axis.plot(*decoded, color="tab:blue", marker="o", label="tuning set, decoded")
-    axis.plot(numbers, [turn.after for turn in turns], color="tab:blue", linestyle=":", label="tuning set, all lists")
+    axis.plot(*decoded, color=BLUE, marker="o", label="tuning set, decoded")
+    axis.plot(numbers, [turn.after for turn in turns], color=BLUE, linestyle=":", label="tuning set, all lists")
     if result.start_heldout is not None:
         heldout = [result.start_heldout, *(turn.heldout for turn in turns)]
-        axis.plot([0, *numbers], heldout, color="tab:orange", marker="s", label="held-out set, decoded")
-    axis.axvline(result.chosen, color="tab:red", linewidth=1, linestyle="--", label="the answer")
+        axis.plot([0, *numbers], heldout, color=ORANGE, marker="s", label="held-out set, decoded")
+    axis.axvline(result.chosen, color=VERMILION, linewidth=1, linestyle="--", label="the answer")
     axis.set_ylabel(result.metric.partition("(")[0].partition("|")[0])
     axis.grid(visible=True, linewidth=0.3)
     axis.legend(fontsize=8, frameon=False)

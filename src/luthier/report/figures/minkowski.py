@@ -10,19 +10,20 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.landscape.cones.minkowski_view import SearchView
+from luthier.report.figures.surface import BEST, mark_best
 from luthier.report.pictures import save_picture
 
 OPACITY, SHADES = 0.75, 37
 MOST_BRANCHES = 1_500  # more lines than that are a smear
 
 
-def draw_search(view: SearchView, path: Path) -> None:
+def draw_search(view: SearchView, path: Path, width: float | None = None) -> None:
     """Draw the cells coloured by the order in which they were found, their borders, and the tree."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
     from matplotlib.collections import LineCollection
 
-    figure, axis = plt.subplots(figsize=(8.0, 6.4), layout="constrained")
+    figure, axis = plt.subplots(figsize=(6.9, 6.4), layout="constrained")
     left, right, bottom, top = view.window
     order = np.ma.masked_less(view.cells.astype(np.float64), 0.0)
     colors = plt.get_cmap("viridis").with_extremes(bad="white")
@@ -38,29 +39,42 @@ def draw_search(view: SearchView, path: Path) -> None:
         axis.add_collection(LineCollection(list(branches), colors="black", linewidths=0.9))
         axis.plot(*view.points.T, "o", color="black", markersize=2.6, label="a point inside each cone")
         axis.plot([], [], color="black", linewidth=0.9, label="to its parent")
-    axis.plot([0], [0], marker="*", color="tab:red", markeredgecolor="white", markersize=16, linestyle="none",
+    axis.plot([0], [0], marker="s", color="black", markeredgecolor="white", markersize=8, linestyle="none",
               label="the start, w0")  # fmt: skip
-    if view.best and left < view.best[0] < right and bottom < view.best[1] < top:
-        axis.plot(*view.best, marker="D", color="white", markeredgecolor="black", markersize=8, linestyle="none",
-                  label="the best cone found")  # fmt: skip
+    if view.best:
+        x, y, *_ = view.best
+        if left < x < right and bottom < y < top:
+            _outline_best(axis, view, x, y)
+            mark_best(axis, x, y, "the best cone found", small=True)
     axis.set_xlim(left, right)
     axis.set_ylim(bottom, top)
     axis.set_xlabel(f"{view.names[0]}: change of weight")
     axis.set_ylabel(f"{view.names[1]}: change of weight")
     axis.set_title(_title(view), fontsize=10)
     figure.colorbar(image, ax=axis, label="order in which the cells were found")
-    axis.legend(fontsize=8, loc="upper right", framealpha=0.9)
-    save_picture(figure, path, colors=_palette(plt.get_cmap("viridis")), dpi=110)
+    figure.legend(fontsize=8, loc="outside lower center", ncols=2, frameon=False)
+    save_picture(figure, path, colors=_palette(plt.get_cmap("viridis")), dpi=110, width=width)
+
+
+def _outline_best(axis: Any, view: SearchView, x: float, y: float) -> None:
+    """Draw the border of the cell at a place, as pixels show it."""
+    left, right, bottom, top = view.window
+    rows, columns = view.cells.shape
+    wide, high = (right - left) / columns, (top - bottom) / rows
+    own = view.cells == view.cells[int((y - bottom) / high), int((x - left) / wide)]
+    places = left + (np.arange(columns) + 0.5) * wide, bottom + (np.arange(rows) + 0.5) * high
+    for color, width in (("white", 2.4), (BEST, 1.2)):
+        axis.contour(*places, own.astype(np.float64), levels=[0.5], colors=color, linewidths=width)
 
 
 def _palette(colors: Any) -> Float64:
     """Return the colours of cells, of borders between them, and of the start: (n, 3)."""
     shades = 1.0 - OPACITY * (1.0 - colors(np.linspace(0.0, 1.0, SHADES))[:, :3])
-    return np.concatenate([shades, 0.5 + 0.5 * shades, [(0.84, 0.15, 0.16), (0.92, 0.58, 0.58)]])
+    return np.concatenate([shades, 0.5 + 0.5 * shades, [(0.91, 0.19, 0.23), (0.95, 0.59, 0.61)]])
 
 
 def _title(view: SearchView) -> str:
-    missing = "; white: not found yet" if np.any(view.cells < 0) else ""
+    missing = "\nwhite: not found yet" if np.any(view.cells < 0) else ""
     return f"{len(view.parents):,} vertices, at most {int(view.depths.max(initial=0))} steps from the root{missing}"
 
 

@@ -8,12 +8,13 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.landscape.planes.pixels import Pixels
+from luthier.report.figures.surface import BEST, mark_best
 from luthier.report.pictures import save_picture
 
-COLORS, MARK, DPI, LEVELS = "viridis", "#e8303a", 100, 64
+COLORS, DPI, LEVELS = "viridis", 100, 64
 
 
-def draw_pixels(pixels: Pixels, path: Path) -> None:
+def draw_pixels(pixels: Pixels, path: Path, width: float | None = None) -> None:
     """Draw the raster, and where the best pixel is."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -25,11 +26,13 @@ def draw_pixels(pixels: Pixels, path: Path) -> None:
     )
     row, column = pixels.best
     label = f"best, {pixels.scores[row, column]:.4g}"
-    axis.plot(pixels.xs[column], pixels.ys[row], "x", color=MARK, markersize=10, label=label)
+    mark_best(axis, float(pixels.xs[column]), float(pixels.ys[row]), label)
     axis.set_xlabel(f"added along {pixels.subspace.names[0]}")
     axis.set_ylabel(f"added along {pixels.subspace.names[1]}")
     axis.set_title(f"{pixels.metric.name}: exact at every pixel", fontsize=10)
-    axis.legend(fontsize=9)
+    figure.legend(loc="outside lower center", fontsize=9, frameon=False)
     figure.colorbar(image, ax=axis)
-    marks = mpl.colors.to_rgba_array([MARK])[:, :3]
-    save_picture(figure, path, colors=np.concatenate([colors(np.linspace(0, 1, LEVELS))[:, :3], marks]), dpi=DPI)
+    marks = mpl.colors.to_rgba_array([BEST])[:, :3]
+    save_picture(
+        figure, path, colors=np.concatenate([colors(np.linspace(0, 1, LEVELS))[:, :3], marks]), dpi=DPI, width=width
+    )

@@ -9,11 +9,12 @@ from typing import Any
 import matplotlib as mpl
 import numpy as np
 
+from luthier.report.colors import line_looks
 from luthier.report.pictures import write_figure
 from luthier.tuning.reached import UNTUNED, Reached
 
 COLUMNS = 2
-COLORS = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple", "tab:brown")
+MARKED = 12  # of a curve's points
 
 
 def draw_starts(units: Sequence[Reached], title: str, path: Path) -> None:
@@ -50,6 +51,14 @@ def _beginnings(units: Sequence[Reached]) -> str:
 
 def _draw_panel(axis: Any, units: Sequence[Reached]) -> None:
     tuners = list(dict.fromkeys(r.tuner for r in units))
-    for tuner, color in zip(tuners, COLORS, strict=False):
+    for looks, tuner in zip(line_looks(), tuners, strict=False):
         own = sorted((r for r in units if r.tuner == tuner), key=lambda r: r.gain)
-        axis.plot(np.arange(len(own)), [r.score for r in own], color=color, linewidth=1.5, label=tuner)
+        axis.plot(
+            np.arange(len(own)),
+            [r.score for r in own],
+            **looks,
+            markersize=4,
+            markevery=1 + len(own) // MARKED,
+            linewidth=1.5,
+            label=tuner,
+        )

@@ -57,8 +57,14 @@ class SurfaceFigure:
     bars: tuple[Float64, float, Float64] | None = None
 
 
-def draw_surface(report: SurfaceReport, scenes: tuple[Scene, ...], path: Path, chosen: Steady | None = None) -> None:
-    """Draw the window, and exact cells around the optimum, as PNG; with the point that was chosen if it is another."""
+def draw_surface(
+    report: SurfaceReport,
+    scenes: tuple[Scene, ...],
+    path: Path,
+    chosen: Steady | None = None,
+    width: float | None = None,
+) -> None:
+    """Draw the window, and exact cells around the optimum; with the point that was chosen if it is another."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -88,7 +94,7 @@ def draw_surface(report: SurfaceReport, scenes: tuple[Scene, ...], path: Path, c
     marks = mpl.colors.to_rgba_array([BEST, START, STEADY])[:, :3]
     blends = np.concatenate([share * marks + (1 - share) for share in (1.0, 0.75, 0.5)])  # with the white round them
     colors = color_map(figure)(np.linspace(0.0, 1.0, LEVELS))[:, :3]
-    save_picture(canvas, path, colors=np.concatenate([colors, blends]), dpi=DPI)
+    save_picture(canvas, path, colors=np.concatenate([colors, blends]), dpi=DPI, width=width)
 
 
 def _figure(report: SurfaceReport, scenes: tuple[Scene, ...], chosen: Steady | None) -> SurfaceFigure:
@@ -167,9 +173,7 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
     wide = (outline.max(axis=0) - outline.min(axis=0)) / (x1 - x0, y1 - y0) if len(outline) > 2 else np.zeros(2)
     for color, width in (("white", 2.2), (BEST, 1.1)) if wide.min() > VISIBLE else ():
         axis.fill(*outline.T, fill=False, edgecolor=color, linewidth=width, zorder=4)
-    # a star would hide a cell that can be seen
-    marks = [(figure.start, "s", START, 7, "$w^{(0)}$"), (figure.best, "." if wide.min() > VISIBLE else "*", BEST,
-             9 if wide.min() > VISIBLE else 15, "optimum")]  # fmt: skip
+    marks = [(figure.start, "s", START, 7, "$w^{(0)}$")]
     if figure.chosen is not None:
         marks.append((figure.chosen, "D", STEADY, 7, "lasts"))
     for (x, y, score), marker, color, size, name in marks:
@@ -178,6 +182,19 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
                 x, y, marker, color=color, markersize=size, markeredgecolor="white", markeredgewidth=1.0,
                 linestyle="none", label=f"{name}: {score:.2f}", zorder=5, clip_on=False,
             )  # fmt: skip
+    # a cell too small to be outlined is ringed, not covered
+    x, y, score = figure.best
+    if x0 <= x <= x1 and y0 <= y <= y1:
+        mark_best(axis, x, y, f"optimum: {score:.2f}", small=bool(wide.min() > VISIBLE))
+
+
+def mark_best(axis: Any, x: float, y: float, label: str, *, small: bool = False) -> None:
+    """Draw a ring, red on white, that leaves what is inside it to be seen."""
+    for color, width, named in (("white", 3.2, None), (BEST, 1.6, label)):
+        axis.plot(
+            x, y, "o", color=color, markersize=4 if small else 13, fillstyle="none", markeredgewidth=width,
+            linestyle="none", label=named, zorder=5, clip_on=False,
+        )  # fmt: skip
 
 
 def _frame(axis: Any, limits: tuple[float, float, float, float]) -> None:

@@ -14,6 +14,7 @@ from luthier.core.arrays import Float64
 from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
+from luthier.report.colors import BLUE, ORANGE, VERMILION
 from luthier.report.pictures import write_figure
 from luthier.tuning.traces import RestartTrace
 from luthier.tuning.tuned import TuningReport
@@ -33,7 +34,7 @@ class Curve:
     scores: Float64
 
 
-def draw_tuning(report: TuningReport, path: Path) -> None:
+def draw_tuning(report: TuningReport, path: Path, width: float | None = None) -> None:
     """Draw the first replica's runs (the best one strongly), then the exact curve of each of its weights."""
     mpl.use("Agg")
     from matplotlib import pyplot as plt
@@ -49,14 +50,14 @@ def draw_tuning(report: TuningReport, path: Path) -> None:
     for i, curve in enumerate(curves):
         axis = figure.add_subplot(grid[1 + i // COLUMNS, i % COLUMNS], sharey=first)
         first = first or axis
-        axis.axvline(curve.weight, color="tab:red", linewidth=1, linestyle="--")
-        axis.step(curve.steps, curve.scores, where="post", color="tab:blue", linewidth=1.2)
+        axis.axvline(curve.weight, color=VERMILION, linewidth=1, linestyle="--")
+        axis.step(curve.steps, curve.scores, where="post", color=BLUE, linewidth=1.2)
         axis.set_title(curve.name, fontsize=9)
         axis.tick_params(labelsize=7)
         axis.grid(visible=True, linewidth=0.3)
         if i % COLUMNS == 0:
             axis.set_ylabel(label, fontsize=8)
-    write_figure(figure, path, dpi=110)
+    write_figure(figure, path, dpi=110, width=width)
 
 
 def weight_curves(problem: Problem, weights: Float64, sign: float) -> list[Curve]:
@@ -85,12 +86,12 @@ def _draw_steps(axis: Any, traces: Sequence[RestartTrace], best: int, sign: floa
         chosen = trace.restart == best
         scores = [sign * state.gain for state in trace.states]
         style: dict[str, Any] = {"linewidth": 1.8, "alpha": 1.0} if chosen else {"linewidth": 0.8, "alpha": 0.35}
-        axis.plot(scores, color="tab:blue", label="tuning set" if chosen else None, **style)
+        axis.plot(scores, color=BLUE, label="tuning set" if chosen else None, **style)
         if trace.heldout_gains:
             held = [sign * gain for gain in trace.heldout_gains]
-            axis.plot(held, color="tab:orange", label="held-out set" if chosen else None, **style)
+            axis.plot(held, color=ORANGE, label="held-out set" if chosen else None, **style)
         if chosen:
-            axis.plot(trace.chosen, scores[trace.chosen], "o", color="tab:red", markersize=5, label="the answer")
+            axis.plot(trace.chosen, scores[trace.chosen], "o", color=VERMILION, markersize=5, label="the answer")
     axis.set_xlabel("step", fontsize=9)
     axis.set_ylabel(label, fontsize=9)
     axis.set_title(f"{label} by step; {len(traces)} runs, the one whose answer was taken drawn strongly", fontsize=10)
