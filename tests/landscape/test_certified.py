@@ -11,6 +11,7 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.certified.box import Boxes
+from luthier.landscape.certified.bundles import bundled
 from luthier.landscape.certified.certify import CertifyOptions, certify
 from luthier.landscape.certified.space import (
     all_directions,
@@ -53,7 +54,7 @@ def test_nothing_in_a_box_exceeds_its_bound_or_leaves_what_is_left_of_it(spec, s
     points = [z for z in points_in(low, high, rng) if space.holds(z)]
     gains = [problem.gain(space.weights(z)) for z in points]
     for target in (-np.inf, *(np.quantile(gains, [0.0, 0.5, 0.9]) if gains else ())):
-        box = boxes.look(low, high, everything, target)
+        box = boxes.look([(low, high, everything, np.inf)], target)[0]
         for z, gain in zip(points, gains, strict=True):
             if box is None:
                 assert gain == -np.inf
@@ -75,10 +76,9 @@ def test_what_a_rerank_selects_is_among_the_rows_that_can_win(seed, whole):
     for z in points_in(low, high, rng, 20):
         rows = problem.select(space.weights(z))
         chosen = problem.stats[rows].sum(axis=0)
-        centre, radius = z, np.zeros(len(z))
-        found, sums = boxes.rows.survivors(boxes.rows.all_open(), centre, radius)
-        assert np.all(sums.low <= chosen)
-        assert np.all(chosen <= sums.high)
+        found, sums = boxes.rows.survivors(*bundled([boxes.rows.all_open()]), z[None], np.zeros((1, len(z))))
+        assert np.all(sums.low[0] <= chosen)
+        assert np.all(chosen <= sums.high[0])
         assert len(found.rows) <= len(boxes.rows.heights)
 
 

@@ -14,7 +14,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.params import validate
 from luthier.metrics.batch import Batch
-from luthier.metrics.majorants.majorant import Majorant
+from luthier.metrics.majorants.majorant import Majorant, Majorants
 from luthier.metrics.majorants.rates import rate_majorant
 from luthier.metrics.slopes import Rate, difference_slopes, rate_slopes
 
@@ -86,6 +86,11 @@ class Metric(abc.ABC):
             return None
         places = self.stat_names.index(self.rate.numerator), self.stat_names.index(self.rate.denominator)
         return rate_majorant(places, sign * self.rate.factor, point, low, high)
+
+    def majorants(self, points: Float64, lows: Float64, highs: Float64, *, sign: float = 1.0) -> Majorants:
+        """Return the limits of several ranges of sums, (B, S) each; to be overridden where all at once is faster."""
+        found = (self.majorant(*one, sign=sign) for one in zip(points, lows, highs, strict=True))
+        return Majorants.of([line for line in found if line is not None])
 
     def sentence_score(self, stats: Stats) -> Float64:
         """Return the score of single sentences, smoothed where the metric needs it, (..., S) → (...)."""

@@ -25,8 +25,21 @@ class Open(NamedTuple):
     fixed: np.ndarray
 
 
+class Bundle(NamedTuple):
+    """The same of B boxes, one after another: the lists of box b are those from ends[b] to ends[b + 1].
+
+    rows (n,) int32, starts (L+1,) int64, lists (L,) int32, ends (B+1,) int64, fixed (B, S) float64.
+    """
+
+    rows: np.ndarray
+    starts: np.ndarray
+    lists: np.ndarray
+    ends: np.ndarray
+    fixed: np.ndarray
+
+
 class Sums(NamedTuple):
-    """Sums of statistics, (S,) each: of the winners at the centre, and the lowest and highest of any choice."""
+    """Sums of statistics, (B, S) each: of the winners at the centre, and the lowest and highest of any choice."""
 
     centre: np.ndarray
     low: np.ndarray
@@ -82,97 +95,106 @@ def same_statistics(stats, rows, first, last):
 
 
 @kernel
-def find_survivors(heights, stats, slack, given, centre, radius, most_compared, decide, out, sums):
-    """Write the rows that can win in a box and their sums; return how many rows and lists are open.
+def find_survivors(heights, stats, slack, given, parents, centres, radii, most_compared, decide, out, sums):
+    """Write the rows that can win in each box and their sums; return how many rows and lists are open in all.
 
-    Rows are compared with the winner at the centre, and with each other in lists where at most `most_compared` stay.
-    With `decide` a list whose rows have the same statistics is closed, and its statistics are added to those fixed.
+    Box b takes its rows from box parents[b] of those given. They are compared with the winner at the centre, and with
+    each other in lists where at most `most_compared` stay. With `decide` a list whose rows have the same statistics is
+    closed, and its statistics are added to those fixed.
     """
     n_stats = stats.shape[1]
     longest = 0
     for s in range(len(given.lists)):
         longest = max(longest, given.starts[s + 1] - given.starts[s])
     middle = np.empty(longest)
-    for k in range(n_stats):
-        out.fixed[k] = sums.centre[k] = given.fixed[k]
     n, n_lists = 0, 0
-    out.starts[0] = 0
-    for s in range(len(given.lists)):
-        start, stop = given.starts[s], given.starts[s + 1]
-        room = slack[given.lists[s]]
-        top, at = -np.inf, 0
-        for i in range(stop - start):
-            middle[i] = height_at(heights, given.rows[start + i], centre)
-            if middle[i] > top:
-                top, at = middle[i], i
-        winner = given.rows[start + at]
+    out.starts[0] = out.ends[0] = 0
+    for b in range(len(parents)):
+        parent, centre, radius = parents[b], centres[b], radii[b]
         for k in range(n_stats):
-            sums.centre[k] += stats[winner, k]
-        first = n
-        for i in range(stop - start):
-            row = given.rows[start + i]
-            if i == at or middle[i] - top + lead_in_box(heights, row, winner, radius) >= -room:
-                out.rows[n] = row
-                middle[n - first] = middle[i]
-                n += 1
-        if 1 < n - first <= most_compared:
-            n = drop_dominated(heights, out.rows, first, n, middle, radius, room)
-        if decide and same_statistics(stats, out.rows, first, n):
+            out.fixed[b, k] = sums.centre[b, k] = given.fixed[parent, k]
+        for s in range(given.ends[parent], given.ends[parent + 1]):
+            start, stop = given.starts[s], given.starts[s + 1]
+            room = slack[given.lists[s]]
+            top, at = -np.inf, 0
+            for i in range(stop - start):
+                middle[i] = height_at(heights, given.rows[start + i], centre)
+                if middle[i] > top:
+                    top, at = middle[i], i
+            winner = given.rows[start + at]
             for k in range(n_stats):
-                out.fixed[k] += stats[winner, k]
-            n = first
-        else:
-            out.lists[n_lists] = given.lists[s]
-            n_lists += 1
-            out.starts[n_lists] = n
+                sums.centre[b, k] += stats[winner, k]
+            first = n
+            for i in range(stop - start):
+                row = given.rows[start + i]
+                if i == at or middle[i] - top + lead_in_box(heights, row, winner, radius) >= -room:
+                    out.rows[n] = row
+                    middle[n - first] = middle[i]
+                    n += 1
+            if 1 < n - first <= most_compared:
+                n = drop_dominated(heights, out.rows, first, n, middle, radius, room)
+            if decide and same_statistics(stats, out.rows, first, n):
+                for k in range(n_stats):
+                    out.fixed[b, k] += stats[winner, k]
+                n = first
+            else:
+                out.lists[n_lists] = given.lists[s]
+                n_lists += 1
+                out.starts[n_lists] = n
+        out.ends[b + 1] = n_lists
     return n, n_lists
 
 
 @kernel
 def find_ranges(stats, found, sums):
-    """Write the lowest and the highest sum of each statistic over all choices of open rows."""
+    """Write the lowest and the highest sum of each statistic over all choices of open rows, box by box."""
     n_stats = stats.shape[1]
-    for k in range(n_stats):
-        sums.low[k] = sums.high[k] = found.fixed[k]
     low, high = np.empty(n_stats), np.empty(n_stats)
-    for s in range(len(found.lists)):
+    for b in range(len(found.ends) - 1):
         for k in range(n_stats):
-            low[k] = high[k] = stats[found.rows[found.starts[s]], k]
-        for i in range(found.starts[s] + 1, found.starts[s + 1]):
-            row = found.rows[i]
+            sums.low[b, k] = sums.high[b, k] = found.fixed[b, k]
+        for s in range(found.ends[b], found.ends[b + 1]):
             for k in range(n_stats):
-                value = stats[row, k]
-                if value < low[k]:
-                    low[k] = value
-                elif value > high[k]:
-                    high[k] = value
-        for k in range(n_stats):
-            sums.low[k] += low[k]
-            sums.high[k] += high[k]
+                low[k] = high[k] = stats[found.rows[found.starts[s]], k]
+            for i in range(found.starts[s] + 1, found.starts[s + 1]):
+                row = found.rows[i]
+                for k in range(n_stats):
+                    low[k] = min(low[k], stats[row, k])
+                    high[k] = max(high[k], stats[row, k])
+            for k in range(n_stats):
+                sums.low[b, k] += low[k]
+                sums.high[b, k] += high[k]
+
+
+@inner_kernel
+def value_of(stats, row, slopes):
+    """Return the value of a row under a line."""
+    total = 0.0
+    for k in range(len(slopes)):
+        total += slopes[k] * stats[row, k]
+    return total
 
 
 @kernel
-def best_choice(stats, found, slopes, values, sums):
-    """Write the value of each open row under a line, and the sums of the best choice; return its value."""
+def best_choices(stats, found, which, slopes, totals, sums):
+    """Write for some boxes the best choice of open rows under a line of each: its value, (W,), and sums, (W, S)."""
     n_stats = stats.shape[1]
-    total = 0.0
-    for k in range(n_stats):
-        sums[k] = found.fixed[k]
-        total += slopes[k] * found.fixed[k]
-    for s in range(len(found.lists)):
-        top, best = -np.inf, -1
-        for i in range(found.starts[s], found.starts[s + 1]):
-            row = found.rows[i]
-            value = 0.0
-            for k in range(n_stats):
-                value += slopes[k] * stats[row, k]
-            values[i] = value
-            if value > top:
-                top, best = value, row
-        total += top
+    for w in range(len(which)):
+        b, line = which[w], slopes[w]
+        total = 0.0
         for k in range(n_stats):
-            sums[k] += stats[best, k]
-    return total
+            sums[w, k] = found.fixed[b, k]
+            total += line[k] * found.fixed[b, k]
+        for s in range(found.ends[b], found.ends[b + 1]):
+            top, best = -np.inf, found.rows[found.starts[s]]
+            for i in range(found.starts[s], found.starts[s + 1]):
+                value = value_of(stats, found.rows[i], line)
+                if value > top:
+                    top, best = value, found.rows[i]
+            total += top
+            for k in range(n_stats):
+                sums[w, k] += stats[best, k]
+        totals[w] = total
 
 
 @kernel

@@ -13,10 +13,13 @@ from typing import NamedTuple
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
+from luthier.landscape.certified._box_kernels import value_of
 
 # M must be at least this share of what g varies by: a cut steeper than that is all rounding and no use.
 LEAST_SHARE = 1e-4
 UNIT = 2.0**-53
+# No list takes part; no joint choice reaches the target; something of the box is left; nothing is.
+NO_CUT, BELOW, LEFT, EMPTY = 0, 1, 2, 3
 
 
 class Steps(NamedTuple):
@@ -33,41 +36,76 @@ class Steps(NamedTuple):
     raises: np.ndarray
 
 
-@kernel
-def order_steps(heights, slack, found, values, centre, radius, axes, most_rows, steps):
+class Cut(NamedTuple):
+    """What cuts make of W boxes.
+
+    state (W,) int8, one of those below; fixed, peak (W,): no joint choice is higher than their sum; left, right (W, d):
+    the ends that stay, from −1 to 1; impact (W, d): how much each axis moves all cuts together.
+    """
+
+    state: np.ndarray
+    fixed: np.ndarray
+    peak: np.ndarray
+    left: np.ndarray
+    right: np.ndarray
+    impact: np.ndarray
+
+
+@inner_kernel
+def order_values(stats, rows, slopes, values, order):
+    """Write the values of rows under a line, and their places in descending order, as they come where equal."""
+    for i in range(len(rows)):
+        value = value_of(stats, rows[i], slopes)
+        values[i] = value
+        at = i
+        while at > 0 and values[order[at - 1]] < value:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = i
+
+
+@inner_kernel
+def add_list(heights, rows, order, values, room, centre, radius, n, steps):
+    """Add the rows of a list to the steps, from step n on."""
+    first, raised = rows[order[0]], 0.0
+    for i in range(len(rows)):
+        row = rows[order[i]]
+        steps.values[n + i] = values[order[i]]
+        middle, swing = 0.0, 0.0
+        for k in range(len(centre)):
+            apart = heights[first, k] - heights[row, k]
+            part = apart * radius[k]
+            middle += apart * centre[k]
+            swing += abs(part)
+            steps.lines[n + i, k + 1] = part
+        if i > 0:
+            raised = max(raised, swing - middle + room)
+        steps.raises[n + i] = raised
+        steps.lines[n + i, 0] = middle + room
+        steps.depths[n + i] = swing - middle - room
+
+
+@inner_kernel
+def order_steps(heights, stats, slack, found, box, slopes, centre, radius, most_rows, steps):
     """Order the rows of lists with at most `most_rows` of them; return the sum of their worst values, and their number.
 
     A longer list is left out; its best value is in the sum.
     """
     base, n, n_lists = 0.0, 0, 0
+    values, order = np.empty(most_rows), np.empty(most_rows, np.int64)
     steps.starts[0] = 0
-    for s in range(len(found.lists)):
-        start, stop = found.starts[s], found.starts[s + 1]
-        order = np.argsort(-values[start:stop], kind="mergesort")
-        if stop - start > most_rows:
-            base += values[start + order[0]]
+    for s in range(found.ends[box], found.ends[box + 1]):
+        rows = found.rows[found.starts[s] : found.starts[s + 1]]
+        if len(rows) > most_rows:
+            top = -np.inf
+            for i in range(len(rows)):
+                top = max(top, value_of(stats, rows[i], slopes))
+            base += top
             continue
-        room = slack[found.lists[s]]
-        first = found.rows[start + order[0]]
-        base += values[start + order[-1]]
-        raised = 0.0
-        for i in range(stop - start):
-            row = found.rows[start + order[i]]
-            steps.values[n] = values[start + order[i]]
-            middle, swing = 0.0, 0.0
-            for k in range(len(centre)):
-                middle += (heights[first, k] - heights[row, k]) * centre[k]
-            for a in range(len(axes)):
-                k = axes[a]
-                part = (heights[first, k] - heights[row, k]) * radius[k]
-                steps.lines[n, a + 1] = part
-                swing += abs(part)
-            if i > 0:
-                raised = max(raised, swing - middle + room)
-            steps.raises[n] = raised
-            steps.lines[n, 0] = middle + room
-            steps.depths[n] = swing - middle - room
-            n += 1
+        order_values(stats, rows, slopes, values, order)
+        base += values[order[len(rows) - 1]]
+        add_list(heights, rows, order, values, slack[found.lists[s]], centre, radius, n, steps)
+        n += len(rows)
         n_lists += 1
         steps.starts[n_lists] = n
     return base, n_lists
@@ -89,7 +127,7 @@ def tightest_rival(steps, above, i, stop, place):
     return rival, depth
 
 
-@kernel
+@inner_kernel
 def cut_at(steps, n_lists, u, gradient):
     """Write the gradient of the cut at a point; return its constant, with all that rounding may take off it added."""
     n_axes = len(u)
@@ -133,7 +171,7 @@ def peak(constant, gradient):
     return total
 
 
-@kernel
+@inner_kernel
 def find_cuts(steps, n_lists, rounds, target, constants, gradients):
     """Write cuts, the last of them a mean of the others that is lowest over the box; return how many and its peak.
 
@@ -167,7 +205,7 @@ def find_cuts(steps, n_lists, rounds, target, constants, gradients):
     return count + 1, best
 
 
-@kernel
+@inner_kernel
 def best_share(level, mixed, constant, gradient, trial):
     """Return the share of a second cut in the mean of two whose peak is lowest, by trisection."""
     low, high = 0.0, 1.0
@@ -186,7 +224,7 @@ def best_share(level, mixed, constant, gradient, trial):
     return (low + high) / 2
 
 
-@kernel
+@inner_kernel
 def shrink_box(constants, gradients, count, target, low, high):
     """Move the ends −1 and 1 inwards past what cuts keep below the target; return whether anything is left."""
     n_axes = len(low)
@@ -215,7 +253,7 @@ def shrink_box(constants, gradients, count, target, low, high):
     return True
 
 
-@kernel
+@inner_kernel
 def weigh_axes(steps, n_lists, impact):
     """Write how much each axis moves all cuts together."""
     impact[:] = 0.0
@@ -230,3 +268,31 @@ def weigh_axes(steps, n_lists, impact):
                     weight += step / room
             for a in range(len(impact)):
                 impact[a] += weight * abs(steps.lines[q, a + 1])
+
+
+@kernel
+def cut_boxes(heights, stats, slack, found, which, slopes, bases, levels, centres, radii, limits, steps, out):
+    """Write what cuts make of some boxes of a bundle, each under its line; nothing at or below its level counts.
+
+    `bases` is what a line has at rows that are fixed, constant and rounding included; `limits` are the rows of a list
+    that takes part, and how many cuts. Steps have room for the box with the most rows.
+    """
+    most_rows, rounds = limits
+    n_axes = centres.shape[1]
+    constants, gradients = np.empty(rounds + 1), np.empty((rounds + 1, n_axes))
+    for w in range(len(which)):
+        b = which[w]
+        worst, n_lists = order_steps(heights, stats, slack, found, b, slopes[w], centres[b], radii[b], most_rows, steps)
+        out.state[w] = NO_CUT
+        if n_lists == 0:
+            continue
+        fixed = bases[w] + worst
+        count, peak = find_cuts(steps, n_lists, rounds, levels[w] - fixed, constants, gradients)
+        out.fixed[w], out.peak[w] = fixed, peak
+        out.state[w] = BELOW
+        if peak <= levels[w] - fixed:
+            continue
+        room = 4 * UNIT * (abs(fixed) + abs(levels[w]))
+        some_left = shrink_box(constants, gradients, count, levels[w] - fixed - room, out.left[w], out.right[w])
+        out.state[w] = LEFT if some_left else EMPTY
+        weigh_axes(steps, n_lists, out.impact[w])

@@ -1,23 +1,28 @@
-"""How a box of weights is bounded: which rows can win, what they can reach together, where in the box that is."""
+"""How boxes of weights are bounded: which rows can win, what they can reach together, where in the box that is.
+
+Several boxes are looked at in one go, for what a step costs in Python is more than what it costs in its kernel.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Float64
+from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.landscape.certified import _box_kernels as kernels
 from luthier.landscape.certified import _cut_kernels as cut_kernels
-from luthier.landscape.certified._box_kernels import Open, Sums
-from luthier.landscape.certified._cut_kernels import Steps
+from luthier.landscape.certified._box_kernels import Bundle, Open, Sums
+from luthier.landscape.certified._cut_kernels import EMPTY, LEFT, NO_CUT, Cut, Steps
+from luthier.landscape.certified.bundles import bundled, open_of
 from luthier.landscape.certified.rows import Rows, middle_of
-from luthier.landscape.certified.space import Space, moving
+from luthier.landscape.certified.space import Space
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.noise import UNIT, gamma
-from luthier.metrics.majorants.majorant import Majorant
+from luthier.metrics.majorants.majorant import Majorants
 
 TANGENTS = 3  # majorants tried for a box, each touching at the best choice under the one before
 CUTS = 5  # tangent planes of the coupled lists
@@ -26,6 +31,9 @@ MOST_OF_LIST = 200  # rows of a list that take part in cuts: the work is quadrat
 MOST_EXACT, MOST_CHOICES = 12, 4096  # open lists, and choices of their rows, up to which all choices are tried
 SHRINKS = 4  # how often a box that cuts make smaller is looked at again at once
 WORTH = 0.6  # a box is looked at again if no more than this share of its volume is left
+
+
+Task = tuple[Float64, Float64, Open, float]  # a box; of one that holds it, the rows that can win and the bound
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -58,13 +66,29 @@ class Box:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Reached:
-    """The best line over the sums of a box, and what the open rows are worth under it."""
+class _Seen:
+    """What is known of B boxes: where they are, (B, P); rows that can win; the lowest lines over their sums; bounds.
 
-    majorant: Majorant
-    height: float
-    bound: float
-    values: Float64
+    Lows, highs, bounds and axes are changed as more is known.
+    """
+
+    lows: Float64
+    highs: Float64
+    centres: Float64
+    radii: Float64
+    open: Bundle
+    sums: Sums
+    lines: Majorants
+    heights: Float64
+    bounds: Float64
+    axes: Int64
+
+    def box(self, at: int) -> Box:
+        """Return one of them."""
+        return Box(
+            self.lows[at], self.highs[at], open_of(self.open, at), float(self.bounds[at]), int(self.axes[at]),
+            self.centres[at], self.sums.centre[at],
+        )  # fmt: skip
 
 
 class Boxes:
@@ -87,37 +111,46 @@ class Boxes:
         whole = np.all(np.mod(stats, 1.0) == 0, axis=0) & (self.sizes < 2.0**52)
         self.noise = np.where(whole, 0.0, 2 * gamma(self.rows.n_lists + 2) * self.sizes)
 
-    def look(self, low: Float64, high: Float64, given: Open, target: float) -> Box | None:
-        """Return what is left of a box once all that stays at or below the target is taken away; None if it is empty.
+    def look(self, tasks: Sequence[Task], target: float) -> list[Box | None]:
+        """Return what is left of boxes once all that stays at or below the target is taken away; None if one is empty.
 
-        A box whose bound is not above the target needs no further look.
+        A box whose bound is not above the target needs no further look. What is found of a box does not depend on
+        which others it is looked at with.
         """
-        for _ in range(SHRINKS):
-            if self.space.excludes(low, high):
-                return None
-            centre, radius = middle_of(low, high)
-            found, sums = self.rows.survivors(given, centre, radius)
-            axis = int(np.argmax(radius * self.rows.spread))
-            reached = self._reach(found, sums, target)
-            bound = reached.bound if reached.bound <= target else min(reached.bound, self._exact(found))
-            box = Box(low, high, found, bound, axis, centre, sums.centre)
-            if bound <= target or not 0 < len(found.rows) <= MOST_ROWS:
-                return box
-            cut = self._cut(box, reached, centre, radius, target)
-            if cut is None or cut.bound <= target:
-                return dataclasses.replace(box, bound=target) if cut is None else cut
-            box = cut
-            before, after = high - low, box.high - box.low
-            free = moving(low, high)
-            if np.prod(after[free] / before[free]) > WORTH:
-                return box
-            low, high, given = box.low, box.high, found
-        return box
+        found: list[Box | None] = [None] * len(tasks)
+        lows, highs = np.array([task[0] for task in tasks]), np.array([task[1] for task in tasks])
+        given, parents = bundled([task[2] for task in tasks])
+        which = np.arange(len(tasks))
+        for turn in range(SHRINKS):
+            inside = ~self.space.excludes(lows, highs)
+            which, lows, highs, parents = which[inside], lows[inside], highs[inside], parents[inside]
+            if not len(which):
+                break
+            seen = self._bounded(lows, highs, given, parents, target)
+            again = self._cut(seen, target) & (turn + 1 < SHRINKS)
+            for at in np.flatnonzero(~again):
+                found[which[at]] = seen.box(int(at))
+            which, lows, highs = which[again], seen.lows[again], seen.highs[again]
+            given, parents = seen.open, np.flatnonzero(again)
+        return [
+            box and dataclasses.replace(box, bound=min(box.bound, task[3]))
+            for box, task in zip(found, tasks, strict=True)
+        ]
+
+    def _bounded(self, lows: Float64, highs: Float64, given: Bundle, parents: Int64, target: float) -> _Seen:
+        """Return boxes with their bounds by majorants, and by all choices where these are few."""
+        centres, radii = middle_of(lows, highs)
+        opened, sums = self.rows.survivors(given, parents, centres, radii)
+        lines, heights, bounds = self._reach(opened, sums, target)
+        for at in np.flatnonzero((bounds > target) & (np.diff(opened.ends) <= MOST_EXACT)):
+            bounds[at] = min(bounds[at], self._exact(open_of(opened, int(at))))
+        axes = np.argmax(radii * self.rows.spread, axis=1)
+        return _Seen(lows.copy(), highs.copy(), centres, radii, opened, sums, lines, heights, bounds, axes)
 
     def _exact(self, found: Open) -> float:
-        """Return the highest gain of any choice of open rows, if there are few and their sums are exact, else ∞."""
+        """Return the highest gain of any choice of open rows, if these are few and their sums are exact, else ∞."""
         counts = np.diff(found.starts)
-        if self.noise.any() or len(counts) > MOST_EXACT or math.prod(counts.tolist()) > MOST_CHOICES:
+        if self.noise.any() or math.prod(counts.tolist()) > MOST_CHOICES:
             return math.inf
         sums = found.fixed[None]
         for s in range(len(counts)):
@@ -125,73 +158,92 @@ class Boxes:
             sums = (sums[:, None] + self.rows.stats[rows]).reshape(-1, sums.shape[1])
         return float(self.problem.gain_of_sums(sums).max())
 
-    def _reach(self, found: Open, sums: Sums, target: float) -> _Reached:
-        """Return the lowest limit of all choices among open rows, by majorants that touch at ever better choices."""
-        low, high, point = sums.low - self.noise, sums.high + self.noise, sums.centre.copy()
-        values, reached = np.empty(len(found.rows)), np.empty(len(point))
-        best = None
+    def _reach(self, opened: Bundle, sums: Sums, target: float) -> tuple[Majorants, Float64, Float64]:
+        """Return the lowest limits of all choices among open rows, by majorants that touch at ever better choices.
+
+        These are the lines, their heights at the best choices, and the scores that these allow, (B,) each.
+        """
+        lows, highs, points = sums.low - self.noise, sums.high + self.noise, sums.centre.copy()
+        which = np.arange(len(points))
+        lines, heights, bounds = None, np.empty(len(points)), np.full(len(points), np.inf)
         for turn in range(TANGENTS):
-            line = self.problem.metric.majorant(point, low, high, sign=self.sign)
-            assert line is not None
-            height = line.constant + kernels.best_choice(self.rows.stats, found, line.slopes, values, reached)
-            height += self._rounding(line)
-            bound = line.limit(height) if math.isfinite(height) else math.inf
-            if best is None or bound < best.bound:
-                best = _Reached(line, height, bound, values.copy())
-            if best.bound <= target:
+            tried = self.problem.metric.majorants(points[which], lows[which], highs[which], sign=self.sign)
+            totals, reached = np.empty(len(which)), np.empty((len(which), points.shape[1]))
+            kernels.best_choices(self.rows.stats, opened, which, tried.slopes, totals, reached)
+            found = tried.constants + totals + self._rounding(tried)
+            limits = np.where(np.isfinite(found), tried.limits(found), np.inf)
+            better = limits < bounds[which]
+            if lines is None:
+                lines, heights, bounds = tried, found, limits
+            elif better.any():
+                lines.put(which[better], tried, better)
+                heights[which[better]], bounds[which[better]] = found[better], limits[better]
+            going = bounds[which] > target
+            which = which[going]
+            if not len(which):
                 break
-            point += (1.0 if turn == 0 else max(2.0 / (turn + 2.0), 0.2)) * (reached - point)
-        assert best is not None
-        return best
+            points[which] += (1.0 if turn == 0 else max(2.0 / (turn + 2.0), 0.2)) * (reached[going] - points[which])
+        assert lines is not None
+        return lines, heights, bounds
 
-    def _rounding(self, line: Majorant) -> float:
-        """Return what the height of the best choice may be wrong by: a sum of S products of each of N lists."""
-        size = abs(line.constant) + float(np.abs(line.slopes) @ (self.sizes + self.noise))
-        return 2 * gamma(self.rows.n_lists + 2 * len(line.slopes) + 8) * size
+    def _rounding(self, lines: Majorants) -> Float64:
+        """Return what heights of best choices may be wrong by, (B,): sums of S products of each of N lists."""
+        sizes = np.abs(lines.constants) + np.abs(lines.slopes) @ (self.sizes + self.noise)
+        return np.asarray(2 * gamma(self.rows.n_lists + 2 * lines.slopes.shape[1] + 8) * sizes)
 
-    def _cut(self, box: Box, reached: _Reached, centre: Float64, radius: Float64, target: float) -> Box | None:
-        """Return what cuts leave of a box, and its bound by them; None if nothing is left."""
-        level = reached.majorant.level(target)
-        if not (math.isfinite(level) and math.isfinite(reached.height)):
-            return box
-        axes = np.flatnonzero(moving(box.low, box.high))
-        steps = _empty_steps(box.open, len(axes))
-        worst, n_lists = cut_kernels.order_steps(
-            self.rows.heights, self.rows.slack, box.open, reached.values, centre, radius, axes, MOST_OF_LIST, steps
+    def _cut(self, seen: _Seen, target: float) -> Bool:
+        """Cut boxes that are above the target; return which became so small that another look pays, (B,)."""
+        again = np.zeros(len(seen.bounds), np.bool_)
+        levels, counts = seen.lines.levels(target), np.diff(seen.open.starts[seen.open.ends])
+        able = np.isfinite(levels) & np.isfinite(seen.heights) & (counts > 0) & (counts <= MOST_ROWS)
+        which = np.flatnonzero(able & (seen.bounds > target))
+        if not len(which):
+            return again
+        out = self._cuts(seen, which, levels[which], int(counts[which].max()))
+        peaks = out.fixed + out.peak + 4 * UNIT * (np.abs(out.fixed) + np.abs(out.peak))
+        whole = np.full(len(seen.bounds), np.inf)
+        whole[which] = peaks
+        limits = seen.lines.limits(whole)[which]
+        bounds = np.where(out.state == NO_CUT, seen.bounds[which], np.minimum(seen.bounds[which], limits))
+        seen.bounds[which] = np.where((out.state == EMPTY) & (bounds > target), target, bounds)
+        left = (out.state == LEFT) & (bounds > target)
+        some = which[left]
+        moves = out.impact[left].max(axis=1) > 0
+        seen.axes[some[moves]] = np.argmax(out.impact[left][moves], axis=1)
+        lows, highs = _narrowed(seen.lows[some], seen.highs[some], out.left[left], out.right[left])
+        before = seen.highs[some] - seen.lows[some]
+        shares = np.divide(highs - lows, before, out=np.ones_like(before), where=before > 0)
+        seen.lows[some], seen.highs[some] = lows, highs
+        again[some] = np.prod(shares, axis=1) <= WORTH
+        return again
+
+    def _cuts(self, seen: _Seen, which: Int64, levels: Float64, most_rows: int) -> Cut:
+        """Return what cuts make of some boxes."""
+        count, n_axes = len(which), seen.lows.shape[1]
+        slopes = seen.lines.slopes[which]
+        bases = seen.lines.constants[which] + (slopes * seen.open.fixed[which]).sum(axis=1)
+        bases += 2 * self._rounding(seen.lines)[which]
+        steps = Steps(
+            np.empty(most_rows + 1, np.int64), np.empty(most_rows), np.empty((most_rows, n_axes + 1)),
+            np.empty(most_rows), np.empty(most_rows),
+        )  # fmt: skip
+        out = Cut(
+            np.empty(count, np.int8),
+            *(np.zeros(count) for _ in range(2)),
+            *(np.empty((count, n_axes)) for _ in range(3)),
         )
-        if not n_lists:
-            return box
-        fixed = reached.majorant.constant + float(reached.majorant.slopes @ box.open.fixed)
-        fixed += worst + 2 * self._rounding(reached.majorant)
-        constants, gradients = np.empty(CUTS + 1), np.empty((CUTS + 1, len(axes)))
-        count, peak = cut_kernels.find_cuts(steps, n_lists, CUTS, level - fixed, constants, gradients)
-        bound = min(box.bound, reached.majorant.limit(fixed + peak + 4 * UNIT * (abs(fixed) + abs(peak))))
-        if bound <= target:
-            return dataclasses.replace(box, bound=bound)
-        left, right = np.empty(len(axes)), np.empty(len(axes))
-        room = 4 * UNIT * (abs(fixed) + abs(level))
-        if not cut_kernels.shrink_box(constants, gradients, count, level - fixed - room, left, right):
-            return None
-        impact = np.empty(len(axes))
-        cut_kernels.weigh_axes(steps, n_lists, impact)
-        axis = int(axes[np.argmax(impact)]) if impact.max() > 0 else box.axis
-        low, high = _narrowed(box.low, box.high, axes, left, right)
-        return dataclasses.replace(box, low=low, high=high, bound=bound, axis=axis)
+        rows = self.rows
+        cut_kernels.cut_boxes(
+            rows.heights, rows.stats, rows.slack, seen.open, which, slopes, bases, levels, seen.centres, seen.radii,
+            (MOST_OF_LIST, CUTS), steps, out,
+        )  # fmt: skip
+        return out
 
 
-def _empty_steps(found: Open, n_axes: int) -> Steps:
-    n = len(found.rows)
-    return Steps(
-        np.empty(len(found.lists) + 1, np.int64), np.empty(n), np.empty((n, n_axes + 1)), np.empty(n), np.empty(n)
-    )  # fmt: skip
-
-
-def _narrowed(low: Float64, high: Float64, axes: np.ndarray, left: Float64, right: Float64) -> tuple[Float64, Float64]:
-    """Return a box between places from −1 to 1 along its axes, rounded outwards."""
-    centre, radius = middle_of(low, high)
-    new_low, new_high = low.copy(), high.copy()
-    room = 8 * UNIT * (np.abs(centre[axes]) + radius[axes])
-    starts = np.where(left > -1.0, centre[axes] + radius[axes] * left - room, low[axes])
-    ends = np.where(right < 1.0, centre[axes] + radius[axes] * right + room, high[axes])
-    new_low[axes], new_high[axes] = np.maximum(starts, low[axes]), np.minimum(ends, high[axes])
-    return new_low, new_high
+def _narrowed(lows: Float64, highs: Float64, left: Float64, right: Float64) -> tuple[Float64, Float64]:
+    """Return boxes between places from −1 to 1 along their axes, rounded outwards; (B, P) each."""
+    centres, radii = middle_of(lows, highs)
+    room = 8 * UNIT * (np.abs(centres) + radii)
+    starts = np.where(left > -1.0, centres + radii * left - room, lows)
+    ends = np.where(right < 1.0, centres + radii * right + room, highs)
+    return np.maximum(starts, lows), np.minimum(ends, highs)

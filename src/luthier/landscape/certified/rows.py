@@ -9,7 +9,8 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.landscape.certified import _box_kernels as kernels
-from luthier.landscape.certified._box_kernels import Open, Sums
+from luthier.landscape.certified._box_kernels import Bundle, Open, Sums
+from luthier.landscape.certified.bundles import bundled
 from luthier.landscape.certified.space import Space
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.noise import gamma, height_noise
@@ -57,8 +58,10 @@ class Rows:
         spread = flat(np.ones(len(space.matrix)))
         everything = cls(flat(heights), flat(stats), problem.offsets, flat(slack), spread, np.arange(len(heights)))
         can_win = np.zeros(len(heights), np.bool_)
+        given, first = bundled([everything.all_open()])
         for low, high in zip(space.lows, space.highs, strict=True):
-            can_win[everything.survivors(everything.all_open(), *middle_of(low, high), decide=False)[0].rows] = True
+            found, _ = everything.survivors(given, first, *middle_of(low[None], high[None]), decide=False)
+            can_win[found.rows] = True
         kept = np.flatnonzero(can_win)
         lists = np.searchsorted(problem.offsets, kept, side="right") - 1
         offsets = np.searchsorted(lists, np.arange(problem.pool.n_sentences + 1))
@@ -84,18 +87,24 @@ class Rows:
             np.arange(self.n_lists, dtype=np.int32), np.zeros(self.stats.shape[1]),
         )  # fmt: skip
 
-    def survivors(self, given: Open, centre: Float64, radius: Float64, *, decide: bool = True) -> tuple[Open, Sums]:
-        """Return the rows that can win in a box, and sums of statistics: at the centre, lowest and highest."""
-        n_stats = self.stats.shape[1]
-        out = Open(
-            np.empty(len(given.rows), np.int32), np.empty(len(given.lists) + 1, np.int64),
-            np.empty(len(given.lists), np.int32), np.empty(n_stats),
+    def survivors(
+        self, given: Bundle, parents: Int64, centres: Float64, radii: Float64, *, decide: bool = True
+    ) -> tuple[Bundle, Sums]:
+        """Return the rows that can win in boxes, and sums of statistics: at the centre, lowest and highest.
+
+        Box b, one of B, is cut from box parents[b] of those given; centres and radii are (B, P).
+        """
+        n_boxes, n_stats = len(parents), self.stats.shape[1]
+        rows, lists = np.diff(given.starts[given.ends])[parents].sum(), np.diff(given.ends)[parents].sum()
+        out = Bundle(
+            np.empty(rows, np.int32), np.empty(lists + 1, np.int64), np.empty(lists, np.int32),
+            np.empty(n_boxes + 1, np.int64), np.empty((n_boxes, n_stats)),
         )  # fmt: skip
-        sums = Sums(np.empty(n_stats), np.empty(n_stats), np.empty(n_stats))
+        sums = Sums(*(np.empty((n_boxes, n_stats)) for _ in range(3)))
         n, n_lists = kernels.find_survivors(
-            self.heights, self.stats, self.slack, given, centre, radius, MOST_COMPARED, decide, out, sums
+            self.heights, self.stats, self.slack, given, parents, centres, radii, MOST_COMPARED, decide, out, sums
         )
-        found = Open(out.rows[:n], out.starts[: n_lists + 1], out.lists[:n_lists], out.fixed)
+        found = Bundle(out.rows[:n], out.starts[: n_lists + 1], out.lists[:n_lists], out.ends, out.fixed)
         kernels.find_ranges(self.stats, found, sums)
         return found, sums
 
@@ -105,7 +114,7 @@ class Rows:
 
 
 def middle_of(low: Float64, high: Float64) -> tuple[Float64, Float64]:
-    """Return centre and radius of a box, rounded so that it lies within them; (P,) each."""
+    """Return centres and radii of boxes, rounded so that these lie within them; (…, P) each."""
     centre = low + (high - low) / 2
     radius = np.maximum(high - centre, centre - low)
     return centre, np.where(high > low, np.nextafter(radius, np.inf), 0.0)

@@ -18,17 +18,14 @@ from luthier.core.arrays import Float64
 from luthier.core.progress import notice
 from luthier.core.threads import executor
 from luthier.landscape.certified._box_kernels import Open
-from luthier.landscape.certified.box import Box, Boxes
+from luthier.landscape.certified.box import Box, Boxes, Task
 from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.certified.climb import climb, problem_of_rows
 from luthier.landscape.certified.space import box_volume
 
-BATCH = 8  # boxes that are split at a time
+BATCH = 16  # boxes that are split at a time
 CLIMB_FACTOR = 4
 MOST_KEPT = 1 << 28  # open rows kept by all boxes together (1 GB); then boxes keep those of the one they were cut from
-
-
-Task = tuple[Float64, Float64, Open, float]  # a box; of one that holds it, the rows that can win and the bound
 
 
 @dataclasses.dataclass(order=True)
@@ -82,7 +79,7 @@ class Search:
         search = cls(boxes, Standing(weights, boxes.problem.gain(weights)), gap=gap, threads=threads)
         space, everything = boxes.space, boxes.rows.all_open()
         tasks = [(low, high, everything, np.inf) for low, high in zip(space.lows, space.highs, strict=True)]
-        search._take(tasks, [search._look(task, search._target) for task in tasks])
+        search._take(tasks, boxes.look(tasks, search._target))
         return search
 
     @property
@@ -120,19 +117,15 @@ class Search:
             while not self.finished and standing.boxes < limit and not (stop and stop.is_set()):
                 before, target = standing.gain, self._target
                 tasks = self._tasks()
-                if self.threads == 1:
-                    found = [self._look(task, target) for task in tasks]
-                else:
-                    found = list(workers.map(self._look, tasks, [target] * len(tasks)))
-                self._take(tasks, found)
+                share = max(1, -(-len(tasks) // self.threads))
+                shares = [tasks[first : first + share] for first in range(0, len(tasks), share)]
+                ask = map if self.threads == 1 else workers.map
+                parts = ask(self.boxes.look, shares, [target] * len(shares))
+                self._take(tasks, [box for part in parts for box in part])
                 if standing.boxes >= tell:
                     notice(self.certificate().line)
                     tell = 2 * standing.boxes
                 yield standing.gain > before
-
-    def _look(self, task: Task, target: float) -> Box | None:
-        box = self.boxes.look(*task[:3], target)
-        return None if box is None else dataclasses.replace(box, bound=min(box.bound, task[3]))
 
     def _tasks(self) -> list[Task]:
         """Take the boxes of a batch from those that wait, and return their halves."""

@@ -90,13 +90,13 @@ class Space:
         """Return whether a point, (P,), is beyond no wall, and its weights can be told."""
         return not np.any(self.walls @ z > 0) and not (self.anchored and z[0] <= 0)
 
-    def excludes(self, low: Float64, high: Float64) -> bool:
-        """Return whether a box, (P,) each, lies beyond a wall for certain."""
+    def excludes(self, lows: Float64, highs: Float64) -> Bool:
+        """Return which boxes, (B, P) each, lie beyond a wall for certain."""
         if not len(self.walls):
-            return False
-        least = np.minimum(self.walls * low, self.walls * high).sum(axis=1)
-        size = (np.abs(self.walls) * np.maximum(np.abs(low), np.abs(high))).sum(axis=1)
-        return bool(np.any(least > 4 * (len(low) + 4) * UNIT * size))
+            return np.zeros(len(lows), np.bool_)
+        least = np.minimum(self.walls * lows[:, None], self.walls * highs[:, None]).sum(axis=2)
+        sizes = (np.abs(self.walls) * np.maximum(np.abs(lows), np.abs(highs))[:, None]).sum(axis=2)
+        return np.asarray(np.any(least > 4 * (lows.shape[1] + 4) * UNIT * sizes, axis=1))
 
 
 def box_volume(low: Float64, high: Float64) -> float:

@@ -61,7 +61,7 @@ def add_brevity(point, low, high, slopes):
     return constant, 1.0 + 2.0 * base / c + base / divisor + base / (c * c) * long + high[1] / divisor
 
 
-@kernel
+@inner_kernel
 def line_above_bleu(order, instead, more, point, low, high, slopes):
     """Write the slopes of a line above log BLEU; return its constant and the size of its terms; NaN if BLEU is 0.
 
@@ -79,3 +79,10 @@ def line_above_bleu(order, instead, more, point, low, high, slopes):
         constant += one + other
         size += one_size + other_size
     return constant, size
+
+
+@kernel
+def lines_above_bleu(order, instead, more, points, lows, highs, slopes, constants, sizes):
+    """Write lines above log BLEU for several ranges of sums: slopes (B, S), constants and sizes of terms (B,)."""
+    for b in range(len(points)):
+        constants[b], sizes[b] = line_above_bleu(order, instead, more, points[b], lows[b], highs[b], slopes[b])

@@ -9,7 +9,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.metrics.majorants import _bleu_limit_kernels as kernels
-from luthier.metrics.majorants.majorant import NEVER, ROUNDING, Majorant, between, flat_limit
+from luthier.metrics.majorants.majorant import NEVER, ROUNDING, Majorant, Majorants, between, flat_limit
 
 LOG_100 = math.log(100.0)
 
@@ -53,23 +53,27 @@ class BleuLimits:
     value: float
     effective: bool
 
-    def upper(self, point: Float64, low: Float64, high: Float64) -> Majorant:
-        """Return a limit of log BLEU, touching it near the point; (S,) each.
+    def upper(self, points: Float64, lows: Float64, highs: Float64) -> Majorants:
+        """Return limits of log BLEU, touching it near the points; (B, S) each.
 
         A statistic of counts is a whole number, so a total above 0 is 1 at least; without n-grams BLEU is 0, and
         nothing needs to be shown.
         """
-        n = self.order
-        if self.effective and low[2 + n :].min() < 1.0:
-            most = 100.0 * max(1.0, self.value if self.smoothing == "floor" else 1.0)
-            return flat_limit(len(low), most)
+        n, count = self.order, len(points)
         more = self.value if self.smoothing in ("add-k", "plus-one") else 0.0
         instead = {"exp": 0.5, "floor": self.value}.get(self.smoothing, 0.0)
-        slopes = np.empty(len(low))
-        constant, size = kernels.line_above_bleu(n, instead, more, point, low, high, slopes)
-        if math.isnan(constant):
-            return Majorant(np.zeros(len(low)), NEVER, logarithmic=True)
-        return Majorant(slopes, constant + LOG_100 + ROUNDING * (size + LOG_100), logarithmic=True)
+        slopes, constants, sizes = np.empty(points.shape), np.empty(count), np.empty(count)
+        kernels.lines_above_bleu(n, instead, more, points, lows, highs, slopes, constants, sizes)
+        never = np.isnan(constants)
+        slopes[never] = 0.0
+        constants = np.where(never, NEVER, constants + LOG_100 + ROUNDING * (sizes + LOG_100))
+        logarithmic = np.ones(count, np.bool_)
+        if self.effective:
+            unknown = lows[:, 2 + n :].min(axis=1) < 1.0
+            slopes[unknown], logarithmic[unknown] = 0.0, False
+            constants[unknown] = 100.0 * max(1.0, self.value if self.smoothing == "floor" else 1.0)
+        ones = np.ones(count)
+        return Majorants(slopes, constants, logarithmic, np.zeros(count), ones, ones.copy())
 
     def lower(self, point: Float64, low: Float64, high: Float64) -> Majorant:
         """Return a limit of −BLEU, touching it near the point; (S,) each: chords and tangents change places."""

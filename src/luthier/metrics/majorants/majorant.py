@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Float64
+from luthier.core.arrays import Bool, Float64, Int64
 
 UNIT = 2.0**-53
 # A constant is made of some twenty operations and logarithms, none of which is wrong by more than four units in the
@@ -68,6 +69,58 @@ class Majorant:
         constant = floor + steep * (self.constant - left)
         size = abs(floor) + abs(top) + steep * (abs(self.constant) + abs(left) + abs(right))
         return Majorant(steep * self.slopes, constant + ROUNDING * size)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Majorants:
+    """Majorants of several ranges of sums, for those who ask for thousands; the fields are those of `Majorant`.
+
+    Attributes
+    ----------
+    slopes : (B, S) float64
+    constants, pivots, belows, aboves : (B,) float64
+    logarithmic : (B,) bool
+    """
+
+    slopes: Float64
+    constants: Float64
+    logarithmic: Bool
+    pivots: Float64
+    belows: Float64
+    aboves: Float64
+
+    @classmethod
+    def of(cls, lines: Sequence[Majorant]) -> Majorants:
+        """Return majorants side by side."""
+        numbers = np.array([(line.constant, line.pivot, line.below, line.above) for line in lines]).reshape(-1, 4)
+        logarithmic = np.array([line.logarithmic for line in lines], np.bool_)
+        constants, pivots, belows, aboves = numbers.T
+        return cls(np.array([line.slopes for line in lines]), constants, logarithmic, pivots, belows, aboves)
+
+    def __getitem__(self, at: int) -> Majorant:
+        """Return one of them."""
+        rest = (float(part[at]) for part in (self.pivots, self.belows, self.aboves))
+        return Majorant(self.slopes[at], float(self.constants[at]), bool(self.logarithmic[at]), *rest)
+
+    def put(self, places: Int64, others: Majorants, which: Bool) -> None:
+        """Take `which` of others, in place of those at `places`."""
+        for field in dataclasses.fields(self):
+            getattr(self, field.name)[places] = getattr(others, field.name)[which]
+
+    def limits(self, y: Float64) -> Float64:
+        """Return the limits of the score where the lines have heights y, (B,), rounded up as by `Majorant.limit`."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            plain = self.pivots + y * np.where(y > 0, self.aboves, self.belows)
+            values = np.where(self.logarithmic, np.exp(y), plain)
+            return np.asarray(values + ROUNDING * (np.abs(values) + np.abs(self.pivots)))
+
+    def levels(self, score: float) -> Float64:
+        """Return heights of the lines up to which the limits are at most `score`, (B,), rounded down."""
+        log = math.log(score) if score > 0 else -math.inf
+        with np.errstate(invalid="ignore"):  # of a target that is −∞
+            plain = (score - self.pivots) / np.where(score > self.pivots, self.aboves, self.belows)
+            plain -= 4 * ROUNDING * (abs(score) + np.abs(self.pivots)) / self.belows
+        return np.asarray(np.where(self.logarithmic, log - ROUNDING * (1.0 + abs(log)), plain))
 
 
 def flat_limit(n_stats: int, score: float) -> Majorant:

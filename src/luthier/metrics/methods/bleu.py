@@ -13,7 +13,7 @@ from luthier.corpus.tokenizers import TOKENIZERS
 from luthier.metrics.base import Metric, Stats, ratio
 from luthier.metrics.batch import Batch
 from luthier.metrics.majorants.bleu import BleuLimits
-from luthier.metrics.majorants.majorant import Majorant
+from luthier.metrics.majorants.majorant import Majorant, Majorants
 from luthier.metrics.ngrams import REFERENCE_LENGTHS, add_matches, reference_lengths, write_totals
 from luthier.metrics.slopes import difference_slopes
 
@@ -113,13 +113,20 @@ class Method(Metric):
 
     def majorant(self, point: Float64, low: Float64, high: Float64, *, sign: float = 1.0) -> Majorant:
         """Return a limit of sign · BLEU for all sums between low and high."""
-        limits = BleuLimits(
-            self.order,
-            self.smoothing,
-            self._smoothing_value(self.smoothing),
-            effective=self.effective_order or self.smoothing == "plus-one",
-        )
-        return limits.upper(point, low, high) if sign > 0 else limits.lower(point, low, high)
+        if sign > 0:
+            return self._limits.upper(*(np.ascontiguousarray(part[None], np.float64) for part in (point, low, high)))[0]
+        return self._limits.lower(point, low, high)
+
+    def majorants(self, points: Float64, lows: Float64, highs: Float64, *, sign: float = 1.0) -> Majorants:
+        """Return limits of sign · BLEU for several ranges of sums."""
+        if sign > 0:
+            return self._limits.upper(points, lows, highs)
+        return super().majorants(points, lows, highs, sign=sign)
+
+    @property
+    def _limits(self) -> BleuLimits:
+        effective = self.effective_order or self.smoothing == "plus-one"
+        return BleuLimits(self.order, self.smoothing, self._smoothing_value(self.smoothing), effective=effective)
 
     def _smoothing_value(self, smoothing: str) -> float:
         """Return what a smoothing adds, or puts in the place of no match."""
