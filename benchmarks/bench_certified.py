@@ -21,10 +21,11 @@ NAMES = (
     "IsSingletonF",
     "IsSingletonFE",
 )
-# axes, reach, along principal axes, gap, boxes at most
+# axes, reach or margin, along which axes or over what, gap, boxes at most
 CASES = (
-    (2, 3.0, False, 0.0005, 5_000), (3, 3.0, False, 0.001, 15_000), (4, 1.0, True, 0.01, 40_000),
-    (6, 0.5, True, 0.02, 60_000), (6, 1.0, True, 0.02, 40_000), (8, 0.5, True, 0.02, 20_000),
+    (2, 3.0, "axes", 0.0005, 5_000), (3, 3.0, "axes", 0.001, 15_000), (4, 1.0, "principal", 0.01, 40_000),
+    (5, 0.5, "principal", 0.02, 40_000), (6, 0.5, "principal", 0.02, 60_000), (6, 0.1, "span", 0.02, 100_000),
+    (6, 1.0, "principal", 0.02, 40_000), (6, 0.5, "span", 0.02, 40_000), (8, 0.5, "principal", 0.02, 20_000),
 )  # fmt: skip
 
 
@@ -36,17 +37,36 @@ def axes_of(problem, start, n_axes):
     return feature_axes(problem, start, names[:n_axes])
 
 
+def mert_answer(problem, subspace):
+    """Return what mert finds along the axes, from the start and 20 more."""
+    from luthier.landscape.bounds import Bounds
+    from luthier.tuning.base import tuner
+    from luthier.tuning.run import RunOptions, run
+
+    free = np.any(subspace.directions != 0, axis=0)
+    ends = (np.where(free, end, subspace.start) for end in (-np.inf, np.inf))
+    return run(
+        tuner("mert"), problem.with_bounds(Bounds(*ends)), subspace.start, options=RunOptions(restarts=20)
+    ).weights
+
+
 def row_of(problem, start, case):
     """Return what one search proves."""
     from luthier.landscape.certified.certify import CertifyOptions, certify
-    from luthier.landscape.certified.space import reach_space
+    from luthier.landscape.certified.space import reach_space, span_space
 
-    n_axes, reach, principal, gap, limit = case
+    n_axes, reach, kind, gap, limit = case
+    subspace = axes_of(problem, start, n_axes)
+    other = mert_answer(problem, subspace) if kind == "span" else start
     begin = time.process_time()
-    space = reach_space(problem, axes_of(problem, start, n_axes), reach, principal=principal)
+    if kind == "span":
+        space = span_space(problem, subspace, other[None], reach, principal=True)
+        window = f"spans mert's {problem.gain(other):.2f}, margin {reach:g}"
+    else:
+        space = reach_space(problem, subspace, reach, principal=kind == "principal")
+        window = f"±{reach:g}{', principal axes' if kind == 'principal' else ''}"
     found = certify(problem, space, start, CertifyOptions(gap=gap, limit=limit))
     seconds = time.process_time() - begin
-    window = f"±{reach:g}{', principal axes' if principal else ''}"
     return (
         n_axes, window, f"{found.score:.4f}", f"{found.score_bound:.4f}", f"{found.distance:.4f}", found.boxes,
         f"{100 * found.open_share:.2g} %", f"{seconds:.1f}",
@@ -76,7 +96,7 @@ def main():
     print(machine())
     pool, _, start = real_to_tune(arguments.data) if arguments.data else generated_to_tune(SIZES[arguments.size], 0)
     problem = Problem.make(pool, load_metric("bleu"))
-    row_of(problem, start, (2, 0.01, True, 1.0, 40))  # kernels
+    row_of(problem, start, (2, 0.01, "principal", 1.0, 40))  # kernels
     enumerated_row = enumerated(problem, start)
     rows = []
     for case in CASES:

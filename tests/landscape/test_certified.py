@@ -65,6 +65,52 @@ def test_nothing_in_a_box_exceeds_its_bound_or_leaves_what_is_left_of_it(spec, s
 
 
 @compiled
+@pytest.mark.parametrize("spec", SPECS)
+def test_what_is_found_of_a_box_does_not_depend_on_the_others(spec):
+    problem = draw_problem(spec, 3, whole=False, sentences=9, k=9)
+    space = window_space(problem, plane_of(3), np.array([[-1.0, 2.0], [-2.0, 2.0], [0.0, 1.0]]), principal=True)
+    boxes, rng = Boxes(problem, space), np.random.default_rng(4)
+    everything, again = boxes.rows.all_open(), boxes.rows.all_open()
+    ends = np.sort(rng.random((12, 2, 4)), axis=1)
+    tasks = [
+        (*(space.lows[0] + end * (space.highs[0] - space.lows[0]) for end in pair), given, limit)
+        for pair, given, limit in zip(ends, [everything, again, everything] * 4, [np.inf, 40.0] * 6, strict=True)
+    ]
+    gain = problem.gain(START)
+    for target in (-np.inf, gain - 5.0, gain, gain + 5.0):
+        together = boxes.look(tasks, target)
+        for task, found in zip(tasks, together, strict=True):
+            alone = boxes.look([task], target)[0]
+            assert (alone is None) == (found is None)
+            if alone is not None:
+                assert (alone.bound, alone.axis) == (found.bound, found.axis)
+                for name in ("low", "high", "point", "sums"):
+                    assert getattr(alone, name).tobytes() == getattr(found, name).tobytes()
+                for one, other in zip(alone.open, found.open, strict=True):
+                    assert one.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("make", [window_space, whole_space, all_directions])
+def test_weights_of_a_space_have_a_place_in_it_and_others_none(make):
+    problem = draw_problem("bleu", 7, whole=False)
+    plane = plane_of(3 if make is all_directions else 2)
+    space = make(problem, plane, *([np.array([[-1.0, 2.0], [-2.0, 2.0]])] if make is window_space else []))
+    rng = np.random.default_rng(5)
+    moves = np.concatenate([np.zeros((1, 2)), rng.uniform([-1, -2], [2, 2], (20, 2))])
+    for move in moves:
+        weights = START + np.append(move, 0.0)
+        place = space.place(weights)
+        assert any(np.all((low <= place) & (place <= high)) for low, high in zip(space.lows, space.highs, strict=True))
+        found = space.weights(place)
+        np.testing.assert_allclose(found / np.abs(found).max(), weights / np.abs(weights).max(), atol=1e-9)
+    assert space.place(np.zeros(3)) is None
+    if make is not all_directions:
+        assert space.place(START + np.array([0.0, 0.0, 1.0])) is None
+    if make is window_space:
+        assert space.place(START + np.array([2.5, 0.0, 0.0])) is None
+
+
+@compiled
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**9), whole=st.booleans())
 def test_what_a_rerank_selects_is_among_the_rows_that_can_win(seed, whole):

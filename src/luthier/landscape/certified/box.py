@@ -188,7 +188,8 @@ class Boxes:
 
     def _rounding(self, lines: Majorants) -> Float64:
         """Return what heights of best choices may be wrong by, (B,): sums of S products of each of N lists."""
-        sizes = np.abs(lines.constants) + np.abs(lines.slopes) @ (self.sizes + self.noise)
+        # no matrix product: its last bits may depend on how many boxes there are
+        sizes = np.abs(lines.constants) + (np.abs(lines.slopes) * (self.sizes + self.noise)).sum(axis=1)
         return np.asarray(2 * gamma(self.rows.n_lists + 2 * lines.slopes.shape[1] + 8) * sizes)
 
     def _cut(self, seen: _Seen, target: float) -> Bool:

@@ -75,8 +75,11 @@ class Search:
 
     @classmethod
     def begin(cls, boxes: Boxes, weights: Float64, *, gap: float, threads: int = 1) -> Search:
-        """Return a search that has looked at the root boxes; `weights` are good ones in the space, (D,)."""
+        """Return a search that has looked at the root boxes; `weights`, (D,), are good ones, and best in the space."""
         search = cls(boxes, Standing(weights, boxes.problem.gain(weights)), gap=gap, threads=threads)
+        place = boxes.space.place(weights)
+        if place is not None:
+            search._climb_from(place)
         space, everything = boxes.space, boxes.rows.all_open()
         tasks = [(low, high, everything, np.inf) for low, high in zip(space.lows, space.highs, strict=True)]
         search._take(tasks, boxes.look(tasks, search._target))
@@ -196,13 +199,16 @@ class Search:
         return gain >= standing.gain
 
     def _climb(self, found: list[Box | None]) -> None:
-        """Search lines from the best centre of a batch, within the root box that it lies in."""
+        """Search lines from the best centre of a batch."""
         self.standing.climbs += 1
         guesses, inside = self._guesses([box for box in found if box is not None])
         if len(inside):
-            point = inside[int(np.argmax(guesses))].point
-            space = self.boxes.space
-            root = int(np.argmax(np.all((space.lows <= point) & (point <= space.highs), axis=1)))
-            reached = climb(self._lines, space.lows[root], space.highs[root], space.walls, point)
-            if space.holds(reached):
-                self._adopt(reached)
+            self._climb_from(inside[int(np.argmax(guesses))].point)
+
+    def _climb_from(self, point: Float64) -> None:
+        """Search lines from a point, within the root box that it lies in."""
+        space = self.boxes.space
+        root = int(np.argmax(np.all((space.lows <= point) & (point <= space.highs), axis=1)))
+        reached = climb(self._lines, space.lows[root], space.highs[root], space.walls, point)
+        if space.holds(reached):
+            self._adopt(reached)

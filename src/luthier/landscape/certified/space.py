@@ -86,6 +86,21 @@ class Space:
             weights += place * direction  # in the order of `Subspace.weights`: the same bits
         return np.asarray(weights)
 
+    def place(self, weights: Float64) -> Float64 | None:
+        """Return a point of a root box that has these weights, (D,) → (P,), but for rounding; None if there is none."""
+        if self.anchored:
+            along = np.linalg.lstsq(self.matrix[1:].T, weights - self.matrix[0], rcond=None)[0]
+            z = np.concatenate([[1.0], along])
+        else:
+            z = np.linalg.lstsq(self.matrix.T, weights, rcond=None)[0]
+        size = np.abs(z).max()
+        if size == 0 or np.abs(z @ self.matrix - weights).max() > 1e-9 * np.abs(weights).max():
+            return None
+        z = z / size if self.whole else z
+        room = 1e-9 * (1.0 + self.reach)
+        inside = np.flatnonzero(np.all((self.lows <= z + room) & (z - room <= self.highs), axis=1))
+        return np.clip(z, self.lows[inside[0]], self.highs[inside[0]]) if len(inside) else None
+
     def holds(self, z: Float64) -> bool:
         """Return whether a point, (P,), is beyond no wall, and its weights can be told."""
         return not np.any(self.walls @ z > 0) and not (self.anchored and z[0] <= 0)
