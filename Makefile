@@ -17,7 +17,7 @@ SEED ?= 0
 BOUNDS := tests/corpus/test_vocab.py tests/corpus/test_texts.py tests/kbest/test_duplicates.py tests/kbest/test_derivations.py \
 	tests/kbest/readers/test_jsonl.py tests/kbest/test_rerank.py tests/metrics/test_ter.py tests/geometry/test_envelope.py \
 	tests/geometry/test_overlay.py tests/geometry/test_concurrent.py tests/tuning/test_line_search.py \
-	tests/decoding/test_lazy_kbest.py tests/decoding/test_forest_lines.py
+	tests/decoding/test_lazy_kbest.py tests/decoding/test_forest_lines.py tests/landscape/test_certified_boxes.py
 TUNERS := $(foreach name,adagrad expected listwise mira mira_batch pairs penalties pro pro_all rampion svm,tests/tuning/test_$(name).py)
 
 .PHONY: demo test browser test-jit test-plain test-bounds fuzz soak lint bench dist clean

@@ -64,32 +64,6 @@ def test_nothing_in_a_box_exceeds_its_bound_or_leaves_what_is_left_of_it(spec, s
                 assert np.all(z <= box.high)
 
 
-@compiled
-@pytest.mark.parametrize("spec", SPECS)
-def test_what_is_found_of_a_box_does_not_depend_on_the_others(spec):
-    problem = draw_problem(spec, 3, whole=False, sentences=9, k=9)
-    space = window_space(problem, plane_of(3), np.array([[-1.0, 2.0], [-2.0, 2.0], [0.0, 1.0]]), principal=True)
-    boxes, rng = Boxes(problem, space), np.random.default_rng(4)
-    everything, again = boxes.rows.all_open(), boxes.rows.all_open()
-    ends = np.sort(rng.random((12, 2, 4)), axis=1)
-    tasks = [
-        (*(space.lows[0] + end * (space.highs[0] - space.lows[0]) for end in pair), given, limit)
-        for pair, given, limit in zip(ends, [everything, again, everything] * 4, [np.inf, 40.0] * 6, strict=True)
-    ]
-    gain = problem.gain(START)
-    for target in (-np.inf, gain - 5.0, gain, gain + 5.0):
-        together = boxes.look(tasks, target)
-        for task, found in zip(tasks, together, strict=True):
-            alone = boxes.look([task], target)[0]
-            assert (alone is None) == (found is None)
-            if alone is not None:
-                assert (alone.bound, alone.axis) == (found.bound, found.axis)
-                for name in ("low", "high", "point", "sums"):
-                    assert getattr(alone, name).tobytes() == getattr(found, name).tobytes()
-                for one, other in zip(alone.open, found.open, strict=True):
-                    assert one.tobytes() == other.tobytes()
-
-
 @pytest.mark.parametrize("make", [window_space, whole_space, all_directions])
 def test_weights_of_a_space_have_a_place_in_it_and_others_none(make):
     problem = draw_problem("bleu", 7, whole=False)
