@@ -13,6 +13,14 @@ import numpy as np
 from luthier.core.jit import inner_kernel, kernel
 
 
+class Table(NamedTuple):
+    """All rows: heights (R, P), statistics (R, S), and the slack of each list, (N,)."""
+
+    heights: np.ndarray
+    stats: np.ndarray
+    slack: np.ndarray
+
+
 class Open(NamedTuple):
     """Rows that can win, of lists whose statistics are not decided; and the sums of those that are.
 
@@ -95,13 +103,14 @@ def same_statistics(stats, rows, first, last):
 
 
 @kernel
-def find_survivors(heights, stats, slack, given, parents, centres, radii, most_compared, decide, out, sums):
+def find_survivors(table, given, parents, centres, radii, most_compared, decide, out, sums):
     """Write the rows that can win in each box and their sums; return how many rows and lists are open in all.
 
     Box b takes its rows from box parents[b] of those given. They are compared with the winner at the centre, and with
     each other in lists where at most `most_compared` stay. With `decide` a list whose rows have the same statistics is
     closed, and its statistics are added to those fixed.
     """
+    heights, stats, slack = table
     n_stats = stats.shape[1]
     longest = 0
     for s in range(len(given.lists)):

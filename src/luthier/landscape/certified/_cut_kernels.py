@@ -36,6 +36,18 @@ class Steps(NamedTuple):
     raises: np.ndarray
 
 
+class Lines(NamedTuple):
+    """Lines over the sums of W boxes.
+
+    slopes (W, S); bases (W,): what a line has at rows that are fixed, constant and rounding included; levels (W,): what
+    is at or below does not count.
+    """
+
+    slopes: np.ndarray
+    bases: np.ndarray
+    levels: np.ndarray
+
+
 class Cut(NamedTuple):
     """What cuts make of W boxes.
 
@@ -271,12 +283,13 @@ def weigh_axes(steps, n_lists, impact):
 
 
 @kernel
-def cut_boxes(heights, stats, slack, found, which, slopes, bases, levels, centres, radii, limits, steps, out):
-    """Write what cuts make of some boxes of a bundle, each under its line; nothing at or below its level counts.
+def cut_boxes(table, found, which, lines, centres, radii, limits, steps, out):
+    """Write what cuts make of some boxes of a bundle, each under its line.
 
-    `bases` is what a line has at rows that are fixed, constant and rounding included; `limits` are the rows of a list
-    that takes part, and how many cuts. Steps have room for the box with the most rows.
+    `limits` are the rows of a list that takes part, and how many cuts. Steps have room for the box with the most rows.
     """
+    heights, stats, slack = table
+    slopes, bases, levels = lines
     most_rows, rounds = limits
     n_axes = centres.shape[1]
     constants, gradients = np.empty(rounds + 1), np.empty((rounds + 1, n_axes))

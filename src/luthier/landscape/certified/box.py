@@ -16,7 +16,7 @@ from luthier.core.errors import LuthierError
 from luthier.landscape.certified import _box_kernels as kernels
 from luthier.landscape.certified import _cut_kernels as cut_kernels
 from luthier.landscape.certified._box_kernels import Bundle, Open, Sums
-from luthier.landscape.certified._cut_kernels import EMPTY, LEFT, NO_CUT, Cut, Steps
+from luthier.landscape.certified._cut_kernels import EMPTY, LEFT, NO_CUT, Cut, Lines, Steps
 from luthier.landscape.certified.bundles import bundled, open_of
 from luthier.landscape.certified.rows import Rows, middle_of
 from luthier.landscape.certified.space import Space
@@ -233,11 +233,9 @@ class Boxes:
             *(np.zeros(count) for _ in range(2)),
             *(np.empty((count, n_axes)) for _ in range(3)),
         )
-        rows = self.rows
-        cut_kernels.cut_boxes(
-            rows.heights, rows.stats, rows.slack, seen.open, which, slopes, bases, levels, seen.centres, seen.radii,
-            (MOST_OF_LIST, CUTS), steps, out,
-        )  # fmt: skip
+        lines = Lines(slopes, bases, levels)
+        limits = (MOST_OF_LIST, CUTS)
+        cut_kernels.cut_boxes(self.rows.table, seen.open, which, lines, seen.centres, seen.radii, limits, steps, out)
         return out
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.landscape.certified import _box_kernels as kernels
-from luthier.landscape.certified._box_kernels import Bundle, Open, Sums
+from luthier.landscape.certified._box_kernels import Bundle, Open, Sums, Table
 from luthier.landscape.certified.bundles import bundled
 from luthier.landscape.certified.space import Space
 from luthier.landscape.list_problem import ListProblem
@@ -80,6 +80,11 @@ class Rows:
         """How many lists there are, N."""
         return len(self.offsets) - 1
 
+    @property
+    def table(self) -> Table:
+        """All of it that kernels ask for."""
+        return Table(self.heights, self.stats, self.slack)
+
     def all_open(self) -> Open:
         """Return all rows as candidates."""
         return Open(
@@ -102,7 +107,7 @@ class Rows:
         )  # fmt: skip
         sums = Sums(*(np.empty((n_boxes, n_stats)) for _ in range(3)))
         n, n_lists = kernels.find_survivors(
-            self.heights, self.stats, self.slack, given, parents, centres, radii, MOST_COMPARED, decide, out, sums
+            self.table, given, parents, centres, radii, MOST_COMPARED, decide, out, sums
         )
         found = Bundle(out.rows[:n], out.starts[: n_lists + 1], out.lists[:n_lists], out.ends, out.fixed)
         kernels.find_ranges(self.stats, found, sums)
