@@ -65,7 +65,7 @@ def main():
     rows = []
     for sentences, k, n_features in ((10, 20, 3), (20, 20, 3), (10, 50, 4), (20, 50, 4)):
         problem, start = problem_of(sentences, k, n_features, arguments.seed)
-        both = [seconds_of(problem, start, limit, search=search, max_lps=MOST_LPS) for search in ("cones", "halves")]
+        both = [seconds_of(problem, start, limit, algorithm=name, max_lps=MOST_LPS) for name in ("cones", "halves")]
         shown = ["longer" if found is None else f"{found[0]:.2f} s, {found[1]}" for found in both]
         rows.append((f"{sentences} × {k} × {n_features}", *shown))
     show("the same optimum by two searches", ("S × K × D", "cones", "halves"), rows)

@@ -13,10 +13,10 @@ from luthier.landscape.expected_gain import expected_gain
 from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.lines.places import Choice, best_places, smoothed
 from luthier.landscape.problem import Problem
-from luthier.tuning.base import State
+from luthier.tuning.base import State, tuner
 from luthier.tuning.search.directions import conjugate, random_directions, uphill
 from luthier.tuning.search.line_search import kept_promise, search_all, search_in_turn
-from small_problems import problem_of, random_problem
+from small_problems import last, problem_of, random_problem
 
 FREE = (-np.inf, np.inf)
 
@@ -95,6 +95,29 @@ def test_narrow_intervals_are_no_candidates():
     curve = curve_of([1.0, 1.0 + 1e-9, 3.0], [0, 9, 5, 0])
     places = best_places(curve, Choice(tolerance=1e-6), limits=FREE, reach=1.0, above=0.0)
     assert places.gains.tolist() == [5.0]
+
+
+def test_what_begins_too_far_is_no_place_and_what_ends_there_is_open():
+    curve = curve_of([-3e18, 2.0, 1e16, 3e18], [7, 0, 9, 10, 11])
+    for point in ("midpoint", "margin"):
+        places = best_places(curve, Choice(point=point), limits=FREE, reach=1.0, above=1.0, far=1e15)
+        assert places.positions.tolist() == [3.0]
+    places = best_places(curve, Choice(), limits=FREE, reach=1.0, above=1.0)
+    assert places.gains.tolist() == [11, 10, 9, 7]
+
+
+def test_mert_keeps_weights_of_one_size_where_a_sum_is_rounded_in_two_ways():
+    # two rows have the same second feature but for its last bit, so they cross at −1e16
+    first, second = 0.1 + 0.2 + 0.3, 0.3 + 0.2 + 0.1
+    assert 0.0 < first - second < 1e-15
+    lists = [[[0.0, first], [1.0, second], [-3.0, 2.0]]]
+    bounds = Bounds(np.array([-1.0, -np.inf]), np.array([-1.0, np.inf]))
+    problem = problem_of(lists, [[9.0, 0.0, 5.0]], bounds)
+    (curve,) = problem.curves(np.array([-1.0, 1.0]), np.array([[0.0, 1.0]]))
+    assert curve.breakpoints.min() < -1e15
+    answer = last(tuner("mert"), problem, [-1.0, 1.0])[-1]
+    assert answer.gain == 9.0
+    assert -1e3 < answer.weights[1] < -2.0
 
 
 def test_the_margin_point_is_where_both_neighbours_are_equally_far_in_score():

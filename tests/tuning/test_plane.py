@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -11,6 +12,7 @@ from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.nearby import Nearby
+from luthier.landscape.planes import best_cells as module
 from luthier.landscape.planes.best_cells import best_cells, cells_of_window, fitting_window
 from luthier.tuning.base import State, tuner
 from luthier.tuning.search.planes import distinct_subsets, search_plane, search_space
@@ -235,6 +237,20 @@ def test_a_window_has_about_as_many_cells_as_asked_for():
     every = fitting_window(problem, here, planes, 10**9)
     assert counts(2 * every) == counts(every)
     assert fitting_window(problem, here, [], 100) > 0.0
+
+
+def test_a_plane_without_a_cell_that_has_an_area_counts_as_one_cell(monkeypatch):
+    # so it is where a weight is so large that all others are lost to rounding: then lists tie all over a window
+    problem = random_problem(5, sentences=10, k=10, features=4)
+    planes = list(np.random.default_rng(0).standard_normal((2, 2, 4)))
+    alone = fitting_window(problem, np.ones(4), planes[:1], 16)
+    monkeypatch.setattr(
+        module, "cells_of_window",
+        lambda near, vectors, size: 0 if vectors is planes[1] else cells_of_window(near, vectors, size) ** 2,
+    )  # fmt: skip
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert fitting_window(problem, np.ones(4), planes, 16) == alone  # the mean of n² and 1 is n
 
 
 def test_subsets_are_drawn_once():

@@ -57,18 +57,22 @@ def smoothed(gains: Float64, smoothing: str, window: int) -> Float64:
     return means
 
 
-def best_places(curve: LineCurve, choice: Choice, *, limits: tuple[float, float], reach: float, above: float) -> Places:
+def best_places(
+    curve: LineCurve, choice: Choice, *, limits: tuple[float, float], reach: float, above: float, far: float = np.inf
+) -> Places:
     """Return the places of a line whose gain is above a value: one in each interval, the best few.
 
     The highest smoothed gain is the best; if these are equal, the highest gain, then the widest interval, then
     the place nearest to 0.
     In an interval open to one side the place is `reach` beyond its end; intervals narrower than the
-    tolerance, in units of `reach` (or of their distance, if that is more), are left out.
+    tolerance, in units of `reach` (or of their distance, if that is more), are left out. So are intervals that begin
+    beyond `far`, and those that end there count as open.
     """
     keys = smoothed(curve.gains, choice.smoothing, choice.window)
     left, right = intervals_of(curve, limits)
-    able = np.flatnonzero((curve.gains > above) & (left < right))
+    able = np.flatnonzero((curve.gains > above) & (left < right) & (left < far) & (right > -far))
     left, right, keys, gains = left[able], right[able], keys[able], curve.gains[able]
+    left, right = np.where(left < -far, -np.inf, left), np.where(right > far, np.inf, right)
     share = np.full(len(able), 0.5)
     if choice.point == "margin":
         bends = np.concatenate([[np.inf], curve.bends, [np.inf]])

@@ -69,7 +69,8 @@ def fitting_window(problem: ListProblem, weights: Float64, planes: Sequence[Floa
 
     def mean_count(size: float) -> float:
         near = Nearby.of(problem, weights, float(np.sqrt(2.0)) * size)
-        counts = [cells_of_window(near, vectors, size) for vectors in planes]
+        # Where a list ties all over the window but for rounding, no cell has an area.
+        counts = [max(cells_of_window(near, vectors, size), 1) for vectors in planes]
         return float(np.exp(np.mean(np.log(counts)))) if counts else 1.0
 
     size, count = FIRST_WINDOW, mean_count(FIRST_WINDOW)

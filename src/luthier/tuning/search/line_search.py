@@ -14,6 +14,8 @@ from luthier.landscape.lines.places import Choice, best_places
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import State
 
+FAR = 1e8
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Line:
@@ -27,11 +29,23 @@ class Line:
         """Return the best few places that promise more than the present gain, with keys to sort them by."""
         reach = reach_of(here.weights, self.direction)
         limits = problem.bounds.steps_along(here.weights, self.direction)
-        best = best_places(self.curve, choice, limits=limits, reach=reach, above=here.gain)
+        far = _far(problem, here.weights, self.direction)
+        best = best_places(self.curve, choice, limits=limits, reach=reach, above=here.gain, far=far)
         points = problem.bounds.clip(here.weights + best.positions[:, None] * self.direction)
         promised = [State(*pair, self.name) for pair in zip(points, best.gains.tolist(), strict=True)]
         keys = np.column_stack([-best.keys, -best.gains, -best.widths / reach, np.abs(best.positions) / reach])
         return list(zip(map(tuple, keys.tolist()), promised, strict=True))
+
+
+def _far(problem: Problem, weights: Float64, direction: Float64) -> float:
+    """Return the step beyond which a line's effect is `FAR` times that of the weights.
+
+    Sums of the same numbers in another order differ in the last bit. Along such a feature rows cross there that differ
+    by rounding only, and beside weights so large all others would be lost to rounding.
+    """
+    spread = problem.spread
+    effect, along = float(np.abs(weights) @ spread), float(np.linalg.norm(direction * spread))
+    return FAR * effect / along if effect > 0.0 and along > 0.0 else np.inf
 
 
 def kept_promise(problem: Problem, here: State, promised: Sequence[State]) -> State | None:
