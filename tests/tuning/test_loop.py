@@ -143,6 +143,17 @@ def test_the_held_out_set_chooses_where_asked_to():
         small_loop(Searching(), choose="heldout")
 
 
+def test_the_answer_is_what_decoded_the_tuning_sentences_best_if_asked():
+    ways = ("-5 -9 3", "3 -9 -9", "-9 -5 -9")
+    for way in ways:
+        result = small_loop(Searching(), method=Scripted(way=way), choose="decoded", iterations=3)
+        decoded = [turn.decoded for turn in result.iterations]
+        tried = [dict(result.start), *(dict(turn.weights) for turn in result.iterations)]
+        assert len(decoded) > 1
+        assert dict(result.weights) == tried[result.chosen] == tried[decoded.index(max(decoded))]
+        assert result.chosen < len(result.iterations)  # the last weights decoded nothing yet
+
+
 def test_a_folder_keeps_every_turn(tmp_path):
     result = small_loop(Searching(), tmp_path / "a", heldout=Searching(2))
     plain = small_loop(Searching(), heldout=Searching(2))

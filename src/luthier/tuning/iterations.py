@@ -113,8 +113,7 @@ class LoopResult:
     ) -> LoopResult:  # fmt: skip
         """Return the result of turns that have come to an end; `begin` are the start and its held-out score."""
         higher, (start, start_heldout) = metric.higher_is_better is True, begin
-        best = options.choose == "heldout"
-        chosen = choose(start_heldout, turns, best=best, higher_is_better=higher)
+        chosen = choose(start_heldout, turns, by=options.choose, higher_is_better=higher)
         return cls(
             tuner=tuner, metric=metric.signature, higher_is_better=higher, chosen=chosen, start=start,
             weights=turns[chosen - 1].weights if chosen else start, ended=why_ended(turns[-1], options),
@@ -166,13 +165,14 @@ def why_ended(turn: Iteration, options: LoopOptions) -> str:
     return ""
 
 
-def choose(start_heldout: float | None, turns: Sequence[Iteration], *, best: bool, higher_is_better: bool) -> int:
-    """Return the number of the turn whose weights are the answer: the last, or the best on the held-out set.
+def choose(start_heldout: float | None, turns: Sequence[Iteration], *, by: str, higher_is_better: bool) -> int:
+    """Return the number of the turn whose weights are the answer: the last, or the best `by` what they decoded.
 
-    Ties go to the earliest; 0 is the start.
+    That is the tuning sentences ("decoded"; the last turn's weights decoded nothing yet) or the held-out set. Ties go
+    to the earliest; 0 is the start.
     """
-    if not best or start_heldout is None:
+    if by == "last" or not turns:
         return turns[-1].number if turns else 0
+    seen = [turn.decoded for turn in turns] if by == "decoded" else [start_heldout, *(turn.heldout for turn in turns)]
     sign = 1.0 if higher_is_better else -1.0
-    seen = [start_heldout, *(turn.heldout for turn in turns)]
     return int(np.argmax([-math.inf if score is None else sign * score for score in seen]))

@@ -7,7 +7,7 @@ import dataclasses
 from luthier.core.params import param, validate
 from luthier.tuning.run_options import RESTART_KINDS
 
-CHOICES = ("last", "heldout")
+CHOICES = ("last", "decoded", "heldout")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -19,7 +19,10 @@ class LoopOptions:
         0.001, low=0.0, help="end when the weights, scaled so that their sizes sum to 1, move by less"
     )
     least_gain: float = param(0.01, low=0.0, help="end when tuning changes the score by less")
-    choose: str = param("last", choices=CHOICES, help="whose weights are the answer: the last, or the held-out best")
+    choose: str = param(
+        "last", choices=CHOICES,
+        help="whose weights are the answer: the last, those that decoded best, or the held-out best",
+    )  # fmt: skip
     seed: int = param(0, low=0, help="start of all randomness; every turn has a seed of its own")
     restarts: int = param(0, low=0, high=1_000_000, help="further runs of the tuner from other starts, in every turn")
     restart_kind: str = param("random", choices=RESTART_KINDS, help="how other starts are drawn")
