@@ -127,6 +127,8 @@ def test_threads_change_nothing(run_cli, folder):
         (("--axis", "AXIS", "-o", "curve.csv"), "ends in .tsv, .json"),
         (("--axis", "AXIS", "--metric", "bleu,ter"), "expected one metric, found 2"),
         (("--axis", "AXIS", "--plot", "no/such/folder/x.png"), "cannot write here"),
+        (("--axis", "AXIS", "--plot-width", "column"), "none is to be drawn"),
+        (("--axis", "AXIS", "--plot", "x.png", "--plot-width", "wide"), "found 'wide'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(run_cli, folder, arguments, complaint, monkeypatch):

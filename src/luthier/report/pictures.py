@@ -24,6 +24,7 @@ WIDTHS = {"column": COLUMN, "page": PAGE}
 CENTIMETRES = 2.54  # of an inch
 LEAST_WIDTH, MOST_WIDTH = 1.97, 39.4  # inches: 5 cm and 1 m
 WIDE = 7.0  # inches on the screen, from which a picture takes both columns
+NARROW = 4.5  # inches: in less, two panels stand one above the other
 LEAST_SCALE = 0.48  # of a picture's size on the screen: below it letters of 7 points touch
 FINEST = 0.6  # of the size of lines and marks on the screen
 PRINT_DPI = 300
@@ -62,6 +63,15 @@ def read_width(text: str | None) -> float | None:
             f"expected a width of a picture, column, page or centimetres from {least} to {most}, found {text!r}"
         )
     return inches
+
+
+def grid_of(panels: int, width: float | None) -> tuple[int, int]:
+    """Return in how many rows and columns panels stand: side by side, or in a narrow picture one above the other.
+
+    >>> grid_of(2, None), grid_of(2, COLUMN)
+    ((1, 2), (2, 1))
+    """
+    return (panels, 1) if width is not None and width < NARROW else (1, panels)
 
 
 def write_figure(figure: Any, path: Path, *, dpi: int, width: float | None = None) -> None:

@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.landscape.lines.line_report import LineReport
-from luthier.report.pictures import write_figure
+from luthier.report.pictures import grid_of, write_figure
 
 CURVE, START, BEST = "#1f4e79", "#555555", "#c0392b"
 # Without a window the picture shows the steps between these shares of all breakpoints.
@@ -26,15 +26,18 @@ def draw_line(report: LineReport, path: Path, width: float | None = None) -> Non
     name, ranges = report.line.names[0], [shown_range(report)]
     if len(report.scores) > 2 * CLOSE:
         ranges.append(close_range(report))
-    figure, panels = plt.subplots(1, len(ranges), figsize=(6.0 * len(ranges), 4.2), squeeze=False, layout="constrained")
-    for axis, (left, right) in zip(panels[0], ranges, strict=True):
+    rows, columns = grid_of(len(ranges), width)
+    figure = plt.figure(figsize=(6.0 * columns, 4.2 * rows), layout="constrained")
+    panels = figure.subplots(rows, columns, squeeze=False)
+    for axis, (left, right) in zip(panels.flat, ranges, strict=True):
         shown = _draw_steps(axis, report, left, right)
         axis.set_title(_title(report, shown), fontsize=10)
         axis.set_xlabel(f"t, the weights being w0 + t · {name}")
         axis.grid(visible=True, linewidth=0.3)
         axis.margins(y=0.08)
         _weight_axis(axis, report, name)
-    panels[0, 0].set_ylabel(report.problem.metric.name)
+    for axis in panels[:, 0]:
+        axis.set_ylabel(report.problem.metric.name)
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
     write_figure(figure, path, dpi=110, width=width)

@@ -16,7 +16,7 @@ from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.steady import Steady
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.landscape.planes.view import Scene
-from luthier.report.pictures import save_picture
+from luthier.report.pictures import grid_of, save_picture
 
 START, BEST, FRAME, STEADY = "#111111", "#e8303a", "#111111", "#f0a030"
 VISIBLE = 0.015  # of a panel's side: cells that are wider are outlined
@@ -71,8 +71,9 @@ def draw_surface(
     figure = _figure(report, scenes, chosen)
 
     n = len(figure.scenes)
-    canvas = plt.figure(figsize=(5.6 * n + 0.5, 5.2), layout="constrained")
-    panels = canvas.subplots(1, n, squeeze=False)[0]
+    rows, columns = grid_of(n, width)
+    canvas = plt.figure(figsize=(5.6 * columns + 0.5, 5.2 * rows), layout="constrained")
+    panels = canvas.subplots(rows, columns, squeeze=False).ravel()
     for axis, scene in zip(panels, figure.scenes, strict=True):
         _draw_scene(canvas, axis, figure, scene)
     if n > 1:
