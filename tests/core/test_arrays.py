@@ -31,6 +31,27 @@ def test_a_finished_array_does_not_change_when_the_next_one_grows():
     assert len(growing.finish()) == 2000
 
 
+def test_an_array_that_was_told_its_length_is_moved_once():
+    growing = GrowingArray(np.int64)
+    growing.append(np.arange(2000))  # beyond the first room
+    growing.expect(90_000)
+    before = growing.peek().ctypes.data
+    places = set()
+    for start in range(2000, 90_000, 1000):
+        growing.place(1000)[:] = np.arange(start, start + 1000)
+        places.add(growing.peek().ctypes.data)
+    assert len(places - {before}) == 1
+    assert np.array_equal(growing.finish(), np.arange(90_000))
+
+
+def test_room_that_cannot_be_had_at_once_is_taken_by_and_by():
+    growing = GrowingArray(np.int64)
+    growing.append(np.arange(1000))
+    growing.expect(2**60)
+    growing.append(np.arange(1000, 5000))
+    assert np.array_equal(growing.finish(), np.arange(5000))
+
+
 def test_frozen_views_cannot_be_written_to():
     original = np.arange(6)
     for view in (frozen(original), flat(original[::2])):

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from luthier.core.files.io import line_blocks
-from luthier.core.files.streams import DAMAGE, TruncatedError, decompressed
+from luthier.core.files.io import line_blocks, open_bytes
+from luthier.core.files.streams import DAMAGE, TruncatedError, decompressed, read_share
 
 
 class Pieces(io.RawIOBase):
@@ -90,3 +90,23 @@ def test_rubbish_behind_a_gzip_member_is_damage():
     assert stream.read1(100) == b"a\n"
     with pytest.raises(DAMAGE):
         stream.read1(100)
+
+
+@pytest.mark.parametrize("how", ["plain", "gz"])
+def test_how_much_of_a_file_was_read(tmp_path, how):
+    path = tmp_path / "file"
+    path.write_bytes(packed(random.Random(1).randbytes(5_000_000), how))
+    with open_bytes(path) as stream:
+        shares = [read_share(stream)]
+        while stream.read(1_000_000):
+            shares.append(read_share(stream))
+    assert shares == sorted(shares)
+    assert shares[0] < 0.3
+    assert 0.3 < shares[2] < 0.8
+    assert shares[-1] == 1
+
+
+def test_what_has_no_length_says_nothing_of_its_share():
+    assert read_share(decompressed(io.BufferedReader(Pieces([b"a\n"])), 100)) == 0
+    assert read_share(decompressed(io.BytesIO(b"a\n"), 100)) == 0
+    assert read_share(None) == 0

@@ -6,9 +6,12 @@ arithmetic (Clinger); the rest multiply w by a 128-bit power of five and look wh
 can change the rounding (Eisel and Lemire). What stays open is marked UNDECIDED for the caller.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
-from luthier.core.jit import kernel
+from luthier.core._bit_kernels import ONES, TOPS, bytes_below, lowest_bytes, zero_bytes
+from luthier.core.jit import eight_bytes, inner_kernel, kernel, lean_kernel
 
 NUMBER_OK = 0
 NOT_A_NUMBER = 1
@@ -22,6 +25,14 @@ LARGEST_POWER = 308
 
 MOST_DIGITS = 19  # 10^19 < 2^64
 EXPONENT_LIMIT = 10**16  # far beyond the length of any text, far below the end of int64
+
+
+class Powers(NamedTuple):
+    """10^0 … 10^22, which a double holds exactly, and the upper and lower halves of 128 bits of each power of five."""
+
+    tens: np.ndarray
+    high: np.ndarray
+    low: np.ndarray
 
 
 @kernel
@@ -194,56 +205,90 @@ def round_decimal(w, q, inexact, high_power, low_power):
     return status, np.uint64(bits).view(np.float64)
 
 
-@kernel
-def parse_spans(data, windows, starts, stops, tens, high_powers, low_powers, values, status):
-    """Write the value and the status of the number in each span.
+@inner_kernel
+def short_decimal(v, n):
+    """Return (whether they write a number without sign and exponent, it without its point, its decimals) of n bytes.
 
-    `windows[i]["eight"]` holds the eight bytes from i on, the first of them lowest. Kernels called for
-    every number take no arrays: passing one costs two atomic changes of its reference count.
+    They are the lowest n of `v`, from 1 to 8.
     """
+    v ^= np.uint64(0x30) * ONES  # digits are 0 to 9 now
+    point = bytes_below(zero_bytes(v ^ np.uint64(0x1E) * ONES))
+    decimals = 0
+    if point < n:
+        behind = v >> np.uint64(8)
+        v = lowest_bytes(v, point) | (behind ^ lowest_bytes(behind, point))
+        n -= 1
+        decimals = n - point
+    # a lone point would leave no digit; a shift by all 64 bits would leave all of them
+    v = v << np.uint64(64 - 8 * n) if n > 0 else TOPS
+    fits = (v | (v + np.uint64(0x76) * ONES)) & TOPS == np.uint64(0)
+    return fits, np.int64(join_digits(v)), decimals
+
+
+@lean_kernel
+def long_decimal(data, i, stop, tens, high_powers, low_powers):
+    """Return (status, value) of the number in data[i:stop], which has no sign."""
     largest_exact, zero, nine = np.uint64(1) << np.uint64(53), np.uint64(48), np.uint64(57)
-    for s in range(len(starts)):
-        i, stop = starts[s], stops[s]
-        negative = i < stop and data[i] == 45
-        if negative or (i < stop and data[i] == 43):
-            i += 1
-        first, w, q, inexact = i, np.uint64(0), 0, False
-        limit = min(stop, i + MOST_DIGITS)
+    first, w, q, inexact = i, np.uint64(0), 0, False
+    limit = min(stop, i + MOST_DIGITS)
+    while i < limit and zero <= np.uint64(data[i]) <= nine:
+        w = w * np.uint64(10) + (np.uint64(data[i]) - zero)
+        i += 1
+    digits = i - first
+    if i < stop and data[i] == 46:
+        point = i = i + 1
+        limit = min(stop, i + MOST_DIGITS - digits)
+        while i < limit and i + 8 <= len(data):
+            n = min(limit - i, 8)
+            v = first_bytes(eight_bytes(data, i), n)
+            if not are_digits(v):
+                break
+            w = w * np.uint64(np.int64(tens[n])) + join_digits(v)
+            i += n
         while i < limit and zero <= np.uint64(data[i]) <= nine:
             w = w * np.uint64(10) + (np.uint64(data[i]) - zero)
             i += 1
-        digits = i - first
-        if i < stop and data[i] == 46:
-            point = i = i + 1
-            limit = min(stop, i + MOST_DIGITS - digits)
-            while i < limit and i < len(windows):
-                n = min(limit - i, 8)
-                v = first_bytes(windows[i]["eight"], n)
-                if not are_digits(v):
-                    break
-                w = w * np.uint64(np.int64(tens[n])) + join_digits(v)
-                i += n
-            while i < limit and zero <= np.uint64(data[i]) <= nine:
-                w = w * np.uint64(10) + (np.uint64(data[i]) - zero)
-                i += 1
-            q = point - i
-            digits -= q
-        state, value = NUMBER_OK, 0.0
-        if digits == 0:
-            state = name_status(data, first, stop)
-        elif i < stop:
-            if digits == MOST_DIGITS:
-                i, w, q, inexact = scan_long(data, first, stop)
-            state, exponent = scan_exponent(data, i, stop)
-            q += exponent
-        if state == NUMBER_OK:
-            if w <= largest_exact and -22 <= q <= 22:
-                value = np.float64(np.int64(w))
-                value = value / tens[-q] if q < 0 else value * tens[q]
-            elif q > LARGEST_POWER:
-                state = NUMBER_OK if w == np.uint64(0) else NOT_FINITE
-            elif q >= SMALLEST_POWER and w > np.uint64(0):
-                k = q - SMALLEST_POWER
-                state, value = round_decimal(w, q, inexact, high_powers[k], low_powers[k])
-        values[s] = -value if negative and state == NUMBER_OK else value
-        status[s] = state
+        q = point - i
+        digits -= q
+    state, value = NUMBER_OK, 0.0
+    if digits == 0:
+        state = name_status(data, first, stop)
+    elif i < stop:
+        if digits == MOST_DIGITS:
+            i, w, q, inexact = scan_long(data, first, stop)
+        state, exponent = scan_exponent(data, i, stop)
+        q += exponent
+    if state == NUMBER_OK:
+        if w <= largest_exact and -22 <= q <= 22:
+            value = np.float64(np.int64(w))
+            value = value / tens[-q] if q < 0 else value * tens[q]
+        elif q > LARGEST_POWER:
+            state = NUMBER_OK if w == np.uint64(0) else NOT_FINITE
+        elif q >= SMALLEST_POWER and w > np.uint64(0):
+            k = q - SMALLEST_POWER
+            state, value = round_decimal(w, q, inexact, high_powers[k], low_powers[k])
+    return state, value
+
+
+@inner_kernel
+def read_number(data, i, stop, tens, high_powers, low_powers):
+    """Return (status, value) of the number in data[i:stop]: nearly all are short, and read without a loop."""
+    negative = i < stop and data[i] == 45
+    if negative or (i < stop and data[i] == 43):
+        i += 1
+    fits, n = False, stop - i
+    if 0 < n <= 8 and i + 8 <= len(data):
+        fits, w, decimals = short_decimal(eight_bytes(data, i), n)
+    if fits:
+        state, value = NUMBER_OK, np.float64(w) / tens[decimals]
+    else:
+        state, value = long_decimal(data, i, stop, tens, high_powers, low_powers)
+    return state, -value if negative and state == NUMBER_OK else value
+
+
+@lean_kernel
+def parse_spans(data, starts, stops, powers, values, status):
+    """Write the value and the status of the number in each span."""
+    tens, high_powers, low_powers = powers
+    for s in range(len(starts)):
+        status[s], values[s] = read_number(data, starts[s], stops[s], tens, high_powers, low_powers)

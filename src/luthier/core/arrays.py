@@ -20,26 +20,39 @@ Float64 = npt.NDArray[np.float64]
 class GrowingArray:
     """An array that takes more and more at its end.
 
-    It reserves four times what it needs: pages that are never written cost nothing, so that it is moved
-    seldom, and cut to its true length in the end without being copied.
+    It reserves four times what it needs, or what it was told to expect: pages that are never written cost nothing, so
+    that it is moved seldom, and cut to its true length in the end without being copied.
     """
 
     def __init__(self, dtype: npt.DTypeLike) -> None:
         self._room = np.empty(1 << 10, dtype=dtype)
-        self._size = 0
+        self._size = self._expected = 0
 
     def __len__(self) -> int:
         return self._size
 
+    def expect(self, size: float) -> None:
+        """Say about how long the array will become; it takes the room for that when it next needs any."""
+        self._expected = int(2 * size)  # what is too much is never touched; too little would be moved
+
     def append(self, more: npt.NDArray[Any]) -> None:
         """Put `more` at the end."""
-        size = self._size + len(more)
-        if size > len(self._room):
-            larger = np.empty(4 * size, dtype=self._room.dtype)
-            larger[: self._size] = self._room[: self._size]
-            self._room = larger
-        self._room[self._size : size] = more
-        self._size = size
+        self.place(len(more))[:] = more
+
+    def place(self, n: int) -> npt.NDArray[Any]:
+        """Return the place of `n` more items, to be written to at once."""
+        before, self._size = self._size, self._size + n
+        if self._size > len(self._room):
+            self._move(self._expected if self._expected > self._size else 4 * self._size, before)
+        return self._room[before : self._size]
+
+    def _move(self, room: int, used: int) -> None:
+        try:
+            larger = np.empty(room, dtype=self._room.dtype)
+        except (MemoryError, ValueError):  # what is not needed yet need not be there
+            larger = np.empty(self._size, dtype=self._room.dtype)
+        larger[:used] = self._room[:used]
+        self._room = larger
 
     def peek(self) -> npt.NDArray[Any]:
         """Return what is there so far; it is valid until the next `append`."""
@@ -48,7 +61,7 @@ class GrowingArray:
     def finish(self) -> npt.NDArray[Any]:
         """Return the array at its true length, and forget it."""
         done, size = self._room, self._size
-        self._room, self._size = np.empty(0, done.dtype), 0
+        self._room, self._size, self._expected = np.empty(0, done.dtype), 0, 0
         done.resize(size, refcheck=False)
         return done
 

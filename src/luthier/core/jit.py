@@ -22,6 +22,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import numpy as np
+
 from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice
 
@@ -41,7 +43,8 @@ def _absent(*names: str) -> Iterator[None]:
 # Numba asks SciPy for its version only, and YAML for settings that hardly anybody has in a file.
 with _absent("scipy", *([] if Path(".numba_config.yaml").exists() else ["yaml"])):
     import numba
-    from numba.core import event
+    from numba.core import cgutils, event
+    from numba.extending import intrinsic
 
 FIRST_RUN = "compiling kernels, on the first run only ('luthier warm' does all at once) …"
 
@@ -194,6 +197,46 @@ kernel = _decorator()
 # atomically (10 ns a call), a body laid into its caller does not.
 inner_kernel = _decorator(inline="always")
 
+# For kernels that make no array and lay larger bodies into their loops: there Numba fails to see that it need not count
+# references, which takes longer than the work. The option is not documented; without it they are only slower.
+lean_kernel = _decorator(**({"_nrt": False} if hasattr(numba.core.options.DefaultOptions, "_nrt") else {}))
+
 # Reassociation lets a sum vectorise; infinities and NaN keep their meaning (plain fastmath deletes
 # the tests for them). Only where a benchmark shows that it pays and the order of a sum is free.
 fast_kernel = _decorator(fastmath={"reassoc", "contract", "nsz"})
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _load_word(context: Any, data: Any, at: Any) -> Any:  # noqa: ARG001 - Numba's form
+    """Load eight bytes from any place of an array of bytes: Numba itself has only loads from multiples of eight."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        array = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.gep(array.data, [arguments[1]])
+        word = context.get_value_type(numba.types.uint64).as_pointer()
+        return builder.load(builder.bitcast(place, word), align=1)
+
+    return numba.types.uint64(data, at), generate
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def _count_low_zeros(context: Any, word: Any) -> Any:  # noqa: ARG001
+    """Count the bits 0 below the lowest bit 1, 64 if there is none."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
+        return builder.cttz(arguments[0], cgutils.false_bit)
+
+    return numba.types.int64(word), generate
+
+
+def _eight_bytes(data: Any, at: int) -> Any:
+    return np.frombuffer(data[at : at + 8].tobytes(), np.uint64)[0]
+
+
+def _low_zeros(word: Any) -> int:
+    return ((int(word) & -int(word)) or 1 << 64).bit_length() - 1
+
+
+# Eight bytes of an array as one word, the first of them lowest; how many bits of a word are 0 below its lowest 1.
+eight_bytes: Any = _eight_bytes if numba.config.DISABLE_JIT else _load_word
+low_zeros: Any = _low_zeros if numba.config.DISABLE_JIT else _count_low_zeros

@@ -14,40 +14,33 @@ from luthier.core._number_kernels import (
     NUMBER_OK,
     SMALLEST_POWER,
     UNDECIDED,
+    Powers,
     parse_spans,
 )
-from luthier.core.arrays import Bytes, Float64, Int64, frozen
+from luthier.core.arrays import Bytes, Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
 
 __all__ = ["parse_numbers", "NUMBER_OK", "NOT_A_NUMBER", "NOT_FINITE"]
 
-_WINDOW = np.dtype([("eight", "<u8")])
-_FEWEST_BYTES = 9  # two windows
-
 
 @cache
-def _powers_of_ten() -> Float64:
-    """Return 10^0 … 10^22, the powers of ten that a double holds exactly."""
-    return frozen(np.array([float(10**k) for k in range(23)]))
+def powers() -> Powers:
+    """Return the powers that reading numbers needs.
 
-
-@cache
-def _powers_of_five() -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
-    """Return the upper and lower halves of the leading 128 bits of 5^q, for every q of the table.
-
-    They are cut off, not rounded, save for the reciprocals 5^-27 … 5^-1, which are rounded up: there
+    Those of five are cut off, not rounded, save for the reciprocals 5^-27 … 5^-1, which are rounded up: there
     the exact ties live, and the product must not fall below them.
     """
-    powers = []
+    tens = frozen(np.array([float(10**k) for k in range(23)]))
+    fives = []
     for q in range(SMALLEST_POWER, LARGEST_POWER + 1):
         five = 5 ** abs(q)
         if q < 0:
-            powers.append((1 << (five.bit_length() + 127)) // five + (q >= -27))
+            fives.append((1 << (five.bit_length() + 127)) // five + (q >= -27))
         else:
-            powers.append((five << 128) >> five.bit_length())
-    high = np.array([power >> 64 for power in powers], dtype=np.uint64)
-    low = np.array([power & 0xFFFFFFFFFFFFFFFF for power in powers], dtype=np.uint64)
-    return frozen(high), frozen(low)
+            fives.append((five << 128) >> five.bit_length())
+    high = np.array([power >> 64 for power in fives], dtype=np.uint64)
+    low = np.array([power & 0xFFFFFFFFFFFFFFFF for power in fives], dtype=np.uint64)
+    return Powers(tens, frozen(high), frozen(low))
 
 
 def parse_numbers(data: Bytes, starts: Int64, stops: Int64) -> tuple[Float64, npt.NDArray[np.uint8]]:
@@ -83,18 +76,8 @@ def parse_numbers(data: Bytes, starts: Int64, stops: Int64) -> tuple[Float64, np
         raise LuthierError(f"expected spans within the {len(data)} bytes of data, found some outside")
     values = np.empty(len(starts), dtype=np.float64)
     status = np.empty(len(starts), dtype=np.uint8)
-    # Everything read is contiguous and frozen, and windows are never so few that they count as
-    # contiguous, so that one compiled kernel serves every caller.
-    if len(data) < _FEWEST_BYTES:
-        data = np.append(data, np.zeros(_FEWEST_BYTES, dtype=np.uint8))
-    data = frozen(np.ascontiguousarray(data, dtype=np.uint8))
-    starts = frozen(np.ascontiguousarray(starts, dtype=np.int64))
-    stops = frozen(np.ascontiguousarray(stops, dtype=np.int64))
-    # (B − 7,): the eight bytes from each place on. A record, since Numba takes plain integers to lie
-    # at multiples of their size, as these do not.
-    windows = frozen(np.ndarray(len(data) - 7, dtype=_WINDOW, buffer=data, strides=(1,)))
-    high, low = _powers_of_five()
-    parse_spans(data, windows, starts, stops, _powers_of_ten(), high, low, values, status)
+    data, starts, stops = flat(data), flat(starts), flat(stops)
+    parse_spans(data, starts, stops, powers(), values, status)
     for i in np.flatnonzero(status == UNDECIDED):
         value = float(data[starts[i] : stops[i]].tobytes())
         finite = np.isfinite(value)

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core._bit_kernels import ONES, TOPS, bytes_below, lowest_bytes
+from luthier.core.jit import eight_bytes, inner_kernel, kernel, lean_kernel
 
 SHORT = 16  # spans below are copied item by item: setting up a block copy takes longer
 
@@ -16,11 +17,13 @@ SHORT = 16  # spans below are copied item by item: setting up a block copy takes
 class Index(NamedTuple):
     """Known texts: text k has the bytes ``known[offsets[k]:offsets[k+1]]`` and the hash ``hashes[k]``.
 
-    `table` is an open-addressing index into them (−1 = free, length a power of two).
+    `table` is an open-addressing index into them (−1 = free, length a power of two). ``heads[k]`` holds the first eight
+    bytes of text k, ``follows[k]`` the text that last came behind it, or −1.
     """
 
     table: np.ndarray
     hashes: np.ndarray
+    heads: np.ndarray
     follows: np.ndarray
     known: np.ndarray
     offsets: np.ndarray
@@ -50,44 +53,23 @@ def space_width(data, i, end):
     return 0
 
 
-@kernel
-def token_room(data, first, last, n_texts):
-    """Return an upper bound on the number of tokens in ``data[first:last]``, cut into `n_texts`.
-
-    A byte that cannot begin white space ends no token; counting the others vectorises.
-    """
-    room = n_texts
-    for i in range(first, last):
-        room += (data[i] <= 32) | (data[i] >= 0xC2)
-    return room
-
-
-@kernel
-def token_spans(data, offsets, token_offsets, starts, stops):
-    """Write the byte span of every white-space separated token of every text, in order.
-
-    `token_offsets[row]` becomes the number of the first token of a text. Returns the number of tokens.
-    """
-    n = 0
-    for row in range(len(offsets) - 1):
-        token_offsets[row] = n
-        i, end = offsets[row], offsets[row + 1]
-        while i < end:
-            width = space_width(data, i, end)
-            if width > 0:
-                i += width
-                continue
-            starts[n] = i
-            i += 1
-            while i < end:
-                c = data[i]
-                if (c <= 32 or c >= 0xC2) and space_width(data, i, end) > 0:
-                    break
+@inner_kernel
+def word_end(data, i, end):
+    """Return where a word, of which byte `i` is not white space, ends."""
+    while i < end:
+        if i + 8 <= len(data):
+            v = eight_bytes(data, i)
+            i += bytes_below(((v - np.uint64(33) * ONES) & ~v | v) & TOPS)  # to a byte up to 32 or beyond ASCII
+            if i >= end:
+                break
+        c = data[i]
+        if (c <= 32 or c >= 0xC2) and space_width(data, i, end) > 0:
+            break
+        i += 1
+        if c >= 0xC2:
+            while i < end and data[i] & 0xC0 == 0x80:
                 i += 1
-            stops[n] = i
-            n += 1
-    token_offsets[len(offsets) - 1] = n
-    return n
+    return min(i, end)
 
 
 @kernel
@@ -105,111 +87,131 @@ def gather_spans(data, starts, stops, offsets, out):
 
 
 @inner_kernel
-def eight_bytes(data, i):
-    """Return eight bytes as one word: the compiler makes a single load of it."""
-    return (
-        np.uint64(data[i])
-        | (np.uint64(data[i + 1]) << np.uint64(8))
-        | (np.uint64(data[i + 2]) << np.uint64(16))
-        | (np.uint64(data[i + 3]) << np.uint64(24))
-        | (np.uint64(data[i + 4]) << np.uint64(32))
-        | (np.uint64(data[i + 5]) << np.uint64(40))
-        | (np.uint64(data[i + 6]) << np.uint64(48))
-        | (np.uint64(data[i + 7]) << np.uint64(56))
-    )
+def head_of(data, start, stop):
+    """Return the first eight bytes of a span as one word, 0 where it has no more."""
+    n = stop - start
+    if start + 8 <= len(data):
+        head = eight_bytes(data, start)
+        if n < 8:
+            head = lowest_bytes(head, n)
+    else:
+        head = np.uint64(0)
+        for i in range(min(n, 8)):
+            head |= np.uint64(data[start + i]) << np.uint64(8 * i)
+    return head
 
 
 @inner_kernel
-def hash_span(data, start, stop):
-    """Return a 64-bit hash of the bytes of a span: FNV-1a over words of eight or four bytes, mixed at the end."""
-    prime = np.uint64(0x100000001B3)
-    h = np.uint64(0xCBF29CE484222325) ^ np.uint64(stop - start)
-    i = start
-    while i + 8 <= stop:
-        h = (h ^ eight_bytes(data, i)) * np.uint64(0x9E3779B97F4A7C15)
-        h ^= h >> np.uint64(32)
-        i += 8
-    while i + 4 <= stop:
-        word = (
-            np.uint64(data[i])
-            | (np.uint64(data[i + 1]) << np.uint64(8))
-            | (np.uint64(data[i + 2]) << np.uint64(16))
-            | (np.uint64(data[i + 3]) << np.uint64(24))
-        )
-        h = (h ^ word) * prime
-        i += 4
+def hash_span(data, start, stop, head):
+    """Return a 64-bit hash of the bytes of a span, eight at a time; the last eight may overlap those before them."""
+    h = (head ^ np.uint64(stop - start)) * np.uint64(0x9E3779B97F4A7C15)
+    i = start + 8
     while i < stop:
-        h = (h ^ np.uint64(data[i])) * prime
-        i += 1
+        h ^= h >> np.uint64(32)
+        h = (h ^ eight_bytes(data, min(i, stop - 8))) * np.uint64(0x9E3779B97F4A7C15)
+        i += 8
     h ^= h >> np.uint64(29)
     h *= np.uint64(0xBF58476D1CE4E5B9)
     return h ^ (h >> np.uint64(32))
 
 
 @inner_kernel
-def same_bytes(data, start, stop, known, known_start, known_stop):
-    """Return whether two spans hold the same bytes."""
-    if stop - start != known_stop - known_start:
-        return False
-    n = stop - start
-    i = 0
-    while i + 8 <= n:
-        if eight_bytes(data, start + i) != eight_bytes(known, known_start + i):
+def same_rest(data, start, n, known, known_start):
+    """Return whether two spans of n bytes are the same from the ninth byte on."""
+    i = 8
+    while i < n:
+        at = min(i, n - 8)
+        if eight_bytes(data, start + at) != eight_bytes(known, known_start + at):
             return False
         i += 8
-    while i < n:
-        if data[start + i] != known[known_start + i]:
-            return False
-        i += 1
     return True
 
 
 @inner_kernel
-def find_text(data, start, stop, h, table, hashes, known, known_offsets):
-    """Return the slot of a text in the index, or the free slot where it belongs."""
-    mask = np.uint64(len(table) - 1)
-    slot = h & mask
-    while True:
+def intern(data, start, stop, before, table, hashes, heads, follows, known, offsets, size):
+    """Return the number of a text, which is added if it is new, and how many are known; −1 where an array is full.
+
+    Lists repeat themselves: ``follows[before]``, the text that last came behind text `before`, is tried first.
+    """
+    n, head = stop - start, head_of(data, start, stop)
+    k = follows[before]
+    if (
+        k < 0
+        or heads[k] != head
+        or offsets[k + 1] - offsets[k] != n
+        or not same_rest(data, start, n, known, offsets[k])
+    ):
+        h = hash_span(data, start, stop, head)
+        mask = np.uint64(len(table) - 1)
+        slot = h & mask
         k = table[slot]
-        if k < 0 or (hashes[k] == h and same_bytes(data, start, stop, known, known_offsets[k], known_offsets[k + 1])):
-            return slot
-        slot = (slot + np.uint64(1)) & mask
+        while k >= 0 and (
+            hashes[k] != h or offsets[k + 1] - offsets[k] != n or not same_rest(data, start, n, known, offsets[k])
+        ):
+            slot = (slot + np.uint64(1)) & mask
+            k = table[slot]
+        if k < 0:
+            used = offsets[size]
+            if 2 * (size + 1) <= len(table) and size + 1 < len(offsets) and used + n <= len(known):
+                for i in range(n):
+                    known[used + i] = data[start + i]
+                offsets[size + 1] = used + n
+                hashes[size], heads[size] = h, head
+                table[slot] = k = size
+                size += 1
+        if k >= 0:
+            follows[before] = k
+    return k, size
 
 
-@kernel
+@lean_kernel
 def intern_spans(data, starts, stops, first, ids, index, size):
     """Give each span from `first` on the number of its text, adding texts not met before.
-
-    Lists repeat themselves: `follows[k]`, the text that last came behind text k, is tried before the table.
 
     Returns
     -------
     (next span, number of known texts)
         The first span that was not done because an array is full; the caller grows it and calls again.
     """
-    table, hashes, follows, known, known_offsets = index
+    table, hashes, heads, follows, known, known_offsets = index
     before = 0
     for s in range(first, len(starts)):
-        start, stop = starts[s], stops[s]
-        k = follows[before]
-        if k < 0 or not same_bytes(data, start, stop, known, known_offsets[k], known_offsets[k + 1]):
-            h = hash_span(data, start, stop)
-            slot = find_text(data, start, stop, h, table, hashes, known, known_offsets)
-            k = table[slot]
-            if k < 0:
-                used = known_offsets[size]
-                if 2 * (size + 1) > len(table) or size + 1 >= len(known_offsets) or used + (stop - start) > len(known):
-                    return s, size
-                for i in range(stop - start):
-                    known[used + i] = data[start + i]
-                known_offsets[size + 1] = used + (stop - start)
-                hashes[size] = h
-                table[slot] = k = size
-                size += 1
-            follows[before] = k
-        ids[s] = k
-        before = k
+        k, size = intern(data, starts[s], stops[s], before, table, hashes, heads, follows, known, known_offsets, size)
+        if k < 0:
+            return s, size
+        ids[s] = before = k
     return len(starts), size
+
+
+@lean_kernel
+def intern_words(data, offsets, first, word_offsets, ids, index, size):
+    """Split texts from row `first` on at white space, as `str.split` does, and number their words.
+
+    Row r has the words ``word_offsets[r]:word_offsets[r+1]``; ``word_offsets[first]`` is given.
+
+    Returns
+    -------
+    (next row, number of known texts, bytes)
+        The first row that was not done because an array is full, and how long the word was that had no room.
+    """
+    table, hashes, heads, follows, known, known_offsets = index
+    n, before = word_offsets[first], 0
+    for row in range(first, len(offsets) - 1):
+        i, end = offsets[row], offsets[row + 1]
+        while i < end:
+            width = space_width(data, i, end)
+            if width > 0:
+                i += width
+                continue
+            start = i
+            i = word_end(data, i, end)
+            k, size = intern(data, start, i, before, table, hashes, heads, follows, known, known_offsets, size)
+            if k < 0:
+                return row, size, i - start
+            ids[n] = before = k
+            n += 1
+        word_offsets[row + 1] = n
+    return len(offsets) - 1, size, 0
 
 
 @kernel

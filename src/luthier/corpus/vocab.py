@@ -20,6 +20,7 @@ class Interner:
         self._index = kernels.Index(
             table=np.full(1 << 10, -1, dtype=np.int64),
             hashes=np.zeros(1 << 9, dtype=np.uint64),
+            heads=np.zeros(1 << 9, dtype=np.uint64),
             follows=np.full(1 << 9, -1, dtype=np.int64),
             known=np.zeros(1 << 13, dtype=np.uint8),
             offsets=np.zeros((1 << 9) + 1, dtype=np.int64),
@@ -60,6 +61,21 @@ class Interner:
         """Return the number of each text of a column, adding the new ones."""
         return self._intern(texts.data, texts.offsets[:-1], texts.offsets[1:])
 
+    def split_texts(self, texts: Texts) -> Tokens:
+        """Split texts at white space, as `str.split` does, and number their words, adding the new ones."""
+        n, size = len(texts), int(texts.offsets[-1] - texts.offsets[0])
+        # a word has a byte at least, and white space or the end of the text behind it
+        ids = np.empty((size + n) // 2, dtype=np.int32)
+        offsets = np.zeros(n + 1, dtype=np.int64)
+        done = 0
+        while True:
+            done, self._size, needed = kernels.intern_words(
+                texts.data, texts.offsets, done, offsets, ids, self._index, self._size
+            )
+            if done == n:
+                return Tokens(offsets, ids[: offsets[-1]].copy())
+            self._grow(needed)
+
     def texts(self) -> Texts:
         """Return the known texts; text k has number k."""
         offsets = self._index.offsets[: self._size + 1].copy()
@@ -74,6 +90,7 @@ class Interner:
             self._index = self._index._replace(
                 table=np.full(2 * len(old.table), -1, dtype=np.int64),
                 hashes=_enlarged(old.hashes, 2 * len(old.hashes)),
+                heads=_enlarged(old.heads, 2 * len(old.heads)),
                 follows=np.full(2 * len(old.follows), -1, dtype=np.int64),
                 offsets=_enlarged(old.offsets, 2 * len(old.offsets)),
             )
@@ -88,9 +105,4 @@ def _enlarged(array: Array, length: int) -> Array:
 
 def tokenize(texts: Texts, vocab: Interner) -> Tokens:
     """Split texts at white space, as `str.split` does, and number their tokens in `vocab`."""
-    first, last = int(texts.offsets[0]), int(texts.offsets[-1])
-    room = kernels.token_room(texts.data, first, last, len(texts))
-    starts, stops = np.empty(room, dtype=np.int64), np.empty(room, dtype=np.int64)
-    offsets = np.empty(len(texts) + 1, dtype=np.int64)
-    used = kernels.token_spans(texts.data, texts.offsets, offsets, starts, stops)
-    return Tokens(offsets, vocab._intern(texts.data, starts[:used], stops[:used]))
+    return vocab.split_texts(texts)

@@ -4,7 +4,7 @@
 import numpy as np
 
 from luthier.core._hash_kernels import hash_row, mix, mix_float, same_row
-from luthier.core.jit import inner_kernel, kernel
+from luthier.core.jit import inner_kernel, kernel, lean_kernel
 
 
 @kernel
@@ -127,30 +127,55 @@ def first_of_equals(offsets, hashes, token_offsets, tokens, features, columns, w
                 table[slot] = row
 
 
-@kernel
-def compact_rows(table, keep):
-    """Move the rows that are kept to the front of a table, in order; return how many they are."""
-    n = 0
-    for row in range(len(keep)):
+@inner_kernel
+def move_down(data, start, stop, at):
+    """Move ``data[start:stop]`` to `at` < `start`, by pieces that do not overlap their new place: those vectorise."""
+    gap = start - at
+    while start < stop:
+        n = min(gap, stop - start)
+        for i in range(n):
+            data[at + i] = data[start + i]
+        start += n
+        at += n
+
+
+@inner_kernel
+def run_end(keep, row):
+    """Return where the rows from `row` on that are all kept, or all left out, end."""
+    kind = keep[row]
+    while row < len(keep) and keep[row] == kind:
+        row += 1
+    return row
+
+
+@lean_kernel
+def compact_rows(table, width, keep):
+    """Move the rows of `width` items that are kept to the front of a table, in order; return how many they are."""
+    n = row = 0
+    while row < len(keep):
+        end = run_end(keep, row)
         if keep[row]:
             if n < row:
-                for d in range(table.shape[1]):
-                    table[n, d] = table[row, d]
-            n += 1
+                move_down(table, row * width, end * width, n * width)
+            n += end - row
+        row = end
     return n
 
 
-@kernel
+@lean_kernel
 def compact_spans(data, offsets, keep):
     """Move the spans that are kept to the front of `data`, and their offsets; return how many they are."""
-    n, at = 0, offsets[0]
-    for row in range(len(keep)):
-        start, stop = offsets[row], offsets[row + 1]
+    n, at, row = 0, offsets[0], 0
+    while row < len(keep):
+        end = run_end(keep, row)
         if keep[row]:
+            start, stop = offsets[row], offsets[end]
             if at < start:
-                for i in range(stop - start):
-                    data[at + i] = data[start + i]
+                move_down(data, start, stop, at)
+            if n < row:
+                for r in range(row + 1, end + 1):
+                    offsets[n + r - row] = offsets[r] - (start - at)
+            n += end - row
             at += stop - start
-            n += 1
-            offsets[n] = at
+        row = end
     return n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zlib
 from typing import Any, BinaryIO
 
@@ -44,7 +45,13 @@ def decompressed(raw: BinaryIO, buffer_bytes: int) -> io.BufferedReader[Any]:
         import pyarrow as pa
 
         plain = pa.CompressedInputStream(pa.PythonFile(buffered, "r"), "zstd")
-    return io.BufferedReader(_Filled(plain), buffer_bytes)
+    return io.BufferedReader(_Filled(plain, buffered), buffer_bytes)
+
+
+def read_share(stream: io.BufferedReader | None) -> float:
+    """Return which part of its file a stream of `decompressed` has read so far, 0 where that cannot be known."""
+    raw = getattr(stream, "raw", None)
+    return raw.share() if isinstance(raw, _Filled) else 0.0
 
 
 class _Filled(io.RawIOBase):
@@ -54,12 +61,19 @@ class _Filled(io.RawIOBase):
     after what was whole before it.
     """
 
-    def __init__(self, pieces: Any) -> None:
-        self._pieces = pieces
+    def __init__(self, pieces: Any, file: io.BufferedReader[Any]) -> None:
+        self._pieces, self._file = pieces, file
         self._damage: Exception | None = None
 
     def readable(self) -> bool:
         return True
+
+    def share(self) -> float:
+        """Return which part of the file was read; 0 for a pipe, or what else has no length."""
+        try:
+            return self._file.tell() / max(os.fstat(self._file.fileno()).st_size, 1)
+        except (OSError, ValueError):
+            return 0.0
 
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         room, filled = memoryview(buffer), 0

@@ -8,6 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64
 from luthier.core.errors import InputError, LuthierWarning
+from luthier.core.files.streams import read_share
 from luthier.core.segments import counts_in_segments, offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
@@ -55,6 +56,15 @@ class _Rows:
         self.features.append(block.row_starts, block.names, block.values, gaps=block.gaps)
         self.rules.append(block.rule_uses, len(block))
 
+    def expect(self, n_rows: float) -> None:
+        """Say about how many rows there will be."""
+        if len(self.sentences):
+            growth = n_rows / len(self.sentences)
+            columns = self.sentences, self.text_lengths, self.text_data, self.token_counts, self.token_ids
+            for column in (*columns, *self.columns.values()):
+                column.expect(growth * len(column))
+            self.features.expect(growth)
+
 
 class PoolBuilder:
     """Takes sources one after another and makes a pool of them."""
@@ -79,7 +89,13 @@ class PoolBuilder:
     def add(self, reader: Reader, source: Source) -> int:
         """Read a source to its end; return how many hypotheses it gave."""
         order = OrderCheck() if reader.ordered and not self._any_order else None
-        return sum(self.add_block(raw, source, order) for raw in reader.blocks(source))
+        before = added = len(self._rows.sentences)
+        for raw in reader.blocks(source):
+            added += self.add_block(raw, source, order)
+            share = read_share(source.stream)
+            if share > 0:
+                self._rows.expect(before + (added - before) / share)
+        return added - before
 
     def add_block(self, raw: Block, source: Source, order: OrderCheck | None = None) -> int:
         """Take the rows of one block; return how many were good."""

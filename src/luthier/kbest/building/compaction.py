@@ -20,7 +20,8 @@ from luthier.kbest.features import Features
 
 def compact_features(features: Features, keep: Bool) -> Features:
     """Return the features of the rows that are kept, (M,) of them True where they are."""
-    n = kernels.compact_rows(_owned(features.dense), keep)
+    dense = _owned(features.dense)
+    n = kernels.compact_rows(dense.reshape(-1), dense.shape[1], keep)
     values_indptr, values = _owned(features.indptr).copy(), _owned(features.values)
     kernels.compact_spans(values, values_indptr, keep)
     indptr, indices = _owned(features.indptr), _owned(features.indices)
@@ -28,7 +29,7 @@ def compact_features(features: Features, keep: Bool) -> Features:
     used = int(indptr[n])
     return dataclasses.replace(
         features,
-        dense=_owned(features.dense)[:n],
+        dense=dense[:n],
         indptr=indptr[: n + 1],
         indices=indices[:used],
         values=values[:used],

@@ -46,17 +46,23 @@ class FeatureRows:
         if self._width is None:
             self._append_entries(row_starts, names, values)
         else:
-            dense = np.full((n_rows, self._width), np.nan if gaps else 0.0)
+            dense = self._dense.place(n_rows * self._width).reshape(n_rows, self._width)
+            dense[:] = np.nan if gaps else 0.0
             n_sparse = np.empty(n_rows, np.int64)
             places = np.arange(max(n_rows, self._width))
             kernels.scatter(row_starts, names, values, places[:n_rows], places[: self._width], dense, n_sparse)
-            self._dense.append(dense.reshape(-1))
         self._n_rows += n_rows
+
+    def expect(self, growth: float) -> None:
+        """Say about how many times as many rows there will be as there are."""
+        for column in (self._gaps, self._dense, self._counts, self._names, self._values):
+            column.expect(growth * len(column))
 
     def _note_used(self, names: Int32) -> None:
         if len(self._table) > len(self._used):
             self._used = np.append(self._used, np.zeros(len(self._table) - len(self._used), dtype=np.bool_))
-        self._used[names] = True
+        if not self._used.all():
+            self._used[names] = True
 
     def _append_entries(self, row_starts: Int64, names: Int32, values: Float64) -> None:
         self._counts.append(np.diff(row_starts))
@@ -94,7 +100,8 @@ class FeatureRows:
         dense = self._dense.finish().reshape(self._n_rows, self._width)
         if not np.array_equal(mapping, np.arange(len(names))):
             dense = _joined(names, mapping, dense, path)
-        self._fill(names, dense, np.isnan(dense), path, filling)
+        if self._gaps.peek().any():
+            self._fill(names, dense, np.isnan(dense), path, filling)
         return Features.from_dense(names, dense if order is None else dense[order])
 
     def _fill(self, names: Sequence[str], dense: Float64, holes: Bool, path: str, filling: Filling) -> None:
@@ -138,7 +145,8 @@ class FeatureRows:
             dense[rows[gaps], place[d]] = np.nan
         n_sparse = np.zeros(self._n_rows, dtype=np.int64)
         kernels.scatter(row_starts, names, values, rows, place, dense, n_sparse)
-        self._fill([final[d] for d in np.flatnonzero(is_dense)], dense, np.isnan(dense), path, filling)
+        if n_gaps:
+            self._fill([final[d] for d in np.flatnonzero(is_dense)], dense, np.isnan(dense), path, filling)
         indptr = offsets_from_counts(n_sparse)
         indices, sparse = np.empty(int(indptr[-1]), dtype=np.int32), np.empty(int(indptr[-1]))
         kernels.gather_sparse(row_starts, names, values, rows, place, indptr, indices, sparse)

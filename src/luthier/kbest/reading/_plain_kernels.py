@@ -1,133 +1,158 @@
 # mypy: ignore-errors
-"""The kernel of the usual line: all its fields and features found in one pass, as long as nothing is out of the way."""
+"""The kernel of the usual line: fields, names and numbers read in one pass, as long as nothing is out of the way."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from luthier.core.jit import inner_kernel, kernel
-from luthier.corpus._text_kernels import eight_bytes
-from luthier.kbest.reading._pipe_kernels import EQUALS, PLAIN
+from luthier.core._bit_kernels import ONES, bytes_below, lowest_bytes, zero_bytes
+from luthier.core._number_kernels import NUMBER_OK, read_number
+from luthier.core.jit import eight_bytes, inner_kernel, lean_kernel
 
 TAB, SPACE, BAR = 9, 32, 124
+BARS, BARS_LENGTH = np.uint64(0x207C7C7C20), 5  # `` ||| ``
 
 
 class Known(NamedTuple):
-    """Names met before: name k is ``labels[offsets[k]:offsets[k+1]]`` at `positions[k]`, −1 for a plain name.
+    """Names met before: name k is written ``spelled[offsets[k]:offsets[k+1]]``, with what stands before its value.
 
-    ``heads[k]`` is the first name with the same label, `complete` how many names with a position stand on every line.
+    That is nothing for a further value of a label. ``numbers[k]`` is the name's number, ``further[k]`` the name of the
+    label's next value, or −1. ``by_position[k]`` says that it stands on every line, as `complete` names do.
+    Behind `spelled` there are at least eight bytes more.
     """
 
-    labels: np.ndarray
+    spelled: np.ndarray
     offsets: np.ndarray
-    positions: np.ndarray
-    heads: np.ndarray
+    numbers: np.ndarray
+    further: np.ndarray
+    by_position: np.ndarray
     complete: int
+
+
+class Found(NamedTuple):
+    """What lines hold: where id and text are, (R, 4), the score, (R,), and their features, (E,) numbers and values.
+
+    Those of line r are ``row_starts[r]:row_starts[r+1]``.
+    """
+
+    spans: np.ndarray
+    scores: np.ndarray
+    row_starts: np.ndarray
+    names: np.ndarray
+    values: np.ndarray
 
 
 @inner_kernel
 def bars(data, i, stop):
     """Return whether `` ||| `` stands at `i`."""
-    return (
-        i + 5 <= stop
-        and data[i] == SPACE
-        and data[i + 1] == BAR
-        and data[i + 2] == BAR
-        and data[i + 3] == BAR
-        and data[i + 4] == SPACE
-    )
+    if i + 8 <= len(data):
+        stands = i + BARS_LENGTH <= stop and lowest_bytes(eight_bytes(data, i), BARS_LENGTH) == BARS
+    else:
+        stands = (
+            i + BARS_LENGTH <= stop
+            and data[i] == SPACE
+            and data[i + 1] == BAR
+            and data[i + 2] == BAR
+            and data[i + 3] == BAR
+            and data[i + 4] == SPACE
+        )
+    return stands
 
 
 @inner_kernel
 def next_byte(data, i, stop, wanted):
     """Return where the next byte `wanted` stands, `stop` if nowhere; eight bytes are looked at together."""
-    ones, tops = np.uint64(0x0101010101010101), np.uint64(0x8080808080808080)
-    pattern = ones * np.uint64(wanted)
-    while i + 8 <= stop:
-        v = eight_bytes(data, i) ^ pattern
-        if (v - ones) & ~v & tops != np.uint64(0):  # one of the bytes is 0 now
-            break
-        i += 8
-    while i < stop and data[i] != wanted:
+    pattern, n = ONES * np.uint64(wanted), 8
+    while n == 8 and i + 8 <= stop:
+        n = bytes_below(zero_bytes(eight_bytes(data, i) ^ pattern))
+        i += n
+    while n == 8 and i < stop and data[i] != wanted:
         i += 1
     return i
 
 
 @inner_kernel
-def follows(data, i, stop, known, k):
-    """Return where the label of known name k ends if it stands at `i`, else −1."""
-    first, last = known.offsets[k], known.offsets[k + 1]
-    end = i + last - first
-    if end > stop:
-        end = -1
+def name_end(data, i, stop, spelled, offsets, k):
+    """Return where name k and what stands before its value end if they stand at `i`, else −1."""
+    first, n = offsets[k], offsets[k + 1] - offsets[k]
+    same, at = 0 < n <= stop - i, 0
+    if i + n + 8 <= len(data):
+        while same and at + 8 <= n:
+            same = eight_bytes(data, i + at) == eight_bytes(spelled, first + at)
+            at += 8
+        same = same and lowest_bytes(eight_bytes(data, i + at) ^ eight_bytes(spelled, first + at), n - at) == np.uint64(
+            0
+        )
     else:
-        while first < last and known.labels[first] == data[i]:
-            first += 1
-            i += 1
-        if first < last:
-            end = -1
-    return end
+        while same and at < n:
+            same = data[i + at] == spelled[first + at]
+            at += 1
+    return i + n if same else -1
 
 
-@kernel
-def plain_rows(data, starts, stops, known, spans, row_starts, names, values):
-    """Write of every line where id, text and score are, (R, 6), its names and where their values are, (E, 2).
+@lean_kernel
+def plain_rows(data, starts, stops, known, powers, guesses, found):
+    """Write into `found` what the lines hold.
 
-    Lines are ``id ||| text ||| name=v name= v v ||| score``, single spaces between words, names known and mostly in
-    the order in which they are known. Returns how many names there are, −1 if any line is not so: other kernels then
-    see to the stretch. What stands where a value should be is taken for one; whoever reads the numbers will see.
+    Lines are ``id ||| text ||| name=v name= v v ||| score``, single spaces between words, names known. ``guesses[k]``
+    are two names that may stand behind name k, (K + 1, 2), in the last row at the begin.
+
+    Returns
+    -------
+    int
+        How many names there are, −1 if any line is not so or a number is none, or hard to round: other kernels
+        then see to the stretch.
     """
-    n, room, n_known, heads = 0, len(names), len(known.heads), known.heads
+    spelled, offsets, numbers, further, by_position, complete = known
+    tens, high_powers, low_powers = powers
+    spans, scores, row_starts, names, values = found
+    n, n_known = 0, len(numbers)
     for row in range(len(starts)):
         begin, stop = starts[row], stops[row]
-        i = next_byte(data, begin, stop, BAR) - 1
-        if i <= begin or not bars(data, i, stop):
-            return -1
-        spans[row, 0], spans[row, 1] = begin, i
-        begin = i + 5
-        i = next_byte(data, begin, stop, BAR) - 1
-        if i <= begin or not bars(data, i, stop):
-            return -1
-        spans[row, 2], spans[row, 3] = begin, i
-        i += 5
-        row_starts[row] = n
-        positional, position, head, k = 0, PLAIN, -1, 0
-        while i < stop and data[i] != BAR:
-            if position < 0 or heads[k] != head or known.positions[k] != position:  # a name stands here
-                end, tries = follows(data, i, stop, known, k), 1
-                while tries < n_known and (end < 0 or end >= stop or data[end] != EQUALS):
-                    k = k + 1 if k + 1 < n_known else 0
-                    end, tries = follows(data, i, stop, known, k), tries + 1
-                if end < 0 or end + 1 >= stop or data[end] != EQUALS:
-                    return -1
-                i, position = end + 1, known.positions[k]
-                if (data[i] == SPACE) != (position == 0) or position > 0:
-                    return -1
-                head = heads[k]
-                if position == 0:
-                    i += 1
-            if n == room:
+        for field in range(2):
+            i = next_byte(data, begin, stop, BAR) - 1
+            if i <= begin or not bars(data, i, stop):
                 return -1
-            names[n], values[n, 0] = k, i
-            while i < stop and data[i] != SPACE:
-                i += 1
-            values[n, 1] = i
-            n += 1
-            i += 1
-            k = k + 1 if k + 1 < n_known else 0
-            if position >= 0:
-                position += 1
-                positional += 1
-        if i >= stop or not bars(data, i - 1, stop) or positional != known.complete:
-            return -1
-        begin = i + 4
-        i = next_byte(data, begin, stop, SPACE)
-        if i == begin or (i < stop and not bars(data, i, stop)):
-            return -1
-        spans[row, 4], spans[row, 5] = begin, i
-        for field in range(2):  # trimmed already, as fields are
-            first, last = data[spans[row, 2 * field]], data[spans[row, 2 * field + 1] - 1]
-            if first == SPACE or first == TAB or last == SPACE or last == TAB:
+            spans[row, 2 * field], spans[row, 2 * field + 1] = begin, i
+            first, last = data[begin], data[i - 1]
+            if first == SPACE or first == TAB or last == SPACE or last == TAB:  # to be trimmed
                 return -1
+            begin = i + BARS_LENGTH
+        i, row_starts[row] = begin, n
+        positional, before, at_score = 0, n_known, False
+        while not at_score:
+            if i >= stop:
+                return -1
+            at_score, tries, end = data[i] == BAR, 0, -1
+            if at_score:
+                if not bars(data, i - 1, stop) or positional != complete:
+                    return -1
+                end = i + BARS_LENGTH - 1
+            while end < 0:  # a name: the two guesses, then all
+                if tries == n_known + 2:
+                    return -1
+                k = guesses[before, tries] if tries < 2 else tries - 2
+                end = name_end(data, i, stop, spelled, offsets, k)
+                tries += 1
+            if tries > 1:
+                guesses[before, 0], guesses[before, 1] = k, guesses[before, 0]
+            more = True
+            while more:
+                i = end
+                end = next_byte(data, i, stop, SPACE)
+                state, value = read_number(data, i, end, tens, high_powers, low_powers)
+                if state != NUMBER_OK or n == len(names):
+                    return -1
+                if at_score:
+                    scores[row], more = value, False
+                else:
+                    names[n], values[n] = numbers[k], value
+                    n, before, more = n + 1, k, further[k] >= 0
+                    positional += by_position[k]
+                    k = further[k]
+                    end += 1
+            i = end
+        if end < stop and not bars(data, end, stop):
+            return -1
     row_starts[len(starts)] = n
     return n
