@@ -13,7 +13,7 @@ import tempfile
 
 from bench_common import parse_arguments, show
 
-REPEATS = 7
+REPEATS = 10
 BARE = "import luthier.core.jit, pyarrow, rich.console, rich.table"  # what every command on pools begins with
 LIMITS = {"rerank": 0.45, "score": 0.45, "inspect": 0.45, "tune mert": 0.8}
 
@@ -34,7 +34,7 @@ def cpu_of(words, folder):
 def main():
     """Print the table."""
     parse_arguments(__doc__)  # the same options as all benchmarks; none matters here
-    luthier = [sys.executable, "-m", "luthier.cli.main"]
+    luthier = [sys.executable, "-m", "luthier.cli.start"]
     with tempfile.TemporaryDirectory() as folder:
         for words in (
             ["generate", "lists", "--sentences", "1000", "--k", "10"],

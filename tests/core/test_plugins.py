@@ -9,6 +9,7 @@ import pytest
 
 from luthier.core import plugins
 from luthier.core.errors import LuthierError
+from luthier.core.files.entry_points import may_be_declared
 
 
 @pytest.fixture
@@ -49,7 +50,36 @@ def test_an_unknown_name_is_an_error_that_lists_the_known(package):
 def test_other_distributions_join_by_entry_points_but_replace_nothing(package, monkeypatch):
     entries = [importlib.metadata.EntryPoint(name, "collections:abc", package) for name in ("quince", "red-apple")]
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group: [e for e in entries if e.group == group])
+    monkeypatch.setattr(plugins, "may_be_declared", lambda group: group == package)
     found = plugins.available(package)
     assert list(found) == ["broken", "quince", "red-apple"]
     assert found["quince"].module == "collections"
     assert found["red-apple"].module == "orchard.methods.red_apple"
+
+
+def test_a_distribution_beside_ours_is_found_by_its_file(package, tmp_path):
+    assert not may_be_declared(package)
+    folder = tmp_path / "pears-1.0.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: pears\nVersion: 1.0\n")
+    (folder / "entry_points.txt").write_text(f"[{package}]\npear = collections:abc\n")
+    assert may_be_declared(package)
+    assert list(plugins.available(package)) == ["broken", "pear", "red-apple"]
+    assert plugins.is_known(package, "pear")
+    assert not plugins.is_known(package, "quince")
+
+
+def test_what_is_not_kept_in_folders_may_have_entry_points(package, tmp_path, monkeypatch):
+    archive = tmp_path / "pears.zip"
+    archive.write_bytes(b"")
+    monkeypatch.syspath_prepend(str(archive))
+    assert may_be_declared(package)
+    monkeypatch.setattr(sys, "path", [*sys.path[1:], str(tmp_path / "nowhere")])
+    assert not may_be_declared(package)
+
+    class Finder:
+        def find_distributions(self, context):
+            return []
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder()])
+    assert may_be_declared(package)

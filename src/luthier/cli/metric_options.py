@@ -6,17 +6,27 @@ import argparse
 from typing import Any
 
 
+class _Naming(str):
+    """Help that names the metrics only when it is shown: looking for them takes longer than a small score."""
+
+    def __mod__(self, values: Any) -> str:
+        from luthier.core.plugins import available
+
+        names = ", ".join(name for name in available("luthier.metrics.methods") if name != "column")
+        text: str = self.replace("NAMES", names) % values
+        return text
+
+
 def add_metric_options(parser: argparse.ArgumentParser, default: str | None) -> None:
     """Add --metric, its tokenizer and its direction."""
-    from luthier.core.plugins import available
-
     group = parser.add_argument_group("metrics")
-    names = ", ".join(name for name in available("luthier.metrics.methods") if name != "column")
     group.add_argument(
         "--metric", default=default, metavar="M",
-        help=f"metrics, comma separated: {names}; column:NAME for a score of the lists such as COMET; with "
-        "parameters such as bleu(order=2); weighted sums such as '0.5*ter - 0.5*bleu_nist' "
-        f"(default: {default or 'none'}; 'luthier metrics' says more)",
+        help=_Naming(
+            "metrics, comma separated: NAMES; column:NAME for a score of the lists such as COMET; with "
+            "parameters such as bleu(order=2); weighted sums such as '0.5*ter - 0.5*bleu_nist' "
+            f"(default: {default or 'none'}; 'luthier metrics' says more)"
+        ),
     )  # fmt: skip
     group.add_argument(
         "--tokenize", metavar="T", help="13a, intl, zh, char or none, for metrics of words (default: none)"

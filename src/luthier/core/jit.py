@@ -17,6 +17,7 @@ import signal
 import sys
 import threading
 import time
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
@@ -24,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from luthier.core.files.entry_points import may_be_declared
 from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice
 
@@ -40,8 +42,34 @@ def _absent(*names: str) -> Iterator[None]:
             del sys.modules[name]
 
 
-# Numba asks SciPy for its version only, and YAML for settings that hardly anybody has in a file.
-with _absent("scipy", *([] if Path(".numba_config.yaml").exists() else ["yaml"])):
+EXTENSIONS = "numba.core.entrypoints"
+
+
+@contextlib.contextmanager
+def _extensions_later() -> Iterator[None]:
+    """Let Numba look for packages that extend it only if there may be any: what looks takes a tenth of its import."""
+    if EXTENSIONS in sys.modules:
+        yield
+        return
+    standing_in = types.ModuleType(EXTENSIONS)
+
+    def init_all() -> None:
+        if not may_be_declared("numba_extensions"):
+            standing_in.init_all = lambda: None  # type: ignore[attr-defined]
+            return
+        if sys.modules.get(EXTENSIONS) is standing_in:
+            del sys.modules[EXTENSIONS]
+        importlib.import_module(EXTENSIONS).init_all()
+
+    standing_in.init_all = init_all  # type: ignore[attr-defined]
+    sys.modules[EXTENSIONS] = standing_in
+    yield
+    numba.core.entrypoints = standing_in
+
+
+# Numba asks SciPy for its version only, YAML for settings that hardly anybody has in a file, and Colorama for colours
+# of its own complaints.
+with _extensions_later(), _absent("scipy", "colorama", *([] if Path(".numba_config.yaml").exists() else ["yaml"])):
     import numba
     from numba.core import cgutils, event
     from numba.extending import intrinsic

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import LuthierError
+from luthier.core.files.entry_points import may_be_declared
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,11 +36,12 @@ class Plugin:
 @functools.cache
 def available(package: str) -> Mapping[str, Plugin]:
     """Return the plug-ins of `package` by public name, in alphabetical order."""
-    import importlib.metadata  # a twentieth of what an everyday command takes, and most ask for one plug-in by name
-
     found = {plugin.name: plugin for plugin in _in_folder(package)}
-    for entry in importlib.metadata.entry_points(group=package):
-        found.setdefault(entry.name, Plugin(entry.name, entry.module, f"from {entry.value}"))
+    if may_be_declared(package):
+        import importlib.metadata
+
+        for entry in importlib.metadata.entry_points(group=package):
+            found.setdefault(entry.name, Plugin(entry.name, entry.module, f"from {entry.value}"))
     return types.MappingProxyType(dict(sorted(found.items())))
 
 
@@ -48,9 +50,8 @@ def load(package: str, name: str) -> Any:
 
     A file of the folder is found by its name: to read all of them takes longer than most small jobs.
     """
-    own = f"{package}.{name.replace('-', '_')}"
-    if re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) and importlib.util.find_spec(own) is not None:
-        return importlib.import_module(own).Method
+    if _is_own(package, name):
+        return importlib.import_module(_own(package, name)).Method
     plugins = available(package)
     if name not in plugins:
         close = difflib.get_close_matches(name, plugins, n=1)
@@ -59,6 +60,20 @@ def load(package: str, name: str) -> Any:
             f"there is no {name!r} among the {package.rsplit('.', 1)[-1]}{meant} known: {', '.join(plugins)}"
         )
     return importlib.import_module(plugins[name].module).Method
+
+
+def is_known(package: str, name: str) -> bool:
+    """Return whether there is a plug-in `name`; nothing is read if it is a file of the folder."""
+    return _is_own(package, name) or name in available(package)
+
+
+def _own(package: str, name: str) -> str:
+    return f"{package}.{name.replace('-', '_')}"
+
+
+def _is_own(package: str, name: str) -> bool:
+    usual = re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name) is not None
+    return usual and importlib.util.find_spec(_own(package, name)) is not None
 
 
 def _in_folder(package: str) -> list[Plugin]:

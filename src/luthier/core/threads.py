@@ -12,12 +12,14 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from types import FrameType
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from luthier.core.errors import LuthierError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 BLAS_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
@@ -89,6 +91,8 @@ def executor(threads: int) -> Iterator[Executor]:
     """Yield an executor of `threads` workers."""
     if threads < 1:
         raise LuthierError(f"the number of threads must be at least 1, got {threads}")
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(max_workers=threads) as pool:
         yield pool
 

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from luthier.core.errors import LuthierError
-from luthier.core.plugins import available, load
+from luthier.core.plugins import available, is_known, load
 from luthier.metrics.base import VERSION_MARK, Metric
 from luthier.metrics.expression import Expression
 
@@ -162,11 +162,10 @@ class _Reader:
 
     def method(self, name: str) -> tuple[type[Metric], dict[str, Any]]:
         """Return the class of a metric, and the parameters that its variant sets."""
-        known = available(PACKAGE)
-        if name.replace("_", "-") in known:
+        if is_known(PACKAGE, name.replace("_", "-")):
             return load(PACKAGE, name.replace("_", "-")), {}
         stem, _, variant = name.rpartition("_")
-        if stem.replace("_", "-") in known:
+        if is_known(PACKAGE, stem.replace("_", "-")):
             method: type[Metric] = load(PACKAGE, stem.replace("_", "-"))
             if variant in method.variants:
                 return method, method.variants[variant]

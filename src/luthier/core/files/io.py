@@ -8,7 +8,6 @@ import gzip
 import hashlib
 import io
 import os
-import platform
 import re
 import sys
 import tempfile
@@ -218,6 +217,8 @@ def _full_disk_told(target: Path) -> Iterator[None]:
 
 def _mark(target: Path) -> str:
     """Return how names of this process's temporary files beside `target` begin: target, machine, process."""
+    import platform  # what only writes need, reads need not wait for
+
     machine = zlib.crc32(platform.node().encode())
     return f".{target.name}.{machine:08x}-{os.getpid()}-"
 
