@@ -39,6 +39,7 @@ def axes_of(problem, start, n_axes):
 
 def mert_answer(problem, subspace):
     """Return what mert finds along the axes, from the start and 20 more."""
+    from luthier.cli.main import DEFAULT_SEED
     from luthier.landscape.bounds import Bounds
     from luthier.tuning.base import tuner
     from luthier.tuning.run import RunOptions, run
@@ -46,7 +47,10 @@ def mert_answer(problem, subspace):
     free = np.any(subspace.directions != 0, axis=0)
     ends = (np.where(free, end, subspace.start) for end in (-np.inf, np.inf))
     return run(
-        tuner("mert"), problem.with_bounds(Bounds(*ends)), subspace.start, options=RunOptions(restarts=20)
+        tuner("mert"),
+        problem.with_bounds(Bounds(*ends)),
+        subspace.start,
+        options=RunOptions(restarts=20, seed=DEFAULT_SEED),
     ).weights
 
 
