@@ -20,7 +20,9 @@ def may_be_declared(group: str) -> bool:
 
 
 def _looks_at_path(finder: object) -> bool:
-    return isinstance(finder, type) and finder.__module__ == "_frozen_importlib_external"
+    """Return whether a finder knows the folders of `sys.path` only: Python's own, or that of its newer version."""
+    own = finder if isinstance(finder, type) else type(finder)
+    return own.__module__ in ("_frozen_importlib_external", "importlib_metadata")
 
 
 def _declared_in(folder: str, group: bytes) -> bool:
