@@ -22,6 +22,7 @@ RESTARTS = {"toy": 15, "paper": 63, "large": 63}
 SENTENCES = 200  # of the De→En lists
 UNITS = {"toy": (500, 2_000), "paper": (1_000, 10_000), "large": (1_000, 10_000, 100_000)}
 LONGER, SECONDS = 40, (0.12, 0.5)  # units that travel in twos, and alone
+IDLE = 5  # seconds in which nothing is done but heartbeats
 
 
 def nothing(given, unit):  # noqa: ARG001
@@ -68,6 +69,9 @@ def main():
             run_units(work, Given(None), dict.fromkeys(range(count), unit), engine=cluster)
             spent, wall = time.process_time() - begin, time.perf_counter() - wall
             rows.append((f"{unit:g}", f"{count:,}", f"{1e3 * spent / count:.2f}", f"{1e3 * wall / count:.2f}"))
+        begin = time.process_time()
+        time.sleep(IDLE)
+        rows.append(("no unit, a second", "–", f"{1e3 * (time.process_time() - begin) / IDLE:.2f}", "1000"))
         show("command and scheduler, ms a unit", ("seconds a unit", "units", "CPU", "wall clock"), rows)
         job = make_job(arguments, folder)
         given = Given(ReadyJob.of(job), JobRecipe.of(job))

@@ -107,7 +107,7 @@ def test_nothing_listens_but_on_this_machine(engine):
 def test_a_value_in_no_file_is_sent_to_a_cluster_that_others_started(engine):
     from luthier.core.cluster import engine as dask_engine
 
-    address = ClusterAddress.parse(whole(engine).crew._client.scheduler.address)
+    address = ClusterAddress.parse(whole(engine).crew._client.scheduler_info()["address"])
     assert address.kind == "tcp"
     with dask_engine.connected(address) as joined:
         assert joined.count == 2

@@ -134,7 +134,7 @@ def test_a_study_loses_a_worker_and_ends_the_same(engine, tmp_path, monkeypatch,
     victim = int(rng.choice(sorted({*run_units(pid, _nothing(), {i: i for i in range(8)}, engine=engine).values()})))
     timer = threading.Timer(float(rng.uniform(0, 0.3)), os.kill, (victim, signal.SIGKILL))
     timer.start()
-    address = engine.crew._client.scheduler.address
+    address = engine.crew._client.scheduler_info()["address"]
     code, _, err = run_cli("study", tmp_path / "study.toml", "-o", tmp_path / "there", "--cluster", address)
     timer.join()
     assert (code, lines(tmp_path / "there")) == (0, lines(tmp_path / "here")), err
@@ -201,7 +201,7 @@ def _nothing():
 
 
 def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_path):
-    address = engine.crew._client.scheduler.address
+    address = engine.crew._client.scheduler_info()["address"]
     pool, w, names = job.pool_file.path, tmp_path / "w.txt", job.pool.features.names
     options = ("--method", "random", "--rounds", 2, "--restarts", 2, "--seed", 3, "-o", w, "--quiet")
     assert run_cli("tune", pool, *options)[0] == 0
