@@ -4,13 +4,15 @@ import numpy as np
 import pytest
 
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.problem import Problem
 from luthier.tuning.base import tuner
 from luthier.tuning.methods import armijo
 from luthier.tuning.search.simplices import Simplex, first_simplex
 from small_problems import Surface, last, random_problem
 
 # One weight, from 0: its unit is 1, so the first simplex is {0, 1}; in all that follows 0 is the worst and 1
-# the best vertex, so θ_o = θ_M = θ_1 = 1. The five points are reflected 1 + (1 − 0) = 2, expanded
+# the best vertex, so θ_o = θ_M = θ_1 = 1. Points that may be tried are reflected 1 + (1 − 0) = 2, expanded
 # 1 + 2·(1 − 0) = 3, contracted 0 + 0.5·(1 − 0) = 0.5, from the worst 0 + 0.5·(1 − 0) = 0.5, from the
 # reflected 2 + 0.5·(1 − 2) = 1.5. The line has the points 0.9^k·θ', k = 0 … 40.
 START = [0.0]
@@ -28,11 +30,16 @@ def one_step(error, **parameters):
     original = problem.gains
     problem.gains = lambda points: seen.append(points[:, 0]) or original(points)
     states = last(tuner("armijo", limit=1, **parameters), problem, START)
-    assert [len(points) for points in seen[:3]] == [1, 2, 5]  # start, first simplex, choice of θ'
-    assert np.allclose(seen[2], [2, 3, 0.5, 0.5, 1.5])
-    if len(seen) == 3:
+    assert [len(points) for points in seen[:3]] == [1, 2, 1]  # start, first simplex, θ_r
+    singles = [float(points[0]) for points in seen[2:] if len(points) == 1]
+    assert singles[0] == 2
+    assert singles[1:2] in ([], [3.0], [0.5])  # expanded or contracted
+    lines = [points for points in seen[3:] if len(points) > 1]
+    if not lines:
+        assert singles[2:] in ([], [0.5, 1.5])
         return states[2].did, None, states[2]
-    line = seen[3] / 0.9 ** np.arange(1, 41)
+    (line,) = lines
+    line = line / 0.9 ** np.arange(1, 41)
     assert np.allclose(line, line[0])
     return states[2].did, round(float(line[0]), 9), states[2]
 
@@ -82,10 +89,14 @@ def test_in_the_plane_the_centre_is_the_mean_of_all_but_the_worst():
     # contracted (.25, .25), from the worst (0, .5), from the reflected (.5, 1)
     problem = Surface(lambda w: 1.0, 2)
     seen = []
-    problem.gains = lambda points: seen.append(points) or -np.ones(len(points))
+    problem.gains = lambda points: seen.extend(points) or -40 * np.ones(len(points))
     simplex = Simplex(np.array([[0.0, 1], [1, 0], [0, 0]]), np.array([-10.0, -20, -30]))
     armijo._target(problem, simplex)
-    assert np.allclose(seen[0], [[1, 1], [1.5, 1.5], [0.25, 0.25], [0, 0.5], [0.5, 1]])
+    assert np.allclose(seen, [[1, 1], [0.25, 0.25], [0, 0.5], [0.5, 1]])
+    seen.clear()
+    problem.gains = lambda points: seen.extend(points) or -np.ones(len(points))
+    armijo._target(problem, simplex)
+    assert np.allclose(seen, [[1, 1], [1.5, 1.5]])
 
 
 # S(0) = .5, S(1) = .1; S(2) = .6, S(.5) = .4 < .6: a contraction, θ' = .5, d = .5. Along the line
@@ -180,6 +191,26 @@ def test_never_worse_than_the_start_exact_and_the_same_again(rule, seed):
     assert gains == sorted(gains)
     assert gains[-1] == problem.gain(states[-1].weights)
     assert [s.weights.tobytes() for s in states] == [s.weights.tobytes() for s in again]
+
+
+class PointByPoint(ListProblem):
+    """The same lists, every point of a line re-ranked."""
+
+    gains_along = Problem.gains_along
+
+
+@pytest.mark.parametrize("rule", armijo.RULES)
+def test_the_line_search_takes_the_steps_that_re_ranking_every_point_takes(rule):
+    shorter = 0
+    for seed in range(6):
+        problem = random_problem(seed, sentences=40, k=30, features=5)
+        plain = PointByPoint(problem.pool, problem.metric, problem.stats, problem.bounds)
+        start = np.random.default_rng(seed).normal(size=problem.n_features)
+        ours, theirs = (last(tuner("armijo", rule=rule), each, start) for each in (problem, plain))
+        assert [state.did for state in ours] == [state.did for state in theirs]
+        assert [state.weights.tobytes() for state in ours] == [state.weights.tobytes() for state in theirs]
+        shorter += sum("step 0.9^" in state.did and "0.9^0" not in state.did for state in ours)
+    assert shorter > 10
 
 
 @pytest.mark.parametrize("rule", armijo.RULES)

@@ -84,13 +84,14 @@ def test_every_move_by_hand():
     assert states[2].did == "shrink"
 
 
-def test_a_step_is_one_batch_and_a_shrink_one_more():
+def test_a_step_asks_for_one_or_two_points_and_a_shrink_for_all_but_the_best():
     problem = Surface(valley, 2)
     states = last(tuner("simplex", limit=30), problem, [-1.0, 0.8])
     shrinks = sum(state.did == "shrink" for state in states)
-    # the start, the first simplex, then four points a step, and two more where it shrinks
-    assert problem.batches[:2] == [1, 3]
-    assert sorted(problem.batches[2:]) == sorted([4] * 30 + [2] * shrinks)
+    assert problem.batches[:2] == [1, 3]  # the start, the first simplex
+    assert 30 < problem.batches[2:].count(1) <= 60
+    assert problem.batches[2:].count(2) == shrinks
+    assert set(problem.batches[2:]) <= {1, 2}
 
 
 def test_a_plateau_is_a_stop():

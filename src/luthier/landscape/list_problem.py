@@ -138,6 +138,11 @@ class ListProblem(Problem):
         """Yield the gain along ``start + t·direction`` for each direction, (D,) and (Q, D)."""
         return self.lines.curves(start, directions)
 
+    def gains_along(self, start: Float64, direction: Float64, steps: Float64) -> Float64:
+        """Return the gain at ``start + t·direction`` for each step t, (T,) → (T,), by one line search."""
+        (curve,) = self.curves(start, direction[None])
+        return curve.gains_at(steps)
+
     def uphill(self, weights: Float64, sharpness: float) -> Float64:
         """Return the gradient of the expected gain of sentences under a softmax, (D,)."""
         return expected_gain(self.pool, self.sentence_gains, weights, sharpness)[1]

@@ -96,6 +96,10 @@ class Problem(abc.ABC):
         """Return the gain of one weight vector, (D,)."""
         return float(self.gains(weights[None])[0])
 
+    def gains_along(self, start: Float64, direction: Float64, steps: Float64) -> Float64:
+        """Return the gain at ``start + t·direction`` for each step t, (T,) → (T,); at a tie it may be either side's."""
+        return self.gains(start + steps[:, None] * direction)
+
     def errors_of_differences(self, weights: Float64, to: int) -> Float64:  # noqa: ARG002
         """Return how much of each vector's gain less that of vector `to` is chance, a standard error: (W, D) → (W,).
 

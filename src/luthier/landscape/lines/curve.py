@@ -32,6 +32,11 @@ class LineCurve:
         """Return the gain at a position that is no breakpoint."""
         return float(self.gains[np.searchsorted(self.breakpoints, t)])
 
+    def gains_at(self, steps: Float64) -> Float64:
+        """Return the gain at each position, (T,) → (T,); at a breakpoint, that of the interval before it."""
+        found: Float64 = self.gains[np.searchsorted(self.breakpoints, steps)]
+        return found
+
 
 def intervals_of(curve: LineCurve, limits: tuple[float, float]) -> tuple[Float64, Float64]:
     """Return left and right ends of the intervals, cut to the limits, (P+1,) each; perhaps infinite."""

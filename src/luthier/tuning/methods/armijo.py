@@ -42,10 +42,10 @@ class Method(SimplexTuner):
     mean effect of a feature, of which one counts as `scale`. When the search ends, and how it may begin again, is
     said by `SimplexTuner`; the last state says why.
 
-    A step re-ranks the five points among which θ' is chosen and, where θ' itself is not accepted, the 40 shorter
-    steps of the line, all at once. Points are
-    clipped to the bounds; weights that are fixed, or whose features never differ within a list, do not
-    move. The constants α = 1, γ = 2, ρ = 0.5, β = 0.9, η = 0.9, ε = 1e-6 and k ≤ 40 are the paper's.
+    A step re-ranks the two to four points among which θ' is chosen and, where θ' itself is not accepted, searches the
+    line to it once, exactly, for all 40 shorter steps. Points are clipped to the bounds; weights that are fixed, or
+    whose features never differ within a list, do not move. The constants α = 1, γ = 2, ρ = 0.5, β = 0.9, η = 0.9,
+    ε = 1e-6 and k ≤ 40 are the paper's.
 
     References
     ----------
@@ -63,14 +63,29 @@ class Method(SimplexTuner):
         least = self._least_decrease(target - worst, units)
         if self._accepts(simplex, np.array([gain]), np.array([least]))[0]:
             return simplex.replaced(target, gain), f"{move}, step {SHRINK}^0"
-        steps: Float64 = SHRINK ** np.arange(1, SHRINKS + 1, dtype=np.float64)  # (40,)
-        points = problem.bounds.clip(worst + steps[:, None] * (target - worst))  # (40, D)
-        gains = problem.gains(points)
-        accepted = np.flatnonzero(self._accepts(simplex, gains, steps * least))
-        if len(accepted):
-            k = accepted[0]
-            return simplex.replaced(points[k], float(gains[k])), f"{move}, step {SHRINK}^{k + 1}"
+        found = self._shorter(problem, simplex, target, least)
+        if found:
+            k, point, gain = found
+            return simplex.replaced(point, gain), f"{move}, step {SHRINK}^{k}"
         return _halfway(problem, simplex), f"{move}: no such step is lower, half-way to the best"
+
+    def _shorter(
+        self, problem: Problem, simplex: Simplex, target: Float64, least: float
+    ) -> tuple[int, Float64, float] | None:
+        """Return k, point and gain of the largest shorter step that is accepted.
+
+        Between two points within the bounds all are, so one exact line knows all 40; a re-rank confirms the one taken,
+        for on a tie the line may say either side's gain.
+        """
+        worst, exponents = simplex.vertices[-1], np.arange(1, SHRINKS + 1)
+        steps: Float64 = SHRINK ** exponents.astype(np.float64)  # (40,)
+        gains = problem.gains_along(worst, target - worst, steps)
+        for i in np.flatnonzero(self._accepts(simplex, gains, steps * least)):
+            point = problem.bounds.clip(worst + steps[i] * (target - worst))  # rounding may leave them
+            gain = problem.gain(point)
+            if self._accepts(simplex, np.array([gain]), steps[i : i + 1] * least)[0]:
+                return int(exponents[i]), point, gain
+        return None
 
     def _least_decrease(self, d: Float64, units: Float64) -> float:
         """Return η‖d‖², or 0 where any decrease will do."""
@@ -88,28 +103,25 @@ class Method(SimplexTuner):
 def _target(problem: Problem, simplex: Simplex) -> tuple[tuple[Float64, float], str]:
     """Return θ', towards which the worst vertex moves, with its gain, and the name of the move."""
     best, worst, centre = simplex.vertices[0], simplex.vertices[-1], simplex.centroid()
-    reflected = problem.bounds.clip(centre + REFLECTION * (centre - worst))
-    points = np.array([
-        reflected,
-        centre + EXPANSION * (centre - worst),
-        worst + CONTRACTION * (centre - worst),
-        worst + CONTRACTION * (best - worst),
-        reflected + CONTRACTION * (best - reflected),
-    ])  # fmt: skip
-    points = problem.bounds.clip(points)
-    gains = problem.gains(points)
-    r, e, c, from_worst, from_reflected = gains
-    if r > simplex.gains[0]:
-        chosen, move = (1, "expansion") if e > r else (0, "reflection")
-    elif r >= simplex.gains[-2]:
-        chosen, move = 0, "reflection"
-    elif c > r:
-        chosen, move = 2, "contraction"
-    elif from_worst >= from_reflected:
-        chosen, move = 3, "contraction from the worst to the best"
-    else:
-        chosen, move = 4, "contraction from the reflected to the best"
-    return (points[chosen], float(gains[chosen])), move
+
+    def tried(point: Float64) -> tuple[Float64, float]:
+        inside = problem.bounds.clip(point)
+        return inside, problem.gain(inside)
+
+    reflected = tried(centre + REFLECTION * (centre - worst))
+    if reflected[1] > simplex.gains[0]:
+        expanded = tried(centre + EXPANSION * (centre - worst))
+        return (expanded, "expansion") if expanded[1] > reflected[1] else (reflected, "reflection")
+    if reflected[1] >= simplex.gains[-2]:
+        return reflected, "reflection"
+    contracted = tried(worst + CONTRACTION * (centre - worst))
+    if contracted[1] > reflected[1]:
+        return contracted, "contraction"
+    from_worst = tried(worst + CONTRACTION * (best - worst))
+    from_reflected = tried(reflected[0] + CONTRACTION * (best - reflected[0]))
+    if from_worst[1] >= from_reflected[1]:
+        return from_worst, "contraction from the worst to the best"
+    return from_reflected, "contraction from the reflected to the best"
 
 
 def _halfway(problem: Problem, simplex: Simplex) -> Simplex:

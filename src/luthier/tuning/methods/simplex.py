@@ -20,8 +20,8 @@ class Method(SimplexTuner):
 
         θ_r = θ_o + α(θ_o − θ_V),  θ_e = θ_o + γ(θ_o − θ_V),  θ_c = θ_o ± ρ(θ_o − θ_V)
 
-    (+ outside, − inside) in one re-rank: θ_e or θ_r if S(θ_r) < S(θ_1), whichever is lower; θ_r if
-    S(θ_r) < S(θ_{V−1}); the outside contraction if S(θ_r) < S(θ_V) and it is not above S(θ_r); the inside
+    (+ outside, − inside), each re-ranked when it is asked for: θ_e or θ_r if S(θ_r) < S(θ_1), whichever is lower;
+    θ_r if S(θ_r) < S(θ_{V−1}); the outside contraction if S(θ_r) < S(θ_V) and it is not above S(θ_r); the inside
     one if S(θ_r) ≥ S(θ_V) and it is below S(θ_V). If none applies, all vertices move towards the best:
     θ_i ← θ_1 + σ(θ_i − θ_1), one more re-rank. The error is the negative gain. Trial points are clipped to
     the bounds; weights that are fixed, or whose features never differ within a list, do not move.
@@ -42,23 +42,28 @@ class Method(SimplexTuner):
 
     def step(self, problem: Problem, simplex: Simplex, units: Float64) -> tuple[Simplex, str]:  # noqa: ARG002
         """Return the simplex after one step, and what the step was."""
-        away = simplex.centroid() - simplex.vertices[-1]
-        factors = np.array([self.reflection, self.expansion, self.contraction, -self.contraction])
-        trials = problem.bounds.clip(simplex.centroid() + factors[:, None] * away)  # (4, D)
-        gains = problem.gains(trials)
-        reflected, expanded, outside, inside = gains
+        centre = simplex.centroid()
         best, second_worst, worst = simplex.gains[0], simplex.gains[-2], simplex.gains[-1]
-        if reflected > best:
-            chosen, did = (1, "expansion") if expanded > reflected else (0, "reflection")
-        elif reflected > second_worst:
-            chosen, did = 0, "reflection"
-        elif reflected > worst and outside >= reflected:
-            chosen, did = 2, "outside contraction"
-        elif reflected <= worst and inside > worst:
-            chosen, did = 3, "inside contraction"
-        else:
-            return self._shrunk(problem, simplex), "shrink"
-        return simplex.replaced(trials[chosen], float(gains[chosen])), did
+
+        def tried(factor: float) -> tuple[Float64, float]:
+            point = problem.bounds.clip(centre + factor * (centre - simplex.vertices[-1]))
+            return point, problem.gain(point)
+
+        reflected = tried(self.reflection)
+        if reflected[1] > best:
+            expanded = tried(self.expansion)
+            if expanded[1] > reflected[1]:
+                return simplex.replaced(*expanded), "expansion"
+            return simplex.replaced(*reflected), "reflection"
+        if reflected[1] > second_worst:
+            return simplex.replaced(*reflected), "reflection"
+        outside = reflected[1] > worst
+        contracted = tried(self.contraction if outside else -self.contraction)
+        if outside and contracted[1] >= reflected[1]:
+            return simplex.replaced(*contracted), "outside contraction"
+        if not outside and contracted[1] > worst:
+            return simplex.replaced(*contracted), "inside contraction"
+        return self._shrunk(problem, simplex), "shrink"
 
     def _shrunk(self, problem: Problem, simplex: Simplex) -> Simplex:
         best = simplex.vertices[0]
