@@ -11,6 +11,7 @@ If --limit ends it first, the answer says what is proven so far; --checkpoint ke
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from typing import TYPE_CHECKING
 
 from luthier.cli.axis_options import add_axis_options
@@ -87,4 +88,5 @@ def _spanned(options: argparse.Namespace, problem: ListProblem, window: WindowOp
 
     subspace = read_subspace(problem.pool, options.weights, options.axis)
     other = read_start(problem.pool, options.span)
-    return span_space(problem, subspace, other[None], options.margin or 0.1, principal=window.principal)
+    space = span_space(problem, subspace, other[None], options.margin or 0.1, principal=window.principal)
+    return dataclasses.replace(space, ties=window.ties)

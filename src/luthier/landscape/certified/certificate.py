@@ -28,6 +28,8 @@ class Certificate:
         Boxes that may still hold more than the gap allows, and their share of the space's volume.
     whole : bool
         Whether the space has no window: then the bound is global.
+    ties : bool
+        Whether the bound counts weights at which a list hangs on a tie, or on the last digits.
     stopped : bool
         Whether somebody stopped the search.
     metric : Metric
@@ -41,6 +43,7 @@ class Certificate:
     n_open: int
     open_share: float
     whole: bool
+    ties: bool
     stopped: bool
     metric: Metric
 
@@ -76,6 +79,7 @@ class Certificate:
     def sentence(self) -> str:
         """What is proven, in one sentence."""
         where = "of all weights there are" if self.whole else "in the window"
+        where += "" if self.ties else ", ties aside"
         said = f"at most {self.distance:.4g} below the best {where}, proven by {self.boxes:,} boxes"
         if self.complete:
             return said
@@ -95,5 +99,6 @@ class Certificate:
             "open_boxes": self.n_open,
             "open_share": self.open_share,
             "global": self.whole,
+            "ties": self.ties,
             "weights": self.weights.tolist(),
         }

@@ -115,7 +115,11 @@ class Rows:
 
     def is_clear(self, point: Float64) -> bool:
         """Return whether the winners at a point, (P,), lead by enough to win also with weights of ten digits."""
-        return bool(kernels.clear_margin(self.heights, self.offsets, self.slack, point) > CLEAR)
+        return self.margin(point) > CLEAR
+
+    def margin(self, point: Float64) -> float:
+        """Return the least lead of any list's winner at a point, (P,), in multiples of the list's slack."""
+        return float(kernels.clear_margin(self.heights, self.offsets, self.slack, point))
 
 
 def middle_of(low: Float64, high: Float64) -> tuple[Float64, Float64]:

@@ -21,6 +21,7 @@ def identity_of(boxes: Boxes, gap: float) -> dict[str, Any]:
     return {
         **boxes.problem.identity(),
         "gap": gap,
+        "ties": space.ties,
         **{name: getattr(space, name).tolist() for name in ("matrix", "lows", "highs", "walls")},
     }
 

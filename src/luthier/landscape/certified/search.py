@@ -21,6 +21,7 @@ from luthier.landscape.certified._box_kernels import Open
 from luthier.landscape.certified.box import Box, Boxes, Task
 from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.certified.climb import climb, problem_of_rows
+from luthier.landscape.certified.shells import sides_for
 from luthier.landscape.certified.space import box_volume
 
 BATCH = 16  # boxes that are split at a time
@@ -106,10 +107,11 @@ class Search:
         """Return what is known now."""
         standing, space = self.standing, self.boxes.space
         left = [w.box for w in standing.heap if -w.rank > self._target]
-        share = math.fsum(box_volume(box.low, box.high) for box in left) / (space.volume or 1.0)
+        full = [box for box in left if np.count_nonzero(box.high > box.low) == space.n_moving]  # sides have no volume
+        share = math.fsum(box_volume(box.low, box.high) for box in full) / (space.volume or 1.0)
         return Certificate(
             weights=standing.weights, gain=standing.gain, bound=self.bound, gap=self.gap, boxes=standing.boxes,
-            n_open=len(left), open_share=min(1.0, share), whole=space.whole, stopped=stopped,
+            n_open=len(left), open_share=min(1.0, share), whole=space.whole, ties=space.ties, stopped=stopped,
             metric=self.boxes.problem.metric,
         )  # fmt: skip
 
@@ -138,6 +140,10 @@ class Search:
                 break
             box = heapq.heappop(standing.heap).box
             standing.kept -= len(box.open.rows)
+            sides = None if self.boxes.space.ties else self._sides(box)
+            if sides is not None:
+                tasks += [(low, high, box.open, box.bound) for low, high in sides]
+                continue
             middle = box.low[box.axis] + (box.high[box.axis] - box.low[box.axis]) / 2
             if not box.low[box.axis] < middle < box.high[box.axis]:  # no number between: it stays as it is
                 standing.closed = max(standing.closed, box.bound)
@@ -146,6 +152,13 @@ class Search:
             left[box.axis] = right[box.axis] = middle
             tasks += [(box.low, left, box.open, box.bound), (right, box.high, box.open, box.bound)]
         return tasks
+
+    def _sides(self, box: Box) -> list[tuple[Float64, Float64]] | None:
+        """Return smaller boxes that stand for one but for ties: none for a point that is one, or None to split it."""
+        rows, space = self.boxes.rows, self.boxes.space
+        if np.array_equal(box.low, box.high):
+            return [] if rows.margin(box.low) <= 1.0 else None
+        return sides_for(rows, box.low, box.high, box.open) if space.surrounds(box.low, box.high) else None
 
     def _take(self, tasks: list[Task], found: list[Box | None]) -> None:
         """Put what was found of boxes, against one target, among those that wait; try the best of their centres."""

@@ -42,6 +42,8 @@ class Space:
         Of weights that are not.
     whole : bool
         Whether no window limits the weights.
+    ties : bool
+        Whether weights count at which a list hangs on a tie, or on the last digits.
     """
 
     matrix: Float64
@@ -51,6 +53,7 @@ class Space:
     anchored: bool = True
     whole: bool = False
     length: float = 1.0
+    ties: bool = True
 
     def __post_init__(self) -> None:
         for name in ("matrix", "lows", "highs", "walls"):
@@ -67,6 +70,11 @@ class Space:
     def volume(self) -> float:
         """The volume of all root boxes, in their own dimensions."""
         return float(sum(box_volume(low, high) for low, high in zip(self.lows, self.highs, strict=True)))
+
+    @property
+    def n_moving(self) -> int:
+        """In how many coordinates a root box is more than one number; the same for all of them."""
+        return int(moving(self.lows[0], self.highs[0]).sum())
 
     def weights(self, z: Float64, bounds: Bounds | None = None) -> Float64:
         """Return the weights of a point, (P,) → (D,); one with a share of the start has z_0 > 0.
@@ -112,6 +120,12 @@ class Space:
         least = np.minimum(self.walls * lows[:, None], self.walls * highs[:, None]).sum(axis=2)
         sizes = (np.abs(self.walls) * np.maximum(np.abs(lows), np.abs(highs))[:, None]).sum(axis=2)
         return np.asarray(np.any(least > 4 * (lows.shape[1] + 4) * UNIT * sizes, axis=1))
+
+    def surrounds(self, low: Float64, high: Float64) -> bool:
+        """Return whether no point of a box, (P,) each, lies beyond a wall for certain."""
+        most = np.maximum(self.walls * low, self.walls * high).sum(axis=1)
+        sizes = (np.abs(self.walls) * np.maximum(np.abs(low), np.abs(high))).sum(axis=1)
+        return bool(np.all(most <= 2 * (len(low) + 4) * UNIT * sizes))
 
 
 def box_volume(low: Float64, high: Float64) -> float:
@@ -168,7 +182,7 @@ def whole_space(problem: ListProblem, subspace: Subspace) -> Space:
     matrix = np.concatenate([subspace.start[None], (turn / spread[:, None]) @ subspace.directions])
     scale = float(np.abs(subspace.start) @ problem.spread) or 1.0
     matrix[1:] *= scale
-    return Space(matrix, *_faces(len(matrix), half=True), bound_walls(problem, matrix), whole=True)
+    return Space(matrix, *_faces(len(matrix), half=True), bound_walls(problem, matrix), whole=True, ties=False)
 
 
 def all_directions(problem: ListProblem, subspace: Subspace) -> Space:
@@ -178,7 +192,8 @@ def all_directions(problem: ListProblem, subspace: Subspace) -> Space:
     matrix /= np.abs(matrix).max()
     length = float(np.linalg.norm(subspace.start)) or 1.0
     walls = cone_walls(problem, matrix)
-    return Space(matrix, *_faces(len(matrix), half=False), walls, anchored=False, whole=True, length=length)
+    faces = _faces(len(matrix), half=False)
+    return Space(matrix, *faces, walls, anchored=False, whole=True, length=length, ties=False)
 
 
 def holds_origin(problem: ListProblem, subspace: Subspace, low: Float64, high: Float64) -> bool:

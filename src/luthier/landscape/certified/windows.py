@@ -38,6 +38,7 @@ class WindowOptions:
     reach: float = param(0.0, low=0.0, help="what is added along every axis, at most (0: as far as matters)")
     whole: bool = param(False, help="no window: all weights along the axes")
     principal: bool = param(True, help="boxes along the principal axes of differences within lists")
+    ties: bool = param(True, help="count scores that are reached by ties only (without a window they never count)")
 
     def __post_init__(self) -> None:
         validate(self)
@@ -48,6 +49,10 @@ class WindowOptions:
 
     def space(self, problem: ListProblem, subspace: Subspace) -> Space:
         """Return the space that these options say."""
+        found = self._space(problem, subspace)
+        return found if found.ties == self.ties or found.whole else dataclasses.replace(found, ties=self.ties)
+
+    def _space(self, problem: ListProblem, subspace: Subspace) -> Space:
         if self.whole:
             everywhere = np.full(subspace.n_axes, np.inf)
             alone = holds_origin(problem, subspace, -everywhere, everywhere)

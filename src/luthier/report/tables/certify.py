@@ -29,7 +29,8 @@ def certify_tables(
         ("the search", _end(found)),
     ]  # fmt: skip
     changed = [(n, float(a), float(b)) for n, a, b in zip(names, start, found.weights, strict=True) if a != b]
-    parts = [table("certified", ("", "value"), rows, caption=found.metric.signature)]
+    aside = "" if found.ties else "weights at which a list hangs on a tie, or on the last digits, are left out\n"
+    parts = [table("certified", ("", "value"), rows, caption=aside + found.metric.signature)]
     if changed:
         parts.append(table("best weights, where they differ", ("feature", "given", "best"), changed[:MOST_FEATURES]))
     if written:

@@ -41,6 +41,7 @@ class Method(ListTuner):
     reach: float = param(0.0, low=0.0, help="what is added along every axis, at most (0: as far as matters)")
     whole: bool = param(False, help="no window: all weights there are of these features")
     principal: bool = param(True, help="boxes along the principal axes of differences within lists")
+    ties: bool = param(True, help="count scores that are reached by ties only (without a window they never count)")
     gap: float = param(0.01, low=0.0, help="how far below the best the answer may be, in points of the score")
     limit: int = param(20_000, low=1, help="boxes to look at, at most")
     threads: int = param(1, low=1, help="threads")
@@ -85,7 +86,7 @@ class Method(ListTuner):
         yield _state(search.certificate(), last=True)
 
     def _windows(self) -> WindowOptions:
-        return WindowOptions(self.window, self.reach, self.whole, self.principal)
+        return WindowOptions(self.window, self.reach, self.whole, self.principal, self.ties)
 
 
 def _state(found: Certificate, *, last: bool = False) -> State:
