@@ -26,6 +26,7 @@ CASES = (
     (2, 3.0, "axes", 0.0005, 5_000), (3, 3.0, "axes", 0.001, 15_000), (4, 1.0, "principal", 0.01, 40_000),
     (5, 0.5, "principal", 0.02, 40_000), (6, 0.5, "principal", 0.02, 60_000), (6, 0.1, "span", 0.02, 100_000),
     (6, 1.0, "principal", 0.02, 400_000), (6, 0.5, "span", 0.02, 200_000), (8, 0.5, "principal", 0.02, 100_000),
+    (2, 0.0, "whole", 0.01, 20_000), (3, 0.0, "whole", 0.02, 40_000), (4, 0.0, "whole", 0.02, 300_000),
 )  # fmt: skip
 
 
@@ -57,7 +58,7 @@ def mert_answer(problem, subspace):
 def row_of(problem, start, case):
     """Return what one search proves."""
     from luthier.landscape.certified.certify import CertifyOptions, certify
-    from luthier.landscape.certified.space import reach_space, span_space
+    from luthier.landscape.certified.space import reach_space, span_space, whole_space
 
     n_axes, reach, kind, gap, limit = case
     subspace = axes_of(problem, start, n_axes)
@@ -66,6 +67,8 @@ def row_of(problem, start, case):
     if kind == "span":
         space = span_space(problem, subspace, other[None], reach, principal=True)
         window = f"spans mert's {problem.gain(other):.2f}, margin {reach:g}"
+    elif kind == "whole":
+        space, window = whole_space(problem, subspace), "none, ties aside"
     else:
         space = reach_space(problem, subspace, reach, principal=kind == "principal")
         window = f"±{reach:g}{', principal axes' if kind == 'principal' else ''}"

@@ -2,6 +2,8 @@
 
 import tempfile
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +14,7 @@ from luthier.corpus.texts import Texts, Tokens
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
+from luthier.kbest.parts.manifest import read_manifest
 from luthier.kbest.parts.shard import shard
 from luthier.kbest.pool import Pool
 from luthier.landscape.parted.part_work import PartsSource
@@ -19,8 +22,9 @@ from luthier.landscape.parted.problem import PartedProblem
 from luthier.landscape.planes.pixels import pixels_of
 from luthier.metrics.loading import load_metric
 
-SENTENCES = {"toy": 20, "paper": 400, "large": 2000}
+SENTENCES = {"toy": 20, "paper": 400, "large": 10_000}  # the last are one per cent of a million
 K, D, PARTS, PIXELS = 1000, 50, 8, 512
+BLOCK = 100 * K  # rows that are drawn at a time
 MILLION = 1_000_000
 
 
@@ -28,7 +32,10 @@ def made_pool(sentences, metric, seed):
     """Return lists of 1000 × 50 numbers, of which some columns say much the same, with counts as BLEU has them."""
     rng = np.random.default_rng(seed)
     m = sentences * K
-    dense = rng.standard_normal((m, D)) + rng.standard_normal((m, 8)) @ rng.standard_normal((8, D))
+    mix, dense = rng.standard_normal((8, D)), np.empty((m, D))
+    for first in range(0, m, BLOCK):
+        rows = dense[first : first + BLOCK]
+        rows[:] = rng.standard_normal(rows.shape) + rng.standard_normal((len(rows), 8)) @ mix
     totals = rng.integers(10, 40, m)[:, None] - np.arange(4)
     matches = rng.binomial(totals, [0.6, 0.4, 0.25, 0.15])
     stats = np.column_stack([totals[:, 0], np.full(m, 22), matches, totals])
@@ -39,6 +46,14 @@ def made_pool(sentences, metric, seed):
         tokens=Tokens(np.arange(m + 1), np.zeros(m, np.int32)), vocab=Texts.from_strings(["x"]),
     )  # fmt: skip
     return pool.with_stats(metric.signature, metric.stat_names, stats)
+
+
+def made_parts(sentences, seed, folder):
+    """Cut such lists into parts; return the CPU seconds that this took. In a process of its own: it holds them all."""
+    pool = made_pool(sentences, load_metric("bleu"), seed)
+    begin = time.process_time()
+    shard(pool, PARTS, folder)
+    return time.process_time() - begin
 
 
 def timed(function):
@@ -54,12 +69,11 @@ def main():
     print(machine())
     metric, n = load_metric("bleu"), SENTENCES[arguments.size]
     with tempfile.TemporaryDirectory() as folder:
-        pool = made_pool(n, metric, arguments.seed)
-        begin = time.process_time()
-        manifest = shard(pool, PARTS, Path(folder) / "parts")
-        cutting = time.process_time() - begin
+        home = Path(folder) / "parts"
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as maker:
+            cutting = maker.submit(made_parts, n, arguments.seed, home).result()
+        manifest = read_manifest(home / "manifest.json")
         n_bytes = sum(part.size for part in manifest.parts)
-        del pool
         problem = PartedProblem.of(manifest, metric)
         begin = time.process_time()
         start = problem.default_start()
@@ -87,7 +101,7 @@ def main():
         (f"a raster of {PIXELS} × {PIXELS}", f"{1e3 * raster / n:.1f} ms", f"{raster * scale / 60:.0f} core min"),
     ]
     show(f"{n} sentences × {K} × {D} in {PARTS} parts", ("what", "a sentence", "a million sentences"), rows)
-    print(f"peak memory {peak_megabytes():.0f} MB, the whole pool when it was made included")
+    print(f"peak memory {peak_megabytes():.0f} MB; the parts have {n_bytes / 1e6:.0f} MB")
 
 
 if __name__ == "__main__":

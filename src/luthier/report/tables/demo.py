@@ -14,12 +14,12 @@ from luthier.report.tables.train import Trained, training_tables
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DemoProof:
-    """How far tuned weights are from the best there are in a window of some of them.
+    """How far tuned weights are from the best there are, whatever some of them are.
 
     Attributes
     ----------
     names : tuple of str
-        The features whose weights may move, as far as they matter.
+        The features whose weights may be any.
     score : float
         At the tuned weights.
     found : Certificate
@@ -34,8 +34,9 @@ class DemoProof:
         """What is proven, for people."""
         away = abs(self.found.score_bound - self.score)
         return (
-            f"move {', '.join(self.names)} as far as they matter: none score better than {self.found.score_bound:.2f} "
-            f"on these lists, so the tuned weights ({self.score:.2f}) are at most {away:.2f} from the best there are"
+            f"whatever the weights of {', '.join(self.names)} are, ties aside, none score better than "
+            f"{self.found.score_bound:.2f} on these lists, so the tuned weights ({self.score:.2f}) are at most "
+            f"{away:.2f} from the best there are"
         )
 
 
