@@ -24,12 +24,12 @@ def keep_best(states: Iterable[State]) -> Iterator[State]:
             best = state
     if best is None or last is None:
         return
-    if best is last:
-        name = _name(last)
-        note = f"not converged: the last one, {name}, is the best; more may help" if name != "start" else ""
-        yield dataclasses.replace(best, did=f"kept {best.did}", note="; ".join(filter(None, [best.note, note])))
-    else:
-        yield dataclasses.replace(best, did=f"kept {best.did}; the last, {_name(last)}, has a gain of {last.gain:.2f}")
+    name, note = _name(last), ""
+    if best is not last:
+        note = f"{_name(best)} kept; the last, {name}, has a gain of {last.gain:.4g}"
+    elif name != "start":
+        note = f"not converged: the last one, {name}, is the best; more may help"
+    yield dataclasses.replace(best, did=f"kept {best.did}", note="; ".join(filter(None, [best.note, note])))
 
 
 def _name(state: State) -> str:
