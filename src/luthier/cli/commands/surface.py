@@ -50,10 +50,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--best-only", action="store_true", help="the best score of the window with a proof, and no cells: much faster"
     )
-    parser.add_argument(
-        "--certify", type=int, default=0, metavar="BOXES",
-        help="say how far the best weights are from the best of all weights, proven by so many boxes",
-    )  # fmt: skip
     parser.add_argument("-o", "--output", metavar="OUT", help="all cells: an .arrow, .tsv or .json file")
     parser.add_argument("--polygons", action="store_true", help="with the corners of each cell in the file")
     parser.add_argument("--stream", action="store_true", help="keep the best cells only, in bounded memory")
@@ -110,9 +106,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         about = {"seed": options.seed, **report.as_dict(options.keep), "changes": changes, "written": written}
         if chosen is not None:
             about["chosen"] = chosen.as_dict()
-        if options.certify:
-            about["proof"] = _proof(report, chosen, options)
-        output.emit(about, lambda: surface_tables(report, written, changes, chosen, about.get("proof", "")))
+        output.emit(about, lambda: surface_tables(report, written, changes, chosen))
     if report.check.wrong:
         told = f"{report.check.wrong} cells re-rank to another selection: this is a fault of luthier"
         warnings.warn(told, LuthierWarning, stacklevel=1)
@@ -126,7 +120,7 @@ def _check(options: argparse.Namespace) -> None:
     from luthier.core.files.io import check_apart, check_writable
     from luthier.core.files.tables import check_table_path
 
-    for name, least in (("keep", 1), ("check", 0), ("most", 1), ("certify", 0)):
+    for name, least in (("keep", 1), ("check", 0), ("most", 1)):
         value = getattr(options, name)
         if value is not None and value < least:
             raise LuthierError(f"expected --{name} of at least {least}, found {value}")
@@ -136,8 +130,6 @@ def _check(options: argparse.Namespace) -> None:
         raise LuthierError("--polygons needs -o, the file to write them to")
     if not 0.0 < options.noise < float("inf"):
         raise LuthierError(f"expected --noise above 0, found {options.noise:g}")
-    if options.certify and (options.best_only or options.raster is not None):
-        raise LuthierError("--certify speaks of the best cell, so it cannot go with --best-only or --raster")
     if options.best_only and options.choose != "highest":
         raise LuthierError("--best-only looks for the highest score, so it cannot go with another --choose")
     if options.best_only and (options.output or options.png or options.stream or options.heldout):
@@ -190,16 +182,6 @@ def _chosen(report: SurfaceReport, options: argparse.Namespace) -> Steady | None
 
 def _weights(report: SurfaceReport, chosen: Steady | None) -> Float64:
     return report.weights if chosen is None else report.plane.subspace.weights(chosen.position)
-
-
-def _proof(report: SurfaceReport, chosen: Steady | None, options: argparse.Namespace) -> str:
-    """Return how far the best weights are from the best of all weights, or why nothing can be proven."""
-    from luthier.tuning.base import State
-    from luthier.tuning.proof import proof_note, refuses_proof
-
-    problem, weights = report.plane.problem, _weights(report, chosen)
-    answer = State(weights, problem.gain(weights))
-    return refuses_proof(problem) or proof_note(problem, answer, options.certify, threads=options.threads)
 
 
 def _changes(

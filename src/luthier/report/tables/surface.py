@@ -18,11 +18,10 @@ def surface_tables(
     written: Sequence[str],
     changes: Mapping[str, Mapping[str, float]] | None = None,
     chosen: Steady | None = None,
-    proof: str = "",
 ) -> Any:
     """Return what is on the plane, the best cells, how often which score, and the files written.
 
-    `changes` are those of `luthier.pipelines.chance`; `proof` says how far the best weights are from the best of all.
+    `changes` are those of `luthier.pipelines.chance`.
     """
     optimum, axes, check = report.optimum, report.plane.subspace.names, report.check
     complete, faces = report.survey.share == 1.0, report.plane.overlay.faces.counts
@@ -54,10 +53,7 @@ def surface_tables(
         ]
     rows.append(("seconds", f"{report.seconds:.1f}"))
     title = f"{' × '.join(axes)}, {_window(report)}"
-    caption = "\n".join(
-        filter(None, [f"best weights: {proof}" if proof else "", report.plane.problem.metric.signature])
-    )
-    parts = [table(title, ("", ""), rows, caption=caption)]
+    parts = [table(title, ("", ""), rows, caption=report.plane.problem.metric.signature)]
     if report.cut:
         parts.append(_wider(report))
     if chosen is not None:
