@@ -23,7 +23,7 @@ from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
 
 WeightFormat = Literal["text", "equals", "moses", "json"]
-MOSES_SECTION = "[weight]"
+MOSES_SECTION, SPARSE_SECTION = "[weight]", "[weight-file]"
 FORMULA = re.compile(r"#\s*add\s+([^\s=]+)=(.+)")  # a comment to others
 # Weights and features with fewer common names than these do not belong together.
 LEAST_COMMON, LEAST_SHARE = 3, 0.1
@@ -151,14 +151,17 @@ def _count_as_0(what: str, names: Sequence[str]) -> None:
 
 
 def read_weights(path: str | os.PathLike[str]) -> Weights:
-    """Read weights: ``name value`` lines, a Moses ``[weight]`` section, or a JSON object; told by content."""
+    """Read weights: ``name value`` lines, a Moses ``[weight]`` section, or a JSON object; told by content.
+
+    Sparse weights of a Moses configuration are in the file that its ``[weight-file]`` names, and are read with it.
+    """
     lines = list(read_lines(path))
     name = display_name(path)
     text = "\n".join(lines)
     if text.lstrip().startswith("{"):
         found = _from_json(text, name)
     elif any(line.strip() == MOSES_SECTION for line in lines):
-        found = _from_moses(lines, name)
+        found = _from_moses(lines, name, sparse_weights(lines, path))
     else:
         found = _from_lines(lines, name)
     if not found:
@@ -195,9 +198,24 @@ def _once(pairs: list[tuple[str, object]], path: str) -> dict[str, object]:
     return table
 
 
-def _from_moses(lines: list[str], path: str) -> Weights:
+def sparse_weights(lines: Sequence[str], path: str | os.PathLike[str]) -> dict[str, float]:
+    """Return the weights in the file that ``[weight-file]`` names, from here as for Moses, else from beside `path`."""
+    place = next((k for k, line in enumerate(lines) if line.strip() == SPARSE_SECTION), len(lines))
+    named = next((text for line in lines[place + 1 :] if (text := line.strip()) and not text.startswith("#")), "[")
+    if named.startswith("["):
+        return {}
+    places = Path(named), Path(path).parent / named, Path(path).parent / Path(named).name
+    found = next((file for file in places if file.is_file()), None)
+    if found is None:
+        told = f"{display_name(path)}: there is no file {named!r}, which {SPARSE_SECTION} names: its weights count 0"
+        warnings.warn(told, LuthierWarning, stacklevel=3)
+        return {}
+    return dict(_from_lines(list(read_lines(found)), display_name(found)))
+
+
+def _from_moses(lines: list[str], path: str, sparse: Mapping[str, float]) -> Weights:
     """Read ``Name= v v`` lines of the section; several values are name_0, name_1, … as in the lists."""
-    found: dict[str, float] = {}
+    found: dict[str, float] = dict(sparse)
     inside = False
     for number, line in enumerate(lines, start=1):
         text = line.strip()
@@ -211,7 +229,7 @@ def _from_moses(lines: list[str], path: str) -> Weights:
             for position, value in enumerate(values):
                 full = name.strip() if len(values) == 1 else f"{name.strip()}_{position}"
                 _put(found, full, value, path, number)
-    return Weights(found)
+    return Weights({name: found[name] for name in [*(name for name in found if name not in sparse), *sparse]})
 
 
 def _from_lines(lines: list[str], path: str) -> Weights:
