@@ -276,7 +276,7 @@ def test_sparse_weights_of_a_moses_configuration_are_read_and_kept(tmp_path, wri
     with pytest.raises(InputError, match="expected each name once, found 'LM0' again"):
         read_weights(template)
     write("pp_a~b x\n", "old.sparse")
-    with pytest.raises(InputError, match="old.sparse:1: expected a finite number for 'pp_a~b', found 'x'"):
+    with pytest.raises(InputError, match=r"old.sparse:1: expected a finite number for 'pp_a~b', found 'x'"):
         read_weights(template)
 
 

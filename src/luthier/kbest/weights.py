@@ -6,12 +6,13 @@ import dataclasses
 import json
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,14 +20,17 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.core.files.io import display_name, open_output
 from luthier.core.files.json_text import parse_json
+from luthier.core.params import names_of, path_of
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
+from luthier.kbest.rerank import check_sizes
 
 WeightFormat = Literal["text", "equals", "moses", "json"]
 MOSES_SECTION, SPARSE_SECTION = "[weight]", "[weight-file]"
 FORMULA = re.compile(r"#\s*add\s+([^\s=]+)=(.+)")  # a comment to others
 # Weights and features with fewer common names than these do not belong together.
 LEAST_COMMON, LEAST_SHARE = 3, 0.1
+LARGEST = sys.float_info.max
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,9 +47,10 @@ class Weights(Mapping[str, float]):
         if not isinstance(self.values_by_name, Mapping):
             raise LuthierError(f"expected weights by name, found {type(self.values_by_name).__name__}")
         given: Mapping[str, object] = self.values_by_name
+        names_of(list(given), "features")
         for name, value in given.items():
-            if not isinstance(value, Real) or not np.isfinite(float(value)):
-                raise LuthierError(f"the weight of {name!r} must be a finite number, found {value}")
+            if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not _fits(value):
+                raise LuthierError(f"the weight of {name!r} must be a finite number, found {value!r}")
         object.__setattr__(self, "values_by_name", MappingProxyType(dict(self.values_by_name)))
         object.__setattr__(self, "derived", MappingProxyType(dict(self.derived)))
 
@@ -103,6 +108,7 @@ class Weights(Mapping[str, float]):
         match, weights and lists do not belong together: that is an error. With `strict`, so is every weight without
         a feature.
         """
+        names = names_of(names, "features")
         known = set(names)
         unknown = [name for name in self if name not in known]
         if unknown and (strict or too_few(len(self) - len(unknown), len(self), len(known))):
@@ -112,7 +118,14 @@ class Weights(Mapping[str, float]):
         missing = [name for name in names if name not in self]
         if missing:
             _count_as_0(f"{source}: {len(missing)} of {len(names)} features have no weight", missing)
-        return np.array([self.get(name, 0.0) for name in names], dtype=np.float64)
+        vector = np.array([self.get(name, 0.0) for name in names], dtype=np.float64)
+        check_sizes(vector)
+        return vector
+
+
+def _fits(number: Any) -> bool:
+    """Return whether a number is finite as a float."""
+    return bool(abs(number) <= LARGEST)
 
 
 def vector_of(weights: object, names: Sequence[str]) -> Float64:
@@ -126,11 +139,19 @@ def vector_of(weights: object, names: Sequence[str]) -> Float64:
         return found.vector(names)
     try:
         vector = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise LuthierError(f"expected weights by name or an array of numbers, found {weights!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise no_weights(weights) from None
     if vector.shape != (len(names),) or not np.isfinite(vector).all():
         raise LuthierError(f"expected {len(names)} finite weights, found {np.array2string(vector, threshold=8)}")
+    check_sizes(vector)
     return vector
+
+
+def no_weights(found: object) -> LuthierError:
+    """Return the complaint about what should be weights; an answer has some, and a file is read first."""
+    hint = ". hint: its .weights are what is meant" if hasattr(found, "weights") else ""
+    hint = ". hint: luthier.read_weights reads a file" if isinstance(found, str | os.PathLike) else hint
+    return LuthierError(f"expected weights by name or an array of numbers, found {found!r}{hint}")
 
 
 def too_few(common: int, n_weights: int, n_features: int) -> bool:
@@ -155,7 +176,7 @@ def read_weights(path: str | os.PathLike[str]) -> Weights:
 
     Sparse weights of a Moses configuration are in the file that its ``[weight-file]`` names, and are read with it.
     """
-    lines = list(read_lines(path))
+    lines = list(read_lines(path_of(path, "a file of weights")))
     name = display_name(path)
     text = "\n".join(lines)
     if text.lstrip().startswith("{"):

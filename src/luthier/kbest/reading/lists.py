@@ -18,6 +18,7 @@ from luthier.core import plugins
 from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt
 from luthier.core.files.io import STDIN, display_name, open_bytes
 from luthier.core.files.streams import DAMAGE, damage_error
+from luthier.core.params import names_of, path_of, paths_of
 from luthier.core.segments import segment_of_rows
 from luthier.corpus.lines import empty_error
 from luthier.kbest.building.builder import PoolBuilder
@@ -73,11 +74,21 @@ class ReadOptions:
     manifest: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("columns", "ignore", "costs"):
+            object.__setattr__(self, name, tuple(names_of(getattr(self, name), name)))
+        if not isinstance(self.format, str) or not isinstance(self.format_options, Mapping):
+            raise LuthierError("expected the name of a format, and its options by name")
+        if isinstance(self.first_id, bool) or not isinstance(self.first_id, int):
+            raise LuthierError(f"expected a whole number as the id of the first line, found {self.first_id!r}")
+        object.__setattr__(self, "manifest", path_of(self.manifest, "a manifest"))
         if self.missing not in POLICIES:
             raise LuthierError(f"expected missing values as {', '.join(POLICIES)}, found {self.missing!r}")
         both = sorted(set(self.columns) & set(self.ignore))
         if both:
             raise LuthierError(f"{both[0]!r} cannot be a column and be ignored")
+
+
+READ_SETTINGS = tuple(field.name for field in dataclasses.fields(ReadOptions))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -97,9 +108,10 @@ class Reading:
 def read_pool(
     lists: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
     *,
-    refs: Sequence[str] = (),
-    source: str | None = None,
+    refs: Sequence[str | os.PathLike[str]] | str | os.PathLike[str] = (),
+    source: str | os.PathLike[str] | None = None,
     options: ReadOptions | None = None,
+    **settings: Any,
 ) -> Pool:
     """Read K-best lists, of one or several runs of a decoder, into one pool.
 
@@ -109,14 +121,23 @@ def read_pool(
         Files of any known format, plain, gz or zst; ``-`` is standard input; a saved pool is a list too.
     refs, source
         Plain text, a line per sentence.
+    settings
+        As the command line has them, by the names of `ReadOptions`: ``columns=["comet"]``, ``format="moses"``,
+        ``keyed=True``, ``missing="worst"``, ``skip_bad=True``; or all of them in `options`.
 
     Raises
     ------
     InputError
         At the first fault, with file and line, unless ``options.skip_bad``.
     """
-    paths = [lists] if isinstance(lists, str | os.PathLike) else list(lists)
-    return read_lists([str(path) for path in paths], refs, source, options or ReadOptions()).pool
+    if options is not None and (settings or not isinstance(options, ReadOptions)):
+        raise LuthierError("expected settings by name, or options=ReadOptions(…) with all of them")
+    unknown = [name for name in settings if name not in READ_SETTINGS]
+    if unknown:
+        raise LuthierError(f"read_pool has no setting {unknown[0]!r}. it has: {', '.join(READ_SETTINGS)}")
+    source = None if source is None else path_of(source, "a file of sources")
+    files = paths_of(lists, "a list"), paths_of(refs, "a file of references")
+    return read_lists(*files, source, options or ReadOptions(**settings)).pool
 
 
 def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, options: ReadOptions) -> Reading:
