@@ -262,6 +262,14 @@ def test_a_whole_moses_configuration_is_rewritten(tmp_path, write):
     assert read_weights(tmp_path / "tuned.ini")["LM0"] == 1.5
 
 
+def test_a_joshua_configuration_has_weights_among_its_settings(write):
+    config = "lm = kenlm 5 false\npop-limit = 100\n# x\nmark-oovs = true\nlm_0 1.0\n  tm_pt_0\t-2e-1 \n"
+    assert dict(read_weights(write(config))) == {"lm_0": 1.0, "tm_pt_0": -0.2}
+    assert dict(read_weights(write("lm = 0.5\ntm= 2\nx=3\n"))) == {"lm": 0.5, "tm": 2.0, "x": 3.0}
+    with pytest.raises(InputError, match="expected a finite number for 'lm', found 'x'"):
+        read_weights(write("lm = x\n"))
+
+
 def test_sparse_weights_of_a_moses_configuration_are_read_and_kept(tmp_path, write):
     template = write(INI, "moses.ini")
     write("pp_a~b 3\npp_old~x -0.5\n", "old.sparse")

@@ -27,6 +27,7 @@ from luthier.kbest.rerank import check_sizes
 
 WeightFormat = Literal["text", "equals", "moses", "json"]
 MOSES_SECTION, SPARSE_SECTION = "[weight]", "[weight-file]"
+SETTING, NUMBER = re.compile(r"[\w-]+\s+=\s*(.*)"), re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?")
 FORMULA = re.compile(r"#\s*add\s+([^\s=]+)=(.+)")  # a comment to others
 # Weights and features with fewer common names than these do not belong together.
 LEAST_COMMON, LEAST_SHARE = 3, 0.1
@@ -255,9 +256,10 @@ def _from_moses(lines: list[str], path: str, sparse: Mapping[str, float]) -> Wei
 
 def _from_lines(lines: list[str], path: str) -> Weights:
     found: dict[str, float] = {}
+    settings = _is_configuration(lines)
     for number, line in enumerate(lines, start=1):
         text = line.strip()
-        if not text or text.startswith("#"):
+        if not text or text.startswith("#") or (settings and SETTING.fullmatch(text)):
             continue
         parts = text.rsplit(None, 1)
         if len(parts) == 1:
@@ -267,8 +269,16 @@ def _from_lines(lines: list[str], path: str) -> Weights:
                 expected="'name value'", found=repr(text), path=path, line=number,
                 hint="weights are 'name value' lines, a Moses [weight] section, or a JSON object",
             )  # fmt: skip
-        _put(found, parts[0].removesuffix("=") if parts[0].endswith("=") else parts[0], parts[1], path, number)
+        _put(found, parts[0].removesuffix("=").rstrip(), parts[1], path, number)
     return Weights(found)
+
+
+def _is_configuration(lines: list[str]) -> bool:
+    """Return whether lines are those of Joshua: settings ``key = text``, and weights ``name value`` among them."""
+    texts = [line.strip() for line in lines]
+    settings = [match for text in texts if (match := SETTING.fullmatch(text))]
+    pairs = any(len(text.split()) == 2 and "=" not in text for text in texts if not text.startswith("#"))
+    return pairs and not all(NUMBER.fullmatch(match[1]) for match in settings)
 
 
 def _put(found: dict[str, float], name: str, value: str, path: str, line: int) -> None:
