@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import io
 import os
@@ -31,7 +32,7 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.reading.faults import Faults
 from luthier.kbest.reading.manifest import DURATION, read_manifest
 from luthier.kbest.reading.reader import HEAD_BYTES, PACKAGE, Reader, Source
-from luthier.kbest.reading.roles import Roles, look_like_quality
+from luthier.kbest.reading.roles import Roles, look_like_quality, meaning_of
 from luthier.kbest.storage import is_pool, open_pool
 
 AUTO = "auto"
@@ -280,10 +281,26 @@ def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Re
         raise InputError(
             expected="a list in a known format",
             found=f"a file that begins with {excerpt(head)}", path=display_name(path), line=1, kind="format",
-            hint=f"name its format with `format` ({', '.join(found)}); 'luthier formats' explains them; "
+            hint=_likely_cause(head)
+            or f"name its format with `format` ({', '.join(found)}); 'luthier formats' explains them; "
             "plain lines of text need their scores: `scores` TSV `per_sentence` N",
         )  # fmt: skip
     return best, make_reader(best, found[best], _parameters(found[best], options))
+
+
+def _likely_cause(head: bytes) -> str:
+    """Return what to do about a file that no reader takes, where its first line tells; else nothing."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "it is UTF-16, as some programs of Windows write; convert it with: iconv -f utf-16 -t utf-8"
+    first = head.partition(b"\n")[0].decode("utf-8", "replace").strip()
+    for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
+        words = [word.strip().strip('"') for word in first.split(mark)]
+        known = [word for word in words if meaning_of(word.lower(), [word.lower()])]
+        if len(words) > 1 and known and mark == ";":
+            return f"its columns are separated by {name}; write a CSV with commas, or a TSV with tabs"
+        if len(words) > 1 and any(word != word.lower() for word in known):
+            return f"columns are called in small letters here: {', '.join(word.lower() for word in known)}"
+    return ""
 
 
 def _parameters(method: Any, options: ReadOptions) -> dict[str, Any]:
