@@ -158,6 +158,37 @@ def test_guards_say_no_more_than_is_so(run_cli, tmp_path, arguments, said, unsai
     assert "1 sentence is too few to tell a change from chance" in out
 
 
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--normalize", "zz"], "cannot normalize by 'zz': no feature is called 'zz'"),
+        (["--normalize", ""], "cannot normalize by ''"),
+        (["--template", "/nowhere.ini"], "/nowhere.ini: expected a readable file"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_tuning(run_cli, folder, tmp_path, arguments, message):
+    code, _, err = tune(run_cli, folder, "-o", tmp_path / "w.txt", *arguments)
+    assert code == 2
+    assert message in err
+    assert "1 run" not in err
+
+
+def test_weights_that_cannot_be_written_as_asked_are_not_lost(run_cli, folder, tmp_path):
+    code, _, err = tune(
+        run_cli, folder, "-o", tmp_path / "w.txt", "--bound", "lm=0", "--normalize", "lm", "--rounds", "1"
+    )
+    assert code == 2
+    assert f"cannot normalize by 'lm': that is 0. The weights as they were found are in {tmp_path}/w.txt.json" in err
+    assert json.loads((tmp_path / "w.txt.json").read_text())["lm"] == 0
+    assert not (tmp_path / "w.txt").exists()
+
+
+def test_an_option_of_a_tuner_is_given_once(run_cli, folder, tmp_path):
+    code, _, err = tune(run_cli, folder, "-o", tmp_path / "w.txt", "--rounds", "1", "--rounds", "2")
+    assert code == 2
+    assert "--rounds was given twice: 1 and 2" in err
+
+
 def test_few_held_out_sentences_prove_nothing(run_cli, tmp_path):
     (tmp_path / "two.jsonl").write_text(TWO)
     code, out, err = run_cli(

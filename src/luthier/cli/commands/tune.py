@@ -25,7 +25,7 @@ from luthier.cli.output import Output
 from luthier.cli.picture_options import add_picture_options, picture_width
 from luthier.cli.pool_options import HELP, add_pool_options, manifest_from, pool_from
 from luthier.cli.reading_options import pairs
-from luthier.cli.weight_options import add_strict_option, add_writing_options, normalized, write_weights_as
+from luthier.cli.weight_options import add_strict_option, add_writing_options, check_writing, write_in_any_case
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
@@ -209,8 +209,10 @@ def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
 
 
 def _bounds(options: argparse.Namespace, names: Sequence[str]) -> Bounds:
+    """Return the limits of weights; with these names, what is to be written is looked at too."""
     from luthier.landscape.bounds import Bounds
 
+    check_writing(options, names)
     given = pairs(options.bound, str, "--bound")
     return Bounds.from_names(names, {name: _range(name, text) for name, text in given.items()})
 
@@ -318,7 +320,7 @@ def _write(report: TuningReport, options: argparse.Namespace) -> list[str]:
 
     written = []
     for path, weights in answers(report, options.output).items():
-        written += write_weights_as(normalized(weights, options), path, options)
+        written += write_in_any_case(weights, path, options)
     if options.trace:
         write_trace(report, options.trace)
         written.append(options.trace)

@@ -7,10 +7,8 @@ from typing import Any
 
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.parted.problem import PartedProblem
-from luthier.report.console import decimals_for, stack, table
+from luthier.report.console import FEW, decimals_for, stack, table
 from luthier.tuning.tuned import Tuned, TuningReport
-
-FEW = 20  # sentences, below which a bootstrap says little
 
 
 def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = None) -> Any:
