@@ -341,3 +341,18 @@ def test_a_point_that_lasts_can_be_chosen_and_drawn_for_print(run_cli, folder):
     assert picture.read_bytes().startswith(b"<?xml")
     code, _, err = surface(run_cli, folder, *AXES, "--choose", "disc", "--noise", 0)
     assert (code, "expected --noise above 0" in err) == (2, True)
+
+
+def test_few_sentences_do_not_tell_chance(run_cli, tmp_path):
+    rows = [(-2, 1, 0.9), (-1, 3, 0.1), (-3, 2, 0.5)]
+    lists = "".join(
+        f'{{"id": 0, "hyp": "{k}", "lm": {a}, "n": {b}, "comet": {c}}}\n' for k, (a, b, c) in enumerate(rows)
+    )
+    (tmp_path / "list.jsonl").write_text(lists)
+    (tmp_path / "w.txt").write_text("lm 1\nn 1\n")
+    code, out, err = run_cli(
+        "surface", tmp_path / "list.jsonl", "--column", "comet", "--metric", "column:comet",
+        "--weights", tmp_path / "w.txt", "--axis", "lm", "--axis", "n",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "too few to tell" in out

@@ -129,6 +129,97 @@ def test_guards_speak(run_cli, folder, tmp_path):
     assert "'twin' can be computed from the other features" in err
 
 
+TWO = """\
+{"id": 0, "hyp": "a b", "lm": -2, "still": 1, "comet": 0.9}
+{"id": 0, "hyp": "a", "lm": -1, "still": 1, "comet": 0.1}
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments, said, unsaid",
+    [
+        ((), "'still'", "grew until nothing else counts"),  # nothing else ever counted
+        (("--ignore", "lm"), "cannot matter: 'still'", "all weights are zero"),
+        (("--bound", "lm=-1"), "it scores as the oracle does, and there is nothing to tune", "try restarts"),
+        (
+            ("--add", "c=2*comet"),
+            "made of the column 'comet', which is tuned for, so that tuning on it cheats: 'c'",
+            "try",
+        ),
+    ],
+)
+def test_guards_say_no_more_than_is_so(run_cli, tmp_path, arguments, said, unsaid):
+    (tmp_path / "two.jsonl").write_text(TWO)
+    common = ("--column", "comet", "--metric", "column:comet", "--method", "mert", "-o", tmp_path / "w.txt")
+    code, out, err = run_cli("tune", tmp_path / "two.jsonl", *common, *arguments)
+    assert code == 0, err
+    assert said in err
+    assert unsaid not in err
+    assert "1 sentence is too few to tell a change from chance" in out
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--normalize", "zz"], "cannot normalize by 'zz': no feature is called 'zz'"),
+        (["--normalize", ""], "cannot normalize by ''"),
+        (["--template", "/nowhere.ini"], "/nowhere.ini: expected a readable file"),
+    ],
+)
+def test_what_cannot_be_written_is_said_before_tuning(run_cli, folder, tmp_path, arguments, message):
+    code, _, err = tune(run_cli, folder, "-o", tmp_path / "w.txt", *arguments)
+    assert code == 2
+    assert message in err
+    assert "1 run" not in err
+
+
+def test_weights_that_cannot_be_written_as_asked_are_not_lost(run_cli, folder, tmp_path):
+    code, _, err = tune(
+        run_cli, folder, "-o", tmp_path / "w.txt", "--bound", "lm=0", "--normalize", "lm", "--rounds", "1"
+    )
+    assert code == 2
+    assert f"cannot normalize by 'lm': that is 0. The weights as they were found are in {tmp_path}/w.txt.json" in err
+    assert json.loads((tmp_path / "w.txt.json").read_text())["lm"] == 0
+    assert not (tmp_path / "w.txt").exists()
+
+
+def test_an_option_of_a_tuner_is_given_once(run_cli, folder, tmp_path):
+    code, _, err = tune(run_cli, folder, "-o", tmp_path / "w.txt", "--rounds", "1", "--rounds", "2")
+    assert code == 2
+    assert "--rounds was given twice: 1 and 2" in err
+
+
+def test_few_held_out_sentences_prove_nothing(run_cli, tmp_path):
+    (tmp_path / "two.jsonl").write_text(TWO)
+    code, out, err = run_cli(
+        "tune", tmp_path / "two.jsonl", "--heldout", tmp_path / "two.jsonl", "--column", "comet",
+        "--metric", "column:comet", "--method", "mert", "-o", tmp_path / "w.txt",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "1 sentence is too few to tell a change from chance" in out
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--search", "a=0:1", "--search", "b=0:1"], "expected one constant to search, found --search 2 times"),
+        (["--search", ""], "expected a constant and its range such as a=0:1.5 to search, found ''"),
+        (["--search", "a=-1e300:1"], "expected a constant and its range"),
+        (["--search", "lm=0:1"], "--search lm: the lists have that already"),
+        ([], "no feature is called 'a'. known: lm, still, comet, words, chars. hint: if it is a constant, 'luthier "
+             "tune' finds its value with --search a=LOW:HIGH"),
+    ],
+)  # fmt: skip
+def test_what_a_search_does_not_take(run_cli, tmp_path, arguments, message):
+    (tmp_path / "two.jsonl").write_text(TWO)
+    code, _, err = run_cli(
+        "tune", tmp_path / "two.jsonl", "--column", "comet", "--metric", "column:comet", "--method", "mert",
+        "-o", tmp_path / "w.txt", "--add", "lp=lm/words**a", *arguments,
+    )  # fmt: skip
+    assert code == 2
+    assert message in err
+
+
 @pytest.mark.parametrize(
     "arguments, message",
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 import subprocess
@@ -11,7 +12,13 @@ from pathlib import Path
 import pytest
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "five-minutes.md").read_text(encoding="utf-8")
-WHOLE = {"llm.out": 2, "lp.out": 2, "tsv.out": 2, "nemo.out": 2, "kaldi.out": 2, "srilm.out": 2, "reranked.nbest": 4}
+LINES = {"llm.best.jsonl": 4, "espnet.out": 2, "reranked.nbest": 4, "again.cdec": 4}
+SMALL, MUSIC = "the house is small\nit rains\n", "play some music\nstop\n"
+OUTPUTS = {
+    "llm.out": SMALL, "lp.out": SMALL, "tsv.out": SMALL, "csv.out": SMALL, "sparse.out": SMALL, "joshua.out": SMALL,
+    "nemo.out": MUSIC, "kaldi.out": MUSIC, "srilm.out": MUSIC,
+    "hf.out": "it is small\nit rains\n", "whisper.out": "it is small\n",
+}  # fmt: skip
 
 
 @pytest.mark.slow
@@ -26,11 +33,18 @@ def test_every_command_runs_as_printed(tmp_path, monkeypatch, run_cli):
             assert code == 0, f"{line}\n{err}"
         else:
             subprocess.run(["bash", "-c", line], check=True)
-    for name, count in WHOLE.items():
-        assert len((tmp_path / name).read_text().splitlines()) == count
-    assert (tmp_path / "nemo.out").read_text() == "play some music\nstop\n"
-    assert (tmp_path / "kaldi.out").read_text() == "play some music\nstop\n"
+    for name, count in LINES.items():
+        assert len((tmp_path / name).read_text().splitlines()) == count, name
+    for name, expected in OUTPUTS.items():
+        assert (tmp_path / name).read_text() == expected, name
+    assert [
+        json.loads(line)["hyp"] for line in (tmp_path / "espnet.out").read_text().splitlines()
+    ] == MUSIC.splitlines()
     assert "UnknownWordPenalty0= 1\n" in (tmp_path / "tuned.ini").read_text()
+    assert (tmp_path / "sparse.ini").read_text().endswith("[weight-file]\nsparse.ini.sparse\n")
+    assert "pp_klein~small 0.5\n" in (tmp_path / "sparse.ini.sparse").read_text()
+    assert (tmp_path / "travatar.tuned").read_text().startswith("lm=-")
+    assert (tmp_path / "joshua.tuned").read_text().startswith("mark-oovs = true\ntm_pt_0 ")
 
 
 @pytest.mark.slow

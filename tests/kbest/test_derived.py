@@ -44,6 +44,8 @@ def test_columns_can_be_used():
         ("lp=log(tm)", "the first of them number 2 of sentence '0'"),
         ("x=wods", "no feature is called 'wods'. hint: did you mean 'words'"),
         ("lm=1", "there is a feature 'lm' already"),
+        ("c=1/0", r"c = 1/0 is not finite for 4 hypotheses, .* of sentence '0' \(a number alone\)"),
+        ("words=lm", "'words' is the length of a hypothesis. hint: give the new feature another name"),
         ("lp", "expected words or chars, or NAME=FORMULA to add, found 'lp'"),
         ("a b=lm", "a name without white space"),
         ("=lm", "a name without white space"),

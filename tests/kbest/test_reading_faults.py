@@ -176,6 +176,24 @@ def test_random_bytes(run_cli, tmp_path, refs):
         assert not out.exists()
 
 
+@pytest.mark.parametrize(
+    ("content", "hint"),
+    [
+        ('{"id": 0, "hyp": "a", "lm": 1}\n'.encode("utf-16"), "it is UTF-16, as some programs of Windows write"),
+        (b"id;hyp;lm\n0;a;1\n", "its columns are separated by semicolons; write a CSV with commas"),
+        (b"ID\tHyp\tlm\n0\ta\t1\n", "columns are called in small letters here: id, hyp"),
+        (b"Id,Hyp,lm\n0,a,1\n", "columns are called in small letters here: id, hyp"),
+        (b"a;b;c\n", "name its format with --format"),
+    ],
+)
+def test_what_may_be_wrong_with_a_table_that_is_not_recognised(run_cli, tmp_path, content, hint):
+    path = tmp_path / "table"
+    path.write_bytes(content)
+    code, _, stderr = run_cli("pool", path, "-o", tmp_path / "pool.arrow")
+    assert code == 2
+    assert f"hint: {hint}" in stderr
+
+
 def test_references_of_different_lengths(run_cli, tmp_path, refs):
     other = tmp_path / "short.txt"
     other.write_text("only one\n")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from small_pools import make_pool, small_integers, small_lists
+from small_pools import NAMES, make_pool, small_integers, small_lists
 
 from luthier.core.errors import LuthierError
 from luthier.kbest import rerank as rerank_module
@@ -56,13 +56,18 @@ def test_only_the_direction_matters():
     assert rerank(pool, weights) == rerank(pool, 8 * weights)
 
 
-@pytest.mark.compiled  # plain Python warns of what compiled code does in silence
 @pytest.mark.parametrize("sparse", [0, 3])
-def test_sums_that_overflow_select_the_same_alone_and_among_others(sparse):
-    # row 0 has inf − inf = nan, which is above nothing and below nothing
+def test_sums_that_would_overflow_are_refused(sparse):
+    # the sum of row 0 would be inf − inf, and where all are inf the first row would win for no reason
     pool = make_pool([[("a", (1e300, 1e300, 0)), ("b", (1, 0, 0)), ("c", (2, 0, 0))]], sparse=sparse)
-    weights = np.array([1e300, -1e300, 0.0])
-    assert rerank(pool, weights).tolist() == rerank(pool, weights[None])[0].tolist() == [2]
+    for weights in (np.array([1e100, -1e100, 0.0]), np.array([[1e100, -1e100, 0.0]])):
+        with pytest.raises(LuthierError, match=r"can be weighted and added, found one of 1e\+300. hint: scale it down"):
+            rerank(pool, weights)
+    assert rerank(pool, np.array([1e5, -1e4, 0.0])).tolist() == [0]
+    with pytest.raises(LuthierError, match=r"weights of at most 1e\+150, found 1e\+200. hint: only their direction"):
+        rerank(pool, np.array([1.0, 1e200, 0.0]))
+    with pytest.raises(LuthierError, match=r"weights of at most 1e\+150"):
+        rerank(make_pool([[("a", (1, 1, 1))]]), dict.fromkeys(NAMES[:3], 1e308))
 
 
 def test_sentences_without_hypotheses_have_no_winner():

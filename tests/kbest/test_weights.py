@@ -252,13 +252,40 @@ def test_a_whole_moses_configuration_is_rewritten(tmp_path, write):
     assert template.read_text() == expected
     out = str(tmp_path / "tuned.ini")
     sparse = Weights({**weights, "pp_a~b": 0.125, "lp": 2.0}, {"lp": "LM0/words"})
-    assert write_into_template(sparse, str(template), out) == [out, f"{out}.sparse"]
+    with pytest.warns(LuthierWarning, match="there is no file 'old.sparse', which .weight-file. names"):
+        assert write_into_template(sparse, str(template), out) == [out, f"{out}.sparse"]
     text = (tmp_path / "tuned.ini").read_text()
     assert text.startswith("# add lp=LM0/words\n# Moses\n")
     assert "old.sparse" not in text
     assert text.endswith(f"[threads]\n4\n\n[weight-file]\n{out}.sparse\n")
     assert (tmp_path / "tuned.ini.sparse").read_text() == "pp_a~b 0.125\nlp 2.0\n"
     assert read_weights(tmp_path / "tuned.ini")["LM0"] == 1.5
+
+
+def test_a_joshua_configuration_has_weights_among_its_settings(write):
+    config = "lm = kenlm 5 false\npop-limit = 100\n# x\nmark-oovs = true\nlm_0 1.0\n  tm_pt_0\t-2e-1 \n"
+    assert dict(read_weights(write(config))) == {"lm_0": 1.0, "tm_pt_0": -0.2}
+    assert dict(read_weights(write("lm = 0.5\ntm= 2\nx=3\n"))) == {"lm": 0.5, "tm": 2.0, "x": 3.0}
+    with pytest.raises(InputError, match="expected a finite number for 'lm', found 'x'"):
+        read_weights(write("lm = x\n"))
+
+
+def test_sparse_weights_of_a_moses_configuration_are_read_and_kept(tmp_path, write):
+    template = write(INI, "moses.ini")
+    write("pp_a~b 3\npp_old~x -0.5\n", "old.sparse")
+    found = read_weights(template)
+    assert list(found) == ["LM0", "TM0_0", "TM0_1", "TM0_2", "UnknownWordPenalty0", "pp_a~b", "pp_old~x"]
+    assert (found["pp_a~b"], found["pp_old~x"], found["LM0"]) == (3, -0.5, 0.5)
+    out = str(tmp_path / "tuned.ini")
+    write_into_template(Weights({"LM0": 2.0, "pp_a~b": 0.125}), str(template), out)
+    assert (tmp_path / "tuned.ini.sparse").read_text() == "pp_a~b 0.125\npp_old~x -0.5\n"
+    assert dict(read_weights(out)) == {**found, "LM0": 2.0, "pp_a~b": 0.125}
+    write("LM0 3\n", "old.sparse")
+    with pytest.raises(InputError, match="expected each name once, found 'LM0' again"):
+        read_weights(template)
+    write("pp_a~b x\n", "old.sparse")
+    with pytest.raises(InputError, match=r"old.sparse:1: expected a finite number for 'pp_a~b', found 'x'"):
+        read_weights(template)
 
 
 def test_lines_of_other_configurations_get_new_values(tmp_path, write):

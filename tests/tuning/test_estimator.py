@@ -147,3 +147,22 @@ def test_a_metric_of_sums_is_tuned_for_by_its_statistics(data):
         LinearTuner("random", metric="wer").fit(x, stats[:, 0], groups)
     with pytest.raises(LuthierError, match="2 statistics of wer"):
         LinearTuner("random", metric="wer").fit(x, np.ones((480, 3)), groups)
+
+
+RANDOM = LinearTuner("random")
+
+
+@pytest.mark.parametrize(
+    ("fit", "complaint"),
+    [
+        (lambda: RANDOM.fit("x", [1], groups=[0]), "expected numbers in a table, found something else"),
+        (lambda: RANDOM.fit([[1.0]], ["x"], groups=[0]), "expected numbers in y, found something else"),
+        (lambda: RANDOM.fit(np.zeros((0, 1)), [], groups=[]), "expected a table of finite numbers"),
+        (lambda: LinearTuner(group_column=9).fit([[1.0, 2.0]], [1]), "one of 2 columns as group_column, found 9"),
+        (lambda: RANDOM.fit([[1.0], [2.0]], [1, 2], groups=np.array([1, "a"], object)), "groups of one type"),
+        (lambda: RANDOM.fit([[1.0]], [1], [0]).score([[1.0]], [1, 2], [0]), "expected 1 finite values in y"),
+    ],
+)
+def test_wrong_arguments_are_answered_by_sentences(fit, complaint):
+    with pytest.raises(LuthierError, match=complaint):
+        fit()

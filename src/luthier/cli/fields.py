@@ -36,9 +36,18 @@ def add_field_options(parser: argparse.ArgumentParser, method: type, title: str 
             continue
         domain = describe_domain(hints[field.name], field.metadata)
         group.add_argument(
-            option, dest=f"field_{field.name}", metavar="X",
+            option, dest=f"field_{field.name}", metavar="X", action=_Once,
             help=f"{field.metadata['help']} ({domain}; default: {field.default})",
         )  # fmt: skip
+
+
+class _Once(argparse.Action):
+    """Keeps a value; of two, the first would be lost in silence."""
+
+    def __call__(self, parser: Any, namespace: Any, values: Any, option_string: str | None = None) -> None:
+        if getattr(namespace, self.dest, None) is not None:
+            parser.error(f"{option_string} was given twice: {getattr(namespace, self.dest)} and {values}")
+        setattr(namespace, self.dest, values)
 
 
 def field_values(method: type, options: argparse.Namespace) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -28,9 +29,32 @@ def add_writing_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def check_writing(options: argparse.Namespace, names: Sequence[str]) -> None:
+    """Raise what can be said of --normalize and --template before there are weights: a job may take hours."""
+    from luthier.corpus.lines import read_lines
+    from luthier.kbest.weights import Weights
+
+    if options.normalize is not None:
+        Weights(dict.fromkeys(names, 1.0)).normalized(options.normalize)
+    if options.template:
+        list(read_lines(options.template))
+
+
 def normalized(weights: Weights, options: argparse.Namespace) -> Weights:
     """Return the weights as --normalize says."""
-    return weights.normalized(options.normalize) if options.normalize else weights
+    return weights if options.normalize is None else weights.normalized(options.normalize)
+
+
+def write_in_any_case(weights: Weights, path: str, options: argparse.Namespace) -> list[str]:
+    """Write weights that took long to find; where that cannot be done as asked, as JSON beside, and raise then."""
+    from luthier.core.errors import LuthierError
+    from luthier.kbest.weights import write_weights
+
+    try:
+        return write_weights_as(normalized(weights, options), path, options)
+    except LuthierError as error:
+        write_weights(weights, f"{path}.json", style="json")
+        raise LuthierError(f"{error}. The weights as they were found are in {path}.json") from None
 
 
 def write_weights_as(weights: Weights, path: str, options: argparse.Namespace, style: Any = None) -> list[str]:

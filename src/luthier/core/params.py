@@ -1,11 +1,16 @@
-"""A parameter's default, domain and help in one declaration, from which checks and options grow."""
+"""A parameter's default, domain and help in one declaration, from which checks and options grow.
+
+Arguments that are no declared parameters (files, names) are looked at here too: a wrong one is answered by a sentence.
+"""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import types
 import typing
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from luthier.core.errors import LuthierError
@@ -94,3 +99,46 @@ def _complaint(hint: Any, metadata: typing.Mapping[str, Any], value: Any) -> str
     if (low is not None and value < low) or (high is not None and value > high):
         return words
     return ""
+
+
+def path_of(path: Any, what: str = "a file") -> str:
+    """Return the name of a file, or say that it is none.
+
+    >>> path_of("dev.nbest")
+    'dev.nbest'
+    """
+    if not isinstance(path, str | os.PathLike) or not isinstance(os.fspath(path), str):
+        raise LuthierError(f"expected the name of {what}, found {_shown(path)}")
+    if "\0" in os.fspath(path):
+        raise LuthierError(f"expected the name of {what}, found one with a zero byte: {str(path)!r}")
+    return os.fspath(path)
+
+
+def names_of(names: Any, what: str) -> list[str]:
+    """Return names as a list: of one text, or of several.
+
+    >>> names_of("lm", "features"), names_of(("lm", "tm"), "features")
+    (['lm'], ['lm', 'tm'])
+    """
+    if isinstance(names, str):
+        return [names]
+    if not isinstance(names, Iterable) or isinstance(names, Mapping | bytes):
+        raise LuthierError(f"expected the names of {what}, found {_shown(names)}")
+    found = list(names)
+    wrong = next((name for name in found if not isinstance(name, str)), None)
+    if wrong is not None:
+        raise LuthierError(f"expected the names of {what}, each a text, found {_shown(wrong)} among them")
+    return found
+
+
+def paths_of(paths: Any, what: str) -> list[str]:
+    """Return names of files as a list: of one, or of several."""
+    if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
+        return [path_of(paths, what)]
+    return [path_of(path, what) for path in paths] if not isinstance(paths, bytes) else [path_of(paths, what)]
+
+
+def _shown(value: Any) -> str:
+    """Return a value that was not expected, shortly, with its type."""
+    text = repr(value)
+    return f"{text} ({type(value).__name__})" if len(text) <= 40 and "\n" not in text else type(value).__name__

@@ -32,6 +32,8 @@ class Derived:
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[^\s=#\[{]\S*", self.name) or "=" in self.name:
             raise LuthierError(f"expected a name without white space and '=' for a feature, found {self.name!r}")
+        if self.name in LENGTHS and self.formula.text != self.name:
+            raise LuthierError(f"{self.name!r} is the length of a hypothesis. hint: give the new feature another name")
 
     @classmethod
     def parse(cls, text: str) -> Derived:
@@ -111,7 +113,9 @@ def _values(pool: Pool, name: str) -> Float64:
     if name == "chars":
         starts = np.concatenate([[0], np.cumsum((pool.texts.data & 0xC0) != 0x80)])  # bytes that begin a character
         return np.diff(starts[pool.texts.offsets]).astype(np.float64)
-    raise LuthierError(unknown_names([name], [*pool.features.names, *pool.columns, *LENGTHS]))
+    told = unknown_names([name], [*pool.features.names, *pool.columns, *LENGTHS])
+    constant = f". hint: if it is a constant, 'luthier tune' finds its value with `search` {name}=LOW:HIGH"
+    raise LuthierError(told if "hint: " in told else told + constant)
 
 
 def _check(pool: Pool, item: Derived, values: Float64, used: Mapping[str, Float64]) -> None:
@@ -121,7 +125,7 @@ def _check(pool: Pool, item: Derived, values: Float64, used: Mapping[str, Float6
         return
     row = int(wrong[0])
     sentence = int(np.searchsorted(pool.offsets, row, side="right")) - 1
-    made_of = ", ".join(f"{name} = {column[row]:g}" for name, column in used.items())
+    made_of = ", ".join(f"{name} = {column[row]:g}" for name, column in used.items()) or "a number alone"
     raise LuthierError(
         f"{item.name} = {item.formula.text} is not finite for {len(wrong)} hypotheses, the first of them number "
         f"{row - int(pool.offsets[sentence]) + 1} of sentence {pool.sentence_ids[sentence]!r} ({made_of}). "

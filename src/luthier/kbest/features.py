@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
@@ -51,6 +52,12 @@ class Features:
     values: Float64
     costs: frozenset[str] = frozenset()
     groups: Groups = ()
+
+    @functools.cached_property
+    def largest(self) -> float:
+        """The largest absolute value of any feature; 0 if there is none."""
+        parts = [part for part in (self.dense, self.values) if part.size]
+        return max((max(float(part.max()), -float(part.min())) for part in parts), default=0.0)
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names):

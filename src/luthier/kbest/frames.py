@@ -7,18 +7,20 @@ protocol for exchanging data frames (``__dataframe__``), is taken as it is.
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from luthier.core.errors import InputError, LuthierError
+from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.core.params import names_of
 from luthier.kbest.building.builder import PoolBuilder
 from luthier.kbest.building.holes import ERROR, POLICIES, Filling
 from luthier.kbest.building.names import NameTable
 from luthier.kbest.pool import Pool
-from luthier.kbest.reading.arrow_columns import is_text
+from luthier.kbest.reading.arrow_columns import is_number, is_text
 from luthier.kbest.reading.arrow_rows import block_of, layout_of
 from luthier.kbest.reading.faults import Faults
 from luthier.kbest.reading.reader import Block, Reader, Source
@@ -28,6 +30,7 @@ from luthier.kbest.writer import sentence_of_rows, text_array
 FRAME = "the table"
 INDEX = "__index_level_"  # what pandas calls the columns of an index
 MOST_COLUMNS = 2000
+LOOKED_AT = 100  # rows of a column of texts, to see whether they are numbers
 
 
 def frame_table(frame: Any) -> pa.Table:
@@ -51,7 +54,8 @@ def frame_table(frame: Any) -> pa.Table:
                 f"{type(frame).__name__}"
             )
     except (pa.ArrowException, TypeError, ValueError, RuntimeError) as error:
-        raise LuthierError(f"expected columns of texts and numbers of one length, found: {error}") from None
+        found = ". ".join(str(part) for part in error.args) or type(error).__name__
+        raise LuthierError(f"expected columns of texts and numbers of one length, found: {found}") from None
     return table.select([name for name in table.column_names if not name.startswith(INDEX)])
 
 
@@ -73,7 +77,12 @@ class FrameRoles:
     def arrange(self, table: pa.Table) -> pa.Table:
         """Return the table with the columns that are used, those with a role under the names that files give them."""
         named = {"id": self.id, "text": self.text, "source": self.source}
-        references = [self.references] if isinstance(self.references, str) else list(self.references or ())
+        references = names_of(() if self.references is None else self.references, "columns of references")
+        features = None if self.features is None else names_of(self.features, "features")
+        columns = names_of(self.columns, "columns")
+        both = sorted({*(features or ())} & {*columns})
+        if both:
+            raise LuthierError(f"{both[0]!r} cannot be a feature and a column of scores: name it once")
         taken: dict[str, Any] = {}
         for role, name in named.items():
             found = name or next((known for known in MEANINGS[role] if known in table.column_names), None)
@@ -83,21 +92,41 @@ class FrameRoles:
         if references:
             taken["refs"] = _lists([_get(table, name) for name in references], references)
         used = {*references, *(n for n in named.values() if n), *(n for names in MEANINGS.values() for n in names)}
-        wanted = [*self.features, *self.columns] if self.features is not None else table.column_names
-        for name in dict.fromkeys([*wanted, *self.columns]):
-            if name in used and (self.features is None and name not in self.columns):
+        if features is None and "features" in table.column_names:
+            taken["features"] = table.column("features")  # an object of them, as in files
+        wanted = [*features, *columns] if features is not None else table.column_names
+        for name in dict.fromkeys([*wanted, *columns]):
+            if name in used and (features is None and name not in columns):
                 continue
             if name in taken:
                 raise LuthierError(f"the column {name!r} is named as a feature, and has another role by its name")
             taken[name] = _get(table, name)
+            _check_numbers(taken[name], name, asked=name in columns or features is not None)
         return pa.table(taken)
 
 
 def _get(table: pa.Table, name: str) -> Any:
     if not isinstance(name, str) or name not in table.column_names:
-        shown = ", ".join(map(repr, table.column_names[:12]))
+        shown = ", ".join(map(repr, table.column_names[:12])) or "no columns"
         raise LuthierError(f"no column is called {name!r}. hint: the table has {shown}")
     return table.column(name)
+
+
+def _check_numbers(column: pa.ChunkedArray, name: str, *, asked: bool) -> None:
+    """Raise where a feature or a score that was asked for holds no numbers; warn of numbers written as texts."""
+    hint = f"hint: make numbers of them, such as frame[{name!r}].astype(float)"
+    if asked and not is_number(column.type):
+        raise LuthierError(f"expected numbers in the column {name!r}, found {column.type}. {hint}")
+    if is_text(column.type) and all(_reads_as_number(text) for text in column.slice(0, LOOKED_AT).to_pylist()):
+        told = f"the column {name!r} holds texts such as {column[0].as_py()!r} and is no feature. {hint}"
+        warnings.warn(told, LuthierWarning, stacklevel=6)
+
+
+def _reads_as_number(text: str | None) -> bool:
+    try:
+        return text is None or float(text) == float(text)
+    except ValueError:
+        return False
 
 
 def _lists(columns: Sequence[Any], names: Sequence[str]) -> Any:
@@ -138,16 +167,22 @@ def pool_from_frame(
     table = roles.arrange(frame_table(frame))
     if not table.num_rows:
         raise InputError(expected="at least one row", found="an empty table", path=FRAME, kind="empty")
+    columns, costs = names_of(roles.columns, "columns"), names_of(costs, "costs")
     reader, names = _Rows(), NameTable()
     object.__setattr__(reader, "table", table)
     builder = PoolBuilder(
-        None, names, any_order=True, roles=Roles(frozenset(roles.columns)),
+        None, names, any_order=True, roles=Roles(frozenset(columns)),
         filling=Filling(missing, frozenset(costs)),
     )  # fmt: skip
     source = Source(FRAME, Faults(), names, NameTable())
-    builder.add(reader, source)
+    try:
+        builder.add(reader, source)
+    except InputError as error:
+        hint = error.hint.replace("leave such lines out with `skip_bad`", "leave such rows out of the table")
+        error.hint = hint.replace("with `skip_bad`", "of the table")
+        raise
     pool = builder.build(source, keep_duplicates=keep_duplicates)
-    unknown = [name for name in roles.columns if name not in pool.columns]
+    unknown = [name for name in columns if name not in pool.columns]
     if unknown:
         raise LuthierError(f"the column {unknown[0]!r} holds no number for every row")
     return pool.with_features(pool.features.call_costs(list(costs))) if costs else pool

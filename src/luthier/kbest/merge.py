@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner
 from luthier.kbest.derivations import concatenate_derivations
 from luthier.kbest.features import concatenate_features
-from luthier.kbest.pool import Pool, References, Statistics
+from luthier.kbest.pool import Pool, References, Statistics, pool_of
 
 
 def merge(pools: Sequence[Pool]) -> Pool:
@@ -25,7 +25,8 @@ def merge(pools: Sequence[Pool]) -> Pool:
     there. References and sources come from the first pool that has them and must not contradict one
     another. Duplicates stay (see `luthier.kbest.duplicates`).
     """
-    if not pools:
+    pools = [pools] if isinstance(pools, Pool) else list(pools) if isinstance(pools, Iterable) else [pool_of(pools)]
+    if not [pool_of(pool) for pool in pools]:
         raise LuthierError("expected at least one pool to merge")
     vocab = Interner()
     token_maps = [vocab.intern_texts(pool.vocab) for pool in pools]

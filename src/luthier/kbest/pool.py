@@ -324,6 +324,16 @@ class Pool:
         return state.hexdigest()
 
 
+def pool_of(pool: object) -> Pool:
+    """Return what should be a pool, or say that it is none, and what makes one."""
+    if not isinstance(pool, Pool):
+        raise LuthierError(
+            f"expected a Pool, found {type(pool).__name__}. hint: luthier.read_pool makes one of files, "
+            "luthier.Pool.from_frame of a data frame"
+        )
+    return pool
+
+
 def _counted(n: int, one: str, many: str = "") -> str:
     return f"{n:,} {one if n == 1 else many or one + 's'}"
 

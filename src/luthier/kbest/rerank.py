@@ -10,10 +10,11 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.threads import executor
 from luthier.kbest import _score_kernels as kernels
-from luthier.kbest.pool import Pool
+from luthier.kbest.pool import Pool, pool_of
 
 # Segments one task works on: large enough to hide the call, small enough to share out evenly.
 BLOCK_ROWS = 1 << 16
+LARGEST = 1e150  # of weights: half of the range of numbers is left for features
 
 
 def rerank(pool: Pool, weights: Float64 | Mapping[str, float], *, threads: int = 1) -> Int64:
@@ -29,21 +30,40 @@ def rerank(pool: Pool, weights: Float64 | Mapping[str, float], *, threads: int =
     ----------
     [waite2015] eq. 1 and 3.
     """
+    pool_of(pool)
     if isinstance(weights, Mapping):
         pool, weights = _named(pool, weights)
     try:
         weights = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise LuthierError(f"expected weights by name or an array of numbers, found {weights!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        from luthier.kbest.weights import no_weights
+
+        raise no_weights(weights) from None
     if weights.ndim not in (1, 2) or weights.shape[-1] != pool.n_features:
         raise LuthierError(
             f"expected weights of shape ({pool.n_features},) or (W, {pool.n_features}), found {weights.shape}"
         )
-    if not np.isfinite(weights).all():
-        raise LuthierError("weights must be finite numbers")
+    check_sizes(weights, pool.features.largest)
     if weights.ndim == 1:
         return _rerank_one(pool, weights)
     return _rerank_many(pool, weights, threads)
+
+
+def check_sizes(weights: Float64, largest_feature: float = 0.0) -> None:
+    """Raise where weights are not finite, or so large that sums of weights times features might not be."""
+    if not np.isfinite(weights).all():
+        raise LuthierError("weights must be finite numbers")
+    if np.abs(weights).max(initial=0.0) > LARGEST:
+        raise LuthierError(
+            f"expected weights of at most {LARGEST:g}, found {np.abs(weights).max():g}. hint: only their direction "
+            "matters: divide all of them by one number"
+        )
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.abs(weights).sum(axis=-1).max(initial=0.0) * largest_feature):
+            raise LuthierError(
+                f"expected features that can be weighted and added, found one of {largest_feature:g}. "
+                "hint: scale it down"
+            )
 
 
 def _named(pool: Pool, weights: Mapping[str, float]) -> tuple[Pool, Float64]:

@@ -16,7 +16,7 @@ from luthier.kbest.derived import with_derived
 from luthier.kbest.n_best import n_best
 from luthier.kbest.pool import Pool
 from luthier.kbest.ranked_lines import Form, Ranked, form_of, n_broken
-from luthier.kbest.rerank import rerank
+from luthier.kbest.rerank import check_sizes, rerank
 from luthier.kbest.weights import Weights, read_weights
 
 
@@ -102,6 +102,7 @@ def _take(pool: Pool, tallies: Sequence[_Tally], options: RerankOptions) -> None
         selections = rerank(pool, vectors, threads=options.threads)
     for k, (tally, vector) in enumerate(zip(tallies, vectors, strict=True)):
         if selections is None:
+            check_sizes(vector, pool.features.largest)
             rows, offsets = n_best(pool, pool.scores(vector), options.n)
         else:
             filled = selections[k] >= 0

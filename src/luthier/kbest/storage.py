@@ -24,11 +24,12 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.arrow_arrays import numbers
 from luthier.core.files.io import STDIN, atomic_write
 from luthier.core.files.remote import fetch
+from luthier.core.params import path_of
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.utf8 import check_texts
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
-from luthier.kbest.pool import Pool, References, Statistics
+from luthier.kbest.pool import Pool, References, Statistics, pool_of
 from luthier.kbest.stored import META_KEY, StoredMeta, meta_of_pool, parse_meta, seal_of
 
 FORMAT_VERSION = 1
@@ -44,7 +45,8 @@ TYPES = {
 
 def save_pool(pool: Pool, path: str | os.PathLike[str]) -> None:
     """Write a pool; a write that is killed leaves what stood at `path` before."""
-    if str(path) == STDIN:
+    pool_of(pool)
+    if path_of(path, "a pool") == STDIN:
         raise LuthierError("a pool is memory-mapped and cannot go to standard output. hint: name a file")
     arrays = pool.arrays()
     cells = [_one_cell(array) for array in arrays.values()]
@@ -67,9 +69,9 @@ def _one_cell(array: npt.NDArray[Any]) -> pa.Array:
 
 def is_pool(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is a pool of any version (and no other Arrow file)."""
-    if not Path(path).is_file():  # what a pipe has given once it does not give again
-        return False
     try:
+        if not Path(path).is_file():  # what a pipe has given once it does not give again
+            return False
         with open(path, "rb") as file:
             if file.read(len(ARROW_MAGIC)) != ARROW_MAGIC:
                 return False
@@ -90,7 +92,7 @@ def open_pool(path: str | os.PathLike[str]) -> Pool:
     InputError
         Not a pool, cut off, damaged, or written by a version that this one cannot read; it says which.
     """
-    pool, _ = _open(path)
+    pool, _ = _open(path_of(path, "a pool"))
     return pool
 
 

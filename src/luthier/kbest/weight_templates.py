@@ -1,8 +1,9 @@
 """Weights put into a decoder's own configuration: every other line of it stays as it is.
 
 A Moses configuration (it has a ``[weight]`` section) gets the numbers of its features in place. Weights that have no
-line there are those of sparse features: they go to a file of their own, which ``[weight-file]`` then names. Any other
-configuration, such as Joshua's, has lines ``name value``: those get new values, and names without a line are added.
+line there are those of sparse features: they go to a file of their own, which ``[weight-file]`` then names, with those
+of the file that it named before. Any other configuration, such as Joshua's, has lines ``name value``: those get new
+values, and names without a line are added.
 """
 
 from __future__ import annotations
@@ -13,9 +14,8 @@ from collections.abc import Mapping, Sequence
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import display_name, write_lines
 from luthier.corpus.lines import read_lines
-from luthier.kbest.weights import MOSES_SECTION, Weights, write_weights
+from luthier.kbest.weights import MOSES_SECTION, SPARSE_SECTION, Weights, sparse_weights, write_weights
 
-WEIGHT_FILE = "[weight-file]"
 PAIR = re.compile(r"(\s*)(\S+)(\s+)([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)(\s*)")
 
 
@@ -31,7 +31,7 @@ def write_into_template(weights: Weights, template: str, output: str) -> list[st
         write_lines(output, [*formulas, *filled])
         return [output]
     sparse = f"{output}.sparse"
-    write_weights(rest, sparse, style="text")
+    write_weights({**sparse_weights(lines, template), **rest}, sparse, style="text")
     write_lines(output, [*formulas, *_naming_file(filled, sparse)])
     return [output, sparse]
 
@@ -64,10 +64,10 @@ def _naming_file(lines: Sequence[str], sparse: str) -> list[str]:
     found, inside = [], False
     for line in lines:
         if line.strip().startswith("["):
-            inside = line.strip() == WEIGHT_FILE
+            inside = line.strip() == SPARSE_SECTION
         if not inside:
             found.append(line)
-    return [*found, "", WEIGHT_FILE, sparse]
+    return [*found, "", SPARSE_SECTION, sparse]
 
 
 def _filled_pairs(lines: Sequence[str], weights: Mapping[str, float], template: str) -> list[str]:

@@ -6,12 +6,13 @@ import dataclasses
 import json
 import os
 import re
+import sys
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -19,14 +20,18 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.core.files.io import display_name, open_output
 from luthier.core.files.json_text import parse_json
+from luthier.core.params import names_of, path_of
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
+from luthier.kbest.rerank import check_sizes
 
 WeightFormat = Literal["text", "equals", "moses", "json"]
-MOSES_SECTION = "[weight]"
+MOSES_SECTION, SPARSE_SECTION = "[weight]", "[weight-file]"
+SETTING, NUMBER = re.compile(r"[\w-]+\s+=\s*(.*)"), re.compile(r"[+-]?[\d.]+(?:[eE][+-]?\d+)?")
 FORMULA = re.compile(r"#\s*add\s+([^\s=]+)=(.+)")  # a comment to others
 # Weights and features with fewer common names than these do not belong together.
 LEAST_COMMON, LEAST_SHARE = 3, 0.1
+LARGEST = sys.float_info.max
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,9 +48,10 @@ class Weights(Mapping[str, float]):
         if not isinstance(self.values_by_name, Mapping):
             raise LuthierError(f"expected weights by name, found {type(self.values_by_name).__name__}")
         given: Mapping[str, object] = self.values_by_name
+        names_of(list(given), "features")
         for name, value in given.items():
-            if not isinstance(value, Real) or not np.isfinite(float(value)):
-                raise LuthierError(f"the weight of {name!r} must be a finite number, found {value}")
+            if isinstance(value, bool | np.bool_) or not isinstance(value, Real) or not _fits(value):
+                raise LuthierError(f"the weight of {name!r} must be a finite number, found {value!r}")
         object.__setattr__(self, "values_by_name", MappingProxyType(dict(self.values_by_name)))
         object.__setattr__(self, "derived", MappingProxyType(dict(self.derived)))
 
@@ -103,6 +109,7 @@ class Weights(Mapping[str, float]):
         match, weights and lists do not belong together: that is an error. With `strict`, so is every weight without
         a feature.
         """
+        names = names_of(names, "features")
         known = set(names)
         unknown = [name for name in self if name not in known]
         if unknown and (strict or too_few(len(self) - len(unknown), len(self), len(known))):
@@ -112,7 +119,14 @@ class Weights(Mapping[str, float]):
         missing = [name for name in names if name not in self]
         if missing:
             _count_as_0(f"{source}: {len(missing)} of {len(names)} features have no weight", missing)
-        return np.array([self.get(name, 0.0) for name in names], dtype=np.float64)
+        vector = np.array([self.get(name, 0.0) for name in names], dtype=np.float64)
+        check_sizes(vector)
+        return vector
+
+
+def _fits(number: Any) -> bool:
+    """Return whether a number is finite as a float."""
+    return bool(abs(number) <= LARGEST)
 
 
 def vector_of(weights: object, names: Sequence[str]) -> Float64:
@@ -126,11 +140,19 @@ def vector_of(weights: object, names: Sequence[str]) -> Float64:
         return found.vector(names)
     try:
         vector = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise LuthierError(f"expected weights by name or an array of numbers, found {weights!r}") from None
+    except (TypeError, ValueError, OverflowError):
+        raise no_weights(weights) from None
     if vector.shape != (len(names),) or not np.isfinite(vector).all():
         raise LuthierError(f"expected {len(names)} finite weights, found {np.array2string(vector, threshold=8)}")
+    check_sizes(vector)
     return vector
+
+
+def no_weights(found: object) -> LuthierError:
+    """Return the complaint about what should be weights; an answer has some, and a file is read first."""
+    hint = ". hint: its .weights are what is meant" if hasattr(found, "weights") else ""
+    hint = ". hint: luthier.read_weights reads a file" if isinstance(found, str | os.PathLike) else hint
+    return LuthierError(f"expected weights by name or an array of numbers, found {found!r}{hint}")
 
 
 def too_few(common: int, n_weights: int, n_features: int) -> bool:
@@ -151,14 +173,17 @@ def _count_as_0(what: str, names: Sequence[str]) -> None:
 
 
 def read_weights(path: str | os.PathLike[str]) -> Weights:
-    """Read weights: ``name value`` lines, a Moses ``[weight]`` section, or a JSON object; told by content."""
-    lines = list(read_lines(path))
+    """Read weights: ``name value`` lines, a Moses ``[weight]`` section, or a JSON object; told by content.
+
+    Sparse weights of a Moses configuration are in the file that its ``[weight-file]`` names, and are read with it.
+    """
+    lines = list(read_lines(path_of(path, "a file of weights")))
     name = display_name(path)
     text = "\n".join(lines)
     if text.lstrip().startswith("{"):
         found = _from_json(text, name)
     elif any(line.strip() == MOSES_SECTION for line in lines):
-        found = _from_moses(lines, name)
+        found = _from_moses(lines, name, sparse_weights(lines, path))
     else:
         found = _from_lines(lines, name)
     if not found:
@@ -195,9 +220,24 @@ def _once(pairs: list[tuple[str, object]], path: str) -> dict[str, object]:
     return table
 
 
-def _from_moses(lines: list[str], path: str) -> Weights:
+def sparse_weights(lines: Sequence[str], path: str | os.PathLike[str]) -> dict[str, float]:
+    """Return the weights in the file that ``[weight-file]`` names, from here as for Moses, else from beside `path`."""
+    place = next((k for k, line in enumerate(lines) if line.strip() == SPARSE_SECTION), len(lines))
+    named = next((text for line in lines[place + 1 :] if (text := line.strip()) and not text.startswith("#")), "[")
+    if named.startswith("["):
+        return {}
+    places = Path(named), Path(path).parent / named, Path(path).parent / Path(named).name
+    found = next((file for file in places if file.is_file()), None)
+    if found is None:
+        told = f"{display_name(path)}: there is no file {named!r}, which {SPARSE_SECTION} names: its weights count 0"
+        warnings.warn(told, LuthierWarning, stacklevel=3)
+        return {}
+    return dict(_from_lines(list(read_lines(found)), display_name(found)))
+
+
+def _from_moses(lines: list[str], path: str, sparse: Mapping[str, float]) -> Weights:
     """Read ``Name= v v`` lines of the section; several values are name_0, name_1, … as in the lists."""
-    found: dict[str, float] = {}
+    found: dict[str, float] = dict(sparse)
     inside = False
     for number, line in enumerate(lines, start=1):
         text = line.strip()
@@ -211,14 +251,15 @@ def _from_moses(lines: list[str], path: str) -> Weights:
             for position, value in enumerate(values):
                 full = name.strip() if len(values) == 1 else f"{name.strip()}_{position}"
                 _put(found, full, value, path, number)
-    return Weights(found)
+    return Weights({name: found[name] for name in [*(name for name in found if name not in sparse), *sparse]})
 
 
 def _from_lines(lines: list[str], path: str) -> Weights:
     found: dict[str, float] = {}
+    settings = _is_configuration(lines)
     for number, line in enumerate(lines, start=1):
         text = line.strip()
-        if not text or text.startswith("#"):
+        if not text or text.startswith("#") or (settings and SETTING.fullmatch(text)):
             continue
         parts = text.rsplit(None, 1)
         if len(parts) == 1:
@@ -228,8 +269,16 @@ def _from_lines(lines: list[str], path: str) -> Weights:
                 expected="'name value'", found=repr(text), path=path, line=number,
                 hint="weights are 'name value' lines, a Moses [weight] section, or a JSON object",
             )  # fmt: skip
-        _put(found, parts[0].removesuffix("=") if parts[0].endswith("=") else parts[0], parts[1], path, number)
+        _put(found, parts[0].removesuffix("=").rstrip(), parts[1], path, number)
     return Weights(found)
+
+
+def _is_configuration(lines: list[str]) -> bool:
+    """Return whether lines are those of Joshua: settings ``key = text``, and weights ``name value`` among them."""
+    texts = [line.strip() for line in lines]
+    settings = [match for text in texts if (match := SETTING.fullmatch(text))]
+    pairs = any(len(text.split()) == 2 and "=" not in text for text in texts if not text.startswith("#"))
+    return pairs and not all(NUMBER.fullmatch(match[1]) for match in settings)
 
 
 def _put(found: dict[str, float], name: str, value: str, path: str, line: int) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, frozen
 from luthier.core.errors import LuthierError
+from luthier.core.params import names_of
 from luthier.kbest.features import unknown_names
 
 
@@ -41,11 +42,21 @@ class Bounds:
     @classmethod
     def from_names(cls, names: Sequence[str], ranges: Mapping[str, tuple[float, float]]) -> Bounds:
         """Return bounds for some features by name; the others are free."""
-        unknown = [name for name in ranges if name not in set(names)]
+        if not isinstance(ranges, Mapping):
+            raise LuthierError(f"expected bounds by name, such as {{'lm': (0, 1)}}, found {type(ranges).__name__}")
+        unknown = [name for name in names_of(list(ranges), "features") if name not in set(names)]
         if unknown:
             raise LuthierError(unknown_names(unknown, names))
-        limits = [ranges.get(name, (-np.inf, np.inf)) for name in names]
-        return cls(np.array([low for low, _ in limits]), np.array([high for _, high in limits]))
+        limits = np.tile([-np.inf, np.inf], (len(names), 1))  # (D, 2)
+        for name, pair in ranges.items():
+            try:
+                low, high = (float(end) for end in pair)
+            except (TypeError, ValueError):
+                low, high = np.nan, np.nan
+            if not low <= high:
+                raise LuthierError(f"expected bounds (low, high) of {name!r}, the lower one first, found {pair!r}")
+            limits[names.index(name)] = low, high
+        return cls(limits[:, 0], limits[:, 1])
 
     @property
     def is_free(self) -> bool:

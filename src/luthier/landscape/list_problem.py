@@ -13,7 +13,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.errors import LuthierError
 from luthier.kbest.groups import Groups
-from luthier.kbest.pool import Pool
+from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.rerank import rerank
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
@@ -49,8 +49,7 @@ class ListProblem(Problem):
     @classmethod
     def of(cls, pool: Pool, metric: Metric | str, *, bounds: Bounds | None = None) -> ListProblem:
         """Return the problem of a pool and a metric; statistics are computed if the pool has none."""
-        if not isinstance(pool, Pool):
-            raise LuthierError(f"expected a Pool, found {type(pool).__name__}. hint: luthier.read_pool makes one")
+        pool_of(pool)
         metric = as_metric(metric)
         if metric.higher_is_better is None:
             raise LuthierError(f"the metric {metric.name!r} has no direction: there is nothing to tune for")

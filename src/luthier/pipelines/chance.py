@@ -29,4 +29,4 @@ def changes(
 def _change(problem: ListProblem, start: Float64, weights: Float64) -> dict[str, float]:
     before, after = problem.metric.gain(problem.gains(np.array([start, weights]))).tolist()  # gain is its own inverse
     low, high = interval_of(problem, start, weights)
-    return {"before": before, "after": after, "low": low, "high": high}
+    return {"before": before, "after": after, "low": low, "high": high, "sentences": problem.n_sentences}

@@ -64,9 +64,11 @@ def tune_parts(job: PartedTuningJob) -> TuningReport:
         if replicas[-1].result.interrupted:
             break
     average = np.mean([unit_length(tuned.weights) for tuned in replicas], axis=0) if job.average else None
-    for sentence in warnings_after(problem, start, replicas[0].weights):
+    oracle = problem.oracle_score()
+    unbeaten = replicas[0].scores["tune_before"] == oracle
+    for sentence in warnings_after(problem, start, replicas[0].weights, unbeaten=unbeaten):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
-    oracle, sent = problem.oracle_score(), problem.traffic
+    sent = problem.traffic
     notice(
         f"{len(job.manifest.parts)} parts sent {sent.n_bytes:,} bytes in {sent.answers:,} answers, "
         f"{sent.lines:,} lines among what was asked"
@@ -89,4 +91,6 @@ def _replica(
     result = run(job.tuner, problem, start, options, heldout=heldout, watch=job.watch(options.seed))
     scores = scores_of(problem, heldout, start, result.weights)
     held = None if heldout is None else interval_of(heldout, start, result.weights)
-    return Tuned(options.seed, result.weights, result, scores, interval_of(problem, start, result.weights), held)
+    n_held = 0 if heldout is None else heldout.n_sentences
+    interval = interval_of(problem, start, result.weights)
+    return Tuned(options.seed, result.weights, result, scores, interval, held, n_held)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from luthier.core.errors import LuthierError
 from luthier.kbest.derived import with_derived
-from luthier.kbest.pool import Pool
+from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.weights import Weights, vector_of
 from luthier.landscape.bounds import Bounds
 from luthier.metrics.base import Metric
@@ -53,13 +54,24 @@ class TunedWeights:
 
     def __repr__(self) -> str:
         """Return a short sentence."""
-        name = self.metric.partition("(")[0]
-        held = "" if self.heldout_after is None else f", held out {self.heldout_before:.2f} → {self.heldout_after:.2f}"
+        from luthier.report.console import decimals_for
+
+        scores = [self.before, self.after, self.heldout_before, self.heldout_after, self.oracle]
+        p = decimals_for(scores)
+        held = (
+            "" if self.heldout_after is None else f", held out {self.heldout_before:.{p}f} → {self.heldout_after:.{p}f}"
+        )
         low, high = self.interval
         return (
-            f"<{name} {self.before:.2f} → {self.after:.2f} ({low:+.2f} … {high:+.2f}){held}; "
+            f"<{self._metric_name()} {self.before:.{p}f} → {self.after:.{p}f} ({low:+.{p}f} … {high:+.{p}f}){held}; "
             f"{len(self.weights)} weights by {self.report.tuner.partition('(')[0]}>"
         )
+
+    def _metric_name(self) -> str:
+        """Return the metric's name; of a score of the lists, with its name."""
+        name = self.metric.partition("(")[0]
+        column = re.match(r"column\(column='([^']*)'", self.metric)
+        return f"column:{column[1]}" if column else name
 
 
 def tune(
@@ -99,10 +111,7 @@ def tune(
     >>> tune(lists, metric="column:comet").weights["lm"] < 0
     True
     """
-    if not isinstance(pool, Pool):
-        raise LuthierError(
-            f"expected a Pool to tune on, found {type(pool).__name__}. hint: luthier.read_pool makes one"
-        )
+    pool_of(pool)
     if isinstance(method, Tuner) and parameters:
         raise LuthierError(f"expected parameters inside the tuner that was given, found {', '.join(parameters)}")
     formulas = start.derived if isinstance(start, Weights) else {}
@@ -114,8 +123,8 @@ def tune(
         metric=as_metric(metric),
         options=RunOptions(seed=seed, restarts=restarts, threads=threads),
         start=None if start is None else vector_of(start, names),
-        bounds=None if bounds is None else Bounds.from_names(names, dict(bounds)),
-        heldout=None if heldout is None else with_derived(heldout, formulas),
+        bounds=None if bounds is None else Bounds.from_names(names, bounds),
+        heldout=None if heldout is None else with_derived(pool_of(heldout), formulas),
     )
     report = tune_pool(job)
     (found,) = report.replicas

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from luthier.core.arithmetic import LARGEST
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.landscape.bounds import parse_range
@@ -41,7 +42,7 @@ class Search:
             low, high = parse_range(ends)
         except LuthierError:
             low, high = 0.0, 0.0
-        if not name.strip() or not -np.inf < low < high < np.inf:
+        if not name.strip() or not -LARGEST < low < high < LARGEST:
             raise LuthierError(f"expected a constant and its range such as a=0:1.5 to search, found {text!r}")
         return cls(name.strip(), low, high)
 

@@ -144,9 +144,10 @@ def tune_pool(job: TuningJob) -> TuningReport:
     for tuned in replicas:
         if tuned.result.heldout_note:
             warnings.warn(f"seed {tuned.seed}: {tuned.result.heldout_note}", LuthierWarning, stacklevel=2)
-    for sentence in warnings_after(problem, start, replicas[0].weights):
-        warnings.warn(sentence, LuthierWarning, stacklevel=2)
     oracle = sentence_oracle(job.metric, problem.stats, problem.offsets)
+    unbeaten = replicas[0].scores["tune_before"] == oracle.score
+    for sentence in warnings_after(problem, start, replicas[0].weights, unbeaten=unbeaten):
+        warnings.warn(sentence, LuthierWarning, stacklevel=2)
     return TuningReport(
         job.tuner.spec, job.metric.signature, problem, problem.names, start, oracle.score, tuple(replicas), average
     )
@@ -244,7 +245,8 @@ def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
     weights = result.weights / spread
     scores = scores_of(ready.problem, ready.heldout, start, weights)
     held = None if ready.heldout is None else interval_of(ready.heldout, start, weights)
-    return Tuned(replica.seed, weights, result, scores, interval_of(ready.problem, start, weights), held)
+    n_held = 0 if ready.heldout is None else ready.heldout.n_sentences
+    return Tuned(replica.seed, weights, result, scores, interval_of(ready.problem, start, weights), held, n_held)
 
 
 def scores_of(

@@ -13,6 +13,8 @@ from rich.text import Text
 from luthier.core.errors import printable
 from luthier.report.sheets import Sheet
 
+FEW = 20  # sentences, below which a bootstrap says little
+
 
 class _Console(Console):
     """A console that leaves it to the door what to do when whoever reads has gone."""

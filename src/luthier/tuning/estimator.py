@@ -134,7 +134,8 @@ class LinearTuner(BaseEstimator):  # type: ignore[misc]
     ) -> float:
         """Return the mean worth of the winners, or their gain under the metric: the score, more being better."""
         rows = self.select(X, groups)
-        weights = np.ones(len(rows)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)[rows]
+        self._statistics(y, len(X))  # type: ignore[arg-type]  # raises what there is to say about y
+        weights = np.ones(len(rows)) if sample_weight is None else _numbers(sample_weight, "as weights")[rows]
         if self.metric == MEAN:
             return float(np.average(np.asarray(y, dtype=np.float64)[rows], weights=weights))
         metric = load_metric(self.metric)
@@ -143,7 +144,7 @@ class LinearTuner(BaseEstimator):  # type: ignore[misc]
 
     def _statistics(self, y: npt.ArrayLike, n_rows: int) -> tuple[Float64, Metric]:
         """Return the statistics of every row, (M, S), and what scores their sum."""
-        given = np.asarray(y, dtype=np.float64)
+        given = _numbers(y, "in y")
         if self.metric != MEAN:
             metric = load_metric(self.metric)
             if given.ndim != 2 or len(given) != n_rows or not np.isfinite(given).all():
@@ -175,8 +176,12 @@ class LinearTuner(BaseEstimator):  # type: ignore[misc]
                     f"expected a column {self.group_column!r} of groups, found {', '.join(names) or 'no names'}"
                 )
             return names.index(self.group_column)
-        assert self.group_column is not None
-        return self.group_column
+        n = self.n_features_in_
+        if not isinstance(self.group_column, int | np.integer) or not -n <= self.group_column < n:
+            raise LuthierError(
+                f"expected the name or number of one of {n} columns as group_column, found {self.group_column!r}"
+            )
+        return int(self.group_column)
 
     def _split(self, X: Any, groups: npt.ArrayLike | None, *, reset: bool) -> tuple[Float64, npt.NDArray[Any]]:
         if not reset:
@@ -189,8 +194,8 @@ class LinearTuner(BaseEstimator):  # type: ignore[misc]
             table, labels = X.drop(columns=X.columns[at]), X.iloc[:, at]
         else:
             table, labels = np.delete(np.asarray(X), self._group_at(), axis=1), np.asarray(X)[:, self._group_at()]
-        features = np.asarray(table, dtype=np.float64)
-        if features.ndim != 2 or not np.isfinite(features).all():
+        features = _numbers(table, "in a table")
+        if features.ndim != 2 or not len(features) or not np.isfinite(features).all():
             raise LuthierError(f"expected a table of finite numbers, found shape {features.shape}")
         if labels is None:
             raise LuthierError("expected groups: which sentence does each row belong to? hint: or set group_column")
@@ -200,11 +205,19 @@ class LinearTuner(BaseEstimator):  # type: ignore[misc]
         return features, found
 
 
+def _numbers(given: Any, where: str) -> Float64:
+    """Return an array of numbers, or say that there are others."""
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise LuthierError(f"expected numbers {where}, found something else: {error}") from None
+
+
 def _weight_of_groups(sample_weight: npt.ArrayLike | None, order: Int64, offsets: Int64) -> Float64:
     """Return the weight of every row, (M,), if it is one for each group; 1 where none is given."""
     if sample_weight is None:
         return np.ones(len(order))
-    weights = np.asarray(sample_weight, dtype=np.float64)
+    weights = _numbers(sample_weight, "as sample weights")
     if weights.shape != (len(order),) or not (np.isfinite(weights) & (weights >= 0)).all() or not weights.any():
         raise LuthierError(f"expected {len(order)} weights of 0 or more, not all 0, found shape {weights.shape}")
     own = weights[order]
@@ -216,7 +229,10 @@ def _weight_of_groups(sample_weight: npt.ArrayLike | None, order: Int64, offsets
 
 def _grouped(labels: npt.NDArray[Any]) -> tuple[Int64, Int64]:
     """Return the rows ordered by group (groups as they first appear), and the offsets of the groups."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    try:
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+    except TypeError:
+        raise LuthierError("expected groups of one type, texts or numbers, found several types") from None
     rank = np.argsort(np.argsort(first))
     numbers = rank[inverse.reshape(-1)]
     return np.argsort(numbers, kind="stable"), offsets_from_counts(np.bincount(numbers))

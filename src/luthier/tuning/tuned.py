@@ -27,6 +27,7 @@ class Tuned:
     scores : before and after, on the tuning set and, where there is one, on the held-out set
     interval, heldout_interval : low and high
         Of the change on the tuning sentences, which is flattering, and on the held-out ones, where there are any.
+    n_heldout : how many these are
     """
 
     seed: int
@@ -35,6 +36,7 @@ class Tuned:
     scores: dict[str, float | None]
     interval: tuple[float, float]
     heldout_interval: tuple[float, float] | None = None
+    n_heldout: int = 0
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from luthier.core.errors import InputError
+from luthier.core.errors import InputError, LuthierWarning
 from luthier.kbest.building.names import NameTable
 from luthier.kbest.json_lines import tape as json_tape
 from luthier.kbest.json_lines.tape import FINE, LONE_SURROGATE, SYNTAX, TOO_DEEP, Tape, read_tape
@@ -58,6 +58,17 @@ def test_a_plain_list(read):
     assert block.sentences is None
     assert block.rule_uses is None
     assert not block.bad
+
+
+def test_numbers_in_quotes_are_told_of(read):
+    row = {"id": 0, "hyp": "a", "lm": "-1.5", "year": "2020", "text": "0.5"}
+    with pytest.warns(LuthierWarning, match="'lm' is a text, '-1.5', and passed over. hint: write numbers without"):
+        ((block,), source) = read(row)
+    assert features(block, source) == [{}]
+
+
+def test_an_id_that_is_null_is_called_so(read):
+    assert 'expected the key "id", found null as "id"' in str(complaint(read({"id": None, "hyp": "a"})[0]))
 
 
 def test_escapes_are_undone_everywhere(read):

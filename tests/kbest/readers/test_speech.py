@@ -139,6 +139,7 @@ def test_kaldi_archives_by_key(write):
         ("u1-1 1\nu1-2 2\n", "words:3: expected a number for 'u2-1' in .*ac, found none"),
         (ACOUSTIC + "u1-1 3\n", "ac:4: expected each key once, found 'u1-1' again"),
         ("u1-1 x\n", "ac:1: expected a number, found 'x'"),
+        (ACOUSTIC.replace("u1-1 100.5", "u1-1 100.5 2"), r"ac:3: expected a key and a number, .*found 'u1-1 100.5 2'"),
         ("u1-1\n", "ac:1: expected a key and a number, separated by white space, found 'u1-1'"),
     ],
 )
@@ -170,6 +171,9 @@ def test_folders_of_espnet(write):
     assert list(read_pool(write(**jobs) / "logdir").sentence_ids) == ["w1", "w2", "w10"]
     with pytest.raises(InputError, match=r"expected a number for 'u1' in .*score"):
         read_pool(write(e__1best_recog__text="u1 x\n", e__1best_recog__score="u9 1\n") / "e")
+    gap = write(**{f"g__{n}best_recog__{file}": "u1 1\n" for n in (1, 3) for file in ("text", "score")})
+    with pytest.raises(InputError, match="g: expected the folder 2best_recog, since there is 3best_recog, found none"):
+        read_pool(gap / "g")
     with pytest.raises(InputError, match="expected a folder of lists of ESPnet"):
         read_pool(write(f__nothing="oops oops oops oops\n") / "f")
 
@@ -191,5 +195,11 @@ def test_folders_of_srilm(write):
     assert read_pool(home / "headed" / "v1").n_hypotheses == 2
     with pytest.raises(InputError, match="u1:3: expected ac, lm, nwords before the words, found 'oops'"):
         read_pool(write(plain__u1=plain + "oops\n") / "plain")
+    with pytest.raises(
+        InputError,
+        match=r"v1: expected lines that begin as those of u2 do, with ascore lscore nwords, "
+        r"found \(score\)",
+    ):
+        read_pool(write(mixed__u1=plain, mixed__u2=plain, mixed__v1=first) / "mixed")
     with pytest.raises(InputError, match="v1:3: expected a number, found 'x'"):
         read_pool(write(headed__v1="NBestList1.0\n(-120) the\n(x) the\n") / "headed")

@@ -25,7 +25,7 @@ from luthier.cli.output import Output
 from luthier.cli.picture_options import add_picture_options, picture_width
 from luthier.cli.pool_options import HELP, add_pool_options, manifest_from, pool_from
 from luthier.cli.reading_options import pairs
-from luthier.cli.weight_options import add_strict_option, add_writing_options, normalized, write_weights_as
+from luthier.cli.weight_options import add_strict_option, add_writing_options, check_writing, write_in_any_case
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="features of the pool that are bins ('luthier bins'); made of derivations if need be",
     )
     parser.add_argument(
-        "--search", metavar="A=LO:HI",
+        "--search", metavar="A=LO:HI", action="append",
         help="a constant of the --add formulas: tune at values from LO to HI, choose the best (on --heldout, if given)",
     )  # fmt: skip
     parser.add_argument(
@@ -158,17 +158,21 @@ def _tune(options: argparse.Namespace, watch: WatchSeed) -> tuple[TuningReport, 
 def _search(options: argparse.Namespace, engine: Engine | None, watch: WatchSeed) -> tuple[TuningReport, Searched]:
     """Search the constant of a formula; tune at the best."""
     from luthier.core.errors import LuthierError
-    from luthier.kbest.derived import Derived, add_derived
+    from luthier.kbest.derived import LENGTHS, Derived, add_derived
     from luthier.metrics.pools import with_statistics
     from luthier.pipelines.searching import Search, search_constant
     from luthier.pipelines.tuning import tune_pool
 
-    search = Search.parse(options.search)
+    if len(options.search) > 1:
+        raise LuthierError(f"expected one constant to search, found --search {len(options.search)} times")
+    search = Search.parse(options.search[0])
     _, metric, _ = _checked(options)
     formulas, options.add = [Derived.parse(text) for text in options.add], []
     if not any(search.name in item.formula.names for item in formulas):
         raise LuthierError(f"--search {search.name}: no --add formula has such a constant")
     pools = [None if pool is None else with_statistics(pool, metric) for pool in _pools(options)]
+    if pools[0] is not None and search.name in (*pools[0].features.names, *pools[0].columns, *LENGTHS):
+        raise LuthierError(f"--search {search.name}: the lists have that already. hint: call the constant otherwise")
 
     def job_at(value: float) -> TuningJob:
         made = [None if pool is None else add_derived(pool, formulas, {search.name: value}) for pool in pools]
@@ -205,8 +209,10 @@ def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
 
 
 def _bounds(options: argparse.Namespace, names: Sequence[str]) -> Bounds:
+    """Return the limits of weights; with these names, what is to be written is looked at too."""
     from luthier.landscape.bounds import Bounds
 
+    check_writing(options, names)
     given = pairs(options.bound, str, "--bound")
     return Bounds.from_names(names, {name: _range(name, text) for name, text in given.items()})
 
@@ -314,7 +320,7 @@ def _write(report: TuningReport, options: argparse.Namespace) -> list[str]:
 
     written = []
     for path, weights in answers(report, options.output).items():
-        written += write_weights_as(normalized(weights, options), path, options)
+        written += write_in_any_case(weights, path, options)
     if options.trace:
         write_trace(report, options.trace)
         written.append(options.trace)

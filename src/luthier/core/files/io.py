@@ -81,7 +81,7 @@ def _beside(path: str | os.PathLike[str]) -> str:
     """Return the hint at a file of nearly the same name: packed, or not packed."""
     name = str(path)
     others = [name + ending for ending in PACKED] + [name.removesuffix(e) for e in PACKED if name.endswith(e)]
-    found = next((other for other in others if Path(other).is_file()), "")
+    found = next((other for other in others if os.path.isfile(other)), "")  # noqa: PTH113 - names may be too long
     return f"there is {display_name(found)}" if found and not Path(name).exists() else ""
 
 

@@ -105,6 +105,9 @@ def _words(fault: int, raw: bytes, row: dict[str, Any]) -> tuple[str, str, str]:
     expected, keys, hint = WORDS[fault]
     present = [key for key in keys if row.get(key) is not None]
     if not present:
+        empty = next((key for key in keys if key in row), None)
+        if empty is not None:
+            return expected, f'null as "{empty}"', hint
         others = ", ".join(json.dumps(key, ensure_ascii=False) for key in list(row)[:8])
         return expected, f"only {others}" if others else "an empty object", hint
     value = row[present[0]]

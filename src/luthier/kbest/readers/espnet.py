@@ -63,6 +63,16 @@ def _homes(folder: Path) -> list[Path]:
     return sorted(below, key=lambda path: [int(digits) for digits in re.findall(r"\d+", path.name)])
 
 
+def _check_none_beyond(home: Path, missing: int) -> None:
+    """Raise where folders go on behind one that is missing: their hypotheses would be left out."""
+    numbers = [int(found[1]) for path in home.iterdir() if (found := re.fullmatch(r"(\d+)best_recog", path.name))]
+    if max(numbers) > missing:
+        raise InputError(
+            expected=f"the folder {missing}best_recog, since there is {max(numbers)}best_recog", found="none",
+            path=str(home), kind="format", hint="copy all folders of the decoding, or remove those behind the gap",
+        )  # fmt: skip
+
+
 def _block(source: Source, home: Path) -> Block:
     names = source.names.from_strings(["score"])
     keys: list[Texts] = []
@@ -72,6 +82,7 @@ def _block(source: Source, home: Path) -> Block:
     for n in itertools.count(1):
         folder = home / f"{n}best_recog"
         if not folder.is_dir():
+            _check_none_beyond(home, n)
             break
         numbers = KeyedNumbers(beside(source, str(folder / "score")))
         words = beside(source, str(folder / "text"))

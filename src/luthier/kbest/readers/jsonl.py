@@ -24,12 +24,15 @@ NaN and Infinity, which Python's json module writes though they are not JSON, ar
 from __future__ import annotations
 
 import dataclasses
+import json
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from luthier.core.arrays import Bool, Bytes, Float64, Int64
+from luthier.core.errors import LuthierWarning
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.vocab import Interner
@@ -60,6 +63,7 @@ PARTS = (*MEANINGS.values(), ("absent",))
 KEYS = tuple(name for names in PARTS for name in names)
 ID, HYP, FEATURES, SOURCE, REFERENCES, DERIVATION, ABSENT_IS = range(7)
 
+_QUOTED = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")  # a whole number may well be a name
 _HYPOTHESIS_KEY = re.compile(rb'"(%s)"\s*:' % b"|".join(name.encode() for name in MEANINGS["text"]))
 
 
@@ -77,8 +81,22 @@ class Method(Reader):
         """Yield the hypotheses of a source in the order of the file."""
         form: _Form | None = None
         for lines in source.lines():
+            if form is None and len(lines.numbers):
+                _warn_of_quotes(lines.raw(0), source.ignored)
             block, form = _block(source, lines, form)
             yield block
+
+
+def _warn_of_quotes(first: bytes, ignored: Collection[str]) -> None:
+    """Tell of numbers that are written as texts on the first line: they are passed over."""
+    try:
+        row = json.loads(first)
+    except (ValueError, RecursionError):
+        return  # which will be said
+    for key, value in row.items() if isinstance(row, dict) else ():
+        if key not in KEYS and key not in ignored and isinstance(value, str) and _QUOTED.fullmatch(value):
+            told = f"{key!r} is a text, {value!r}, and passed over. hint: write numbers without quotes"
+            warnings.warn(told, LuthierWarning, stacklevel=2)
 
 
 @dataclasses.dataclass(frozen=True)

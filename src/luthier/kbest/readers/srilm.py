@@ -30,6 +30,7 @@ TIMES = re.compile(r"\s\( st: [^()]*\)")
 EDGES = re.compile(r"^<s>(?:\s+|$)|(?:^|\s+)</s>$")
 NUMBER = re.compile(rb"[+-]?[0-9.]+(?:[eE][+-]?[0-9]+)?")
 HEAD_BYTES = 4096
+_FORMS = {1: "(score)", len(PLAIN): "ascore lscore nwords"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,8 +63,23 @@ class Method(Reader):
         files = _files(path)
         if not files:
             raise empty_error(source.name)
+        forms: dict[int, str] = {}
         for file in files:
-            yield from _of_file(beside(source, str(file)), _utterance(file))
+            for block in _of_file(beside(source, str(file)), _utterance(file)):
+                if len(block):
+                    _check_form(forms, len(block.names) // len(block), file)
+                yield block
+
+
+def _check_form(forms: dict[int, str], n_scores: int, file: Path) -> None:
+    """Raise where a file has other scores than those before it: they would count 0 there."""
+    if forms and n_scores not in forms:
+        ((others, name),) = forms.items()
+        raise InputError(
+            expected=f"lines that begin as those of {name} do, with {_FORMS[others]}", found=_FORMS[n_scores],
+            path=str(file), kind="format", hint="read lists of different forms one by one, with scores of one name",
+        )  # fmt: skip
+    forms[n_scores] = file.name
 
 
 def _files(folder: Path) -> list[Path]:

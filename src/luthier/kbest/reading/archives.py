@@ -44,12 +44,16 @@ class KeyedNumbers:
         self._interner = Interner()
         parts = []
         for lines in source.lines():
-            fields, _ = leading_words(spans_of(lines), 2)
+            fields, rest = leading_words(spans_of(lines), 2)
             whole = fields.counts == 2
+            bare = _without_tensor(fields.columns[1])
+            more = (rest.stops > rest.starts) & (
+                bare.starts == fields.columns[1].starts
+            )  # tensor(-1.5, device=…) is one
+            whole &= ~more
             at = np.flatnonzero(~whole)
             lines.bad.add("fields", lines.numbers[at], _describe(source.name, lines, at, "a key and a number"))
-            keys, numbers = (column.take(whole) for column in fields.columns)
-            plain = _without_tensor(numbers)
+            keys, plain = fields.columns[0].take(whole), bare.take(whole)
             values, status = parse_numbers(*plain.arrays())
             number_fault(lines.bad, source.name, lines.numbers[whole], status, plain.arrays(), hint="")
             fine = status == NUMBER_OK

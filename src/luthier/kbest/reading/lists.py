@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import dataclasses
 import io
 import os
@@ -18,6 +19,7 @@ from luthier.core import plugins
 from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt
 from luthier.core.files.io import STDIN, display_name, open_bytes
 from luthier.core.files.streams import DAMAGE, damage_error
+from luthier.core.params import names_of, path_of, paths_of
 from luthier.core.segments import segment_of_rows
 from luthier.corpus.lines import empty_error
 from luthier.kbest.building.builder import PoolBuilder
@@ -30,7 +32,7 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.reading.faults import Faults
 from luthier.kbest.reading.manifest import DURATION, read_manifest
 from luthier.kbest.reading.reader import HEAD_BYTES, PACKAGE, Reader, Source
-from luthier.kbest.reading.roles import Roles, look_like_quality
+from luthier.kbest.reading.roles import Roles, look_like_quality, meaning_of
 from luthier.kbest.storage import is_pool, open_pool
 
 AUTO = "auto"
@@ -73,11 +75,21 @@ class ReadOptions:
     manifest: str = ""
 
     def __post_init__(self) -> None:
+        for name in ("columns", "ignore", "costs"):
+            object.__setattr__(self, name, tuple(names_of(getattr(self, name), name)))
+        if not isinstance(self.format, str) or not isinstance(self.format_options, Mapping):
+            raise LuthierError("expected the name of a format, and its options by name")
+        if isinstance(self.first_id, bool) or not isinstance(self.first_id, int):
+            raise LuthierError(f"expected a whole number as the id of the first line, found {self.first_id!r}")
+        object.__setattr__(self, "manifest", path_of(self.manifest, "a manifest"))
         if self.missing not in POLICIES:
             raise LuthierError(f"expected missing values as {', '.join(POLICIES)}, found {self.missing!r}")
         both = sorted(set(self.columns) & set(self.ignore))
         if both:
             raise LuthierError(f"{both[0]!r} cannot be a column and be ignored")
+
+
+READ_SETTINGS = tuple(field.name for field in dataclasses.fields(ReadOptions))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -97,9 +109,10 @@ class Reading:
 def read_pool(
     lists: Sequence[str | os.PathLike[str]] | str | os.PathLike[str],
     *,
-    refs: Sequence[str] = (),
-    source: str | None = None,
+    refs: Sequence[str | os.PathLike[str]] | str | os.PathLike[str] = (),
+    source: str | os.PathLike[str] | None = None,
     options: ReadOptions | None = None,
+    **settings: Any,
 ) -> Pool:
     """Read K-best lists, of one or several runs of a decoder, into one pool.
 
@@ -109,14 +122,23 @@ def read_pool(
         Files of any known format, plain, gz or zst; ``-`` is standard input; a saved pool is a list too.
     refs, source
         Plain text, a line per sentence.
+    settings
+        As the command line has them, by the names of `ReadOptions`: ``columns=["comet"]``, ``format="moses"``,
+        ``keyed=True``, ``missing="worst"``, ``skip_bad=True``; or all of them in `options`.
 
     Raises
     ------
     InputError
         At the first fault, with file and line, unless ``options.skip_bad``.
     """
-    paths = [lists] if isinstance(lists, str | os.PathLike) else list(lists)
-    return read_lists([str(path) for path in paths], refs, source, options or ReadOptions()).pool
+    if options is not None and (settings or not isinstance(options, ReadOptions)):
+        raise LuthierError("expected settings by name, or options=ReadOptions(…) with all of them")
+    unknown = [name for name in settings if name not in READ_SETTINGS]
+    if unknown:
+        raise LuthierError(f"read_pool has no setting {unknown[0]!r}. it has: {', '.join(READ_SETTINGS)}")
+    source = None if source is None else path_of(source, "a file of sources")
+    files = paths_of(lists, "a list"), paths_of(refs, "a file of references")
+    return read_lists(*files, source, options or ReadOptions(**settings)).pool
 
 
 def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, options: ReadOptions) -> Reading:
@@ -259,10 +281,26 @@ def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Re
         raise InputError(
             expected="a list in a known format",
             found=f"a file that begins with {excerpt(head)}", path=display_name(path), line=1, kind="format",
-            hint=f"name its format with `format` ({', '.join(found)}); 'luthier formats' explains them; "
+            hint=_likely_cause(head)
+            or f"name its format with `format` ({', '.join(found)}); 'luthier formats' explains them; "
             "plain lines of text need their scores: `scores` TSV `per_sentence` N",
         )  # fmt: skip
     return best, make_reader(best, found[best], _parameters(found[best], options))
+
+
+def _likely_cause(head: bytes) -> str:
+    """Return what to do about a file that no reader takes, where its first line tells; else nothing."""
+    if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "it is UTF-16, as some programs of Windows write; convert it with: iconv -f utf-16 -t utf-8"
+    first = head.partition(b"\n")[0].decode("utf-8", "replace").strip()
+    for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
+        words = [word.strip().strip('"') for word in first.split(mark)]
+        known = [word for word in words if meaning_of(word.lower(), [word.lower()])]
+        if len(words) > 1 and known and mark == ";":
+            return f"its columns are separated by {name}; write a CSV with commas, or a TSV with tabs"
+        if len(words) > 1 and any(word != word.lower() for word in known):
+            return f"columns are called in small letters here: {', '.join(word.lower() for word in known)}"
+    return ""
 
 
 def _parameters(method: Any, options: ReadOptions) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from luthier.landscape.planes.steady import Steady
 from luthier.landscape.planes.surface import SurfaceReport
-from luthier.report.console import cell, stack, table
+from luthier.report.console import FEW, cell, stack, table
 
 SHOWN = 8
 
@@ -78,6 +78,13 @@ def _chosen(report: SurfaceReport, chosen: Steady) -> Any:
     return table(f"chosen: {chosen.choice}, noise {chosen.noise:g} mean effects", ("", ""), rows)
 
 
+def _verdict(found: Mapping[str, float]) -> str:
+    """Return whether a change is more than chance; with few sentences nobody can tell."""
+    if found["sentences"] < FEW:
+        return "too few to tell"
+    return "no" if found["low"] <= 0 <= found["high"] else "yes"
+
+
 def _changes(changes: Mapping[str, Mapping[str, float]]) -> Any:
     """Return what the best weights change, and whether that is more than chance."""
     rows = [
@@ -86,7 +93,7 @@ def _changes(changes: Mapping[str, Mapping[str, float]]) -> Any:
             f"{found['before']:.4f}",
             f"{found['after']:.4f}",
             f"{found['after'] - found['before']:+.4f} ({found['low']:+.4f} … {found['high']:+.4f})",
-            "no" if found["low"] <= 0 <= found["high"] else "yes",
+            _verdict(found),
         )
         for where, found in changes.items()
     ]

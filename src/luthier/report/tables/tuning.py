@@ -7,10 +7,8 @@ from typing import Any
 
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.parted.problem import PartedProblem
-from luthier.report.console import decimals_for, stack, table
+from luthier.report.console import FEW, decimals_for, stack, table
 from luthier.tuning.tuned import Tuned, TuningReport
-
-FEW = 20  # sentences, below which a bootstrap says little
 
 
 def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = None) -> Any:
@@ -76,8 +74,10 @@ def _verdict(report: TuningReport) -> str:
     low, high = first.heldout_interval or first.interval
     where = "held-out" if held else "tuning"
     n = report.problem.n_sentences if isinstance(report.problem, ListProblem | PartedProblem) else FEW
-    if not held and n < FEW:
-        return f"{n} sentences are too few to tell a change from chance"
+    n = first.n_heldout if held else n
+    if n < FEW:
+        told = "1 sentence is" if n == 1 else f"{n} sentences are"
+        return f"{told} too few to tell a change from chance"
     if low <= 0.0 <= high:
         return f"the change is no more than chance on these {where} sentences: the interval holds 0"
     return f"the change is more than chance on these {where} sentences: the interval does not hold 0"
