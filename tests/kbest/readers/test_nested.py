@@ -94,3 +94,12 @@ def test_broken_json(tmp_path):
         read(tmp_path, text=json.dumps(PLAIN) + "\n{oops\n", format="nested")
     with pytest.raises(InputError, match="expected JSON"):
         read(tmp_path, text='[{"nbest": [\n"x"\n}]')
+
+
+def test_two_lists_of_one_sentence_are_not_joined(tmp_path):
+    path = tmp_path / "twice.jsonl"
+    path.write_text('{"id": "a", "nbest": [{"text": "x", "s": 1}]}\n{"id": "a", "nbest": [{"text": "y", "s": 2}]}\n')
+    with pytest.raises(
+        InputError, match=r"twice.jsonl:2: expected one object for each sentence, found another one of 'a'"
+    ):
+        read_pool(path)

@@ -67,14 +67,18 @@ class Method(Reader):
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """Yield the sentences in the order of the file."""
-        number = 0
+        number, before = 0, None
         for lines in _values(source):
             bad = BadLines()
             bad.extend(lines.bad)
             sentences = []
             for line, name, value in lines.values:
                 try:
-                    sentences.append(_sentence(value, name, number, source.name, line))
+                    found = _sentence(value, name, number, source.name, line)
+                    if found.id == before and any(key in value for key in LISTS):
+                        raise _twice(found, source.name)
+                    sentences.append(found)
+                    before = found.id
                 except InputError as error:
                     bad.add(error.kind, np.array([line]), lambda _, error=error: error)  # type: ignore[misc]
                 number += 1
@@ -175,6 +179,14 @@ def _sentence(value: Any, name: str | None, number: int, path: str, line: int) -
     except UnicodeEncodeError:
         raise surrogate_error(path, line) from None
     return found
+
+
+def _twice(found: _Sentence, path: str) -> InputError:
+    """Return the complaint about a list whose sentence had one already: joined, they would be one list."""
+    return InputError(
+        expected="one object for each sentence", found=f"another one of {found.id!r}", path=path, line=found.line,
+        hint="give each its own id, or put all hypotheses into one list", kind="id",
+    )  # fmt: skip
 
 
 def _hypotheses(value: dict[str, Any]) -> tuple[list[str], list[dict[str, float]]]:
