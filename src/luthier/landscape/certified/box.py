@@ -112,7 +112,7 @@ class Boxes:
         self.noise = np.where(whole, 0.0, 2 * gamma(self.rows.n_lists + 2) * self.sizes)
 
     def look(self, tasks: Sequence[Task], target: float) -> list[Box | None]:
-        """Return what is left of boxes once all that stays at or below the target is taken away; None if one is empty.
+        """Return what is left of boxes once all that stays at or below the target is taken away; None of one outside.
 
         A box whose bound is not above the target needs no further look. What is found of a box does not depend on
         which others it is looked at with.
@@ -123,6 +123,9 @@ class Boxes:
         which = np.arange(len(tasks))
         for turn in range(SHRINKS):
             inside = ~self.space.excludes(lows, highs)
+            if turn:  # nothing is left of these, but what was taken away reaches up to the target
+                for at in np.flatnonzero(~inside):
+                    found[which[at]] = dataclasses.replace(seen.box(int(parents[at])), bound=target)
             which, lows, highs, parents = which[inside], lows[inside], highs[inside], parents[inside]
             if not len(which):
                 break

@@ -47,7 +47,7 @@ class Certificate:
     @property
     def complete(self) -> bool:
         """Whether the gap was closed."""
-        return self.n_open == 0
+        return self.bound <= self.gain + self.gap
 
     @property
     def distance(self) -> float:
@@ -79,8 +79,18 @@ class Certificate:
         said = f"at most {self.distance:.4g} below the best {where}, proven by {self.boxes:,} boxes"
         if self.complete:
             return said
-        reason = "stopped" if self.stopped else "not closed within the limit"
-        return f"{said}; {reason}, {self.n_open:,} boxes are open ({100 * self.open_share:.3g} % of the space)"
+        if not self.n_open:
+            return f"{said}; {self.end}"
+        return f"{said}; {self.end}, {self.n_open:,} boxes are open ({100 * self.open_share:.3g} % of the space)"
+
+    @property
+    def end(self) -> str:
+        """Why the search ended."""
+        if self.complete:
+            return f"closed to a gap of {self.gap:g}"
+        if not self.n_open:
+            return "not closed: what is left hangs on ties"
+        return "stopped" if self.stopped else "not closed within the limit"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values."""
