@@ -71,7 +71,9 @@ def test_an_axis_is_a_feature_or_a_file(tmp_path):
 def test_the_place_of_the_origin_is_exact_or_there_is_none(data):
     n_axes, n = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 5))
     small = st.integers(-3, 3)
-    directions = np.array(data.draw(st.lists(st.lists(small, min_size=n, max_size=n), min_size=n_axes, max_size=n_axes)))
+    directions = np.array(
+        data.draw(st.lists(st.lists(small, min_size=n, max_size=n), min_size=n_axes, max_size=n_axes))
+    )
     steps = np.array(data.draw(st.lists(small, min_size=n_axes, max_size=n_axes)))
     start = -(steps @ directions)
     place = origin_place(start.astype(float), directions.astype(float))

@@ -107,3 +107,27 @@ class Certificate:
             "global": self.whole,
             "weights": self.weights.tolist(),
         }
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """What a search proves of weights that somebody else found: their distance from the best is no larger.
+
+    `bound` is a score. `better` is the score that the search met on the way, where it is better.
+    """
+
+    bound: float
+    distance: float
+    boxes: int
+    better: float | None
+
+    @classmethod
+    def of(cls, found: Certificate, gain: float) -> Proof:
+        """Return what a certificate says of weights with this gain, from which its search began."""
+        better = found.score if found.gain > gain else None
+        return cls(found.score_bound, found.bound - gain, found.boxes, better)
+
+    def sentence(self, where: str) -> str:
+        """Return it in one sentence; `where` is of what the best is meant."""
+        said = f"at most {self.distance:.4g} below the best {where}, proven by {self.boxes:,} boxes"
+        return said if self.better is None else f"{said}; {self.better:.6g} was met on the way"

@@ -76,7 +76,10 @@ def window_ends(problem: ListProblem, subspace: Subspace, texts: Sequence[str]) 
         if name in given:
             raise LuthierError(f"expected one window for each axis, found another for {name!r}")
         given.add(name)
-        ends[subspace.names.index(name)] = read_ends(text, range_text)
+        found = read_ends(text, range_text)
+        if not np.all(np.isfinite(found)):
+            raise LuthierError(f"expected both ends of a window, found {text!r}. hint: or search the whole space")
+        ends[subspace.names.index(name)] = found
     return ends
 
 

@@ -35,4 +35,3 @@ def certify_tables(
     if written:
         parts.append(table("written", ("file",), [(path,) for path in written]))
     return stack(*parts)
-
