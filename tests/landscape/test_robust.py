@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from certified_problems import draw_problem
 
 from luthier.core.errors import LuthierError
 from luthier.geometry.plane.gaussian import gaussian_shares
@@ -87,6 +88,32 @@ def test_a_point_of_a_plane_has_the_mean_that_draws_have(choice):
     close = draws[np.hypot(*deviations.T) < 1.0]
     seen = plane.problem.gains(np.array([plane.subspace.weights(p) for p in close]))
     assert found.worst <= seen.min() + 1e-9
+
+
+@pytest.mark.parametrize("seed", [3, 9, 21, 27])
+def test_cells_without_an_area_have_no_part_in_what_lasts(seed):
+    # small whole numbers: many ties meet in points
+    problem, rng = draw_problem("bleu", seed, sentences=4, k=5), np.random.default_rng(seed)
+    plane = Subspace(rng.normal(size=3), np.eye(3)[:2])
+    report = look_at_plane(Plane.make(problem, plane, Window(-3.0, 3.0, -3.0, 3.0)), SurfaceOptions(check=0))
+    assert report.survey.without_area > 0
+    shape = noise_shape(report.plane, 0.3)
+    for choice in ("robust", "worst", "disc"):
+        found = steady_point(report, choice, 0.3)
+        assert np.abs(found.position).max() <= 3.0 + 1e-9
+        assert found.radius > 0.0
+        assert found.score == pytest.approx(problem.gain(plane.weights(found.position)))
+        turn, far = rng.uniform(0.0, 2 * np.pi, 2_000), np.sqrt(rng.random(2_000))
+        near = found.position + (far * np.array([np.cos(turn), np.sin(turn)])).T @ shape.T
+        gains = problem.gains(plane.weights(near[np.abs(near).max(axis=1) <= 3.0]))
+        assert found.worst <= gains.min() + 1e-9
+        assert found.worst in report_scores(report)
+
+
+def report_scores(report):
+    """Return the scores of all cells with an area."""
+    record = look_at_plane(report.plane, SurfaceOptions(stream=False, check=0)).record
+    return set(report.plane.score(record.sums[record.sized]).tolist())
 
 
 def plane_of_units(*units, directions=None):

@@ -120,11 +120,11 @@ class Boxes:
         found: list[Box | None] = [None] * len(tasks)
         lows, highs = np.array([task[0] for task in tasks]), np.array([task[1] for task in tasks])
         given, parents = bundled([task[2] for task in tasks])
-        which = np.arange(len(tasks))
+        which, seen = np.arange(len(tasks)), None
         for turn in range(SHRINKS):
             inside = ~self.space.excludes(lows, highs)
-            if turn:  # nothing is left of these, but what was taken away reaches up to the target
-                for at in np.flatnonzero(~inside):
+            for at in np.flatnonzero(~inside):
+                if seen is not None:  # nothing is left of it, but what was taken away reaches up to the target
                     found[which[at]] = dataclasses.replace(seen.box(int(parents[at])), bound=target)
             which, lows, highs, parents = which[inside], lows[inside], highs[inside], parents[inside]
             if not len(which):

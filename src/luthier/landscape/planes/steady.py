@@ -63,9 +63,10 @@ class Surroundings:
                 f"the noise reaches more than {MOST_CELLS:,} cells of the plane. hint: a smaller `noise` reaches fewer"
             )
         record = Arrangement.make(near.overlay, near.values, threads=threads)
-        self.offsets, corners = record.polygons(np.arange(len(record)))
+        cells = np.flatnonzero(record.sized)  # one without an area, where ties meet, has no share and no inside
+        self.offsets, corners = record.polygons(cells)
         self.corners: Float64 = np.linalg.solve(shape, (corners - centre).T).T.astype(np.float64)
-        self.scores = plane.score(record.sums)
+        self.scores = plane.score(record.sums[cells])
 
     def mean(self, place: Float64) -> float:
         """Return the mean score about a place (2,), in deviations from the centre."""
