@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
@@ -21,7 +22,7 @@ from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.tuning.base import State, tuner
 from luthier.tuning.robust import mean_gain, steadied
 from luthier.tuning.run import RunOptions, run
-from small_problems import random_problem
+from small_problems import problem_of, random_problem
 
 
 def phi(x):
@@ -108,6 +109,21 @@ def test_cells_without_an_area_have_no_part_in_what_lasts(seed):
         gains = problem.gains(plane.weights(near[np.abs(near).max(axis=1) <= 3.0]))
         assert found.worst <= gains.min() + 1e-9
         assert found.worst in report_scores(report)
+
+
+def test_room_without_end_and_noise_that_is_all_rounding():
+    # one list, two rows: one cell is half of the plane, and nothing else is near its best point
+    problem = problem_of([[[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]], [[3.0, 1.0]])
+    plane = Plane.make(problem, Subspace(np.array([1.0, 1.0, 1.0]), np.eye(3)[:2]), Window(-9.0, 9.0, -9.0, 9.0))
+    with pytest.raises(LuthierError, match="an axis has no effect"):
+        steady_point(look_at_plane(plane, SurfaceOptions(check=0)), "robust", 0.1)
+    report = plane_of(5)
+    found = steady_point(report, "highest", 1e-6)
+    assert found.radius == np.inf
+    assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["radius"] is None
+    for noise in (0.0, 1e-300, 1e-7, 1e4, 1e300, np.inf, np.nan):
+        with pytest.raises(LuthierError, match="expected noise from 1e-06 to 1000 mean effects"):
+            steady_point(report, "robust", noise)
 
 
 def report_scores(report):

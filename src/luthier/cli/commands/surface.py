@@ -139,8 +139,8 @@ def _check(options: argparse.Namespace) -> None:
         check_raster(options)
     if options.polygons and not options.output:
         raise LuthierError("--polygons needs -o, the file to write them to")
-    if not 0.0 < options.noise < float("inf"):
-        raise LuthierError(f"expected --noise above 0, found {options.noise:g}")
+    if not 1e-6 <= options.noise <= 1e3:
+        raise LuthierError(f"expected --noise from 1e-06 to 1000, found {options.noise:g}")
     if options.best_only and options.choose != "highest":
         raise LuthierError("--best-only looks for the highest score, so it cannot go with another --choose")
     if options.best_only and options.certify:
