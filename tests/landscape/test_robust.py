@@ -14,6 +14,8 @@ from luthier.geometry.plane.gaussian import gaussian_shares
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.lines.lasting import lasting_place, line_noise
+from luthier.landscape.lines.line_report import follow_line
 from luthier.landscape.lines.smooth import mean_gains, worst_gains
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane, Window
@@ -184,3 +186,44 @@ def test_without_noise_or_with_nothing_free_the_best_end_stays():
     problem = random_problem(2)
     ends = [State(np.array([1.0, 0, 0]), 3.0), State(np.array([0, 1.0, 0]), 4.0)]
     assert steadied(problem, ends, noise=0.0, draws=4, seed=0) is ends[1]
+
+
+@pytest.mark.parametrize("spec", ["bleu", "wer"])
+@pytest.mark.parametrize("window", [(-np.inf, np.inf), (-0.5, 0.75)])
+def test_a_place_of_a_line_has_the_mean_that_draws_have_and_none_on_a_grid_is_better(spec, window):
+    for seed in range(4):
+        problem, rng = draw_problem(spec, seed, sentences=5, k=6, whole=bool(seed % 2)), np.random.default_rng(seed)
+        line = Subspace(rng.normal(size=3), np.eye(3)[:1])
+        report = follow_line(problem, line, window, check=0)
+        sign = 1.0 if spec == "bleu" else -1.0
+        deviation = line_noise(report, 0.3)
+        for choice in ("robust", "worst", "disc"):
+            found = lasting_place(report, choice, 0.3)
+            assert window[0] <= found.position <= window[1]
+            assert sign * found.score == pytest.approx(problem.gain(line.weights([found.position])))
+            draws = found.position + deviation * rng.standard_normal(4_000)
+            gains = problem.gains(line.weights(draws[:, None]))
+            assert sign * found.mean == pytest.approx(gains.mean(), abs=5 * gains.std() / np.sqrt(len(gains)) + 0.01)
+            near = found.position + deviation * np.linspace(-1.0, 1.0, 501)
+            assert sign * found.worst <= problem.gains(line.weights(near[:, None])).min() + 1e-9
+        best = lasting_place(report, "robust", 0.3)
+        # means of a fine sum, at places of a coarse grid
+        fine = np.linspace(-8.0, 8.0, 1_601)
+        shares = np.exp(-(fine**2) / 2)
+        for place in np.clip(np.linspace(-3.0, 3.0, 25), *window):
+            mean = np.average(problem.gains(line.weights((place + deviation * fine)[:, None])), weights=shares)
+            assert mean <= sign * best.mean + 0.2
+
+
+def test_a_line_of_one_interval_and_one_without_effect():
+    one = problem_of([[[1.0, 2.0], [1.0, 1.0]]], [[3.0, 1.0]])
+    along = follow_line(one, Subspace(np.array([1.0, 1.0]), np.eye(2)[:1]), check=0)
+    with pytest.raises(LuthierError, match="the axis has no effect beside the others"):
+        lasting_place(along, "robust", 0.1)
+    two = follow_line(one, Subspace(np.array([1.0, 1.0]), np.eye(2)[1:]), (0.0, 5.0), check=0)
+    assert len(two.scores) == 1
+    for choice in ("robust", "worst", "disc"):
+        found = lasting_place(two, choice, 0.1)
+        assert (found.score, found.mean, found.worst) == (3.0, pytest.approx(3.0), 3.0)
+    with pytest.raises(LuthierError, match="expected noise from 1e-06 to 1000"):
+        lasting_place(two, "robust", 0.0)
