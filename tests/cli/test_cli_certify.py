@@ -86,6 +86,31 @@ def test_any_tuner_is_certified_on_request_and_a_surface_has_its_best_only(folde
     assert best["score"] - 1e-9 <= enumerated <= best["bound"]
     assert best["bound"] - best["score"] <= 0.001
     assert main([*surface, "--best-only", "--stream"]) == 2
+    assert main([*surface, "--certify", "300"]) == 0
+    certified = json.loads(capsys.readouterr().out)["certified"]
+    assert enumerated <= certified["bound"] + 1e-9
+    assert certified["distance"] == pytest.approx(certified["bound"] - enumerated, abs=1e-9)
+    assert main([*surface, "--certify", "300", "--choose", "robust"]) == 0
+    steady = json.loads(capsys.readouterr().out)
+    assert steady["certified"]["distance"] == pytest.approx(certified["bound"] - steady["chosen"]["score"], abs=1e-3)
+    assert main([*surface[:-1], "--certify", "300"]) == 0
+    assert "below the best in the window, proven by" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        (["--best-only", "--certify", "9"], "--best-only has a proof of its own"),
+        (["--best-only", "--whole", "--window", "{}=-1:1"], "a window along both axes or along none"),
+        (["--certify", "9", "--whole", "--window", "{}=-1:1"], "a window along both axes or along none"),
+        (["--certify", "0"], "expected --certify of at least 1, found 0"),
+        (["--certify", "9", "--raster", "8"], "--raster"),
+    ],
+)
+def test_a_surface_refuses_what_it_cannot_prove(folder, capsys, more, complaint):
+    name = folder[1][0]
+    assert main(["surface", *certify(folder)[1:], *(part.format(name) for part in more)]) == 2
+    assert complaint in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -97,6 +122,7 @@ def test_any_tuner_is_certified_on_request_and_a_surface_has_its_best_only(folde
         ),
         (["--reach", "1", "--window", "x=0:1"], "expected one kind of window, found two"),
         (["--window", "x=0:1"], "expected a window such as"),
+        (["--window", "FIRST=0:"], "expected both ends of a window"),
         (["--resume"], "expected the file of a search to go on with, found none. hint: give --checkpoint"),
         (["--gap", "-1"], "the 'gap' parameter of certify must be a float in [0.0, inf), got -1.0"),
         (["--margin", "1"], "--margin is a number above 0, and needs --span"),
@@ -104,5 +130,5 @@ def test_any_tuner_is_certified_on_request_and_a_surface_has_its_best_only(folde
     ],
 )
 def test_what_cannot_be_is_refused(folder, capsys, more, complaint):
-    assert main(certify(folder, *more)) == 2
+    assert main(certify(folder, *(part.replace("FIRST", folder[1][0]) for part in more))) == 2
     assert complaint in capsys.readouterr().err

@@ -153,3 +153,16 @@ def test_weights_of_the_optimum_are_the_start_moved_along_the_axis(run_cli, fold
     moved = np.array(list(found["optimum"]["weights"].values())) - start
     expected = np.where(np.arange(len(start)) == 1, found["optimum"]["position"], 0.0)
     np.testing.assert_allclose(moved, expected, atol=1e-12)
+
+
+def test_a_place_that_lasts_can_be_chosen_and_written(run_cli, folder):
+    axis, path = axis_of(folder), folder / "lasting.txt"
+    for choice in ("robust", "worst", "disc"):
+        more = ("--choose", choice, "--noise", 0.3, "-w", path)
+        code, out, _ = line(run_cli, folder, "--axis", axis, *more, "--json")
+        chosen = json.loads(out)["chosen"]
+        assert (code, chosen["choice"]) == (0, choice)
+        assert read_weights(path)[axis] == pytest.approx(SPEC.decoder_weights[axis] + chosen["position"], rel=1e-12)
+        assert "mean under noise" in line(run_cli, folder, "--axis", axis, *more)[1]
+    code, _, err = line(run_cli, folder, "--axis", axis, "--choose", "robust", "--noise", "nan")
+    assert (code, "expected --noise from 1e-06 to 1000" in err) == (2, True)

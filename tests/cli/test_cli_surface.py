@@ -340,7 +340,7 @@ def test_a_point_that_lasts_can_be_chosen_and_drawn_for_print(run_cli, folder):
     assert read_weights(path)["lm"] == SPEC.decoder_weights["lm"] + found["chosen"]["position"][0]
     assert picture.read_bytes().startswith(b"<?xml")
     code, _, err = surface(run_cli, folder, *AXES, "--choose", "disc", "--noise", 0)
-    assert (code, "expected --noise above 0" in err) == (2, True)
+    assert (code, "expected --noise from 1e-06 to 1000" in err) == (2, True)
 
 
 def test_few_sentences_do_not_tell_chance(run_cli, tmp_path):

@@ -258,3 +258,27 @@ def test_a_held_out_pool_may_name_its_features_in_another_order(run_cli, folder,
         tune(run_cli, folder, "--heldout", heldout, "-o", tmp_path / "w.txt")
         answers.append((tmp_path / "w.txt").read_bytes())
     assert answers[0] == answers[1]
+
+
+@pytest.mark.parametrize(("axes", "rank"), [(["leading:2"], 3), (["random:1"], 2), (["FILE", "lm"], 3)])
+def test_weights_can_be_tuned_along_a_few_directions(run_cli, folder, axes, rank):
+    names = open_pool(folder / "tune.arrow").features.names
+    (folder / "direction.txt").write_text(f"{names[0]} 1\n{names[1]} -1\n")
+    asked = [part for axis in axes for part in ("--axis", folder / "direction.txt" if axis == "FILE" else axis)]
+    found = []
+    for seed in range(4):
+        more = ("--seed", 5, "--replicas", 1, "--restarts", seed, "--heldout", folder / "heldout.arrow", "--json")
+        code, out, _ = tune(run_cli, folder, *asked, *more, "-o", folder / "few.txt", method="mert")
+        assert code == 0
+        told = json.loads(out)["replicas"][0]
+        assert told["tune_after"] >= told["tune_before"]
+        found.append(read_weights(folder / "few.txt").vector(names, source="few"))
+    assert np.linalg.matrix_rank(np.array([np.ones(len(names)), *found]), tol=1e-9 * np.abs(found).max()) <= rank
+
+
+def test_directions_go_with_nothing_that_they_would_break(run_cli, folder):
+    for more in (("--bound", "lm=0:"), ("--standardize-features",), ("--certify", 9)):
+        code, _, err = tune(run_cli, folder, "--axis", "lm", *more, "-o", folder / "no.txt", method="mert")
+        assert (code, "--axis cannot go with" in err) == (2, True)
+    code, _, err = tune(run_cli, folder, "--axis", "leading:99", "-o", folder / "no.txt", method="mert")
+    assert (code, "expected leading:N with N from 1 to" in err) == (2, True)

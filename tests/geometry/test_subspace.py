@@ -1,8 +1,10 @@
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.subspace import Subspace
+from luthier.geometry.subspace import Subspace, origin_place
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.subspaces import project, read_subspace
 
@@ -63,3 +65,21 @@ def test_an_axis_is_a_feature_or_a_file(tmp_path):
     assert space.directions.tolist() == [[0, 1, 0, 0, 0, 0], [1, 0, -2, 0, 0, 0]]
     with pytest.raises(LuthierError, match="neither a feature nor a file"):
         read_subspace(pool, None, ["no-such-axis"])
+
+
+@given(st.data())
+def test_the_place_of_the_origin_is_exact_or_there_is_none(data):
+    n_axes, n = data.draw(st.integers(1, 3)), data.draw(st.integers(1, 5))
+    small = st.integers(-3, 3)
+    directions = np.array(
+        data.draw(st.lists(st.lists(small, min_size=n, max_size=n), min_size=n_axes, max_size=n_axes))
+    )
+    steps = np.array(data.draw(st.lists(small, min_size=n_axes, max_size=n_axes)))
+    start = -(steps @ directions)
+    place = origin_place(start.astype(float), directions.astype(float))
+    assert all(a + sum(x * int(d) for x, d in zip(place, column, strict=True)) == 0
+               for a, column in zip(start.tolist(), directions.T, strict=True))  # fmt: skip
+    # one more weight, which no direction moves
+    beside = np.c_[directions, np.zeros(n_axes)].astype(float)
+    assert origin_place(np.r_[start, 1e-300], beside) is None
+    assert origin_place(np.r_[start, 0.0], beside) == place

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,7 +11,10 @@ from hypothesis import strategies as st
 from small_pools import make_features
 
 from luthier.core.errors import LuthierError
+from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.features import Features, concatenate_features
+from luthier.kbest.pool import Pool
+from luthier.kbest.spread import differing
 from oracles import score
 
 NAMES = ("a", "b", "c", "d")
@@ -51,6 +56,22 @@ def test_selecting_features(rows, sparse, names):
     assert kept.costs == names & {"a", "d"}
     assert values(kept) == {name: column for name, column in values(features).items() if name in names}
     assert kept.n_dense == sum(NAMES.index(name) < 4 - sparse for name in names)
+
+
+@quickly
+@given(tables, st.integers(0, 4), st.data())
+def test_which_features_differ_within_a_list(rows, sparse, data):
+    cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3)))
+    offsets = np.array([0, *cuts, len(rows)])
+    m, n = len(rows), len(offsets) - 1
+    pool = Pool(
+        offsets=offsets, features=make_features(rows, NAMES, sparse=sparse),
+        sentence_ids=Texts.from_strings([str(i) for i in range(n)]), texts=Texts.from_strings(["x"] * m),
+        tokens=Tokens(np.arange(m + 1), np.zeros(m, np.int32)), vocab=Texts.from_strings(["x"]),
+    )  # fmt: skip
+    lists = [rows[a:b] for a, b in itertools.pairwise(offsets)]
+    expected = [any(len({row[d] for row in each}) > 1 for each in lists) for d in range(4)]
+    assert differing(pool).tolist() == expected
 
 
 def test_names_that_nobody_has_are_errors_with_the_likeliest_one():

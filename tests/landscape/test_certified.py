@@ -21,8 +21,10 @@ from luthier.landscape.certified.space import (
     whole_space,
     window_space,
 )
+from luthier.landscape.certified.windows import WindowOptions
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+from small_problems import problem_of
 
 compiled = pytest.mark.compiled
 START = np.array([1.0, 0.0, -1.0])
@@ -171,6 +173,49 @@ def test_without_a_window_no_direction_of_weights_is_better_than_the_bound(make)
         assert problem.gains(drawn).max() <= found.bound
         if make is all_directions and seed != 2:  # where nothing ties at such weights
             assert problem.gains(rng.integers(-2, 3, (400, 3)).astype(float)).max() <= found.bound
+
+
+@compiled
+@pytest.mark.parametrize(("seed", "gap"), [(337, 1.0), (345, 1.0), (363, 1.0), (677, 0.5)])
+def test_a_box_that_is_cut_until_nothing_but_a_wall_is_left_keeps_its_bound(seed, gap):
+    rng = np.random.default_rng(seed)
+    start = rng.normal(size=3)
+    problem = draw_problem("column:worth", seed, whole=False, sentences=3, k=4)
+    ends = np.sort(rng.uniform(-1, 1, (3, 2)), axis=1)
+    drawn = start + ends[:, 0] + rng.random((3000, 3)) * (ends[:, 1] - ends[:, 0])
+    gains = problem.gains(drawn)
+    space = window_space(problem, plane_of(3, start), ends, principal=True)
+    found = certify(problem, space, drawn[np.argmin(gains)], CertifyOptions(gap=gap, limit=300))
+    assert gains.max() <= found.bound
+
+
+@compiled
+def test_a_search_that_ties_keep_open_is_not_called_closed():
+    # rows 0 and 1 differ by nothing along the axis: the first wins, the second is better
+    problem = problem_of([[[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]], [[1.0, 5.0, 0.0]])
+    space = window_space(problem, Subspace(np.array([1.0, 0.0]), np.eye(2)[:1]), np.array([[-0.5, 0.5]]))
+    found = certify(problem, space, np.array([1.0, 0.0]), CertifyOptions(gap=0.01))
+    assert (found.gain, found.n_open) == (1.0, 0)
+    assert found.bound >= 5.0
+    assert not found.complete
+    assert "not closed: what is left hangs on ties" in found.sentence
+
+
+@compiled
+@pytest.mark.parametrize("small", [1e-10, 1e-30])
+def test_a_weight_that_counts_little_decides_where_all_others_are_0(small):
+    # the second row wins only where the third weight decides
+    problem = problem_of([[[1.0, 0, 0], [0, 0, 1.0], [-1.0, 0, 0]], [[0, 1.0, 0], [0, -1.0, 0], [0, 0, 1.0]]],
+                         [[0.0, 8.0, 0.0], [0.0, 0.0, 8.0]])  # fmt: skip
+    start = np.array([1.0, 1.0, small])
+    best = problem.gain(np.array([0.0, 0.0, small]))
+    assert best == 8.0
+    for options in (WindowOptions(), WindowOptions(reach=2.0), WindowOptions(whole=True)):
+        space = options.space(problem, plane_of(2, start))
+        found = certify(problem, space, start, CertifyOptions(gap=0.01, limit=400))
+        assert found.bound >= best
+    without = WindowOptions(reach=2.0).space(problem, plane_of(2, np.array([1.0, 1.0, 0.0])))
+    assert not without.anchored
 
 
 @compiled

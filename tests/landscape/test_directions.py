@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
+from luthier.core.errors import LuthierError
 from luthier.geometry.lp.certificates import Feasible
 from luthier.kbest.groups import FeatureGroup
-from luthier.landscape.directions import leading_differences, random_sums, sums_of_groups
+from luthier.landscape.directions import directions_along, leading_differences, random_sums, sums_of_groups
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.feasibility import Choice, judge
 from luthier.landscape.selections.wide import lists_followed, weights_that_select
@@ -39,6 +40,40 @@ def test_a_place_among_directions_selects_what_its_weights_select(kind):
     rng = np.random.default_rng(2)
     for place in rng.standard_normal((20, len(few.start))):
         assert np.array_equal(seen.select(place), problem.select(few.weights(place)))
+
+
+@pytest.mark.parametrize(
+    ("axes", "count"), [(["sums"], 3), (["random:2"], 3), (["leading:2", "f0"], 4), (["f1", "FILE"], 3), (["f2"], 2)]
+)
+def test_directions_by_their_names_hold_the_start_and_select_what_their_weights_select(tmp_path, axes, count):
+    problem, start = grouped(1)
+    (tmp_path / "file.txt").write_text("f3 1\nf4 -2\n")
+    named = [str(tmp_path / "file.txt") if axis == "FILE" else axis for axis in axes]
+    few = directions_along(problem, start, named, np.random.default_rng(4))
+    assert few.matrix.shape == (count, 5)
+    np.testing.assert_allclose(few.weights(few.start), start, atol=1e-12)
+    seen = few.seen_from(problem)
+    for place in np.random.default_rng(2).standard_normal((20, count)):
+        assert np.array_equal(seen.select(place), problem.select(few.weights(place)))
+
+
+@pytest.mark.parametrize(
+    ("axes", "words"),
+    [
+        (["f0", "f0"], "axes that are independent"),
+        (["leading:6"], "leading:N with N from 1 to 5"),
+        (["random:0"], "random:N with N from 1 to 5"),
+        (["leading"], "neither a feature nor a file"),
+        (["sums:2"], "neither a feature nor a file"),
+        (["ZERO"], "axes that are independent"),
+    ],
+)
+def test_directions_that_are_none_are_refused(tmp_path, axes, words):
+    problem, start = grouped(1)
+    (tmp_path / "zero.txt").write_text("f3 0\n")
+    named = [str(tmp_path / "zero.txt") if axis == "ZERO" else axis for axis in axes]
+    with pytest.raises(LuthierError, match=words):
+        directions_along(problem, start, named, np.random.default_rng(4))
 
 
 def test_sums_add_the_columns_of_a_group():

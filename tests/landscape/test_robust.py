@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
 import pytest
+from certified_problems import draw_problem
 
 from luthier.core.errors import LuthierError
 from luthier.geometry.plane.gaussian import gaussian_shares
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.lines.lasting import lasting_place, line_noise
+from luthier.landscape.lines.line_report import follow_line
 from luthier.landscape.lines.smooth import mean_gains, worst_gains
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane, Window
@@ -20,7 +24,7 @@ from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.tuning.base import State, tuner
 from luthier.tuning.robust import mean_gain, steadied
 from luthier.tuning.run import RunOptions, run
-from small_problems import random_problem
+from small_problems import problem_of, random_problem
 
 
 def phi(x):
@@ -89,6 +93,47 @@ def test_a_point_of_a_plane_has_the_mean_that_draws_have(choice):
     assert found.worst <= seen.min() + 1e-9
 
 
+@pytest.mark.parametrize("seed", [3, 9, 21, 27])
+def test_cells_without_an_area_have_no_part_in_what_lasts(seed):
+    # small whole numbers: many ties meet in points
+    problem, rng = draw_problem("bleu", seed, sentences=4, k=5), np.random.default_rng(seed)
+    plane = Subspace(rng.normal(size=3), np.eye(3)[:2])
+    report = look_at_plane(Plane.make(problem, plane, Window(-3.0, 3.0, -3.0, 3.0)), SurfaceOptions(check=0))
+    assert report.survey.without_area > 0
+    shape = noise_shape(report.plane, 0.3)
+    for choice in ("robust", "worst", "disc"):
+        found = steady_point(report, choice, 0.3)
+        assert np.abs(found.position).max() <= 3.0 + 1e-9
+        assert found.radius > 0.0
+        assert found.score == pytest.approx(problem.gain(plane.weights(found.position)))
+        turn, far = rng.uniform(0.0, 2 * np.pi, 2_000), np.sqrt(rng.random(2_000))
+        near = found.position + (far * np.array([np.cos(turn), np.sin(turn)])).T @ shape.T
+        gains = problem.gains(plane.weights(near[np.abs(near).max(axis=1) <= 3.0]))
+        assert found.worst <= gains.min() + 1e-9
+        assert found.worst in report_scores(report)
+
+
+def test_room_without_end_and_noise_that_is_all_rounding():
+    # one list, two rows: one cell is half of the plane, and nothing else is near its best point
+    problem = problem_of([[[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]], [[3.0, 1.0]])
+    plane = Plane.make(problem, Subspace(np.array([1.0, 1.0, 1.0]), np.eye(3)[:2]), Window(-9.0, 9.0, -9.0, 9.0))
+    with pytest.raises(LuthierError, match="an axis has no effect"):
+        steady_point(look_at_plane(plane, SurfaceOptions(check=0)), "robust", 0.1)
+    report = plane_of(5)
+    found = steady_point(report, "highest", 1e-6)
+    assert found.radius == np.inf
+    assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["radius"] is None
+    for noise in (0.0, 1e-300, 1e-7, 1e4, 1e300, np.inf, np.nan):
+        with pytest.raises(LuthierError, match="expected noise from 1e-06 to 1000 mean effects"):
+            steady_point(report, "robust", noise)
+
+
+def report_scores(report):
+    """Return the scores of all cells with an area."""
+    record = look_at_plane(report.plane, SurfaceOptions(stream=False, check=0)).record
+    return set(report.plane.score(record.sums[record.sized]).tolist())
+
+
 def plane_of_units(*units, directions=None):
     """Return a plane of three weights whose features have these units."""
     problem = random_problem(5, sentences=8, k=6, features=3)
@@ -141,3 +186,44 @@ def test_without_noise_or_with_nothing_free_the_best_end_stays():
     problem = random_problem(2)
     ends = [State(np.array([1.0, 0, 0]), 3.0), State(np.array([0, 1.0, 0]), 4.0)]
     assert steadied(problem, ends, noise=0.0, draws=4, seed=0) is ends[1]
+
+
+@pytest.mark.parametrize("spec", ["bleu", "wer"])
+@pytest.mark.parametrize("window", [(-np.inf, np.inf), (-0.5, 0.75)])
+def test_a_place_of_a_line_has_the_mean_that_draws_have_and_none_on_a_grid_is_better(spec, window):
+    for seed in range(4):
+        problem, rng = draw_problem(spec, seed, sentences=5, k=6, whole=bool(seed % 2)), np.random.default_rng(seed)
+        line = Subspace(rng.normal(size=3), np.eye(3)[:1])
+        report = follow_line(problem, line, window, check=0)
+        sign = 1.0 if spec == "bleu" else -1.0
+        deviation = line_noise(report, 0.3)
+        for choice in ("robust", "worst", "disc"):
+            found = lasting_place(report, choice, 0.3)
+            assert window[0] <= found.position <= window[1]
+            assert sign * found.score == pytest.approx(problem.gain(line.weights([found.position])))
+            draws = found.position + deviation * rng.standard_normal(4_000)
+            gains = problem.gains(line.weights(draws[:, None]))
+            assert sign * found.mean == pytest.approx(gains.mean(), abs=5 * gains.std() / np.sqrt(len(gains)) + 0.01)
+            near = found.position + deviation * np.linspace(-1.0, 1.0, 501)
+            assert sign * found.worst <= problem.gains(line.weights(near[:, None])).min() + 1e-9
+        best = lasting_place(report, "robust", 0.3)
+        # means of a fine sum, at places of a coarse grid
+        fine = np.linspace(-8.0, 8.0, 1_601)
+        shares = np.exp(-(fine**2) / 2)
+        for place in np.clip(np.linspace(-3.0, 3.0, 25), *window):
+            mean = np.average(problem.gains(line.weights((place + deviation * fine)[:, None])), weights=shares)
+            assert mean <= sign * best.mean + 0.2
+
+
+def test_a_line_of_one_interval_and_one_without_effect():
+    one = problem_of([[[1.0, 2.0], [1.0, 1.0]]], [[3.0, 1.0]])
+    along = follow_line(one, Subspace(np.array([1.0, 1.0]), np.eye(2)[:1]), check=0)
+    with pytest.raises(LuthierError, match="the axis has no effect beside the others"):
+        lasting_place(along, "robust", 0.1)
+    two = follow_line(one, Subspace(np.array([1.0, 1.0]), np.eye(2)[1:]), (0.0, 5.0), check=0)
+    assert len(two.scores) == 1
+    for choice in ("robust", "worst", "disc"):
+        found = lasting_place(two, choice, 0.1)
+        assert (found.score, found.mean, found.worst) == (3.0, pytest.approx(3.0), 3.0)
+    with pytest.raises(LuthierError, match="expected noise from 1e-06 to 1000"):
+        lasting_place(two, "robust", 0.0)

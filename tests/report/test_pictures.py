@@ -53,8 +53,32 @@ def test_a_png_with_a_width_has_300_dots_an_inch_and_others_their_size_on_the_sc
 
 
 def test_too_little_width_is_told(tmp_path):
-    with pytest.warns(LuthierWarning, match="has little room for its letters. hint: this one needs 14.6 cm"):
+    told = "a picture 8.6 cm wide has letters of 4.1 points. hint: this one needs 14.6 cm for letters of 7"
+    with pytest.warns(LuthierWarning, match=told):
         write_figure(panel((12.0, 4.0)), tmp_path / "a.pdf", dpi=100, width=3.4)
+
+
+def test_in_too_little_width_nothing_is_cut_off_or_on_another():
+    figure, axes = plt.subplots(2, 4, figsize=(16.0, 8.0), layout="constrained")
+    for axis in axes.flat:
+        axis.plot([0.0, 100.0], [0.0, 100.0], label="a curve with a name")
+        axis.errorbar([0.0, 50.0], [0.0, 10.0], yerr=5.0, label="another")
+        axis.bar([20.0], [30.0], label="and a bar")
+        axis.set(title="a title of a few words", xlabel="what runs along x", ylabel="what runs along y")
+    handles, labels = axes[0, 0].get_legend_handles_labels()
+    legend = figure.legend(handles, labels, loc="outside lower center", ncols=3)
+    with pytest.warns(LuthierWarning, match="has letters of 3.1 points"):
+        fit_for_print(figure, 3.4)
+    figure.draw_without_rendering()
+    around = figure.bbox
+    tight = [axis.get_tightbbox() for axis in axes.flat]
+    for box in [*tight, legend.get_window_extent()]:
+        assert around.x0 - 1 <= box.x0 < box.x1 <= around.x1 + 1
+        assert around.y0 - 1 <= box.y0 < box.y1 <= around.y1 + 1
+    for i, one in enumerate(tight):
+        for other in [*tight[:i], legend.get_window_extent()]:
+            assert not one.padded(-2).overlaps(other)
+    plt.close(figure)
 
 
 @pytest.mark.parametrize("ending", ["pdf", "svg"])

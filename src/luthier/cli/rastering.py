@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from luthier.landscape.planes.pixels import Pixels
     from luthier.metrics.base import Metric
 
-WITHOUT = ("whole", "best_only", "polygons", "stream", "heldout")
+WITHOUT = ("whole", "best_only", "certify", "polygons", "stream", "heldout")
 
 
 def check_raster(options: argparse.Namespace) -> None:

@@ -8,6 +8,7 @@ search, Q = 2 a plane.
 from __future__ import annotations
 
 import dataclasses
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
@@ -73,3 +74,35 @@ class Subspace:
         for axis, direction in enumerate(self.directions):
             total += positions[..., axis, None] * direction
         return total
+
+
+def origin_place(start: Float64, directions: Float64) -> list[Fraction] | None:
+    """Return γ with ``start + γ·directions`` = 0 exactly, (D,) and (Q, D) → Q numbers, or None if there is none.
+
+    By elimination; a direction that nothing asks for gets 0. Most starts are refused after a few weights.
+
+    >>> origin_place(np.array([1.0, 3.0]), np.array([[0.5, 1.5]]))
+    [Fraction(-2, 1)]
+    >>> origin_place(np.array([1.0, 3.0 + 2**-51]), np.array([[0.5, 1.5]]))
+    """
+    rows: dict[int, tuple[dict[int, Fraction], Fraction]] = {}  # by their first axis, which counts 1 in them
+    for d in range(len(start)):
+        row = {int(k): Fraction(float(directions[k, d])) for k in np.flatnonzero(directions[:, d])}
+        rest = Fraction(-float(start[d]))
+        for k in sorted(rows):
+            if k in row:
+                share = row[k]
+                rest -= share * rows[k][1]
+                for other, value in rows[k][0].items():
+                    row[other] = row.get(other, Fraction(0)) - share * value
+        row = {k: value for k, value in row.items() if value}
+        if row:
+            first = min(row)
+            rows[first] = {k: value / row[first] for k, value in row.items()}, rest / row[first]
+        elif rest:
+            return None
+    place = [Fraction(0)] * len(directions)
+    for first in sorted(rows, reverse=True):
+        row, rest = rows[first]
+        place[first] = rest - sum((value * place[k] for k, value in row.items() if k != first), Fraction(0))
+    return place

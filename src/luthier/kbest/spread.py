@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from luthier.core.arrays import Float64, Int64, flat
+from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.segments import segment_of_rows
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
@@ -27,6 +27,26 @@ def spread_in_lists(pool: Pool) -> Float64:
         scaled = dataclasses.replace(f, dense=flat(dense), values=flat(values))
         return np.ldexp(np.sqrt(_squares(pool, scaled) / m), powers)
     return np.asarray(np.sqrt(_squares(pool, f) / m), np.float64)
+
+
+def differing(pool: Pool) -> Bool:
+    """Return which features differ within some list, be it by the last bit, (D,): all others select nothing."""
+    f, found = pool.features, np.zeros(pool.features.n_features, np.bool_)
+    firsts = pool.offsets[:-1][pool.list_lengths > 0]
+    if f.n_dense and len(firsts):
+        lows, highs = np.minimum.reduceat(f.dense, firsts, axis=0), np.maximum.reduceat(f.dense, firsts, axis=0)
+        found[: f.n_dense] = np.any(lows != highs, axis=0)
+    there = np.flatnonzero(f.values)
+    rows = np.repeat(np.arange(len(f)), np.diff(f.indptr))[there]
+    lists, columns, values = segment_of_rows(pool.offsets)[rows], f.indices[there], f.values[there]
+    order = np.lexsort((columns, lists))
+    lists, columns, values = lists[order], columns[order], values[order]
+    starts = np.flatnonzero(np.r_[True, (np.diff(lists) != 0) | (np.diff(columns) != 0)][: len(lists)])
+    if len(starts):
+        full = np.diff(np.r_[starts, len(lists)]) == pool.list_lengths[lists[starts]]
+        same = np.minimum.reduceat(values, starts) == np.maximum.reduceat(values, starts)
+        found[f.n_dense + columns[starts[~(full & same)]]] = True
+    return found
 
 
 def squarable(sizes: Float64) -> Int64:

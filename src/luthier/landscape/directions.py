@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 
 import numpy as np
 from scipy import sparse
 
 from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError
 from luthier.core.segments import segment_of_rows
 from luthier.kbest.features import Features
 from luthier.kbest.groups import Groups
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.subspaces import read_axis
 from luthier.landscape.units import movable
+
+MAKERS = ("sums", "random", "leading")
+CLOSE = 1e-12  # a start that differs from a sum of directions by less than this is one
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -34,6 +40,47 @@ class Directions:
         return ListProblem(
             problem.pool.with_features(table), problem.metric, problem.stats, Bounds.none(len(self.names))
         )
+
+
+def directions_along(problem: ListProblem, start: Float64, axes: Sequence[str], rng: np.random.Generator) -> Directions:
+    """Return the directions that texts name, and the start, (D,), beside them unless it is a sum of them.
+
+    A text is a feature, a file of 'name value' lines, ``sums`` (every feature, or where there are bins the sum of its
+    bins), ``random:N`` or ``leading:N``.
+    """
+    found = [direction for axis in axes for direction in _named(problem, start, axis, rng)]
+    matrix = np.array([row for _, row in found])
+    sized = matrix * np.where(problem.spread > 0, problem.spread, 1.0)
+    longest = np.abs(sized).max(axis=1, keepdims=True)
+    sized = np.divide(sized, longest, out=np.zeros_like(sized), where=longest > 0)
+    if np.linalg.matrix_rank(sized) < len(sized):
+        raise LuthierError(f"expected axes that are independent, found {', '.join(axes)}. hint: leave one out")
+    place = np.linalg.lstsq(matrix.T, start, rcond=None)[0]
+    names = tuple(name for name, _ in found)
+    if np.abs(place @ matrix - start).max() <= CLOSE * np.abs(start).max(initial=0.0):
+        return Directions(names, matrix, place)
+    return Directions(("start", *names), np.concatenate([start[None], matrix]), np.eye(len(matrix) + 1)[0])
+
+
+def _named(
+    problem: ListProblem, start: Float64, axis: str, rng: np.random.Generator
+) -> list[tuple[str, Float64]]:  # fmt: skip
+    """Return the directions of one text, with their names."""
+    kind, _, count = axis.partition(":")
+    if axis in problem.names or kind not in MAKERS or (kind == "sums") != (not count):
+        return [(axis, read_axis(problem.pool, axis))]
+    if kind == "sums":
+        made = sums_of_groups(problem, start, problem.groups)
+        return list(zip(made.names, made.matrix, strict=True))
+    if not count.isdecimal() or not 1 <= int(count) <= len(movable(problem)):
+        raise LuthierError(
+            f"expected {kind}:N with N from 1 to {len(movable(problem))}, the weights that can move, found {axis!r}"
+        )
+    if kind == "random":
+        made = random_sums(problem, start, int(count), rng)
+    else:
+        made = leading_differences(problem, start, int(count))
+    return [(f"{kind} {name}", row) for name, row in zip(made.names[1:], made.matrix[1:], strict=True)]
 
 
 def sums_of_groups(problem: ListProblem, start: Float64, groups: Groups) -> Directions:

@@ -16,7 +16,7 @@ from luthier.core.arithmetic import LARGEST
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.landscape.bounds import parse_range
-from luthier.pipelines.tuning import ReadyJob, TuningJob, scores_of, tuned_problems
+from luthier.pipelines.tuning import ReadyJob, Seen, TuningJob, scores_of
 from luthier.tuning.run import run
 
 POINTS, ROUNDS = 13, 3
@@ -101,11 +101,11 @@ def _sorted(name: str, found: dict[float, SearchPoint]) -> Searched:
 
 def _tuned_at(value: float, job: TuningJob) -> SearchPoint:
     ready = ReadyJob.of(job)
-    problem, heldout, spread = tuned_problems(ready)
-    result = run(job.tuner, problem, ready.start * spread, job.options, heldout=heldout)
+    seen = Seen.of(ready)
+    result = run(job.tuner, seen.problem, seen.start, job.options, heldout=seen.heldout)
     if result.interrupted:
         raise KeyboardInterrupt
-    scores = scores_of(ready.problem, ready.heldout, ready.start, result.weights / spread)
+    scores = scores_of(ready.problem, ready.heldout, ready.start, seen.weights(result.weights))
     tuned, held = scores["tune_after"], scores["heldout_after"]
     assert tuned is not None
     gain = float(job.metric.gain(np.array(tuned if held is None else held)))

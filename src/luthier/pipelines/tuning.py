@@ -15,6 +15,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierWarning
 from luthier.core.progress import notice, progress
+from luthier.core.rng import make_rng
 from luthier.core.tasks import Engine, Given, opened, run_units
 from luthier.core.threads import stopping_gently
 from luthier.evaluation.bootstrap import bootstrap_scores, difference_interval
@@ -23,6 +24,7 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile
 from luthier.kbest.weights import Weights
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.directions import Directions, directions_along
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.packed_problem import PackedProblem
 from luthier.landscape.parted.problem import PartedProblem
@@ -46,7 +48,7 @@ class TuningJob:
 
     An `engine` runs the replicas, or the runs of a single one. Other processes open `pool_file` and
     `heldout_file`; without these, the pools themselves are sent to them. `watch` makes, for a seed, who is told of the
-    states of its runs.
+    states of its runs. With `axes` weights move along these directions only (`luthier.landscape.directions`).
     """
 
     tuner: Tuner
@@ -63,6 +65,7 @@ class TuningJob:
     pool_file: PoolFile | None = None
     heldout_file: PoolFile | None = None
     watch: WatchSeed = nobody
+    axes: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,7 +133,8 @@ class ProblemsRecipe:
 
     def open(self) -> tuple[ListProblem, ListProblem | None]:
         """Return the problem and the held-out one, in the units the tuner sees."""
-        return tuned_problems(opened(self.job))[:2]
+        seen = Seen.of(opened(self.job))
+        return seen.problem, seen.heldout
 
 
 def tune_pool(job: TuningJob) -> TuningReport:
@@ -174,12 +178,12 @@ def _all_replicas(ready: ReadyJob) -> list[Tuned]:
 def _replicas_elsewhere(ready: ReadyJob, units: Mapping[int, Replica], engine: Engine) -> dict[int, Tuned]:
     """Return the replicas of an engine; their finished runs are kept here, so that no two processes write one file."""
     job, stop = ready.job, threading.Event()
-    problem, heldout, spread = tuned_problems(ready)
+    seen = Seen.of(ready)
     with contextlib.ExitStack() as stack, stopping_gently(stop):
         keepers: dict[int, Checkpoint] = {}
         for number, unit in units.items():
             options = dataclasses.replace(job.options, seed=unit.seed, checkpoint=unit.checkpoint)
-            keepers[number] = open_checkpoint(job.tuner, (problem, heldout), ready.start * spread, options)
+            keepers[number] = open_checkpoint(job.tuner, (seen.problem, seen.heldout), seen.start, options)
             stack.callback(keepers[number].close)
 
         bare = {number: Replica(unit.seed, finished=keepers[number].finished) for number, unit in units.items()}
@@ -219,12 +223,36 @@ def _checkpoint(job: TuningJob, replica: int) -> str:
     return numbered(path, replica + 1) if path and job.replicas > 1 else path
 
 
-def tuned_problems(ready: ReadyJob) -> tuple[ListProblem, ListProblem | None, Float64]:
-    """Return the problem and the held-out one in the units the tuner sees, and these units, (D,)."""
-    if not ready.job.standardize:
-        return ready.problem, ready.heldout, np.ones(ready.problem.n_features)
-    scaled, spread = standardized(ready.problem)
-    return scaled, None if ready.heldout is None else rescaled(ready.heldout, spread), spread
+@dataclasses.dataclass(frozen=True, eq=False)
+class Seen:
+    """A job's problems as the tuner sees them, (Q,) weights each, and how these become weights of the pool.
+
+    Attributes
+    ----------
+    start : (Q,)
+    units : (D,), or directions (Q, D)
+    """
+
+    problem: ListProblem
+    heldout: ListProblem | None
+    start: Float64
+    units: Float64 | Directions
+
+    @classmethod
+    def of(cls, ready: ReadyJob) -> Seen:
+        """Return the problems as they are, with features of one spread, or along a few directions."""
+        job, problem, heldout = ready.job, ready.problem, ready.heldout
+        if job.axes:
+            along = directions_along(problem, ready.start, job.axes, make_rng(job.options.seed))
+            return cls(along.seen_from(problem), heldout and along.seen_from(heldout), along.start, along)
+        if not job.standardize:
+            return cls(problem, heldout, ready.start, np.ones(problem.n_features))
+        scaled, spread = standardized(problem)
+        return cls(scaled, heldout and rescaled(heldout, spread), ready.start * spread, spread)
+
+    def weights(self, found: Float64) -> Float64:
+        """Return the pool's weights of those of the tuner, (Q,) → (D,)."""
+        return self.units.weights(found) if isinstance(self.units, Directions) else found / self.units
 
 
 def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
@@ -235,14 +263,14 @@ def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
         resume=job.options.resume and replica.finished is None,
     )  # fmt: skip
     notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} run{'s' * bool(options.restarts)}")
-    problem, heldout, spread = tuned_problems(ready)
-    recipe = JobRecipe.of(job)
+    seen, recipe = Seen.of(ready), JobRecipe.of(job)
     result = run(
-        job.tuner, problem, start * spread, options, heldout=heldout, engine=job.engine if job.replicas == 1 else None,
+        job.tuner, seen.problem, seen.start, options, heldout=seen.heldout,
+        engine=job.engine if job.replicas == 1 else None,
         recipe=None if recipe is None else ProblemsRecipe(recipe), finished=replica.finished,
         watch=job.watch(replica.seed),
     )  # fmt: skip
-    weights = result.weights / spread
+    weights = seen.weights(result.weights)
     scores = scores_of(ready.problem, ready.heldout, start, weights)
     held = None if ready.heldout is None else interval_of(ready.heldout, start, weights)
     n_held = 0 if ready.heldout is None else ready.heldout.n_sentences

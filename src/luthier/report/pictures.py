@@ -1,7 +1,8 @@
 """Pictures on disk: PNG, or PDF and SVG for print.
 
 For print a picture is as wide as asked for, else as a column of a paper, or as both columns where it has several
-panels, and its letters are 7 to 9 points high. PNG of areas in few colours have a palette: a third as large as without.
+panels, and its letters are 7 to 9 points high, smaller only where a width is asked for that has no room for them.
+PNG of areas in few colours have a palette: a third as large as without.
 """
 
 from __future__ import annotations
@@ -103,23 +104,30 @@ def fit_for_print(figure: Any, width: float | None = None, *, letters_need_heigh
     Where `letters_need_height` the picture gets higher: letters shrink less than the paper.
     """
     from matplotlib.collections import Collection, PathCollection
+    from matplotlib.legend import Legend
     from matplotlib.text import Text
 
     drawn, height = figure.get_size_inches()
     width = width or (PAGE if drawn >= WIDE else COLUMN)
     scale = width / drawn
-    if scale < LEAST_SCALE:
-        told = f"a picture {width * CENTIMETRES:.1f} cm wide has little room for its letters"
-        told += f". hint: this one needs {LEAST_SCALE * drawn * CENTIMETRES:.1f} cm"
+    smaller = min(1.0, scale / LEAST_SCALE)  # in less room all of the picture shrinks, letters too: none on another
+    if smaller < 1.0:
+        told = f"a picture {width * CENTIMETRES:.1f} cm wide has letters of {LETTERS[0] * smaller:.1f} points"
+        told += f". hint: this one needs {LEAST_SCALE * drawn * CENTIMETRES:.1f} cm for letters of {LETTERS[0]:g}"
         warnings.warn(told, LuthierWarning, stacklevel=2)
+        _tighten(figure, smaller)
+    for legend in figure.findobj(Legend):
+        before = legend.get_texts()[0].get_fontsize() if legend.get_texts() else LETTERS[0]
+        _shrink_box(legend.get_children()[0], min(1.0, max(before * scale, LETTERS[0] * smaller) / before))
     for text in figure.findobj(Text):
-        text.set_fontsize(min(max(text.get_fontsize() * scale, LETTERS[0]), LETTERS[1]))
+        size = min(max(text.get_fontsize() * scale, LETTERS[0] * smaller), LETTERS[1] * smaller)
+        text.set_fontsize(size)
     for axis in figure.axes:  # ticks that come when the picture has its size
         for which, own in (("x", axis.xaxis), ("y", axis.yaxis)):
             labels = own.get_ticklabels()
             if labels:
                 axis.tick_params(axis=which, which="both", labelsize=labels[0].get_fontsize())
-    finer = min(max(scale, FINEST), 1.0)
+    finer = min(max(scale, FINEST), 1.0) * smaller
     for line in figure.findobj(lambda artist: hasattr(artist, "set_markersize")):
         line.set_markersize(line.get_markersize() * finer)
         line.set_markeredgewidth(line.get_markeredgewidth() * finer)
@@ -129,6 +137,40 @@ def fit_for_print(figure: Any, width: float | None = None, *, letters_need_heigh
         if isinstance(drawn, PathCollection):
             drawn.set_sizes(drawn.get_sizes() * finer**2)
     figure.set_size_inches(width, height * scale * (min(1.25, 1.0 / scale) if letters_need_height else 1.0))
+
+
+def _tighten(figure: Any, smaller: float) -> None:
+    """Shrink the room round panels, and between them and their labels, which no size of letters changes."""
+    engine = figure.get_layout_engine()
+    if engine is not None and {"w_pad", "h_pad"} <= engine.get().keys():
+        engine.set(w_pad=engine.get()["w_pad"] * smaller, h_pad=engine.get()["h_pad"] * smaller)
+    for axis in figure.axes:
+        for which, own in (("x", axis.xaxis), ("y", axis.yaxis)):
+            axis.tick_params(axis=which, which="major", length=3.5 * smaller, pad=3.5 * smaller)
+            axis.tick_params(axis=which, which="minor", length=2.0 * smaller, pad=3.5 * smaller)
+            own.labelpad *= smaller
+
+
+def _shrink_box(box: Any, share: float) -> None:
+    """Shrink the gaps of a legend, and its lines and areas, as its letters shrink: it was laid out when it was made."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.lines import Line2D
+    from matplotlib.offsetbox import DrawingArea, PackerBase
+    from matplotlib.patches import Rectangle
+
+    if isinstance(box, PackerBase):
+        box.sep, box.pad = (None if gap is None else gap * share for gap in (box.sep, box.pad))
+        for child in box.get_children():
+            _shrink_box(child, share)
+    elif isinstance(box, DrawingArea):
+        box.width, box.height = box.width * share, box.height * share
+        for mark in box.get_children():
+            if isinstance(mark, Line2D):
+                mark.set_data(np.multiply(mark.get_xdata(), share), np.multiply(mark.get_ydata(), share))
+            elif isinstance(mark, Rectangle):
+                mark.set_bounds(*(share * side for side in (*mark.get_xy(), mark.get_width(), mark.get_height())))
+            elif isinstance(mark, LineCollection):
+                mark.set_segments([np.multiply(part, share) for part in mark.get_segments()])
 
 
 def save_picture(figure: Any, path: Path, *, colors: Float64, dpi: int, width: float | None = None) -> None:

@@ -22,15 +22,12 @@ def refuses_proof(problem: Problem) -> str:
 
 def proof_note(problem: Problem, answer: State, boxes: int, *, threads: int) -> str:
     """Return what a search of so many boxes proves of an answer among all weights within the bounds."""
-    from luthier.landscape.certified.certify import CertifyOptions, certify  # seldom wanted, and slow to load
+    from luthier.landscape.certified.certificate import Proof  # seldom wanted, and slow to load
+    from luthier.landscape.certified.certify import CertifyOptions, certify
     from luthier.landscape.certified.windows import WindowOptions, feature_axes
 
     if not isinstance(problem, ListProblem) or not len(movable(problem)):
         return ""
     space = WindowOptions(whole=True).space(problem, feature_axes(problem, answer.weights, ()))
     found = certify(problem, space, answer.weights, CertifyOptions(gap=0.0, limit=boxes, threads=threads))
-    better = f"; {found.score:.6g} was met on the way" if found.gain > answer.gain else ""
-    return (
-        f"at most {found.bound - answer.gain:.4g} below the best of all weights within the bounds, proven by "
-        f"{found.boxes:,} boxes{better}"
-    )
+    return Proof.of(found, answer.gain).sentence("of all weights within the bounds")

@@ -11,12 +11,17 @@ them to show it.
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from luthier.cli.axis_options import add_axis_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 from luthier.cli.picture_options import add_picture_options, picture_width
 from luthier.cli.pool_options import pool_from
+
+if TYPE_CHECKING:
+    from luthier.landscape.lines.lasting import Lasting
+    from luthier.landscape.lines.line_report import LineReport
 
 GROUP = "geometry"
 DISAGREED = 1
@@ -34,6 +39,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_picture_options(parser, "--plot", "draw the curve")
     parser.add_argument("-o", "--output", metavar="OUT", help="all intervals: a .tsv, .json or .arrow file")
+    parser.add_argument(
+        "--choose", choices=("highest", "robust", "worst", "disc"), default="highest",
+        help="which place is the answer: the highest score, the highest mean under noise of the weights, the highest "
+        "worst score within its deviation, the widest of the best intervals",
+    )  # fmt: skip
+    parser.add_argument(
+        "--noise", type=float, default=0.1, metavar="X",
+        help="deviation of that noise, in units of a feature's mean effect (default: 0.1)",
+    )  # fmt: skip
+    parser.add_argument("-w", "--weights-out", metavar="F", help="write the weights of that place")
     add_metric_options(parser, "bleu")
 
 
@@ -42,8 +57,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
     import warnings
     from pathlib import Path
 
-    from luthier.core.errors import LuthierWarning
+    from luthier.core.errors import LuthierError, LuthierWarning
+    from luthier.core.files.io import check_apart, check_writable
     from luthier.core.files.tables import check_table_path
+    from luthier.landscape.lines.lasting import lasting_place
     from luthier.landscape.lines.line_report import follow_line, read_window, write_curve
     from luthier.landscape.problem import Problem
     from luthier.landscape.subspaces import read_subspace
@@ -53,6 +70,11 @@ def run(options: argparse.Namespace, output: Output) -> int:
     metric = metric_from(options)
     if options.output:
         check_table_path(options.output)
+    if not 1e-6 <= options.noise <= 1e3:
+        raise LuthierError(f"expected --noise from 1e-06 to 1000, found {options.noise:g}")
+    if options.weights_out:
+        check_writable(options.weights_out)
+        check_apart(options.weights_out, options.pool, options.weights, *options.axis)
     width = picture_width(options, options.plot)
     pool = pool_from(options, options.pool)
     line = read_subspace(pool, options.weights, options.axis, expected=1)
@@ -61,17 +83,30 @@ def run(options: argparse.Namespace, output: Output) -> int:
     report = follow_line(
         Problem.make(pool, metric), line, window, check=options.check, seed=options.seed, threads=options.threads
     )
+    chosen = None if options.choose == "highest" else lasting_place(report, options.choose, options.noise)
+    if options.weights_out:
+        _write_weights(report, chosen, options.weights_out)
     if options.output:
         write_curve(report, options.output)
     if options.plot:
         draw_line(report, Path(options.plot), width)
-    written = [path for path in (options.output, options.plot) if path]
+    written = [path for path in (options.output, options.plot, options.weights_out) if path]
     if options.output != "-":
-        output.emit(
-            {"seed": options.seed, **report.as_dict(), "written": written}, lambda: line_tables(report, written)
-        )
+        about = {"seed": options.seed, **report.as_dict(), "written": written}
+        if chosen is not None:
+            about["chosen"] = chosen.as_dict()
+        output.emit(about, lambda: line_tables(report, written, chosen))
     if report.check.wrong:
         told = f"{report.check.wrong} intervals re-rank to another selection: this is a fault of luthier"
         warnings.warn(told, LuthierWarning, stacklevel=1)
         return DISAGREED
     return 0
+
+
+def _write_weights(report: LineReport, chosen: Lasting | None, path: str) -> None:
+    from luthier.kbest.derived import derived_of
+    from luthier.kbest.weights import Weights, write_weights
+
+    place = report.optimum.position if chosen is None else chosen.position
+    pool = report.problem.pool
+    write_weights(Weights.from_vector(pool.features.names, report.line.weights([place]), derived_of(pool)), path)

@@ -28,7 +28,11 @@ from luthier.cli.rastering import check_raster, raster_surface
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
+    from luthier.geometry.subspace import Subspace
     from luthier.kbest.pool import Pool
+    from luthier.landscape.certified.certificate import Proof
+    from luthier.landscape.certified.space import Space
+    from luthier.landscape.list_problem import ListProblem
     from luthier.landscape.planes.plane import Plane
     from luthier.landscape.planes.steady import Steady
     from luthier.landscape.planes.surface import SurfaceOptions, SurfaceReport
@@ -50,6 +54,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--best-only", action="store_true", help="the best score of the window with a proof, and no cells: much faster"
     )
+    parser.add_argument(
+        "--certify", type=int, metavar="BOXES",
+        help="say how far the answer is from the best of the window, proven by so many boxes",
+    )  # fmt: skip
     parser.add_argument("-o", "--output", metavar="OUT", help="all cells: an .arrow, .tsv or .json file")
     parser.add_argument("--polygons", action="store_true", help="with the corners of each cell in the file")
     parser.add_argument("--stream", action="store_true", help="keep the best cells only, in bounded memory")
@@ -101,12 +109,15 @@ def run(options: argparse.Namespace, output: Output) -> int:
         report = look_at_plane(_plane(pool, metric, options), _settings(options), engine=engine)
     chosen = _chosen(report, options)
     written = _write(report, pool, chosen, options)
+    proof = _proof(report, chosen, options) if options.certify else None
     if "-" not in written:
         changes = _changes(report, chosen, metric, options)
         about = {"seed": options.seed, **report.as_dict(options.keep), "changes": changes, "written": written}
         if chosen is not None:
             about["chosen"] = chosen.as_dict()
-        output.emit(about, lambda: surface_tables(report, written, changes, chosen))
+        if proof is not None:
+            about["certified"] = {"bound": proof.bound, "distance": proof.distance, "boxes": proof.boxes}
+        output.emit(about, lambda: surface_tables(report, written, changes, chosen, proof))
     if report.check.wrong:
         told = f"{report.check.wrong} cells re-rank to another selection: this is a fault of luthier"
         warnings.warn(told, LuthierWarning, stacklevel=1)
@@ -120,7 +131,7 @@ def _check(options: argparse.Namespace) -> None:
     from luthier.core.files.io import check_apart, check_writable
     from luthier.core.files.tables import check_table_path
 
-    for name, least in (("keep", 1), ("check", 0), ("most", 1)):
+    for name, least in (("keep", 1), ("check", 0), ("most", 1), ("certify", 1)):
         value = getattr(options, name)
         if value is not None and value < least:
             raise LuthierError(f"expected --{name} of at least {least}, found {value}")
@@ -128,10 +139,15 @@ def _check(options: argparse.Namespace) -> None:
         check_raster(options)
     if options.polygons and not options.output:
         raise LuthierError("--polygons needs -o, the file to write them to")
-    if not 0.0 < options.noise < float("inf"):
-        raise LuthierError(f"expected --noise above 0, found {options.noise:g}")
+    if not 1e-6 <= options.noise <= 1e3:
+        raise LuthierError(f"expected --noise from 1e-06 to 1000, found {options.noise:g}")
     if options.best_only and options.choose != "highest":
         raise LuthierError("--best-only looks for the highest score, so it cannot go with another --choose")
+    if options.best_only and options.certify:
+        raise LuthierError("--best-only has a proof of its own, so it cannot go with --certify")
+    proven = options.best_only or options.certify
+    if proven and options.whole and len(options.window) == 1:
+        raise LuthierError("a proof needs a window along both axes or along none, found --whole and one --window")
     if options.best_only and (options.output or options.png or options.stream or options.heldout):
         raise LuthierError("--best-only finds no cells, so it cannot go with -o, --png, --stream or --heldout")
     if options.cluster and options.raster is None and (options.best_only or not _settings(options).stream):
@@ -148,17 +164,34 @@ def _best_only(pool: Pool, metric: Metric, options: argparse.Namespace, output: 
     """Prove how much the best cell scores, by boxes of the plane; return the exit code."""
     from luthier.cli.certifying import show_certificate
     from luthier.landscape.certified.certify import CertifyOptions, certify
-    from luthier.landscape.certified.windows import WindowOptions
     from luthier.landscape.problem import Problem
     from luthier.landscape.subspaces import read_subspace
 
     subspace = read_subspace(pool, options.weights, options.axis, expected=2)
     problem = Problem.make(pool, metric)
-    window = WindowOptions(window=tuple(options.window), whole=options.whole and not options.window)
     settings = CertifyOptions(gap=BEST_GAP, threads=options.threads)
-    found = certify(problem, window.space(problem, subspace), subspace.start, settings)
+    found = certify(problem, _space(problem, subspace, options), subspace.start, settings)
     show_certificate(found, problem, subspace.start, options.weights_out, output)
     return STOPPED if found.stopped else 0
+
+
+def _proof(report: SurfaceReport, chosen: Steady | None, options: argparse.Namespace) -> Proof:
+    """Return how far the answer is from the best of the window, at most."""
+    from luthier.landscape.certified.certificate import Proof
+    from luthier.landscape.certified.certify import CertifyOptions, certify
+
+    problem, weights = report.plane.problem, _weights(report, chosen)
+    space = _space(problem, report.plane.subspace, options)
+    found = certify(problem, space, weights, CertifyOptions(gap=0.0, limit=options.certify, threads=options.threads))
+    return Proof.of(found, problem.gain(weights))
+
+
+def _space(problem: ListProblem, subspace: Subspace, options: argparse.Namespace) -> Space:
+    """Return the window as boxes see it."""
+    from luthier.landscape.certified.windows import WindowOptions
+
+    window = WindowOptions(window=tuple(options.window), whole=options.whole and not options.window)
+    return window.space(problem, subspace)
 
 
 def _plane(pool: Pool, metric: Metric, options: argparse.Namespace) -> Plane:

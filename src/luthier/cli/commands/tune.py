@@ -4,6 +4,7 @@
   luthier tune list.jsonl --column comet --metric column:comet --method mert -o weights.txt
   luthier tune pool.arrow --method pro --heldout heldout.arrow --replicas 3 -o weights.txt
   luthier tune pool.arrow --method pro --bins bins.json --neighbours mnr --beta 1e4 -o weights.txt
+  luthier tune pool.arrow --method mert --axis leading:5 -o weights.txt
   luthier tune list.jsonl --add 'lp=logprob/words**a' --search a=0:1.5 --method mert -o weights.txt
   luthier tune --forests DIR --refs ref.txt --method mert -o weights.txt
 
@@ -100,11 +101,20 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
     peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
     peek.add_argument("--method")
     name = peek.parse_known_args(list(arguments))[0].method
+    own: set[str] = set()
     if name:
         from luthier.core.plugins import load
         from luthier.tuning.base import PACKAGE
 
-        add_field_options(parser, load(PACKAGE, name), f"options of {name}")
+        method = load(PACKAGE, name)
+        own = {field.name for field in dataclasses.fields(method)}
+        add_field_options(parser, method, f"options of {name}")
+    if "axis" not in own:
+        parser.add_argument(
+            "--axis", action="append", default=[], dest="along", metavar="A",
+            help="move weights along this only, and along the start: a feature, a file of a direction, sums (of the "
+            "bins of each feature), random:N or leading:N (where rows differ most); repeat it",
+        )  # fmt: skip
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
@@ -150,8 +160,8 @@ def _tune(options: argparse.Namespace, watch: WatchSeed) -> tuple[TuningReport, 
 
     if options.cluster:
         raise LuthierError("--cluster needs a pool, found --forests")
-    if options.heldout or options.standardize_features or options.bins or options.add:
-        raise LuthierError("--heldout, --bins, --add and --standardize-features need a pool, found --forests")
+    if options.heldout or options.standardize_features or options.bins or options.add or _axes(options):
+        raise LuthierError("--heldout, --bins, --add, --axis and --standardize-features need a pool, found --forests")
     return tune_forests(dataclasses.replace(_forest_job(options), watch=watch)), None
 
 
@@ -202,6 +212,8 @@ def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
         raise LuthierError(f"expected at least one replica, found {options.replicas}")
     if options.average_replicas and options.replicas == 1:
         raise LuthierError("--average-replicas needs --replicas of at least 2")
+    if _axes(options) and (options.bound or options.standardize_features or options.cluster or settings.certify):
+        raise LuthierError("--axis cannot go with --bound, --standardize-features, --cluster or --certify")
     for path in filter(None, [*answer_paths(options.output, options.replicas), options.trace, settings.checkpoint]):
         check_writable(path)
     picture_width(options, options.plot)
@@ -241,8 +253,8 @@ def _parted_job(options: argparse.Namespace, manifest: Manifest, engine: Engine 
     from luthier.core.errors import LuthierError
     from luthier.pipelines.parted_tuning import PartedTuningJob
 
-    if options.standardize_features or options.bins or options.search:
-        raise LuthierError("--bins, --search and --standardize-features need a whole pool, found one in parts")
+    if options.standardize_features or options.bins or options.search or _axes(options):
+        raise LuthierError("--bins, --search, --axis and --standardize-features need a whole pool, found one in parts")
     tuner, metric, settings = _checked(options)
     names = manifest.feature_names
     return PartedTuningJob(
@@ -275,10 +287,16 @@ def _job(options: argparse.Namespace, pool: Pool, heldout: Pool | None, engine: 
         standardize=options.standardize_features,
         replicas=options.replicas,
         average=options.average_replicas,
+        axes=_axes(options),
         engine=engine,
         pool_file=file_of(options.pool, pool) if engine else None,
         heldout_file=file_of(options.heldout, heldout) if engine else None,
     )
+
+
+def _axes(options: argparse.Namespace) -> tuple[str, ...]:
+    """Return the directions that weights are to move along; none for a tuner with axes of its own."""
+    return tuple(getattr(options, "along", ()))
 
 
 def _pools(options: argparse.Namespace) -> tuple[Pool, Pool | None]:

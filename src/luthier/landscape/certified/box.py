@@ -112,7 +112,7 @@ class Boxes:
         self.noise = np.where(whole, 0.0, 2 * gamma(self.rows.n_lists + 2) * self.sizes)
 
     def look(self, tasks: Sequence[Task], target: float) -> list[Box | None]:
-        """Return what is left of boxes once all that stays at or below the target is taken away; None if one is empty.
+        """Return what is left of boxes once all that stays at or below the target is taken away; None of one outside.
 
         A box whose bound is not above the target needs no further look. What is found of a box does not depend on
         which others it is looked at with.
@@ -120,9 +120,12 @@ class Boxes:
         found: list[Box | None] = [None] * len(tasks)
         lows, highs = np.array([task[0] for task in tasks]), np.array([task[1] for task in tasks])
         given, parents = bundled([task[2] for task in tasks])
-        which = np.arange(len(tasks))
+        which, seen = np.arange(len(tasks)), None
         for turn in range(SHRINKS):
             inside = ~self.space.excludes(lows, highs)
+            for at in np.flatnonzero(~inside):
+                if seen is not None:  # nothing is left of it, but what was taken away reaches up to the target
+                    found[which[at]] = dataclasses.replace(seen.box(int(parents[at])), bound=target)
             which, lows, highs, parents = which[inside], lows[inside], highs[inside], parents[inside]
             if not len(which):
                 break

@@ -50,7 +50,7 @@ class Certificate:
     @property
     def complete(self) -> bool:
         """Whether the gap was closed."""
-        return self.n_open == 0
+        return self.bound <= self.gain + self.gap
 
     @property
     def distance(self) -> float:
@@ -83,8 +83,18 @@ class Certificate:
         said = f"at most {self.distance:.4g} below the best {where}, proven by {self.boxes:,} boxes"
         if self.complete:
             return said
-        reason = "stopped" if self.stopped else "not closed within the limit"
-        return f"{said}; {reason}, {self.n_open:,} boxes are open ({100 * self.open_share:.3g} % of the space)"
+        if not self.n_open:
+            return f"{said}; {self.end}"
+        return f"{said}; {self.end}, {self.n_open:,} boxes are open ({100 * self.open_share:.3g} % of the space)"
+
+    @property
+    def end(self) -> str:
+        """Why the search ended."""
+        if self.complete:
+            return f"closed to a gap of {self.gap:g}"
+        if not self.n_open:
+            return "not closed: what is left hangs on ties"
+        return "stopped" if self.stopped else "not closed within the limit"
 
     def as_dict(self) -> dict[str, Any]:
         """Return the certificate as plain values."""
@@ -102,3 +112,27 @@ class Certificate:
             "ties": self.ties,
             "weights": self.weights.tolist(),
         }
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """What a search proves of weights that somebody else found: their distance from the best is no larger.
+
+    `bound` is a score. `better` is the score that the search met on the way, where it is better.
+    """
+
+    bound: float
+    distance: float
+    boxes: int
+    better: float | None
+
+    @classmethod
+    def of(cls, found: Certificate, gain: float) -> Proof:
+        """Return what a certificate says of weights with this gain, from which its search began."""
+        better = found.score if found.gain > gain else None
+        return cls(found.score_bound, found.bound - gain, found.boxes, better)
+
+    def sentence(self, where: str) -> str:
+        """Return it in one sentence; `where` is of what the best is meant."""
+        said = f"at most {self.distance:.4g} below the best {where}, proven by {self.boxes:,} boxes"
+        return said if self.better is None else f"{said}; {self.better:.6g} was met on the way"

@@ -14,8 +14,8 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.segments import segment_of_rows
-from luthier.geometry.subspace import Subspace
-from luthier.kbest.spread import squarable
+from luthier.geometry.subspace import Subspace, origin_place
+from luthier.kbest.spread import differing, squarable
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.noise import UNIT
@@ -199,17 +199,17 @@ def all_directions(problem: ListProblem, subspace: Subspace) -> Space:
 def holds_origin(problem: ListProblem, subspace: Subspace, low: Float64, high: Float64) -> bool:
     """Return whether weights that select nothing lie inside a box of a subspace, (Q,) each, and inside the bounds.
 
-    Round them all directions meet, at any scale: boxes there never become simpler than the whole.
+    Round them all directions meet, at any scale: boxes there never become simpler than the whole. A weight that is
+    not quite 0 there would decide, however little it counts elsewhere, so that they are looked for exactly.
     """
-    matters = problem.spread > NEGLIGIBLE * problem.spread.max(initial=0.0)
-    start, directions = subspace.start[matters], subspace.directions[:, matters]
-    place = np.linalg.lstsq(directions.T, -start, rcond=None)[0]
-    rest = (start + place @ directions) * problem.spread[matters]
-    size = np.abs(start * problem.spread[matters]).sum()
-    if np.abs(rest).sum() > 1e-9 * size or not np.all((low < place) & (place < high)):
+    beside = (subspace.start != 0) & ~np.any(subspace.directions != 0, axis=0)
+    if np.any(beside) and np.any(beside & differing(problem.pool)):
         return False
-    moved = np.any(subspace.directions != 0, axis=0)
-    return bool(np.all(problem.bounds.low[moved] <= 0) and np.all(problem.bounds.high[moved] >= 0))
+    along = np.any(subspace.directions != 0, axis=0)
+    place = origin_place(subspace.start[along], subspace.directions[:, along])
+    if place is None or not all(a < x < b for a, x, b in zip(low, place, high, strict=True)):
+        return False
+    return bool(np.all(problem.bounds.low[along] <= 0) and np.all(problem.bounds.high[along] >= 0))
 
 
 def principal_axes(problem: ListProblem, subspace: Subspace) -> tuple[Float64, Float64]:

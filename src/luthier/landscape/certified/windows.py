@@ -21,7 +21,7 @@ from luthier.landscape.certified.space import (
 )
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import usual_reach
-from luthier.landscape.subspaces import read_ends
+from luthier.landscape.subspaces import read_axes, read_ends
 from luthier.landscape.units import movable
 
 
@@ -81,15 +81,19 @@ def window_ends(problem: ListProblem, subspace: Subspace, texts: Sequence[str]) 
         if name in given:
             raise LuthierError(f"expected one window for each axis, found another for {name!r}")
         given.add(name)
-        ends[subspace.names.index(name)] = read_ends(text, range_text)
+        found = read_ends(text, range_text)
+        if not np.all(np.isfinite(found)):
+            raise LuthierError(f"expected both ends of a window, found {text!r}. hint: or search the whole space")
+        ends[subspace.names.index(name)] = found
     return ends
 
 
 def feature_axes(problem: ListProblem, start: Float64, names: Sequence[str]) -> Subspace:
-    """Return the subspace of some weights by their names, or of all that can move."""
-    places = [problem.index(name) for name in names] if names else movable(problem).tolist()
-    if len(set(places)) < len(places):
-        raise LuthierError(f"expected axes that differ, found {', '.join(names)}")
-    directions = np.zeros((len(places), problem.n_features))
-    directions[np.arange(len(places)), places] = 1.0
+    """Return the subspace of some weights by their names, or along files of directions, or of all that can move."""
+    if names:
+        if len(set(names)) < len(names):
+            raise LuthierError(f"expected axes that differ, found {', '.join(names)}")
+        return Subspace(start, read_axes(problem.pool, names), tuple(names))
+    places = movable(problem)
+    directions = np.eye(problem.n_features)[places]
     return Subspace(start, directions, tuple(problem.names[place] for place in places))

@@ -27,6 +27,7 @@ PIXELS = 128  # each way, of the raster that says where to look
 REACH = 6.0  # deviations, beyond which a billionth of the noise is left
 MOST_CELLS = 300_000
 HALVINGS = 8
+LEAST_NOISE, MOST_NOISE = 1e-6, 1e3  # mean effects; beyond, shares of cells would be all rounding
 OUTSIDE = 1e-9  # deviations: a place this far from every cell is beyond the window, not on a side
 
 
@@ -34,7 +35,8 @@ OUTSIDE = 1e-9  # deviations: a place this far from every cell is beyond the win
 class Steady:
     """A point of a plane, its own score, and the mean and the worst score under noise about it.
 
-    `worst` is of all cells within one deviation; `radius` is the room of its cell, in deviations.
+    `worst` is of all cells within one deviation; `radius` is the room of its cell, in deviations, ∞ where no other
+    cell is near.
     """
 
     choice: str
@@ -46,8 +48,9 @@ class Steady:
     radius: float
 
     def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {**dataclasses.asdict(self), "position": self.position.tolist()}
+        """Return it for JSON; what is infinite is None."""
+        radius = self.radius if np.isfinite(self.radius) else None
+        return {**dataclasses.asdict(self), "position": self.position.tolist(), "radius": radius}
 
 
 class Surroundings:
@@ -63,9 +66,10 @@ class Surroundings:
                 f"the noise reaches more than {MOST_CELLS:,} cells of the plane. hint: a smaller `noise` reaches fewer"
             )
         record = Arrangement.make(near.overlay, near.values, threads=threads)
-        self.offsets, corners = record.polygons(np.arange(len(record)))
+        cells = np.flatnonzero(record.sized)  # one without an area, where ties meet, has no share and no inside
+        self.offsets, corners = record.polygons(cells)
         self.corners: Float64 = np.linalg.solve(shape, (corners - centre).T).T.astype(np.float64)
-        self.scores = plane.score(record.sums)
+        self.scores = plane.score(record.sums[cells])
 
     def mean(self, place: Float64) -> float:
         """Return the mean score about a place (2,), in deviations from the centre."""
@@ -123,6 +127,8 @@ def steady_point(report: SurfaceReport, choice: str, noise: float, *, threads: i
     are kept, the one with the most room. *robust* and *worst* climb from the optimum and from where a raster of the
     window promises most; each value on the way is exact, that no place elsewhere is better is not proven.
     """
+    if not LEAST_NOISE <= noise <= MOST_NOISE:
+        raise LuthierError(f"expected noise from {LEAST_NOISE:g} to {MOST_NOISE:g} mean effects, found {noise:g}")
     plane, shape = report.plane, noise_shape(report.plane, noise)
     optimum = report.optimum.cell.position
     if choice in ("highest", "disc"):

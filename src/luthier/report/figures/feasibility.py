@@ -108,7 +108,7 @@ def _contradiction(axis: Any, names: tuple[str, ...], labels: list[str], wishes:
     axis.set_yticks(places, [names[k] for k in shown])
     axis.invert_yaxis()
     axis.set_xlim(-1.05, 1.05)
-    axis.set_xlabel("what each wish, times its multiplier, asks of the feature: against it | for it (share)")
+    axis.set_xlabel("what each wish, times its multiplier,\nasks of the feature: against it | for it (share)")
     axis.set_title("infeasible: in every feature the wishes cancel", fontsize=10)
     axis.figure.legend(loc="outside right center", fontsize=8, frameon=False)
 

@@ -26,7 +26,7 @@ def certify_tables(
         ("boxes looked at", found.boxes),
         ("boxes open", found.n_open),
         ("share of the window that they are", f"{100 * found.open_share:.3g} %"),
-        ("the search", _end(found)),
+        ("the search", found.end),
     ]  # fmt: skip
     changed = [(n, float(a), float(b)) for n, a, b in zip(names, start, found.weights, strict=True) if a != b]
     aside = "" if found.ties else "weights at which a list hangs on a tie, or on the last digits, are left out\n"
@@ -36,9 +36,3 @@ def certify_tables(
     if written:
         parts.append(table("written", ("file",), [(path,) for path in written]))
     return stack(*parts)
-
-
-def _end(found: Certificate) -> str:
-    if found.complete:
-        return f"closed to a gap of {found.gap:g}"
-    return "stopped" if found.stopped else "ended by its limit"

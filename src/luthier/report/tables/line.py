@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from luthier.landscape.lines.lasting import Lasting
 from luthier.landscape.lines.line_report import LineReport
 from luthier.report.console import cell, stack, table
 
 
-def line_tables(report: LineReport, written: Sequence[str]) -> Any:
-    """Return what is on the line, the best intervals, and the files written."""
+def line_tables(report: LineReport, written: Sequence[str], chosen: Lasting | None = None) -> Any:
+    """Return what is on the line, the best intervals, the place that was chosen instead, and the files written."""
     best, check, metric = report.optimum, report.check, report.problem.metric
     rows = [
         ("intervals", cell(len(report.scores))),
@@ -36,6 +37,15 @@ def line_tables(report: LineReport, written: Sequence[str]) -> Any:
         ],
     )
     parts = [summary, intervals]
+    if chosen is not None:
+        rows = [
+            ("t", f"{chosen.position:.8g}"),
+            ("score", f"{chosen.score:.4f}"),
+            ("mean under noise", f"{chosen.mean:.4f}"),
+            ("worst within its deviation", f"{chosen.worst:.4f}"),
+            ("room about it, in deviations", f"{chosen.radius:.4g}"),
+        ]
+        parts.append(table(f"chosen: {chosen.choice}, noise {chosen.noise:g} mean effects", ("", ""), rows))
     if written:
         parts.append(table("written", ("file",), [(path,) for path in written]))
     return stack(*parts)

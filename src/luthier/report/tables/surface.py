@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from luthier.landscape.certified.certificate import Proof
 from luthier.landscape.planes.steady import Steady
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.report.console import FEW, cell, stack, table
@@ -18,10 +19,11 @@ def surface_tables(
     written: Sequence[str],
     changes: Mapping[str, Mapping[str, float]] | None = None,
     chosen: Steady | None = None,
+    proof: Proof | None = None,
 ) -> Any:
     """Return what is on the plane, the best cells, how often which score, and the files written.
 
-    `changes` are those of `luthier.pipelines.chance`.
+    `changes` are those of `luthier.pipelines.chance`, `proof` is how far the answer is from the best of the window.
     """
     optimum, axes, check = report.optimum, report.plane.subspace.names, report.check
     complete, faces = report.survey.share == 1.0, report.plane.overlay.faces.counts
@@ -61,6 +63,8 @@ def surface_tables(
     if changes:
         parts.append(_changes(changes))
     parts.append(_best(report))
+    if proof is not None:
+        parts.append(table("certified", ("",), [(proof.sentence("in the window"),)]))
     if written:
         parts.append(table("written", ("file",), [(path,) for path in written]))
     return stack(*parts)

@@ -17,6 +17,7 @@ from luthier.landscape.certified.search import Search
 from luthier.landscape.certified.windows import WindowOptions, feature_axes
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
+from luthier.landscape.subspaces import read_axis
 from luthier.landscape.units import movable
 from luthier.tuning.base import ListTuner, State
 
@@ -34,7 +35,9 @@ class Method(ListTuner):
 
     order_free: ClassVar[bool] = False
 
-    axis: tuple[str, ...] = param((), help="a feature whose weight may move; repeat it (default: all that can)")
+    axis: tuple[str, ...] = param(
+        (), help="a feature whose weight may move, or a file of a direction; repeat it (default: all that can)"
+    )
     window: tuple[str, ...] = param(
         (), help="FEATURE=LO:HI, what is added to its weight; repeat it (default: as far as matters)"
     )
@@ -65,8 +68,8 @@ class Method(ListTuner):
             return f"the metric {problem.metric.name!r} declares no majorant, so nothing can be proven of it"
         try:
             for name in self.axis:
-                if problem.bounds.fixed[problem.index(name)]:
-                    return f"the weight of {name!r} is fixed, it cannot be an axis"
+                for d in np.flatnonzero(problem.bounds.fixed & (read_axis(problem.pool, name) != 0)):
+                    return f"the weight of {problem.names[d]!r} is fixed, it cannot move along {name!r}"
         except LuthierError as error:
             return str(error)
         return ""
