@@ -30,4 +30,4 @@ def proof_note(problem: Problem, answer: State, boxes: int, *, threads: int) -> 
         return ""
     space = WindowOptions(whole=True).space(problem, feature_axes(problem, answer.weights, ()))
     found = certify(problem, space, answer.weights, CertifyOptions(gap=0.0, limit=boxes, threads=threads))
-    return Proof.of(found, answer.gain).sentence("of all weights within the bounds")
+    return Proof.of(found, answer.gain).sentence

@@ -28,6 +28,8 @@ class Certificate:
         Boxes that may still hold more than the gap allows, and their share of the space's volume.
     whole : bool
         Whether the space has no window: then the bound is global.
+    limited : bool
+        Whether limits on weights cut the space.
     ties : bool
         Whether the bound counts weights at which a list hangs on a tie, or on the last digits.
     stopped : bool
@@ -43,6 +45,7 @@ class Certificate:
     n_open: int
     open_share: float
     whole: bool
+    limited: bool
     ties: bool
     stopped: bool
     metric: Metric
@@ -78,14 +81,20 @@ class Certificate:
     @property
     def sentence(self) -> str:
         """What is proven, in one sentence."""
-        where = "of all weights there are" if self.whole else "in the window"
-        where += "" if self.ties else ", ties aside"
-        said = f"at most {self.distance:.4g} below the best {where}, proven by {self.boxes:,} boxes"
+        said = f"at most {self.distance:.4g} below the best {self.where}, proven by {self.boxes:,} boxes"
         if self.complete:
             return said
         if not self.n_open:
             return f"{said}; {self.end}"
         return f"{said}; {self.end}, {self.n_open:,} boxes are open ({100 * self.open_share:.3g} % of the space)"
+
+    @property
+    def where(self) -> str:
+        """Of what the best is meant."""
+        where = "in the window"
+        if self.whole:
+            where = "of all weights within the bounds" if self.limited else "of all weights there are"
+        return where if self.ties else f"{where}, ties aside"
 
     @property
     def end(self) -> str:
@@ -118,21 +127,24 @@ class Certificate:
 class Proof:
     """What a search proves of weights that somebody else found: their distance from the best is no larger.
 
-    `bound` is a score. `better` is the score that the search met on the way, where it is better.
+    `bound` is a score. `better` is the score that the search met on the way, where it is better. `where` says of what
+    the best is meant.
     """
 
     bound: float
     distance: float
     boxes: int
     better: float | None
+    where: str
 
     @classmethod
     def of(cls, found: Certificate, gain: float) -> Proof:
         """Return what a certificate says of weights with this gain, from which its search began."""
         better = found.score if found.gain > gain else None
-        return cls(found.score_bound, found.bound - gain, found.boxes, better)
+        return cls(found.score_bound, found.bound - gain, found.boxes, better, found.where)
 
-    def sentence(self, where: str) -> str:
-        """Return it in one sentence; `where` is of what the best is meant."""
-        said = f"at most {self.distance:.4g} below the best {where}, proven by {self.boxes:,} boxes"
+    @property
+    def sentence(self) -> str:
+        """What is proven, in one sentence."""
+        said = f"at most {self.distance:.4g} below the best {self.where}, proven by {self.boxes:,} boxes"
         return said if self.better is None else f"{said}; {self.better:.6g} was met on the way"

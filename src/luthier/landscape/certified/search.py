@@ -111,7 +111,8 @@ class Search:
         share = math.fsum(box_volume(box.low, box.high) for box in full) / (space.volume or 1.0)
         return Certificate(
             weights=standing.weights, gain=standing.gain, bound=self.bound, gap=self.gap, boxes=standing.boxes,
-            n_open=len(left), open_share=min(1.0, share), whole=space.whole, ties=space.ties, stopped=stopped,
+            n_open=len(left), open_share=min(1.0, share), whole=space.whole, limited=len(space.walls) > 0,
+            ties=space.ties, stopped=stopped,
             metric=self.boxes.problem.metric,
         )  # fmt: skip
 

@@ -64,7 +64,7 @@ def surface_tables(
         parts.append(_changes(changes))
     parts.append(_best(report))
     if proof is not None:
-        parts.append(table("certified", ("",), [(proof.sentence("in the window"),)]))
+        parts.append(table("certified", ("",), [(proof.sentence,)]))
     if written:
         parts.append(table("written", ("file",), [(path,) for path in written]))
     return stack(*parts)
