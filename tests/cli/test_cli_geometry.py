@@ -56,8 +56,8 @@ def test_the_numbers_do_not_depend_on_threads(run_cli, folder):
 
 
 def test_given_weights_change_the_order_in_which_sentences_are_tried(run_cli, folder):
-    arguments = ("--weights", folder / "w.txt", "--orders", "1", "--json")
-    found = json.loads(geometry(run_cli, folder, *arguments)[1])
+    arguments = ("--weights", folder / "w.txt", "--sample", "10", "--orders", "1", "--json")
+    found = json.loads(run_cli("geometry", folder / "pool.arrow", *arguments)[1])
     assert found["subset"]["order"] == "nearest to the weights first"
 
 
