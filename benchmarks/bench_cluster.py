@@ -62,17 +62,20 @@ def main():
     print(machine())
     with tempfile.TemporaryDirectory() as name, connected(ClusterAddress.parse("local:2")) as cluster:
         folder = Path(name)
-        rows = []
+        run_units(a_while, Given(None), dict.fromkeys(range(8), 0.1), engine=cluster)  # what is loaded once
+        begin = time.process_time()
+        time.sleep(IDLE)
+        idle = (time.process_time() - begin) / IDLE
+        rows = [("none", "–", f"{1e3 * idle:.2f} a second", "", "")]
         longer = [(a_while, seconds, LONGER) for seconds in SECONDS]
         for work, unit, count in [*longer, *((nothing, 0, count) for count in UNITS[arguments.size])]:
             begin, wall = time.process_time(), time.perf_counter()
             run_units(work, Given(None), dict.fromkeys(range(count), unit), engine=cluster)
             spent, wall = time.process_time() - begin, time.perf_counter() - wall
-            rows.append((f"{unit:g}", f"{count:,}", f"{1e3 * spent / count:.2f}", f"{1e3 * wall / count:.2f}"))
-        begin = time.process_time()
-        time.sleep(IDLE)
-        rows.append(("no unit, a second", "–", f"{1e3 * (time.process_time() - begin) / IDLE:.2f}", "1000"))
-        show("command and scheduler, ms a unit", ("seconds a unit", "units", "CPU", "wall clock"), rows)
+            own = (spent - idle * wall) / count
+            rows.append((f"{unit:g} s", f"{count:,}", *(f"{1e3 * x:.2f}" for x in (spent / count, own, wall / count))))
+        heads = ("a unit takes", "units", "CPU", "less the connection's", "wall clock")
+        show("command and scheduler, ms a unit", heads, rows)
         job = make_job(arguments, folder)
         given = Given(ReadyJob.of(job), JobRecipe.of(job))
         before = run_units(own_memory, Given(None), {i: i for i in range(2)}, engine=cluster).values()
