@@ -19,6 +19,7 @@ from luthier.landscape.planes.view import Scene
 from luthier.report.pictures import grid_of, save_picture
 
 START, BEST, FRAME, STEADY = "#111111", "#e8303a", "#111111", "#f0a030"
+AT_BORDER = 1e-6  # of a panel: points this near beyond its border are at it, but for rounding
 VISIBLE = 0.015  # of a panel's side: cells that are wider are outlined
 COLORS = "viridis"
 # Colours end at this quantile on the bad side: a few far corners would take all contrast away.
@@ -88,10 +89,11 @@ def draw_surface(
     if n > 1:
         panels[1].set_title(f"around the optimum: {count_of(len(figure.scenes[1].polygons), 'exact ')}", fontsize=10)
     canvas.suptitle(figure.title, fontsize=12)
-    handles, labels = panels[-1].get_legend_handles_labels()
-    if len(labels) < 2:
-        handles, labels = panels[0].get_legend_handles_labels()
-    canvas.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
+    marked: dict[str, Any] = {}  # every mark once, as the first panel that shows it has it
+    for panel in panels:
+        for handle, label in zip(*panel.get_legend_handles_labels(), strict=True):
+            marked.setdefault(label, handle)
+    canvas.legend(marked.values(), marked.keys(), loc="outside lower center", ncols=3, fontsize=9, frameon=False)
     marks = mpl.colors.to_rgba_array([BEST, START, STEADY])[:, :3]
     blends = np.concatenate([share * marks + (1 - share) for share in (1.0, 0.75, 0.5)])  # with the white round them
     colors = color_map(figure)(np.linspace(0.0, 1.0, LEVELS))[:, :3]
@@ -177,15 +179,16 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
     marks = [(figure.start, "s", START, 7, "$w^{(0)}$")]
     if figure.chosen is not None:
         marks.append((figure.chosen, "D", STEADY, 7, "lasts"))
+    near_x, near_y = AT_BORDER * (x1 - x0), AT_BORDER * (y1 - y0)
     for (x, y, score), marker, color, size, name in marks:
-        if x0 <= x <= x1 and y0 <= y <= y1:
+        if x0 - near_x <= x <= x1 + near_x and y0 - near_y <= y <= y1 + near_y:
             axis.plot(
                 x, y, marker, color=color, markersize=size, markeredgecolor="white", markeredgewidth=1.0,
                 linestyle="none", label=f"{name}: {score:.2f}", zorder=5, clip_on=False,
             )  # fmt: skip
     # a cell too small to be outlined is ringed, not covered
     x, y, score = figure.best
-    if x0 <= x <= x1 and y0 <= y <= y1:
+    if x0 - near_x <= x <= x1 + near_x and y0 - near_y <= y <= y1 + near_y:
         mark_best(axis, x, y, f"optimum: {score:.2f}", small=bool(wide.min() > VISIBLE))
 
 
