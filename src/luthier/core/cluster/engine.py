@@ -73,7 +73,7 @@ def connected(
     with contextlib.ExitStack() as stack:
         stack.enter_context(dask.config.set(CONFIG))
         started = stack.enter_context(_local(place.workers, silence)) if place.kind == LOCAL else None
-        client = _client(_door(started) if started else place.text, place, certificates or Certificates())
+        client = _client(started or place.text, place, certificates or Certificates())
         stack.callback(client.close, timeout=2)
         crew = DaskCrew(client, place.text or f"local:{place.workers}", silence)
         stack.callback(crew.close)
@@ -97,12 +97,6 @@ def _local(workers: int, silence: float) -> Iterator[Any]:
             warnings.simplefilter("ignore")
             cluster.close(timeout=10)
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _door(cluster: Any) -> str:
-    """Return an address of a scheduler in this process at which nothing is packed or sent: half of a unit's cost."""
-    cluster.sync(cluster.scheduler.listen, "inproc://")
-    return str(cluster.scheduler.listeners[-1].contact_address)
 
 
 def _client(at: Any, place: ClusterAddress, files: Certificates) -> Any:
