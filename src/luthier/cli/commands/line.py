@@ -14,6 +14,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from luthier.cli.axis_options import add_axis_options
+from luthier.cli.choice_options import add_choice_options
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
 from luthier.cli.picture_options import add_picture_options, picture_width
@@ -39,15 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add_picture_options(parser, "--plot", "draw the curve")
     parser.add_argument("-o", "--output", metavar="OUT", help="all intervals: a .tsv, .json or .arrow file")
-    parser.add_argument(
-        "--choose", choices=("highest", "robust", "worst", "disc"), default="highest",
-        help="which place is the answer: the highest score, the highest mean under noise of the weights, the highest "
-        "worst score within its deviation, the widest of the best intervals",
-    )  # fmt: skip
-    parser.add_argument(
-        "--noise", type=float, default=0.1, metavar="X",
-        help="deviation of that noise, in units of a feature's mean effect (default: 0.1)",
-    )  # fmt: skip
+    add_choice_options(parser, "place", "the widest of the best intervals")
     parser.add_argument("-w", "--weights-out", metavar="F", help="write the weights of that place")
     add_metric_options(parser, "bleu")
 

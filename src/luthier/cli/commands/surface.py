@@ -19,6 +19,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from luthier.cli.axis_options import add_axis_options
+from luthier.cli.choice_options import add_choice_options
 from luthier.cli.cluster_options import add_cluster_options, cluster_from
 from luthier.cli.metric_options import add_metric_options, metric_from
 from luthier.cli.output import Output
@@ -74,15 +75,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_picture_options(parser, "--png", "draw the surface")
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences on which the best weights are tried")
     parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
-    parser.add_argument(
-        "--choose", choices=("highest", "robust", "worst", "disc"), default="highest",
-        help="which point is the answer: the highest score, the highest mean under noise of the weights, the highest "
-        "worst score within its deviation, the most room among the best cells",
-    )  # fmt: skip
-    parser.add_argument(
-        "--noise", type=float, default=0.1, metavar="X",
-        help="deviation of that noise, in units of a feature's mean effect (default: 0.1)",
-    )  # fmt: skip
+    add_choice_options(parser, "point", "the most room among the best cells")
     parser.add_argument("-w", "--weights-out", metavar="F", help="write the best weights")
     add_metric_options(parser, "bleu")
     add_cluster_options(parser)
