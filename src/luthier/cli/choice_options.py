@@ -9,8 +9,8 @@ def add_choice_options(parser: argparse.ArgumentParser, place: str, roomiest: st
     """Declare --choose and --noise; `place` is a point or a place, `roomiest` says what `disc` takes."""
     parser.add_argument(
         "--choose", choices=("highest", "robust", "worst", "disc"), default="highest",
-        help=f"which {place} is the answer: the highest score, the highest mean under noise of the weights, the highest "
-        f"worst score within its deviation, {roomiest}",
+        help=f"which {place} is the answer: the highest score, the highest mean under noise of the weights, the "
+        f"highest worst score within its deviation, {roomiest}",
     )  # fmt: skip
     parser.add_argument(
         "--noise", type=float, default=0.1, metavar="X",
