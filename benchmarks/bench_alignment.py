@@ -20,15 +20,15 @@ from pathlib import Path
 import numpy as np
 
 from bench_common import cpu_seconds, machine, show
-from luthier.alignment.agreement import compare_links
 from luthier.alignment.aligner import align
 from luthier.alignment.bitext import read_bitext
 from luthier.alignment.cells import number_cells
 from luthier.alignment.links import Links, read_links
+from luthier.alignment.summary import compare_links
 from luthier.alignment.symmetrize import WAYS
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.lines import read_lines
-from luthier.invented.pair.pair import PairGenerator
+from luthier.synthetic.pair.pair import PairGenerator
 
 METHODS = {"model1": {}, "diagonal": {}, "diagonal, λ fitted": {"optimize_tension": True}, "hmm": {}}
 AER_LIMITS = {"diagonal": 0.155, "hmm": 0.13}

@@ -9,12 +9,12 @@ import numpy as np
 import psutil
 
 from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
-from luthier.core.cluster.address import ClusterAddress
-from luthier.core.cluster.engine import connected
 from luthier.core.tasks import Given, Threads, run_units
+from luthier.distributed.address import ClusterAddress
+from luthier.distributed.engine import connected
+from luthier.jobs.tuning import JobRecipe, ReadyJob, TuningJob, tune_pool
 from luthier.kbest.storage import PoolFile, open_pool, save_pool
 from luthier.metrics.loading import load_metric
-from luthier.pipelines.tuning import JobRecipe, ReadyJob, TuningJob, tune_pool
 from luthier.tuning.base import tuner
 from luthier.tuning.run import RunOptions
 

@@ -81,7 +81,7 @@ def generated_to_tune(size, seed):
     """Return generated lists to tune on, others to judge by, and the decoder's weights."""
     import numpy as np
 
-    from luthier.invented.lists.synthetic import SyntheticLists
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     sentences, k = size
     maker = SyntheticLists(sentences=sentences, k=k, n_features=12)

@@ -26,8 +26,8 @@ def example(data):
 def generated(folder, seed):
     """Return paths of three generated systems of three runs on 2,489 sentences, two of them the same."""
     from luthier.core.files.io import write_lines
-    from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.kbest.rerank import rerank, selected_texts
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     pool = SyntheticLists(sentences=2489, k=20).generate(seed)
     start = np.array(list(pool.provenance["decoder_weights"].values()))
@@ -47,8 +47,8 @@ def generated(folder, seed):
 
 def bench(label, files, refs, seed):
     from luthier.evaluation.comparison import Settings, compare
+    from luthier.jobs.compare import systems_from_files
     from luthier.metrics.loading import load_metrics
-    from luthier.pipelines.compare import systems_from_files
 
     metrics = load_metrics("bleu,ter,length")
     for _ in range(2):  # the second time with warm kernels

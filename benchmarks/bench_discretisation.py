@@ -75,8 +75,8 @@ def discretized(source, bins, output):
     """Rewrite a grammar in this process; return CPU seconds and peak memory."""
     import time
 
-    from luthier.features.warming import JOBS
-    from luthier.pipelines.discretisation import discretize
+    from luthier.features.warmup import JOBS
+    from luthier.jobs.bins import discretize
 
     for job in JOBS:
         job()
@@ -87,10 +87,10 @@ def discretized(source, bins, output):
 
 def show_grammar(source, names, folder, label):
     """Cut the features of a grammar and rewrite it."""
-    from luthier.features.binning import MOST_CELLS
+    from luthier.features.bins import MOST_CELLS
     from luthier.features.bins_file import write_bins
-    from luthier.features.making import BinOptions, bins_of_grammar
-    from luthier.grammar.reading.grammars import read_grammar
+    from luthier.features.fit_bins import BinOptions, bins_of_grammar
+    from luthier.grammar.reading import read_grammar
 
     grammar, rows = read_grammar(source), []
     for bits in (4, 8, 12):
@@ -121,7 +121,7 @@ def _share(error):
 
 def show_cuts():
     """Cut many values."""
-    from luthier.features.binning import cut_values
+    from luthier.features.bins import cut_values
 
     rng, rows = np.random.default_rng(2), []
     for n, n_bins, exact in [
@@ -135,8 +135,8 @@ def show_cuts():
 
 def show_pool():
     """Induce a pool."""
-    from luthier.features.induce import induce_pool
-    from luthier.features.making import BinOptions, bins_of_pool
+    from luthier.features.fit_bins import BinOptions, bins_of_pool
+    from luthier.features.induction import induce_pool
 
     pool, rows = induction_pool(), []
     for bits in (4, 8, 12):
@@ -151,7 +151,7 @@ def show_decoding(repeats=3):
     """Decode the invented pair with dense features, and with bins whose weights say the same of each bin's mean."""
     from bench_systems import invented_system
     from luthier.decoding.decoder import Decoder
-    from luthier.features.making import BinOptions, bins_of_grammar
+    from luthier.features.fit_bins import BinOptions, bins_of_grammar
 
     grammar, lm, sentences, weights = invented_system(2_000, 200)
     cut = ["EgivenFCoherent", "MaxLexFgivenE", "MaxLexEgivenF"]

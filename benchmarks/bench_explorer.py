@@ -40,7 +40,7 @@ class Asking:
     """A session of lists, and the questions that a page asks it."""
 
     def __init__(self, pool, start):
-        from luthier.explorer.answers.about import about
+        from luthier.explorer.endpoints.about import about
         from luthier.explorer.session import Named, Session
         from luthier.metrics.loading import load_metric
 

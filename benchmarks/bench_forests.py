@@ -15,6 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
+from luthier.decoding.forests.expectation import Semiring
+
 from bench_common import cpu_seconds, machine, show
 from bench_systems import invented_system, real_system
 
@@ -24,7 +26,7 @@ SENTENCES, DIRECTIONS = 51, 30
 def decoded(system, rows):
     """Return the forests of some sentences, the table of rules and the weights as a vector."""
     from luthier.decoding.decoder import Decoder
-    from luthier.decoding.weighting import weight_vector
+    from luthier.decoding.models import weight_vector
 
     grammar, model, sentences, weights = system
     decoder = Decoder(grammar, [model])
@@ -34,12 +36,24 @@ def decoded(system, rows):
     return found, ready.table, weight_vector(weights, ready.table.names)
 
 
+class Count(Semiring):
+    """The number of derivations."""
+
+    def edge(self, e):
+        return 1
+
+    def times(self, first, second):
+        return first * second
+
+    def plus(self, first, second):
+        return first + second
+
+
 def measure(label, system):
     """Print the times of all that is asked of some forests."""
+    from luthier.decoding.forests.expectation import value_of
     from luthier.decoding.forests.lines import ForestLines
     from luthier.decoding.lazy_kbest import k_best
-    from luthier.decoding.semirings.base import value_of
-    from luthier.decoding.semirings.count import Count
 
     forests, table, weights = decoded(system, np.arange(1, SENTENCES + 1))
     n_state, n = len(table.state_names), len(forests)
@@ -87,10 +101,10 @@ def tune(data, n):
     from luthier.corpus.lines import read_lines
     from luthier.decoding.decoder import Decoder
     from luthier.decoding.forests.lines import ForestLines
-    from luthier.decoding.weighting import weight_vector
+    from luthier.decoding.models import weight_vector
     from luthier.kbest.weights import read_weights
+    from luthier.landscape.forest_problem import PackedProblem
     from luthier.landscape.list_problem import ListProblem
-    from luthier.landscape.packed_problem import PackedProblem
     from luthier.metrics.batch import Batch
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import tuner

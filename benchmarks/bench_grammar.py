@@ -38,7 +38,7 @@ def real_texts(data):
 
 
 def invented_texts(folder, n_pairs, n_sentences):
-    from luthier.invented.pair.pair import PairGenerator
+    from luthier.synthetic.pair.pair import PairGenerator
 
     generator = PairGenerator()
     pairs = list(generator.pairs("train", n_pairs, 0))
@@ -81,10 +81,9 @@ def measure(texts):
     """Return times and sizes of a model and of the grammars made with it, in this process."""
     from luthier.corpus.lines import read_lines
     from luthier.grammar.extraction.extract import extract
-    from luthier.grammar.indexing.model import read_model
-    from luthier.grammar.indexing.model_folder import open_model, save_model
+    from luthier.grammar.model import open_model, read_model, save_model
     from luthier.grammar.storage import open_grammar, save_grammar
-    from luthier.grammar.warming import JOBS
+    from luthier.grammar.warmup import JOBS
 
     for job in JOBS:
         job()
@@ -176,8 +175,8 @@ def check_real(data, texts):
     """Compare with cdec's grammar of val; read and write that grammar."""
     from luthier.corpus.lines import read_lines
     from luthier.grammar.extraction.extract import extract
-    from luthier.grammar.indexing.model import read_model
-    from luthier.grammar.reading.grammars import read_grammar
+    from luthier.grammar.model import read_model
+    from luthier.grammar.reading import read_grammar
     from luthier.grammar.writing import write_grammar
 
     path = data / "kbest-de-en" / "grammar.val.gz"
@@ -206,7 +205,7 @@ def check_invented(texts, n_sentences):
     from luthier.alignment.bitext import MAX_WORDS
     from luthier.corpus.texts import Texts
     from luthier.grammar.extraction.extract import extract
-    from luthier.grammar.indexing.model import read_model
+    from luthier.grammar.model import read_model
 
     lines = [path.read_text(encoding="utf-8").splitlines() for path in texts]
     sources, targets = ([line.split() for line in column] for column in lines[:2])

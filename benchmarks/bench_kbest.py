@@ -59,8 +59,8 @@ def memory_of_reading(path, refs):
 
 
 def generated(folder, size, seed):
-    from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.kbest.writer import write_pool
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     sentences, k = size
     pool = SyntheticLists(sentences=sentences, k=k, n_features=15, mean_length=15.0).generate(seed)

@@ -30,9 +30,9 @@ def direction_sets(features, rng):
 
 def bench_envelopes(size, seed):
     from luthier.geometry.lines.envelope import Envelopes
-    from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     sentences, k = SIZES[size]
     spec = SyntheticLists(sentences=sentences, k=k, n_features=12)

@@ -23,7 +23,7 @@ from luthier.lm._query_kernels import append_word, begin_sentence, clear_state, 
 from luthier.lm.arpa import BEGIN, write_arpa
 from luthier.lm.arpa_reading import read_arpa
 from luthier.lm.estimate import estimate_lm
-from luthier.lm.perplexity import perplexity
+from luthier.lm.model import perplexity
 from luthier.lm.state import new_states
 from luthier.lm.storage import ENDING, open_lm
 
@@ -106,7 +106,7 @@ def texts_of(data, folder):
     """Return a name, the text to estimate from, and another to score."""
     if data is not None:
         return "Multi30k English", data / "multi30k" / "train.en.gz", data / "multi30k" / "val.en.gz"
-    from luthier.invented.pair.pair import PairGenerator
+    from luthier.synthetic.pair.pair import PairGenerator
 
     PairGenerator().write(folder, train=29_000, tune=1_000, heldout=1, test=1, seed=0)
     return "the generated pair's target side", folder / "train.refs.0.txt", folder / "tune.refs.0.txt"

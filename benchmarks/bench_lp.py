@@ -130,7 +130,7 @@ def bench_feasibility(title, pool, seed):
 
 
 if __name__ == "__main__":
-    from luthier.invented.lists.synthetic import SyntheticLists
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     arguments = parse_arguments(__doc__)
     bench_programmes(arguments.seed)

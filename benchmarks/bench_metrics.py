@@ -26,7 +26,7 @@ TARGETS = {("bleu", "strings"): 40, ("bleu", "ids"): 150}
 
 def pool_of(arguments):
     from luthier import read_pool
-    from luthier.invented.lists.synthetic import SyntheticLists
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     if arguments.data is None:
         from bench_common import SIZES

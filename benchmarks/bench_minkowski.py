@@ -24,7 +24,7 @@ WARM_UP = 600
 
 
 def projected(seed, n_axes):
-    from luthier.invented.lists.synthetic import SyntheticLists
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     spec = SyntheticLists(sentences=SENTENCES, k=K, n_features=12)
     pool = spec.generate(seed)
@@ -34,7 +34,7 @@ def projected(seed, n_axes):
 
 
 def make_search(summands, **options):
-    from luthier.geometry.sums.reverse_search import ReverseSearch
+    from luthier.geometry.minkowski.reverse_search import ReverseSearch
 
     start = np.eye(summands.n_dims)[0]
     return ReverseSearch(summands, start, limits=-start[None], order="breadth", **options)
@@ -97,7 +97,7 @@ def facets_by_highs(steps, selection, inner):
 
 def beside_highs(summands, rng):
     """Return seconds a vertex: ours, ours without the shortcut, HiGHS; all must find the same children."""
-    from luthier.geometry.sums.search_steps import Steps
+    from luthier.geometry.minkowski.search_steps import Steps
 
     class ByHighs(Steps):
         def facets(self, selections, inner):
@@ -131,7 +131,7 @@ def beside_highs(summands, rng):
 
 
 def bench_generated(seed):
-    from luthier.geometry.sums.summands import Summands
+    from luthier.geometry.minkowski.summands import Summands
 
     rows, ratios = [], []
     for n_axes, limit in LIMITS.items():
@@ -158,7 +158,7 @@ def bench_generated(seed):
 
 def bench_real(data):
     from luthier import read_pool
-    from luthier.geometry.sums.summands import Summands
+    from luthier.geometry.minkowski.summands import Summands
 
     named = dict(line.split() for line in (data / "kbest-de-en" / "weights.final").read_text().splitlines())
     with tempfile.TemporaryDirectory() as folder:

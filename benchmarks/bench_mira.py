@@ -13,7 +13,7 @@ METHODS = ("mira-batch", "mira", "rampion", "svm", "expected")
 
 def bench_tuners(label, tuning, other, start, seed):
     from luthier.tuning.base import tuner
-    from luthier.tuning.gains.outcomes import Outcomes
+    from luthier.tuning.ranking.sentence_gains import Outcomes
 
     order = [tuning.names.index(name) for name in other.names]
     floor, _ = cpu_seconds(lambda: tuning.pool.scores(start))
@@ -42,7 +42,7 @@ def problem(pool, metric="bleu"):
 
 
 def generated(size, seed):
-    from luthier.invented.lists.synthetic import SyntheticLists
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     sentences, k = size
     return problem(SyntheticLists(sentences=sentences, k=k, n_features=15).generate(seed))

@@ -45,8 +45,7 @@ def step_rows():
     """Return the steps of a fit at the authors' β: as it comes, with a factor, with factors made anew."""
     from luthier.landscape.bounds import Bounds
     from luthier.tuning.neighbours import fit as fitting
-    from luthier.tuning.ranking.penalties import Ridge
-    from luthier.tuning.ranking.smooth_fit import minimize
+    from luthier.tuning.ranking.smooth_fit import Ridge, minimize
 
     rows = []
     for n in (256, 1024):
@@ -70,7 +69,7 @@ def shape_rows():
     """Return R² with log x and with x, and the share of rising neighbours, by β."""
     from luthier.landscape.bounds import Bounds
     from luthier.tuning.neighbours.fit import minimize_with_neighbours
-    from luthier.tuning.ranking.penalties import Ridge
+    from luthier.tuning.ranking.smooth_fit import Ridge
 
     n, rows = 64, []
     x = (np.arange(n) + 0.5) / n
@@ -92,11 +91,11 @@ def shape_rows():
 
 def round_rows():
     """Return CPU seconds of one round of PRO with 12,910 features on 1,000 lists of 200."""
-    from luthier.features.induce import induce_pool
-    from luthier.features.making import BinOptions, bins_of_pool
-    from luthier.invented.lists.planted import PlantedLists
+    from luthier.features.fit_bins import BinOptions, bins_of_pool
+    from luthier.features.induction import induce_pool
     from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
+    from luthier.synthetic.lists.planted import PlantedLists
     from luthier.tuning.base import tuner
 
     maker = PlantedLists(sentences=1000, k=200, features=3, rules=5000, noise=6.0)

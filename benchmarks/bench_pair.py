@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import sacrebleu
 
-from luthier.invented.pair.pair import Pair, PairGenerator
+from luthier.synthetic.pair.pair import Pair, PairGenerator
 
 LONGEST_PHRASE, BEAM, OPTIONS = 5, 40, 12
 WEIGHTS = {"direct": 0.6, "inverse": 0.4, "lm": 0.6, "words": 0.5, "phrases": -0.2}

@@ -16,12 +16,12 @@ from luthier.corpus.texts import Texts, Tokens
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
-from luthier.kbest.parts.manifest import read_manifest
-from luthier.kbest.parts.shard import shard
 from luthier.kbest.pool import Pool
-from luthier.landscape.parted.part_work import PartsSource
-from luthier.landscape.parted.problem import PartedProblem
+from luthier.kbest.shards.manifest import read_manifest
+from luthier.kbest.shards.shard import shard
 from luthier.landscape.planes.pixels import pixels_of
+from luthier.landscape.shard_work import PartsSource
+from luthier.landscape.sharded_problem import PartedProblem
 from luthier.metrics.loading import load_metric
 
 SENTENCES = {"toy": 20, "paper": 400, "large": 10_000}  # the last are one per cent of a million

@@ -69,8 +69,8 @@ def measure(case, path, weights, axes, window):
 
 def generated(case, folder, seed):
     """Write a pool and its weights; return what `measure` wants."""
-    from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.kbest.storage import save_pool
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     sentences, k = CASES[case]
     spec = SyntheticLists(sentences=sentences, k=k, n_features=12)

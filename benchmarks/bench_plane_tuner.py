@@ -41,7 +41,7 @@ def bench(label, tune, test, start, seed):
 
 def main():
     from luthier.core.threads import hold_blas
-    from luthier.pipelines.warm import warm
+    from luthier.jobs.warm import warm
 
     hold_blas(1)
     arguments = parse_arguments(__doc__)

@@ -60,7 +60,7 @@ def bench_one_list(label, points):
 
 
 def sources(arguments):
-    from luthier.invented.lists.synthetic import SyntheticLists
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     for sentences, k in ((150, 100), SIZES["toy"] if arguments.data else SIZES[arguments.size]):
         pool = SyntheticLists(sentences=sentences, k=k, n_features=12).generate(arguments.seed)

@@ -55,9 +55,9 @@ def sparse_problem(sentences, seed):
 
 
 def dense_problem(arguments):
-    from luthier.invented.lists.synthetic import SyntheticLists
     from luthier.landscape.problem import Problem
     from luthier.metrics.loading import load_metric
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     sentences, k = SIZES[arguments.size]
     pool = SyntheticLists(sentences=sentences, k=k).generate(arguments.seed)
@@ -66,9 +66,9 @@ def dense_problem(arguments):
 
 def parts_of(problem):
     """Return the CPU seconds of the parts of a round, and one evaluation of each loss."""
-    from luthier.tuning.gains.single import corpus_gains
     from luthier.tuning.ranking.ordered import AllPairsLoss, OrderedLists, OrderLoss
     from luthier.tuning.ranking.pairs import PairSampling, sample_pairs
+    from luthier.tuning.ranking.sentence_gains import corpus_gains
 
     gains, w = problem.sentence_gains, problem.default_start()
     sampling = PairSampling(draws=5000, kept=50, least_gap=5.0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 def real_system(data):
     from luthier.corpus.lines import read_lines
-    from luthier.grammar.reading.grammars import read_grammar
+    from luthier.grammar.reading import read_grammar
     from luthier.kbest.weights import read_weights
     from luthier.lm.storage import open_lm
 
@@ -18,12 +18,12 @@ def real_system(data):
 
 def invented_system(n_pairs=5_000, n_sentences=300):
     from luthier.corpus.texts import Texts
-    from luthier.decoding.weighting import default_weights
+    from luthier.decoding.models import default_weights
     from luthier.grammar.extraction.extract import extract
-    from luthier.grammar.indexing.model import read_model
-    from luthier.invented.pair.pair import PairGenerator
+    from luthier.grammar.model import read_model
     from luthier.lm.estimate import EstimateOptions, estimate_lm
     from luthier.lm.model import LanguageModel
+    from luthier.synthetic.pair.pair import PairGenerator
 
     generator = PairGenerator()
     pairs = list(generator.pairs("train", n_pairs, 0))

@@ -56,7 +56,7 @@ def main():
 
     from luthier import read_weights
     from luthier.core.threads import hold_blas
-    from luthier.pipelines.warm import warm
+    from luthier.jobs.warm import warm
 
     hold_blas(1)
     arguments = parse_arguments(__doc__)

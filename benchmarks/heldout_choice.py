@@ -14,11 +14,11 @@ import argparse
 import numpy as np
 
 from bench_common import show
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
+from luthier.tuning.answer import End, choose_end
 from luthier.tuning.base import tuner
-from luthier.tuning.heldout import End, choose_end
 from luthier.tuning.run import RunOptions, run
 
 METRICS = ("bleu", "chrf", "ter")

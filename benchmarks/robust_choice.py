@@ -19,11 +19,11 @@ import numpy as np
 from scipy import stats
 
 from bench_common import real_to_tune, show
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.storage import open_pool
 from luthier.landscape.problem import Problem
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
+from luthier.tuning.answer import robust_state
 from luthier.tuning.base import State, tuner
-from luthier.tuning.robust import steadied
 from luthier.tuning.run import RunOptions, run
 
 SENTENCES, K = 400, 30
@@ -69,7 +69,7 @@ def one_split(pool, method, axes, split):
     found = [highest.weights]
     end = State(highest.weights, highest.gain)
     for noise in NOISES:  # what `tune --choose robust` does with the end of a run
-        found.append(steadied(tune, [end], noise=noise, draws=RunOptions().noise_draws, seed=split).weights)
+        found.append(robust_state(tune, [end], noise=noise, draws=RunOptions().noise_draws, seed=split).weights)
     return np.array([[tune.gain(w), unseen.gain(w)] for w in found])
 
 

@@ -45,8 +45,8 @@ class Induced:
         self.pools, self.metric, self.features, self.bits, self.made = pools, metric, features, bits, {}
 
     def induced(self, bits, induction, conjunctions):
-        from luthier.features.induce import induce_pool
-        from luthier.features.making import BinOptions, bins_of_pool
+        from luthier.features.fit_bins import BinOptions, bins_of_pool
+        from luthier.features.induction import induce_pool
 
         key = bits, induction, conjunctions
         if key not in self.made:
@@ -129,8 +129,8 @@ def interacting(pool, noise, seed):
 
 def planted(noise, number, bits, interact):
     """Return one data set of lists with planted responses."""
-    from luthier.invented.lists.planted import PlantedLists
     from luthier.metrics.loading import load_metric
+    from luthier.synthetic.lists.planted import PlantedLists
 
     pools = [
         PlantedLists(noise=noise, features=2, sentences=n, k=K, language=number).generate(100 * number + k)

@@ -38,8 +38,7 @@ def main():
 def merged_lists(folder):
     """Return all lists of a loop as one pool, and its first weights in the order of the features."""
     from luthier import open_pool, read_weights
-    from luthier.kbest.duplicates import first_rows
-    from luthier.kbest.merge import merge
+    from luthier.kbest.merge import first_rows, merge
 
     pool = merge([open_pool(path) for path in sorted((folder / "lists").glob("*.arrow"))])
     pool = pool.take(np.flatnonzero(first_rows(pool.offsets, pool.features, pool.tokens, {})))

@@ -18,7 +18,7 @@ def imports_of_rooms():
     found = {path.name: set() for path in sorted(SOURCE.iterdir()) if (path / "__init__.py").exists()}
     for room, others in found.items():
         for path in (SOURCE / room).rglob("*.py"):
-            if path.name == "warming.py":
+            if path.name == "warmup.py":
                 continue
             for node in ast.walk(ast.parse(path.read_text())):
                 names = [node.module] if isinstance(node, ast.ImportFrom) else []

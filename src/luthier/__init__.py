@@ -15,16 +15,16 @@ _HOMES = {
     "Weights": "luthier.kbest.weights",
     "open_pool": "luthier.kbest.storage",
     "save_pool": "luthier.kbest.storage",
-    "read_pool": "luthier.kbest.reading.lists",
+    "read_pool": "luthier.kbest.building.lists",
     "read_weights": "luthier.kbest.weights",
     "rerank": "luthier.kbest.rerank",
     "load_metric": "luthier.metrics.loading",
     "Problem": "luthier.landscape.problem",
     "tuner": "luthier.tuning.base",
-    "tune": "luthier.pipelines.quick",
+    "tune": "luthier.jobs.quick",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
-    "LoopOptions": "luthier.tuning.loop_options",
+    "LoopOptions": "luthier.tuning.options",
     "tune_loop": "luthier.tuning.loop",
     "EstimateOptions": "luthier.lm.estimate",
     "LanguageModel": "luthier.lm.model",
@@ -41,7 +41,7 @@ _HOMES = {
     "save_forests": "luthier.decoding.forests.files",
     "extract": "luthier.grammar.extraction.extract",
     "open_grammar": "luthier.grammar.storage",
-    "read_grammar": "luthier.grammar.reading.grammars",
+    "read_grammar": "luthier.grammar.reading",
     "LuthierError": "luthier.core.errors",
     "InputError": "luthier.core.errors",
 }
@@ -55,11 +55,12 @@ if TYPE_CHECKING:
     from luthier.decoding.options import SearchOptions
     from luthier.grammar.extraction.extract import extract
     from luthier.grammar.grammar import Grammar
-    from luthier.grammar.reading.grammars import read_grammar
+    from luthier.grammar.reading import read_grammar
     from luthier.grammar.storage import open_grammar
+    from luthier.jobs.quick import tune
+    from luthier.kbest.building.lists import read_pool
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
-    from luthier.kbest.reading.lists import read_pool
     from luthier.kbest.rerank import rerank
     from luthier.kbest.storage import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
@@ -70,11 +71,10 @@ if TYPE_CHECKING:
     from luthier.lm.model import LanguageModel
     from luthier.lm.storage import open_lm
     from luthier.metrics.loading import load_metric
-    from luthier.pipelines.quick import tune
     from luthier.tuning.base import tuner
     from luthier.tuning.estimator import LinearTuner
     from luthier.tuning.loop import tune_loop
-    from luthier.tuning.loop_options import LoopOptions
+    from luthier.tuning.options import LoopOptions
 
 __all__ = [
     "Pool",

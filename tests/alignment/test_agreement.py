@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from test_links import links_of
 from test_symmetrize import PAIRS
 
-from luthier.alignment.agreement import compare_links
+from luthier.alignment.summary import compare_links
 from luthier.core.errors import LuthierError
 
 

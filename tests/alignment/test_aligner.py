@@ -5,11 +5,11 @@ import pytest
 from small_texts import TEXT
 
 import luthier
-from luthier.alignment.agreement import compare_links
 from luthier.alignment.aligner import align
 from luthier.alignment.links import Links
+from luthier.alignment.summary import compare_links
 from luthier.core.segments import offsets_from_counts
-from luthier.invented.pair.pair import PairGenerator
+from luthier.synthetic.pair.pair import PairGenerator
 
 
 def generated(count):

@@ -8,7 +8,7 @@ from scipy.special import digamma, gammaln
 from small_texts import TEXT, ways
 
 from luthier.alignment.base import aligner
-from luthier.invented.pair.pair import PairGenerator
+from luthier.synthetic.pair.pair import PairGenerator
 
 METHODS = [
     ("model1", {}), ("diagonal", {}), ("diagonal", {"optimize_tension": True}), ("hmm", {"model1_passes": 0}),

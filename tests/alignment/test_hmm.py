@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from small_texts import PAIRS, every_path, random_parameters, sentence_pairs, ways
 
 from luthier.alignment.base import aligner
-from luthier.alignment.jumps import REACH, first_jumps, fit_jumps, jump_rows
+from luthier.alignment.methods.hmm import REACH, first_jumps, fit_jumps, jump_rows
 
 
 def enumerated(direction, parameters, null):

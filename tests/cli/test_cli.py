@@ -13,7 +13,7 @@ import pytest
 
 from luthier import __version__, open_pool
 from luthier.core.plugins import available
-from luthier.invented.lists.synthetic import SyntheticLists, write
+from luthier.synthetic.lists.noisy_channel import SyntheticLists, write
 
 COMMANDS = tuple(available("luthier.cli.commands"))
 LIST = "0 ||| a b ||| lm=1 tm=2 ||| 3\n0 ||| a c ||| lm=2 ||| 2\n1 ||| d e ||| tm=0.5 ||| 1\n1 ||| d ||| tm=1 ||| 1\n"

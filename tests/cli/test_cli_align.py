@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from luthier.alignment.links import read_links
-from luthier.invented.pair.pair import PairGenerator
+from luthier.synthetic.pair.pair import PairGenerator
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ import pytest
 
 from luthier.core.segments import offsets_from_counts
 from luthier.features.bins_file import read_bins
-from luthier.grammar.reading.grammars import read_grammar
+from luthier.grammar.reading import read_grammar
 from luthier.grammar.storage import open_grammar, save_grammar
 from luthier.kbest.storage import open_pool
 

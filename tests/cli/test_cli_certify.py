@@ -5,9 +5,9 @@ import json
 import pytest
 
 from luthier.cli.main import main
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.storage import save_pool
 from luthier.kbest.weights import Weights, write_weights
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 pytestmark = pytest.mark.compiled
 

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from luthier.grammar.reading.grammars import read_grammar
+from luthier.grammar.reading import read_grammar
 from luthier.grammar.storage import open_grammar
 
 SOURCE = "das haus ist klein\ndas ist ein haus\nein kleines haus\n"

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.core.files.locks import locked
-from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.core.files.io import locked
 from luthier.kbest.storage import save_pool
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 LUTHIER = [sys.executable, "-m", "luthier.cli.start"]
 FULL = Path("/dev/full")
@@ -176,7 +176,7 @@ def test_two_reverse_searches_do_not_write_one_output(pool, tmp_path, run_cli):
 def test_a_lock_ends_with_its_holder_and_leaves_nothing(tmp_path):
     path = tmp_path / "file"
     code = (
-        "import time\nfrom luthier.core.files.locks import locked\n"
+        "import time\nfrom luthier.core.files.io import locked\n"
         f"with locked({str(path)!r}): print('held', flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

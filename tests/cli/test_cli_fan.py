@@ -7,17 +7,16 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.polytopes.fan import planar_fan
-from luthier.geometry.polytopes.fan_choice import choose_by_angle, choose_on_line
-from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.geometry.polytopes.fan import choose_by_angle, choose_on_line, planar_fan
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
-from luthier.landscape.fans.scenes import example_scene, pool_scene, regularize
+from luthier.landscape.cones.fan_scenes import example_scene, pool_scene, regularize
 from luthier.landscape.subspaces import read_axis
 from luthier.report.console import show
-from luthier.report.figures.fan_scene import draw_scene
-from luthier.report.tables.fan import fan_tables
+from luthier.report.figures.fan import draw_scene
+from luthier.report.tables.geometry import fan_tables
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 
 @pytest.fixture(scope="module")

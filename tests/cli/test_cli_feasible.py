@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.selections.feasibility import Choice, choose, judge
 from luthier.metrics.loading import load_metric
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from small_problems import pool_of
 
 

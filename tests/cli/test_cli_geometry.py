@@ -5,8 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.storage import open_pool, save_pool
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 SPEC = SyntheticLists(sentences=12, k=10, vocabulary=150)
 QUICK = ("--sample", "10", "--orders", "2")

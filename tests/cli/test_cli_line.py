@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import save_pool
 from luthier.kbest.weights import read_weights
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 SPEC = SyntheticLists(sentences=12, k=15, vocabulary=150)
 

@@ -7,7 +7,6 @@ import numpy as np
 import pyarrow.feather
 import pytest
 
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
@@ -16,6 +15,7 @@ from luthier.landscape.cones.search_state import read_state, write_state
 from luthier.landscape.subspaces import read_subspace
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import pool_statistics, score_selections
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 AXES = ("--axis", "lm", "--axis", "length")
 
@@ -23,7 +23,7 @@ AXES = ("--axis", "lm", "--axis", "length")
 @pytest.fixture(autouse=True)
 def _small(monkeypatch):
     """Draw few directions and pixels: kernels may run as plain Python."""
-    monkeypatch.setattr("luthier.geometry.sums.coverage.MOST_DIRECTIONS", 1000)
+    monkeypatch.setattr("luthier.geometry.minkowski.checks.MOST_DIRECTIONS", 1000)
     monkeypatch.setattr("luthier.landscape.cones.minkowski_view.PIXELS", 40)
 
 

@@ -7,11 +7,11 @@ import pytest
 
 from luthier.features.bins import Bins
 from luthier.features.bins_file import write_bins
-from luthier.features.induce import induce_pool, with_bins
-from luthier.features.making import BinOptions, bins_of_pool
-from luthier.invented.lists.planted import PlantedLists
+from luthier.features.fit_bins import BinOptions, bins_of_pool
+from luthier.features.induction import induce_pool, with_bins
 from luthier.kbest.groups import FeatureGroup
 from luthier.kbest.storage import save_pool
+from luthier.synthetic.lists.planted import PlantedLists
 
 pytestmark = pytest.mark.compiled
 ROUND = ("--gains", "sentence", "--psi", "1", "--iterations", "1", "--keep", "last", "--metric", "column:worth")

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.storage import save_pool
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 pytestmark = pytest.mark.compiled
 AXES = ("--axis", "lm", "--axis", "length", "--window", "lm=-1:1", "--window", "length=-0.5:1")

@@ -5,8 +5,8 @@ import json
 import pytest
 import sacrebleu
 
-from luthier.invented.lists.synthetic import SyntheticLists, write
 from luthier.kbest.weights import write_weights
+from luthier.synthetic.lists.noisy_channel import SyntheticLists, write
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.planes import view as surface_view
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 SPEC = SyntheticLists(sentences=10, k=12, vocabulary=150)
 AXES = ("--axis", "lm", "--axis", "length")

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.storage import save_pool
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 
 def on_a_terminal(*arguments, results=False, **environment):

@@ -10,7 +10,7 @@ from luthier.alignment.aligner import align
 from luthier.alignment.base import PACKAGE, aligner
 from luthier.core.params import ParameterError
 from luthier.core.plugins import available
-from luthier.invented.pair.pair import PairGenerator
+from luthier.synthetic.pair.pair import PairGenerator
 
 ALIGNERS = tuple(available(PACKAGE))
 GARBAGE = (object(), "garbage", float("nan"), float("inf"), -1e300, None)

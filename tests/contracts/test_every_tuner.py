@@ -10,10 +10,10 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.core.params import ParameterError
 from luthier.core.plugins import available
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import PACKAGE, State, tuner
 from luthier.tuning.run import RunOptions, run
 from small_problems import Steps

@@ -9,7 +9,7 @@ import pytest
 
 from luthier.core import plugins
 from luthier.core.errors import LuthierError
-from luthier.core.files.entry_points import may_be_declared
+from luthier.core.plugins import may_be_declared
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pyarrow.feather
 import pytest
 
 from luthier.core.errors import InputError
-from luthier.core.files.record_stream import RecordWriter, file_rows, read_about, read_column, write_as_file
+from luthier.core.files.arrow import RecordWriter, file_rows, read_about, read_column, write_as_file
 
 
 def block(first, n):

@@ -14,11 +14,11 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files import remote
 from luthier.core.files.remote import cache_folder, check_url, fetch
 from luthier.core.tasks import Given, Processes, run_units
-from luthier.invented.lists.synthetic import SyntheticLists
-from luthier.kbest.parts.shard import shard
+from luthier.kbest.shards.shard import shard
 from luthier.kbest.storage import PoolFile, save_pool
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 fsspec = pytest.importorskip("fsspec")
 pytest.importorskip("aiohttp")

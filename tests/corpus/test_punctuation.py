@@ -5,8 +5,8 @@ import warnings
 import pytest
 
 from luthier.core.errors import LuthierWarning
-from luthier.corpus.punctuation import tokenization_warning
 from luthier.corpus.texts import Texts
+from luthier.corpus.tokenizers import tokenization_warning
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
 

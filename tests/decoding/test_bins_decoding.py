@@ -7,10 +7,10 @@ import pytest
 
 from luthier.decoding.decoder import Decoder
 from luthier.decoding.options import SearchOptions
-from luthier.features.induce import induce_pool
-from luthier.features.making import BinOptions, bins_of_grammar
-from luthier.features.rewriting import Rewriter, rewrite_grammar
-from luthier.grammar.reading.grammars import read_grammar
+from luthier.features.fit_bins import BinOptions, bins_of_grammar
+from luthier.features.induction import induce_pool
+from luthier.features.rewrite_grammar import Rewriter, rewrite_grammar
+from luthier.grammar.reading import read_grammar
 from luthier.lm.arpa_reading import read_arpa
 from luthier.lm.model import LanguageModel
 from plain_models import arpa_text, random_model

@@ -10,7 +10,7 @@ from luthier.core.errors import LuthierError
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
 from luthier.decoding.options import SearchOptions
-from luthier.grammar.reading.grammars import read_grammar
+from luthier.grammar.reading import read_grammar
 from luthier.lm.arpa_reading import read_arpa
 from luthier.lm.model import LanguageModel
 from plain_models import arpa_text, random_model, sentence_score

@@ -5,11 +5,10 @@ import pytest
 from slow_decoding import all_derivations, random_grammar
 
 from luthier.decoding.decoder import Decoder
-from luthier.decoding.derivation_trees import DerivationTree
+from luthier.decoding.models import weight_vector
 from luthier.decoding.options import SearchOptions
-from luthier.decoding.trace import trace
-from luthier.decoding.weighting import weight_vector
-from luthier.grammar.reading.grammars import read_grammar
+from luthier.decoding.trace import DerivationTree, trace
+from luthier.grammar.reading import read_grammar
 
 pytestmark = pytest.mark.compiled
 RULES = """[X] ||| das [X,1] ||| [X,1] this ||| p=1 ||| 0-1

@@ -13,12 +13,12 @@ from luthier.corpus.vocab import Interner, tokenize
 from luthier.decoding.forests.files import Forests, save_forests
 from luthier.decoding.forests.hypergraph import Hypergraph
 from luthier.decoding.forests.lines import ForestLines
+from luthier.jobs.forest_tuning import forest_problem
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.weights import read_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
-from luthier.pipelines.forest_tuning import forest_problem
 from luthier.tuning.base import tuner
 
 BLEU = "bleu(order=2)"

@@ -2,18 +2,14 @@
 
 import numpy as np
 import pytest
+from semirings import Best, Count, Envelope, KBest
 from small_forests import derivations, edges_of, forest, rule_table
 
 from luthier.core.errors import LuthierError
+from luthier.decoding.forests.expectation import Expectation, Semiring, value_of
 from luthier.decoding.forests.hypergraph import Hypergraph
 from luthier.decoding.forests.lines import ForestLines
 from luthier.decoding.lazy_kbest import k_best
-from luthier.decoding.semirings.base import Semiring, value_of
-from luthier.decoding.semirings.best import Best
-from luthier.decoding.semirings.count import Count
-from luthier.decoding.semirings.envelope import Envelope
-from luthier.decoding.semirings.expectation import Expectation
-from luthier.decoding.semirings.k_best import KBest
 
 SEEDS = pytest.mark.parametrize("seed", range(12))
 

@@ -15,7 +15,7 @@ from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.randomisation import Contrast, randomisation_p
 from luthier.evaluation.ranking import median_replica, most_different_sentences
 from luthier.evaluation.systems import System, system_from_pool
-from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 # slow as plain Python; test_randomisation.py and the tests of metrics reach the same kernels
 pytestmark = pytest.mark.compiled

@@ -10,16 +10,16 @@ import numpy as np
 
 from luthier.core.segments import segment_of_rows
 from luthier.corpus.texts import Texts
-from luthier.explorer.replies import unpack
+from luthier.explorer.responses import unpack
 from luthier.explorer.server import Server
 from luthier.explorer.session import Named, Session
-from luthier.features.induce import with_bins
-from luthier.features.making import BinOptions, bins_of_pool
-from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.features.fit_bins import BinOptions, bins_of_pool
+from luthier.features.induction import with_bins
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.metrics.loading import load_metric
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 SPEC = SyntheticLists(sentences=24, k=12, vocabulary=150, redundant=True)
 HOSTILE = "<img src=x onerror=\"document.title='broken'\"> </script>"

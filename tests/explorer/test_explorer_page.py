@@ -15,8 +15,8 @@ from PIL import Image
 from scipy.spatial import ConvexHull
 from served import ARABIC, HOSTILE, ask, changed, make_session, serving
 
-from luthier.explorer.answers import surface
-from luthier.explorer.page_files import SCRIPTS, page_text
+from luthier.explorer.app import SCRIPTS, page_text
+from luthier.explorer.endpoints import surface
 from luthier.explorer.report_file import IMPORT, write_report
 from luthier.kbest.storage import save_pool
 from luthier.kbest.weights import Weights, write_weights

@@ -8,13 +8,13 @@ import pytest
 from served import make_session
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.sealed_lines import SealedWriter
-from luthier.explorer import following
+from luthier.core.files.journal import SealedWriter
+from luthier.explorer import tail as following
 from luthier.explorer.app import answer
-from luthier.explorer.following import Followed
+from luthier.explorer.tail import Followed
 from luthier.kbest.weights import Weights
-from luthier.tuning.iterations import Iteration
 from luthier.tuning.loop_folder import KIND
+from luthier.tuning.loop_report import Iteration
 
 
 def read(line, number):

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.core.errors import LuthierError
-from luthier.features import binning
-from luthier.features.binning import cap, cut_values
-from luthier.features.bins import bin_feature
+from luthier.features import bins as binning
+from luthier.features.bins import bin_feature, cap, cut_values
 from luthier.features.counts import ValueCounts, as_printed, count_values, first_printed
 
 HEAVY = st.lists(st.sampled_from([1, 1, 1, 2, 3, 5, 8, 50, 51, 99, 1000]), min_size=1, max_size=40)

@@ -10,7 +10,7 @@ from small_tables import pool_of
 
 from luthier.core.errors import InputError
 from luthier.features.bins_file import bins_text, read_bins, write_bins
-from luthier.features.making import BinOptions, bins_of_pool
+from luthier.features.fit_bins import BinOptions, bins_of_pool
 
 pytestmark = pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")
 

@@ -14,11 +14,9 @@ from small_tables import pool_of, rule_features, vectors
 from luthier.core.errors import LuthierError
 from luthier.core.plugins import available
 from luthier.features.bins import Bins, bin_feature
-from luthier.features.counts import count_values
-from luthier.features.derived import TARGET_WORDS
-from luthier.features.induce import induce_features, induce_pool
-from luthier.features.induction import NONE, PACKAGE, load_induction
-from luthier.features.making import BinOptions, bins_of_pool
+from luthier.features.counts import TARGET_WORDS, count_values
+from luthier.features.fit_bins import BinOptions, bins_of_pool
+from luthier.features.induction import NONE, PACKAGE, induce_features, induce_pool, load_induction
 
 pytestmark = pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")  # of few values
 

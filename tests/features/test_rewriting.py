@@ -15,12 +15,11 @@ from small_tables import pool_of, rule_features, summed, vectors
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import line_blocks
 from luthier.core.plugins import available
-from luthier.features.derived import TARGET_WORDS
-from luthier.features.induce import induce_features, induce_grammar, induce_pool
-from luthier.features.induction import PACKAGE
-from luthier.features.making import BinOptions, bins_of_grammar, bins_of_pool
-from luthier.features.rewriting import Rewriter, rewrite_grammar
-from luthier.grammar.reading.grammars import read_grammar
+from luthier.features.counts import TARGET_WORDS
+from luthier.features.fit_bins import BinOptions, bins_of_grammar, bins_of_pool
+from luthier.features.induction import PACKAGE, induce_features, induce_grammar, induce_pool
+from luthier.features.rewrite_grammar import Rewriter, rewrite_grammar
+from luthier.grammar.reading import read_grammar
 
 pytestmark = pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")
 SIDES = ["a ||| b", "a [X,1] ||| [X,1] b c", "a b ||| [1]", "c [X,1] ||| [1] d", "d ||| ", "e ||| f g h"]

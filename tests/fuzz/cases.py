@@ -14,7 +14,7 @@ from mutations import damage_bytes, damage_text, lie
 from runs import Run
 from state_cases import StateCases
 
-from luthier.kbest.parts.manifest import NAME, _seal
+from luthier.kbest.shards.manifest import NAME, _seal
 
 
 def forged(rng, said):

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from luthier.core.files.sealed_lines import seal, unseal
+from luthier.core.files.journal import seal, unseal
 
 HOSTILE = [
     b"nan", b"-inf", b"1e308", b"-1e308", b"1e400", b"1e-400", b"-0", b"0x10", b"1_000", "٣".encode(), b"",

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from lying_pools import WORDS, whole_pool
 
-from luthier.invented.lists.planted import PlantedLists
 from luthier.kbest.storage import save_pool
+from luthier.synthetic.lists.planted import PlantedLists
 
 SENTENCES, ROWS = 4, 5
 STUDY = """

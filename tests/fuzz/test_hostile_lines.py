@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import InputError
-from luthier.kbest.building.names import NameTable
+from luthier.kbest.building.lists import read_pool
 from luthier.kbest.features import Features, unknown_names
-from luthier.kbest.inspection import inspect
+from luthier.kbest.inspect import inspect
 from luthier.kbest.readers import joshua, kaldi, marian, travatar
-from luthier.kbest.reading.lists import read_pool
+from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.pipes import _stray_value, first_fields
 
 N = 200_000

@@ -14,7 +14,7 @@ from scipy.optimize import linprog
 
 from luthier.core.segments import offsets_from_counts
 from luthier.geometry.lp.certificates import Feasible
-from luthier.geometry.sums.reverse_search import all_vertices
+from luthier.geometry.minkowski.reverse_search import all_vertices
 from luthier.landscape.selections.feasibility import Choice, judge
 from luthier.tuning.base import tuner
 from small_problems import last, pool_of, problem_of

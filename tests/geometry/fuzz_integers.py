@@ -17,7 +17,6 @@ from luthier.core.errors import LuthierError
 from luthier.geometry.plane.overlay import Overlay
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.nearby import Nearby
@@ -25,6 +24,7 @@ from luthier.landscape.planes.best_cells import best_cells
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.metrics.loading import load_metric
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 LISTS = SyntheticLists(sentences=5, k=6, vocabulary=100)
 SCALES = (1.0, 1.0, 1.0, 2.0**-40, 2.0**-20, 2.0**20, 2.0**40)

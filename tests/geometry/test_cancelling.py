@@ -5,8 +5,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from luthier.geometry.lp.cancelling import cancelling
-from luthier.geometry.lp.rational import Cancelled, settle
+from luthier.geometry.lp.rational import Cancelled, cancelling, settle
 
 ROWS = st.integers(1, 4).flatmap(
     lambda d: st.lists(st.lists(st.integers(-3, 3), min_size=d, max_size=d).filter(any), min_size=1, max_size=d + 1)

@@ -8,8 +8,8 @@ from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts
-from luthier.geometry.sums.checksum import count_by_parts
-from luthier.geometry.sums.reverse_search import all_vertices
+from luthier.geometry.minkowski.checks import count_by_parts
+from luthier.geometry.minkowski.reverse_search import all_vertices
 
 
 def hull_vertices(lists):

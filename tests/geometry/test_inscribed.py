@@ -6,7 +6,7 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.plane.inscribed import largest_circle
+from luthier.geometry.plane.polygons import largest_circle
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from luthier.geometry.joint import _margin_kernels as margin_kernels
-from luthier.geometry.joint.corners import Corners, make_room
-from luthier.geometry.joint.joint_halves import best_by_halves
-from luthier.geometry.joint.joint_search import best_selection
+from luthier.geometry.joint_selection import _margin_kernels as margin_kernels
+from luthier.geometry.joint_selection.corners import Corners, make_room
+from luthier.geometry.joint_selection.joint_halves import best_by_halves
+from luthier.geometry.joint_selection.joint_search import best_selection
 
 
 def margin_by_highs(rows):

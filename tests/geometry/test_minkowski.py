@@ -8,8 +8,10 @@ import pytest
 from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.sums import _space_kernels as kernels
-from luthier.geometry.sums.exact_cone import (
+from luthier.geometry.minkowski import _space_kernels as kernels
+from luthier.geometry.minkowski.grid import corner_pairs
+from luthier.geometry.minkowski.summands import Summands
+from luthier.geometry.polytopes.exact_cone import (
     dot,
     exact_rows,
     first_wall,
@@ -17,8 +19,6 @@ from luthier.geometry.sums.exact_cone import (
     nearest_to_origin,
     rank_columns,
 )
-from luthier.geometry.sums.list_corners import corner_pairs
-from luthier.geometry.sums.summands import Summands
 
 
 def one_list(points):
@@ -85,7 +85,7 @@ def test_corners_and_edges_of_small_integer_lists(seed):
 def test_the_hull_proposes_what_all_pairs_would_find(n_dims, monkeypatch):
     points = np.random.default_rng(n_dims).standard_normal((14, n_dims))
     fast = one_list(points)
-    monkeypatch.setattr("luthier.geometry.sums.list_corners.FEW_ROWS", 100)
+    monkeypatch.setattr("luthier.geometry.minkowski.grid.FEW_ROWS", 100)
     slow = one_list(points)
     assert fast.corner_rows.tolist() == slow.corner_rows.tolist()
     assert edges_of(fast) == edges_of(slow)
@@ -121,7 +121,7 @@ def test_equal_rows_are_the_lowest_and_lists_without_choice_are_left_out():
 
 
 def test_lists_with_too_many_edges_are_refused(monkeypatch):
-    monkeypatch.setattr("luthier.geometry.sums.summands.MOST_PAIRS", 20)
+    monkeypatch.setattr("luthier.geometry.minkowski.summands.MOST_PAIRS", 20)
     points = np.random.default_rng(0).standard_normal((16, 7))
     with pytest.raises(LuthierError, match="2 of 2 lists have 105 edges already, in 7 dimensions"):
         Summands.of(np.array([0, 1, 16]), points)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from test_overlay import DEGENERATE, names_of, random_lists, streamed
 
+from luthier.geometry.minkowski.reverse_search import ReverseSearch
+from luthier.geometry.minkowski.summands import Summands
 from luthier.geometry.plane.overlay import Overlay
-from luthier.geometry.sums.reverse_search import ReverseSearch
-from luthier.geometry.sums.summands import Summands
 
 CASES = {
     "few": lambda: random_lists(50, (4, 5)),

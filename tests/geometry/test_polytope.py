@@ -13,7 +13,7 @@ from scipy.spatial import ConvexHull
 from luthier.core.errors import LuthierError
 from luthier.geometry.lp.lp import irredundant
 from luthier.geometry.polytopes.cone import canonical_point
-from luthier.geometry.polytopes.exact_rank import exact_rank
+from luthier.geometry.polytopes.counting import exact_rank
 from luthier.geometry.polytopes.polytope import (
     Polytope,
     adjacent_vertices,

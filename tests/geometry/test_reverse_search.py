@@ -14,14 +14,13 @@ from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
 from luthier.core.tasks import Given, Here, Threads
+from luthier.geometry.minkowski import search_steps
+from luthier.geometry.minkowski.checks import share_covered
+from luthier.geometry.minkowski.frontier import Ahead, Frontier, SearchSetting
+from luthier.geometry.minkowski.grid import coarse_lists, grid_roundings, wide_spreads
+from luthier.geometry.minkowski.reverse_search import ReverseSearch, all_vertices
+from luthier.geometry.minkowski.summands import Summands
 from luthier.geometry.plane.overlay import Overlay
-from luthier.geometry.sums import search_steps
-from luthier.geometry.sums.coverage import share_covered
-from luthier.geometry.sums.grid import coarse_lists, grid_roundings, wide_spreads
-from luthier.geometry.sums.reverse_search import ReverseSearch, all_vertices
-from luthier.geometry.sums.search_ahead import Ahead, SearchSetting
-from luthier.geometry.sums.search_frontier import Frontier
-from luthier.geometry.sums.summands import Summands
 
 
 def stacked(lists):
@@ -166,7 +165,9 @@ def everything(summands):
 @pytest.mark.parametrize("order", ["depth", "breadth", "best"])
 @pytest.mark.parametrize("threads", [1, 3])
 def test_order_threads_and_stops_do_not_change_the_set(summands, everything, order, threads, monkeypatch):
-    monkeypatch.setattr("luthier.geometry.sums.reverse_search.TOGETHER", dict.fromkeys(("depth", "breadth", "best"), 7))
+    monkeypatch.setattr(
+        "luthier.geometry.minkowski.reverse_search.TOGETHER", dict.fromkeys(("depth", "breadth", "best"), 7)
+    )
     search = ReverseSearch(summands, START, order=order, score=score, threads=threads)
     found = []
     for limit in (1, 2, 3, 40, 41, 97, None):  # stopped and gone on with, from its arrays
@@ -203,9 +204,11 @@ def test_parts_of_a_search_together_find_the_rest(summands, everything):
 @pytest.mark.parametrize("order", ["depth", "breadth", "best"])
 @pytest.mark.parametrize("size", [1, 7, 4096])
 def test_children_found_ahead_by_anybody_change_no_block(summands, monkeypatch, order, size):
-    monkeypatch.setattr("luthier.geometry.sums.reverse_search.TOGETHER", dict.fromkeys(("depth", "breadth", "best"), 9))
-    monkeypatch.setattr("luthier.geometry.sums.search_ahead.FIRST_SIZE", size)
-    monkeypatch.setattr("luthier.geometry.sums.search_ahead.MOST_KNOWN", 40)
+    monkeypatch.setattr(
+        "luthier.geometry.minkowski.reverse_search.TOGETHER", dict.fromkeys(("depth", "breadth", "best"), 9)
+    )
+    monkeypatch.setattr("luthier.geometry.minkowski.frontier.FIRST_SIZE", size)
+    monkeypatch.setattr("luthier.geometry.minkowski.frontier.MOST_KNOWN", 40)
     alone = ReverseSearch(summands, START, order=order, score=score)
     expected = [*alone.run(30), *alone.run()]
     for engine in (Here(), Threads(2)):
@@ -272,7 +275,7 @@ def test_parents_changes_points_and_margins_say_what_they_mean(summands):
 
 
 def test_breadth_first_goes_by_depth_and_best_first_by_score(summands, monkeypatch):
-    monkeypatch.setattr("luthier.geometry.sums.reverse_search.TOGETHER", {"breadth": 1, "best": 1})
+    monkeypatch.setattr("luthier.geometry.minkowski.reverse_search.TOGETHER", {"breadth": 1, "best": 1})
     depths = np.concatenate([block.depths for block in ReverseSearch(summands, START, order="breadth").run()])
     assert np.all(np.diff(depths) >= 0)
     search = ReverseSearch(summands, START, order="best", score=score)
@@ -338,7 +341,7 @@ def test_lists_without_a_choice():
 
 
 def test_the_share_covered_is_that_of_directions_in_found_cones(summands, monkeypatch):
-    monkeypatch.setattr("luthier.geometry.sums.coverage.MOST_DIRECTIONS", 2000)
+    monkeypatch.setattr("luthier.geometry.minkowski.checks.MOST_DIRECTIONS", 2000)
     search = ReverseSearch(summands, START, order="breadth")
     keys = np.concatenate([block.keys for block in search.run(40)])
     estimate = share_covered(search, keys, np.random.default_rng(0))

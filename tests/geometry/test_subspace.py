@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from luthier.core.errors import LuthierError
 from luthier.geometry.subspace import Subspace, origin_place
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.subspaces import project, read_subspace
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 
 def test_scores_of_projected_rows_are_scores_in_full_dimension():

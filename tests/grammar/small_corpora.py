@@ -4,7 +4,7 @@ import random
 
 from luthier.alignment.links import Links
 from luthier.core.segments import offsets_from_counts
-from luthier.grammar.indexing.model import read_model
+from luthier.grammar.model import read_model
 
 
 def random_pairs(rng, n, *, words=4, longest=8, density=0.9):

@@ -12,8 +12,7 @@ from small_corpora import diagonal_pairs, model_of, random_pairs, rules_of
 
 from luthier.corpus.texts import Texts
 from luthier.grammar.extraction.extract import extract
-from luthier.grammar.extraction.feature_kinds import KINDS
-from luthier.grammar.extraction.limits import Limits
+from luthier.grammar.extraction.options import KINDS, Limits
 
 DEFAULTS = {"span": 15, "symbols": 5, "gaps": 2, "gap": 1, "samples": 300, "tight": True}
 

@@ -10,7 +10,7 @@ from small_corpora import diagonal_pairs, model_of, rules_of
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.corpus.texts import Texts
 from luthier.grammar.extraction.extract import extract
-from luthier.grammar.reading.grammars import read_grammar, require_format
+from luthier.grammar.reading import read_grammar, require_format
 from luthier.grammar.writing import write_folder, write_grammar
 
 CDEC = """\

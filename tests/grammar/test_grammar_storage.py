@@ -10,10 +10,9 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.array_file import open_arrays, save_arrays
 from luthier.corpus.texts import Texts
 from luthier.grammar.extraction.extract import extract
-from luthier.grammar.indexing.model import read_model
-from luthier.grammar.indexing.model_folder import FILE, open_model, save_model
-from luthier.grammar.indexing.model_folder import KIND as MODEL
-from luthier.grammar.reading.grammars import read_grammar
+from luthier.grammar.model import FILE, open_model, read_model, save_model
+from luthier.grammar.model import KIND as MODEL
+from luthier.grammar.reading import read_grammar
 from luthier.grammar.storage import KIND, is_grammar_file, open_grammar, save_grammar
 
 

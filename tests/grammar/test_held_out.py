@@ -6,8 +6,8 @@ from small_corpora import diagonal_pairs, model_of, rules_of
 
 from luthier.corpus.texts import Texts
 from luthier.grammar.extraction.extract import extract
-from luthier.grammar.extraction.held_out import extract_held_out
-from luthier.grammar.extraction.limits import Limits
+from luthier.grammar.extraction.leave_one_out import extract_held_out
+from luthier.grammar.extraction.options import Limits
 
 
 @pytest.mark.parametrize("samples", [3, 300])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.corpus.texts import Texts, Tokens
-from luthier.kbest.building.compaction import compact_features, compact_texts, compact_tokens
+from luthier.kbest.building.feature_rows import compact_features, compact_texts, compact_tokens
 from luthier.kbest.features import Features
 
 # Many rows are empty, and rows are left out in runs: then a span may stay where it is, or move by less than its length.

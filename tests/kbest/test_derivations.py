@@ -13,10 +13,10 @@ from small_pools import full_pool, make_features
 
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.corpus.texts import Texts
-from luthier.kbest.building.names import NameTable
-from luthier.kbest.building.rule_uses import RuleTable
+from luthier.kbest.building.builder import RuleTable
 from luthier.kbest.derivations import Derivations, Tree, unique_rules
 from luthier.kbest.merge import merge
+from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import RuleUses
 
 RULE = st.tuples(

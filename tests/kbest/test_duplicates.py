@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from small_pools import content, make_pool, small_lists
 
-from luthier.kbest.duplicates import drop_duplicates, first_of_equals
-from luthier.kbest.reading.lists import read_pool
+from luthier.kbest.building.lists import read_pool
+from luthier.kbest.merge import drop_duplicates, first_of_equals
 from oracles import first_of_equals as plain_first_of_equals
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_pools import full_pool, make_features, make_pool, small_lists
 
-from luthier.kbest import inspection
-from luthier.kbest.inspection import inspect, linear_relations, summarize_features
+from luthier.kbest import inspect as inspection
+from luthier.kbest.inspect import inspect, linear_relations, summarize_features
 from oracles import first_of_equals
 
 quickly = settings(deadline=None, max_examples=50)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from luthier.core.errors import InputError
 from luthier.corpus.texts import Texts
-from luthier.kbest.building.names import NameTable
+from luthier.kbest.reading.names import NameTable
 
 
 def numbered(table, pairs):

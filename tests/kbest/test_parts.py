@@ -8,9 +8,8 @@ import pytest
 from small_pools import full_pool, make_pool
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.kbest.parts.manifest import NAME, is_manifest, read_manifest
-from luthier.kbest.parts.part_files import check_files, open_part
-from luthier.kbest.parts.shard import part_cuts, shard
+from luthier.kbest.shards.manifest import NAME, is_manifest, read_manifest
+from luthier.kbest.shards.shard import check_files, open_part, part_cuts, shard
 
 LISTS = [[(f"h {i} {k}", (i - k, k % 2, 1.5 * k)) for k in range(i % 4)] for i in range(9)]  # some are empty
 
@@ -85,7 +84,7 @@ def test_a_part_that_is_missing_cut_off_or_changed_is_named_with_both_digests(ma
 
 def resealed(path, change):
     """Write a manifest whose seal fits, whatever it says."""
-    from luthier.kbest.parts.manifest import _seal
+    from luthier.kbest.shards.manifest import _seal
 
     said = json.loads(path.read_text())
     del said["seal"]

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from luthier.kbest.building.names import NameTable
 from luthier.kbest.readers.moses import Method
-from luthier.kbest.reading.faults import BadLines, Faults
-from luthier.kbest.reading.plain_lines import PlainLines
+from luthier.kbest.reading.line_errors import BadLines, Faults
+from luthier.kbest.reading.names import NameTable
+from luthier.kbest.reading.pipes import PlainLines
 from luthier.kbest.reading.reader import Lines, Source
 
 FIRST = "0 ||| a b ||| lm= 1 2 wp=3 p_q=1 tm= 4 ||| -1"

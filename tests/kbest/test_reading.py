@@ -16,8 +16,8 @@ from small_pools import assert_same, content
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.core.files import io as luthier_io
+from luthier.kbest.building.lists import ReadOptions, read_lists, read_pool
 from luthier.kbest.reading import reader as reader_module
-from luthier.kbest.reading.lists import ReadOptions, read_lists, read_pool
 from luthier.kbest.storage import save_pool
 from oracles import read_moses
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from small_pools import make_pool, small_lists
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.kbest.n_best import n_best
+from luthier.jobs.rerank import RerankOptions, rerank_files
+from luthier.kbest.building.lists import ReadOptions, read_pool
+from luthier.kbest.building.streaming import stream_pools
 from luthier.kbest.reading import reader
-from luthier.kbest.reading.lists import ReadOptions, read_pool
-from luthier.kbest.reading.streaming import stream_pools
-from luthier.kbest.reranking import RerankOptions, rerank_files
+from luthier.kbest.rerank import n_best
 
 
 def moses(lists):

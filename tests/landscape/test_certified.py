@@ -11,8 +11,8 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.certified.box import Boxes
-from luthier.landscape.certified.bundles import bundled
 from luthier.landscape.certified.certify import CertifyOptions, certify
+from luthier.landscape.certified.rows import bundled
 from luthier.landscape.certified.space import (
     all_directions,
     principal_axes,

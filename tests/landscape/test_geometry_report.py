@@ -9,16 +9,16 @@ from scipy.optimize import linprog
 
 from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
-from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.jobs.bounds import constraint_curves, feature_numbers, sentence_numbers
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.landscape import dense_rows as dense_module
 from luthier.landscape.dense_rows import dense_rows
 from luthier.landscape.problem import Problem
-from luthier.landscape.selections.constraint_settings import CurveSettings, GeometrySettings
+from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
 from luthier.landscape.selections.constraints import report_geometry
 from luthier.metrics.loading import load_metrics
-from luthier.pipelines.constraint_curves import constraint_curves, feature_numbers, sentence_numbers
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 BLEU = load_metrics("bleu")["bleu"]
 NAMES = ("a", "b", "c", "d")

@@ -9,13 +9,13 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.geometry.subspace import Subspace
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.landscape.lines import line_report
 from luthier.landscape.lines.line_report import follow_line
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metrics
 from luthier.metrics.oracle import corpus_score
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 BLEU = load_metrics("bleu")["bleu"]
 

@@ -9,19 +9,18 @@ from luthier.core.errors import LuthierError
 from luthier.core.tasks import Threads
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
-from luthier.invented.lists.synthetic import SyntheticLists
-from luthier.kbest.parts.manifest import read_manifest
-from luthier.kbest.parts.shard import shard
+from luthier.kbest.shards.manifest import read_manifest
+from luthier.kbest.shards.shard import shard
+from luthier.landscape import shard_oracles as rasters
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.parted import rasters
-from luthier.landscape.parted.oracles import part_selections
-from luthier.landscape.parted.part_work import PartsRecipe, PartsSource
-from luthier.landscape.parted.problem import PartedProblem
-from luthier.landscape.parted.rasters import parted_pixels
 from luthier.landscape.planes.pixels import pixels_of
+from luthier.landscape.shard_oracles import part_selections, parted_pixels
+from luthier.landscape.shard_work import PartsRecipe, PartsSource
+from luthier.landscape.sharded_problem import PartedProblem
 from luthier.metrics.loading import load_metric
 from luthier.metrics.oracle import all_selections, sentence_oracle
 from luthier.metrics.pools import with_statistics
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import tuner
 from luthier.tuning.run import RunOptions, run
 

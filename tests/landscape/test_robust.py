@@ -10,19 +10,17 @@ import pytest
 from certified_problems import draw_problem
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.plane.gaussian import gaussian_shares
+from luthier.geometry.plane.polygons import gaussian_shares
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.landscape.lines.curve import LineCurve
-from luthier.landscape.lines.lasting import lasting_place, line_noise
 from luthier.landscape.lines.line_report import follow_line
-from luthier.landscape.lines.smooth import mean_gains, worst_gains
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane, Window
-from luthier.landscape.planes.steady import noise_shape, steady_point
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
+from luthier.landscape.robust import line_noise, mean_gains, noise_shape, robust_place, robust_point, worst_gains
+from luthier.tuning.answer import mean_gain, robust_state
 from luthier.tuning.base import State, tuner
-from luthier.tuning.robust import mean_gain, steadied
 from luthier.tuning.run import RunOptions, run
 from small_problems import problem_of, random_problem
 
@@ -80,7 +78,7 @@ def plane_of(seed):
 @pytest.mark.parametrize("choice", ["highest", "robust", "worst", "disc"])
 def test_a_point_of_a_plane_has_the_mean_that_draws_have(choice):
     report = plane_of(5)
-    found = steady_point(report, choice, 0.1)
+    found = robust_point(report, choice, 0.1)
     plane, shape = report.plane, noise_shape(report.plane, 0.1)
     draws = found.position + np.random.default_rng(0).standard_normal((4_000, 2)) @ shape.T
     inside = draws[np.abs(draws).max(axis=1) < 2.0]
@@ -102,7 +100,7 @@ def test_cells_without_an_area_have_no_part_in_what_lasts(seed):
     assert report.survey.without_area > 0
     shape = noise_shape(report.plane, 0.3)
     for choice in ("robust", "worst", "disc"):
-        found = steady_point(report, choice, 0.3)
+        found = robust_point(report, choice, 0.3)
         assert np.abs(found.position).max() <= 3.0 + 1e-9
         assert found.radius > 0.0
         assert found.score == pytest.approx(problem.gain(plane.weights(found.position)))
@@ -118,14 +116,14 @@ def test_room_without_end_and_noise_that_is_all_rounding():
     problem = problem_of([[[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]], [[3.0, 1.0]])
     plane = Plane.make(problem, Subspace(np.array([1.0, 1.0, 1.0]), np.eye(3)[:2]), Window(-9.0, 9.0, -9.0, 9.0))
     with pytest.raises(LuthierError, match="an axis has no effect"):
-        steady_point(look_at_plane(plane, SurfaceOptions(check=0)), "robust", 0.1)
+        robust_point(look_at_plane(plane, SurfaceOptions(check=0)), "robust", 0.1)
     report = plane_of(5)
-    found = steady_point(report, "highest", 1e-6)
+    found = robust_point(report, "highest", 1e-6)
     assert found.radius == np.inf
     assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["radius"] is None
     for noise in (0.0, 1e-300, 1e-7, 1e4, 1e300, np.inf, np.nan):
         with pytest.raises(LuthierError, match="expected noise from 1e-06 to 1000 mean effects"):
-            steady_point(report, "robust", noise)
+            robust_point(report, "robust", noise)
 
 
 def report_scores(report):
@@ -161,7 +159,7 @@ def test_noise_about_an_axis_without_effect_is_refused():
 
 def test_each_choice_is_best_by_its_own_measure():
     report = plane_of(6)
-    found = {choice: steady_point(report, choice, 0.1) for choice in ("highest", "robust", "worst", "disc")}
+    found = {choice: robust_point(report, choice, 0.1) for choice in ("highest", "robust", "worst", "disc")}
     assert found["robust"].mean == max(point.mean for point in found.values())
     assert found["worst"].worst >= found["highest"].worst
     assert found["highest"].score == max(point.score for point in found.values())
@@ -185,7 +183,7 @@ def test_a_tuner_can_be_asked_for_weights_that_last():
 def test_without_noise_or_with_nothing_free_the_best_end_stays():
     problem = random_problem(2)
     ends = [State(np.array([1.0, 0, 0]), 3.0), State(np.array([0, 1.0, 0]), 4.0)]
-    assert steadied(problem, ends, noise=0.0, draws=4, seed=0) is ends[1]
+    assert robust_state(problem, ends, noise=0.0, draws=4, seed=0) is ends[1]
 
 
 @pytest.mark.parametrize("spec", ["bleu", "wer"])
@@ -198,7 +196,7 @@ def test_a_place_of_a_line_has_the_mean_that_draws_have_and_none_on_a_grid_is_be
         sign = 1.0 if spec == "bleu" else -1.0
         deviation = line_noise(report, 0.3)
         for choice in ("robust", "worst", "disc"):
-            found = lasting_place(report, choice, 0.3)
+            found = robust_place(report, choice, 0.3)
             assert window[0] <= found.position <= window[1]
             assert sign * found.score == pytest.approx(problem.gain(line.weights([found.position])))
             draws = found.position + deviation * rng.standard_normal(4_000)
@@ -206,7 +204,7 @@ def test_a_place_of_a_line_has_the_mean_that_draws_have_and_none_on_a_grid_is_be
             assert sign * found.mean == pytest.approx(gains.mean(), abs=5 * gains.std() / np.sqrt(len(gains)) + 0.01)
             near = found.position + deviation * np.linspace(-1.0, 1.0, 501)
             assert sign * found.worst <= problem.gains(line.weights(near[:, None])).min() + 1e-9
-        best = lasting_place(report, "robust", 0.3)
+        best = robust_place(report, "robust", 0.3)
         # means of a fine sum, at places of a coarse grid
         fine = np.linspace(-8.0, 8.0, 1_601)
         shares = np.exp(-(fine**2) / 2)
@@ -219,11 +217,11 @@ def test_a_line_of_one_interval_and_one_without_effect():
     one = problem_of([[[1.0, 2.0], [1.0, 1.0]]], [[3.0, 1.0]])
     along = follow_line(one, Subspace(np.array([1.0, 1.0]), np.eye(2)[:1]), check=0)
     with pytest.raises(LuthierError, match="the axis has no effect beside the others"):
-        lasting_place(along, "robust", 0.1)
+        robust_place(along, "robust", 0.1)
     two = follow_line(one, Subspace(np.array([1.0, 1.0]), np.eye(2)[1:]), (0.0, 5.0), check=0)
     assert len(two.scores) == 1
     for choice in ("robust", "worst", "disc"):
-        found = lasting_place(two, choice, 0.1)
+        found = robust_place(two, choice, 0.1)
         assert (found.score, found.mean, found.worst) == (3.0, pytest.approx(3.0), 3.0)
     with pytest.raises(LuthierError, match="expected noise from 1e-06 to 1000"):
-        lasting_place(two, "robust", 0.0)
+        robust_place(two, "robust", 0.0)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from luthier.geometry.subspace import Subspace
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.landscape.lines.line_report import follow_line, see_line
-from luthier.landscape.lines.sighted import MOST_MOVED, SELECTIONS, Sighted
+from luthier.landscape.lines.projection_cache import MOST_MOVED, SELECTIONS, Sighted
 from luthier.landscape.problem import Problem
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 
 @pytest.fixture(scope="module")

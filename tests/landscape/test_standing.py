@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.rerank import rerank
 from luthier.landscape.problem import Problem
-from luthier.landscape.selections.changes import changes_between
-from luthier.landscape.selections.standing import standing
+from luthier.landscape.selections.explanation import changes_between, standing
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 SPEC = SyntheticLists(sentences=8, k=12, vocabulary=100)
 

@@ -8,16 +8,16 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
+from luthier.landscape.planes.best_cells import ScoredCells
 from luthier.landscape.planes.plane import Plane, read_window, shown_window
-from luthier.landscape.planes.scored_cells import ScoredCells
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.landscape.planes.survey import KEPT_AT_LEAST, SurveyOptions, survey
 from luthier.landscape.planes.view import Scene
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 SPEC = SyntheticLists(sentences=8, k=10, vocabulary=150)
 WINDOWS = [None, Window(-1.0, 2.0, -4.0, 3.0), Window(x_low=-0.5)]

@@ -14,8 +14,7 @@ import luthier
 from luthier.corpus.texts import Texts, Tokens
 from luthier.lm import tables as table_room
 from luthier.lm.arpa_reading import read_arpa
-from luthier.lm.model import LanguageModel
-from luthier.lm.perplexity import perplexity, sentence_columns
+from luthier.lm.model import LanguageModel, perplexity, sentence_columns
 from plain_models import arpa_text, random_model, random_words, sentence_score
 
 

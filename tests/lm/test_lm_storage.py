@@ -78,7 +78,7 @@ def test_a_change_of_the_same_size_and_time_is_noticed_where_the_clock_cannot_te
 def test_a_touched_arpa_is_not_read_again_and_one_at_rest_is_not_even_hashed(arpa, readings, monkeypatch):
     at_rest(arpa)
     open_lm(arpa)
-    monkeypatch.setattr("luthier.lm.origin.hashlib", None)  # whoever asks for a digest now fails
+    monkeypatch.setattr("luthier.lm.storage.hashlib", None)  # whoever asks for a digest now fails
     open_lm(arpa)
     monkeypatch.undo()
     os.utime(arpa)

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from separate import Separate
 
-from luthier.pipelines.study.lines import START_LINES, read_units
+from luthier.jobs.lab.lines import START_LINES, read_units
 
 STUDY = """
 name = "soak"

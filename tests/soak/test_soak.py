@@ -4,7 +4,7 @@ import pytest
 from separate import Separate
 
 import soak
-from luthier.pipelines.study import starts
+from luthier.jobs.lab import starts
 
 
 @pytest.mark.slow

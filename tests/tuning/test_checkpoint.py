@@ -11,8 +11,8 @@ import pytest
 from toys import Cut, content, cut_after
 
 from luthier.core.errors import LuthierError, LuthierWarning
-from luthier.core.files.locks import locked
-from luthier.core.files.sealed_lines import seal, unseal
+from luthier.core.files.io import locked
+from luthier.core.files.journal import seal, unseal
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.run import RunOptions, run
 from small_problems import random_problem

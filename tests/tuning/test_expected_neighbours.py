@@ -6,10 +6,9 @@ import pytest
 from luthier.kbest.groups import FeatureGroup
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import tuner
-from luthier.tuning.gains.expectation import Expectation
-from luthier.tuning.gains.outcomes import Outcomes
 from luthier.tuning.margin.steps import step_scale
-from luthier.tuning.methods.expected import _Negative
+from luthier.tuning.methods.expected import Expectation, _Negative
+from luthier.tuning.ranking.sentence_gains import Outcomes
 from small_problems import last, random_problem
 
 FEW = {"rounds": 1, "iterations": 10}

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog, nnls
 
-from luthier.geometry.joint.nearest_cone import JointCones
-from luthier.invented.lists.synthetic import SyntheticLists
+from luthier.geometry.joint_selection.nearest_cone import JointCones
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.planes.scored_cells import ScoredCell
+from luthier.landscape.planes.best_cells import ScoredCell
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import State, tuner
 from luthier.tuning.methods import fan_regularized
 from luthier.tuning.search.penalized_line import Penalty, penalized_search

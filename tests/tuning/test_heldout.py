@@ -5,7 +5,7 @@ import pytest
 
 from luthier.kbest.rerank import rerank
 from luthier.landscape.problem import Problem
-from luthier.tuning.heldout import End, choose_end
+from luthier.tuning.answer import End, choose_end
 from small_problems import random_problem
 
 

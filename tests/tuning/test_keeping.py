@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from luthier.tuning.base import State
-from luthier.tuning.keeping import keep_best
+from luthier.tuning.base import State, keep_best
 
 
 def states(*gains):

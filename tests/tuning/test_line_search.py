@@ -9,13 +9,19 @@ from hypothesis import strategies as st
 
 from luthier.kbest.features import Features
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.expected_gain import expected_gain
 from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.lines.places import Choice, best_places, smoothed
+from luthier.landscape.list_problem import expected_gain
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, tuner
-from luthier.tuning.search.directions import conjugate, random_directions, uphill
-from luthier.tuning.search.line_search import kept_promise, search_all, search_in_turn
+from luthier.tuning.search.line_search import (
+    conjugate,
+    kept_promise,
+    random_directions,
+    search_all,
+    search_in_turn,
+    uphill,
+)
 from small_problems import last, problem_of, random_problem
 
 FREE = (-np.inf, np.inf)

@@ -9,15 +9,15 @@ import pytest
 from toys import Scripted, Wanderer
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
-from luthier.tuning.iterations import distance
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.loop import LoopOptions, LoopPlace, tune_loop
 from luthier.tuning.loop_folder import HELDOUT, LISTS, RecordedLists
+from luthier.tuning.loop_report import distance
 
 BLEU = load_metric("bleu")
 LISTS_OF = SyntheticLists(sentences=6, k=40, mean_length=6.0, n_features=4)

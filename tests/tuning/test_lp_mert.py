@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.kbest.storage import save_pool
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import tuner
-from luthier.tuning.gains.additive import Additive
+from luthier.tuning.methods.lp_mert import Additive
 from small_problems import last, problem_of, random_problem
 
 

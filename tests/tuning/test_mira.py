@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from luthier.core.arrays import flat
 from luthier.tuning.margin import _mira_qp_kernels as kernels
-from luthier.tuning.margin.averaging import AveragedWeights
+from luthier.tuning.margin.steps import AveragedWeights
 from small_problems import problem_of
 
 

@@ -10,9 +10,8 @@ from margins import check_tuner, feature_rows, run_states, text_problem
 
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
-from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.gains.words import Background, outcome_gains
 from luthier.tuning.margin.steps import best_rows, oracle_rows, step_scale, sum_of_rows
+from luthier.tuning.ranking.sentence_gains import Background, Outcomes, outcome_gains
 from small_problems import problem_of, random_problem
 
 

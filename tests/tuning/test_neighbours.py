@@ -15,12 +15,10 @@ from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import tuner
 from luthier.tuning.neighbours import fit as fitting
-from luthier.tuning.neighbours.band import BandedUnits
-from luthier.tuning.neighbours.fit import minimize_with_neighbours
+from luthier.tuning.neighbours.fit import BandedUnits, minimize_with_neighbours
 from luthier.tuning.neighbours.penalty import Neighbours, damping
 from luthier.tuning.ranking.pairs import PairLoss
-from luthier.tuning.ranking.penalties import Ridge
-from luthier.tuning.ranking.smooth_fit import minimize, objective
+from luthier.tuning.ranking.smooth_fit import Ridge, minimize, objective
 from small_problems import last, random_problem
 
 NAMES = tuple("abcdefghij")

@@ -12,9 +12,8 @@ from luthier.kbest.groups import FeatureGroup
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import tuner
-from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.gains.words import outcome_gains
 from luthier.tuning.margin.steps import oracle_rows
+from luthier.tuning.ranking.sentence_gains import Outcomes, outcome_gains
 from luthier.tuning.run import run
 from small_problems import last, random_problem
 

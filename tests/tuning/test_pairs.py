@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from luthier.corpus.texts import Tokens
 from luthier.kbest.features import Features
 from luthier.landscape.bounds import Bounds
-from luthier.tuning.gains.single import corpus_gains, hypothesis_gains
 from luthier.tuning.ranking.pairs import (
     PairLoss,
     Pairs,
@@ -21,8 +20,8 @@ from luthier.tuning.ranking.pairs import (
     sum_rows,
     sum_squares,
 )
-from luthier.tuning.ranking.penalties import Ridge
-from luthier.tuning.ranking.smooth_fit import minimize, objective
+from luthier.tuning.ranking.sentence_gains import corpus_gains, hypothesis_gains
+from luthier.tuning.ranking.smooth_fit import Ridge, minimize, objective
 from small_problems import problem_of, random_problem
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from luthier.features.induce import induce_pool
-from luthier.features.making import BinOptions, bins_of_pool
-from luthier.invented.lists.planted import PlantedLists
+from luthier.features.fit_bins import BinOptions, bins_of_pool
+from luthier.features.induction import induce_pool
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
+from luthier.synthetic.lists.planted import PlantedLists
 from luthier.tuning.base import tuner
 
 ROUND = {"gains": "sentence", "psi": 1.0, "iterations": 1, "keep": "last"}

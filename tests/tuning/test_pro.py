@@ -6,7 +6,7 @@ from ranked import PLANTED, START, angle, check_bounds, check_learns, planted_pr
 from test_pairs import as_sparse, slope_by_difference
 
 from luthier.tuning.base import tuner
-from luthier.tuning.ranking.top import top_of
+from luthier.tuning.ranking.rounds import top_of
 from small_problems import last
 
 FEW = {"draws": 60, "kept": 10, "alpha": 1.0, "iterations": 4}

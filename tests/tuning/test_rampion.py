@@ -5,9 +5,8 @@ import pytest
 from margins import check_tuner, feature_rows, run_states, text_problem
 
 from luthier.landscape.bounds import Bounds
-from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.gains.words import outcome_gains
 from luthier.tuning.margin.steps import step_scale
+from luthier.tuning.ranking.sentence_gains import Outcomes, outcome_gains
 
 
 def plain_rampion(problem, start, seed, *, rounds, passes, rate, gain_weight, c, background, scale):

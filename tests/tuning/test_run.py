@@ -8,8 +8,8 @@ from toys import Cut, Scripted, Wanderer, content, cut_after
 
 from luthier.core.errors import LuthierError
 from luthier.landscape.bounds import Bounds
+from luthier.tuning.answer import End, choose_end
 from luthier.tuning.base import tuner
-from luthier.tuning.heldout import End, choose_end
 from luthier.tuning.run import RunOptions, run
 from small_problems import problem_of, random_problem
 

@@ -6,9 +6,8 @@ from margins import check_tuner, feature_rows, run_states, text_problem
 from scipy.optimize import minimize
 
 from luthier.landscape.bounds import Bounds
-from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.gains.words import outcome_gains
 from luthier.tuning.margin.steps import best_rows, oracle_rows, step_scale
+from luthier.tuning.ranking.sentence_gains import Outcomes, outcome_gains
 
 ONE_ROUND = {"rounds": 1, "background": False, "rescale": False, "keep": "last"}
 

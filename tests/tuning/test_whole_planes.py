@@ -10,7 +10,7 @@ import pytest
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.tuning.base import tuner
-from luthier.tuning.search.whole_planes import whole_planes
+from luthier.tuning.search.planes import whole_planes
 from small_problems import last, random_problem
 
 EPSILON = 1e-5

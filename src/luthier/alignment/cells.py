@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from luthier.alignment import _cell_kernels as kernels
-from luthier.alignment._position_kernels import Text
+from luthier.alignment._cell_kernels import Text
 from luthier.alignment.bitext import Bitext
 from luthier.core.arrays import Int32, Int64, flat, frozen
 from luthier.core.errors import LuthierError

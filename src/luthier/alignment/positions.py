@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from luthier.alignment import _position_kernels as kernels
+from luthier.alignment import _cell_kernels as kernels
 from luthier.alignment.base import Expectation, OneWay
 from luthier.alignment.cells import Direction
 from luthier.alignment.table import Parameters

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from luthier.alignment import _symmetrize_kernels as kernels
+from luthier.alignment import _link_kernels as kernels
 from luthier.alignment.links import Links
 from luthier.core.arrays import Int32, Int64
 from luthier.core.errors import LuthierError

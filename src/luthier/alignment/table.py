@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from luthier.alignment import _table_kernels as kernels
+from luthier.alignment import _cell_kernels as kernels
 from luthier.alignment.cells import Direction
 from luthier.core.arrays import Float64, Int32, Int64, flat
 

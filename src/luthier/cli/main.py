@@ -14,8 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from luthier import __version__
-from luthier.cli.flags import spoken
-from luthier.cli.parser import Parser, meant
+from luthier.cli.parser import Parser, meant, spoken
 from luthier.core.errors import LuthierError, describe_os_error
 from luthier.core.plugins import Plugin, available
 

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from luthier.cli.flags import spoken
+from luthier.cli.parser import spoken
 from luthier.core.errors import ESCAPES, LuthierWarning, printable
 from luthier.core.progress import Advance, speaking
 

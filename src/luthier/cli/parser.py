@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
-from luthier.cli.flags import spoken
-from luthier.core.errors import LuthierError
+from luthier.core.errors import LuthierError, printable
+
+# Options in messages: rooms below name them as Python does, the command line as they are typed.
+
+_HINT = re.compile(r"hint: .*")
+_OPTION = re.compile(r"`([a-z]+(?:_[a-z]+)*)`")
+
+
+def spoken(message: str) -> str:
+    """Return a message as it is shown: options of its hints as flags, and nothing that a terminal would act upon.
+
+    >>> spoken("expected JSON, found `x`. hint: mend it, or let `skip_bad` do so")
+    'expected JSON, found `x`. hint: mend it, or let --skip-bad do so'
+    """
+    return printable(_HINT.sub(lambda hint: _OPTION.sub(_flag, hint[0]), message))
+
+
+def _flag(option: re.Match[str]) -> str:
+    return "--" + option[1].replace("_", "-")
 
 
 class Parser(argparse.ArgumentParser):

@@ -6,10 +6,10 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from luthier.cli.cluster_options import cluster_from
+from luthier.cli.options.cluster import cluster_from
+from luthier.cli.options.landscape import picture_width
+from luthier.cli.options.lists import manifest_from, pool_from
 from luthier.cli.output import Output
-from luthier.cli.picture_options import picture_width
-from luthier.cli.pool_options import manifest_from, pool_from
 from luthier.core.errors import LuthierError
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def raster_surface(options: argparse.Namespace, metric: Metric, output: Output) 
 
         write_table(options.output, pixels.columns(), {**about, **pixels.as_dict()})
     if options.png:
-        from luthier.report.figures.pixels import draw_pixels
+        from luthier.report.figures.surface import draw_pixels
 
         draw_pixels(pixels, Path(options.png), picture_width(options, options.png))
     if options.weights_out:
@@ -69,9 +69,9 @@ def _pixels(options: argparse.Namespace, metric: Metric) -> tuple[Pixels, dict[s
         problems = iter([ListProblem.of(pool, metric)])
         found = pixels_of(problems, subspace, window, options.raster, threads=options.threads)
         return found, {"pool": pool.digest()}, pool
-    from luthier.kbest.parts.part_files import open_part
-    from luthier.landscape.parted.part_work import PartsSource
-    from luthier.landscape.parted.rasters import parted_pixels
+    from luthier.kbest.shards.shard import open_part
+    from luthier.landscape.shard_oracles import parted_pixels
+    from luthier.landscape.shard_work import PartsSource
 
     source, pool = PartsSource(manifest, metric), open_part(manifest, 0)  # its features are those of all
     subspace, window = _plane(options, pool)

@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from luthier.core.files.entry_points import may_be_declared
-from luthier.core.kernel_files import EVERY_RUN, NoStamp
+from luthier.core.kernel_cache import EVERY_RUN, NoStamp
+from luthier.core.plugins import may_be_declared
 from luthier.core.progress import notice
 
 
@@ -268,3 +268,20 @@ def _low_zeros(word: Any) -> int:
 # Eight bytes of an array as one word, the first of them lowest; how many bits of a word are 0 below its lowest 1.
 eight_bytes: Any = _eight_bytes if numba.config.DISABLE_JIT else _load_word
 low_zeros: Any = _low_zeros if numba.config.DISABLE_JIT else _count_low_zeros
+
+
+class Stopwatch:
+    """How long a job takes from when this is made, without what compiling took: that is paid once on a machine."""
+
+    def __init__(self) -> None:
+        self._began = _without_compiling()
+
+    def seconds(self) -> tuple[float, float]:
+        """Return CPU and wall-clock seconds of this process so far."""
+        cpu, wall = (max(now - then, 0.0) for now, then in zip(_without_compiling(), self._began, strict=True))
+        return cpu, wall
+
+
+def _without_compiling() -> tuple[float, float]:
+    compiler = compiler_seconds()
+    return time.process_time() - compiler[0], time.perf_counter() - compiler[1]

@@ -11,7 +11,34 @@ from luthier.decoding.chart.search import SearchReport
 from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable
 from luthier.decoding.lazy_kbest import KBest
 from luthier.decoding.lists import SentenceList
+from luthier.decoding.trace import Trace
 from luthier.kbest.pool import Pool
+
+# What a run of the decoder came to, for tables and programs.
+
+
+@dataclasses.dataclass(frozen=True)
+class DecodingSummary:
+    """A run of `luthier decode`.
+
+    Attributes
+    ----------
+    sentences, hypotheses, words, pops : int
+    seconds : float
+        Time in the search, all threads together.
+    output : str or None
+        Where the main result went.
+    trace : Trace or None
+        Of one sentence, where asked for.
+    """
+
+    sentences: int
+    hypotheses: int
+    words: int
+    pops: int
+    seconds: float
+    output: str | None
+    trace: Trace | None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -3,12 +3,103 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 
-from luthier.core.arrays import Float64
-from luthier.decoding.derivation_trees import DerivationTree
+from luthier.core.arrays import Float64, Int32
 from luthier.decoding.forests.hypergraph import LABELS, Hypergraph, RuleTable
+from luthier.decoding.rule_rows import N_GLUE
+from luthier.grammar.grammar import Grammar
+
+# One derivation looked at: which source words are linked with which target words, and its tree as text.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class DerivationTree:
+    """A derivation of n uses of rules, the upper before the lower.
+
+    Attributes
+    ----------
+    rules, parents : (n,) int32
+        Rows of the table; the use above, −1 for the first.
+    spans : (n, 2) int32
+        The source words covered.
+    """
+
+    grammar: Grammar
+    table: RuleTable
+    rules: Int32
+    parents: Int32
+    spans: Int32
+
+    @functools.cached_property
+    def below(self) -> list[list[int]]:
+        """The uses in the gaps of each use, in the order of the gaps."""
+        found: list[list[int]] = [[] for _ in self.rules]
+        for use, parent in enumerate(self.parents):
+            if parent >= 0:
+                found[parent].append(use)
+        return found
+
+    def links(self) -> list[tuple[int, int]]:
+        """Return the linked words (source, target), from 0 on: links of rules, and words that stay as they are."""
+        targets = [self._target(use) for use in range(len(self.rules))]
+        lengths = [0] * len(targets)
+        for use in range(len(targets) - 1, -1, -1):
+            gaps = sum(lengths[below] for below in self.below[use])
+            lengths[use] = int(np.count_nonzero(targets[use] >= 0)) + gaps
+        starts, found = [0] * len(targets), []
+        for use, target in enumerate(targets):
+            at, places = starts[use], []
+            for symbol in target.tolist():
+                places.append(at)
+                if symbol >= 0:
+                    at += 1
+                else:
+                    below = self.below[use][-symbol - 1]
+                    starts[below] = at
+                    at += lengths[below]
+            found += self._links_of_rule(use, places)
+        return sorted(found)
+
+    def _target(self, use: int) -> Int32:
+        offsets, rule = self.table.target_offsets, self.rules[use]
+        return self.table.target_symbols[offsets[rule] : offsets[rule + 1]]
+
+    def _links_of_rule(self, use: int, places: list[int]) -> list[tuple[int, int]]:
+        grammar, rule = self.grammar, int(self.rules[use])
+        if rule >= grammar.n_rules:
+            return [(int(self.spans[use, 0]), places[0])] if rule >= grammar.n_rules + N_GLUE else []
+        side = int(np.searchsorted(grammar.rule_offsets, rule, side="right")) - 1
+        at, sources = int(self.spans[use, 0]), []
+        for symbol in grammar.side_symbols[grammar.side_offsets[side] : grammar.side_offsets[side + 1]].tolist():
+            sources.append(at)
+            at = at + 1 if symbol >= 0 else int(self.spans[self.below[use][-symbol - 1], 1])
+        links = grammar.links[grammar.link_offsets[rule] : grammar.link_offsets[rule + 1]]
+        return [(sources[int(f)], places[int(e)]) for f, e in links]
+
+    def text(self) -> str:
+        """Return the tree in one line: ``(rule first:last (rule first:last) …)``; nothing for no derivation."""
+        parts: list[str] = []
+        stack = [(0, False)] if len(self.rules) else []
+        while stack:
+            use, done = stack.pop()
+            if done:
+                parts.append(")")
+                continue
+            first, last = self.spans[use]
+            parts.append(f"{' ' if parts else ''}({self.table.texts[int(self.rules[use])]} {first}:{last}")
+            stack.append((use, True))
+            stack += [(below, False) for below in reversed(self.below[use])]
+        return "".join(parts)
+
+    def depths(self) -> list[int]:
+        """Return how many uses stand above each."""
+        found = [0] * len(self.rules)
+        for use, parent in enumerate(self.parents):
+            found[use] = found[parent] + 1 if parent >= 0 else 0
+        return found
 
 
 @dataclasses.dataclass(frozen=True)

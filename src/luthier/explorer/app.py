@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
+from importlib.resources import files
 
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
@@ -12,18 +13,43 @@ from starlette.routing import Route
 
 from luthier.core.errors import LuthierError, printable
 from luthier.core.progress import notice
-from luthier.explorer.answers.about import about
-from luthier.explorer.answers.comparison import comparison
-from luthier.explorer.answers.line import line, lines
-from luthier.explorer.answers.selection import select
-from luthier.explorer.answers.sentence import fan, sentence
-from luthier.explorer.answers.surface import cell, surface
-from luthier.explorer.answers.traces import curves, state, trace
-from luthier.explorer.asked import LARGEST_NUMBER, Asked
-from luthier.explorer.guard import Guard
-from luthier.explorer.page_files import page_files
-from luthier.explorer.replies import Reply
+from luthier.explorer.endpoints.about import about
+from luthier.explorer.endpoints.comparison import comparison
+from luthier.explorer.endpoints.line import line, lines
+from luthier.explorer.endpoints.selection import select
+from luthier.explorer.endpoints.sentence import fan, sentence
+from luthier.explorer.endpoints.surface import cell, surface
+from luthier.explorer.endpoints.traces import curves, state, trace
+from luthier.explorer.middleware import Guard
+from luthier.explorer.request import LARGEST_NUMBER, Asked
+from luthier.explorer.responses import Reply
 from luthier.explorer.session import Session, Superseded
+
+# The files of the page, by their addresses: a fixed table, nothing else is ever read by request.
+
+KINDS = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
+# In the order in which they build upon one another.
+SCRIPTS = (
+    "numbers.js", "elements.js", "colors.js", "server.js", "state.js", "diff.js", "canvas.js", "export.js",
+    "weights.js", "line.js", "surface.js", "changes.js", "fan.js", "sentence.js", "compare.js", "traces.js",
+    "curves.js", "main.js",
+)  # fmt: skip
+STYLE, PAGE = "style.css", "index.html"
+
+
+def page_text(name: str) -> str:
+    """Return a file of the page."""
+    return (files("luthier.explorer") / "page" / name).read_text("utf-8")
+
+
+def page_files() -> Mapping[str, tuple[bytes, str]]:
+    """Return the bytes and the kind of every file, by its address."""
+    folder = files("luthier.explorer") / "page"
+    found = {f"/{name}": ((folder / name).read_bytes(), KINDS[name.rpartition(".")[2]]) for name in (*SCRIPTS, STYLE)}
+    found["/"] = (folder / PAGE).read_bytes(), KINDS["html"]
+    found["/favicon.ico"] = b"", "image/x-icon"
+    return found
+
 
 Answer = Callable[[Session, Asked], Reply]
 ANSWERS: Mapping[str, Answer] = {

@@ -19,10 +19,9 @@ from typing import Any
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import open_output
 from luthier.core.progress import progress
-from luthier.explorer.answers.about import about
-from luthier.explorer.app import answer
-from luthier.explorer.page_files import PAGE, SCRIPTS, STYLE, page_text
-from luthier.explorer.replies import Reply
+from luthier.explorer.app import PAGE, SCRIPTS, STYLE, answer, page_text
+from luthier.explorer.endpoints.about import about
+from luthier.explorer.responses import Reply
 from luthier.explorer.session import Session
 
 PIXELS, MOST_CHANGES, MOST_LISTED, MOST_LINES, MOST_NAMED = 256, 200, 10, 64, 8

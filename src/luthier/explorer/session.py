@@ -14,13 +14,12 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.errors import LuthierError
-from luthier.explorer.following import Followed
-from luthier.explorer.trace_lines import TraceLines
+from luthier.explorer.tail import Followed, TraceLines
 from luthier.features.bins import Bins
-from luthier.kbest.inspection import FeatureSummary, summarize_features
+from luthier.kbest.inspect import FeatureSummary, summarize_features
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import read_weights
-from luthier.landscape.lines.sighted import Sighted
+from luthier.landscape.lines.projection_cache import Sighted
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.units import effect_units
 from luthier.metrics.base import Metric

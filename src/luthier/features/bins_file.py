@@ -10,8 +10,8 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import display_name, open_bytes, open_output
-from luthier.core.files.json_text import parse_json
 from luthier.core.plugins import available
+from luthier.core.settings import parse_json
 from luthier.features.bins import Bins, FeatureBins
 from luthier.features.induction import PACKAGE
 

@@ -11,9 +11,8 @@ from luthier.core.errors import InputError
 from luthier.core.files.array_file import Arrays, is_array_file, open_arrays, save_arrays, wrong_column
 from luthier.core.files.io import display_name
 from luthier.corpus.texts import Texts
-from luthier.grammar import _check_kernels as kernels
-from luthier.grammar.grammar import Grammar
-from luthier.grammar.trie import Trie
+from luthier.grammar import _trie_kernels as kernels
+from luthier.grammar.grammar import Grammar, Trie
 
 KIND = "grammar 1"
 COLUMNS = {

@@ -13,7 +13,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.segments import check_offsets, check_rows, offsets_from_counts, rows_of_segments
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
-from luthier.kbest import _rule_kernels as kernels
+from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.features import Features, concatenate_features
 
 

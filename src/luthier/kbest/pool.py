@@ -192,7 +192,7 @@ class Pool:
         >>> Pool.from_frame({"id": [1, 1], "hyp": ["a b", "a"], "lm": [-2.0, -1.5]})
         <Pool: 1 sentence, 2 hypotheses, 1 feature (lm), no references>
         """
-        from luthier.kbest.frames import FrameRoles, pool_from_frame
+        from luthier.kbest.building.frames import FrameRoles, pool_from_frame
 
         roles = FrameRoles(id, text, references, source, features, columns)
         return pool_from_frame(frame, roles, missing=missing, costs=costs)
@@ -202,7 +202,7 @@ class Pool:
 
         ``.to_pandas()`` makes a pandas frame of it, ``polars.from_arrow`` one of polars.
         """
-        from luthier.kbest.frames import pool_to_frame
+        from luthier.kbest.building.frames import pool_to_frame
 
         return pool_to_frame(self)
 

@@ -21,16 +21,15 @@ import pyarrow as pa
 
 from luthier import __version__
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.arrow_arrays import numbers
+from luthier.core.files.arrow import numbers
 from luthier.core.files.io import STDIN, atomic_write
 from luthier.core.files.remote import fetch
 from luthier.core.params import path_of
-from luthier.corpus.texts import Texts, Tokens
-from luthier.corpus.utf8 import check_texts
+from luthier.corpus.texts import Texts, Tokens, check_texts
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References, Statistics, pool_of
-from luthier.kbest.stored import META_KEY, StoredMeta, meta_of_pool, parse_meta, seal_of
+from luthier.kbest.storage_header import META_KEY, StoredMeta, meta_of_pool, parse_meta, seal_of
 
 FORMAT_VERSION = 1
 ARROW_MAGIC = b"ARROW1"

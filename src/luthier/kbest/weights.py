@@ -19,8 +19,8 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.core.files.io import display_name, open_output
-from luthier.core.files.json_text import parse_json
 from luthier.core.params import names_of, path_of
+from luthier.core.settings import parse_json
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
 from luthier.kbest.rerank import check_sizes

@@ -12,19 +12,41 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.errors import LuthierError
+from luthier.core.segments import segment_of_rows
 from luthier.kbest.groups import Groups
 from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.rerank import rerank
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.expected_gain import expected_gain
-from luthier.landscape.lines.curve import LineCurve
-from luthier.landscape.lines.list_lines import ListLines
-from luthier.landscape.problem import Problem
-from luthier.landscape.resampled import errors_of_differences
+from luthier.landscape.lines.curve import LineCurve, ListLines
+from luthier.landscape.problem import Problem, errors_of_differences
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 from luthier.metrics.pools import pool_statistics, score_selections
+
+# The expected gain of sentences under a softmax over each list, and the way uphill.
+
+
+def expected_gain(pool: Pool, gains: Float64, weights: Float64, sharpness: float) -> tuple[float, Float64]:
+    """Return the mean expected gain of a list under a softmax, and its gradient, (D,).
+
+    With p_k ∝ exp(γ w·h_k) in a list, g_k the gain of hypothesis k as a corpus of its own, (M,) in all, and
+    E = Σ p_k g_k: the value is the mean of E over lists, its gradient the mean of γ Σ p_k (g_k − E) h_k [galley2013].
+    """
+    offsets, features = pool.offsets, pool.features
+    segments, starts = segment_of_rows(offsets), offsets[:-1]
+    scores = sharpness * pool.scores(weights)
+    chances = np.exp(scores - np.maximum.reduceat(scores, starts)[segments])
+    chances /= np.add.reduceat(chances, starts)[segments]
+    expected = np.add.reduceat(chances * gains, starts)  # (N,)
+    slopes = sharpness / len(starts) * chances * (gains - expected[segments])  # (M,)
+    dense = np.einsum("m,md->d", slopes, features.dense)
+    if not len(features.indices):
+        return float(expected.mean()), dense
+    rows = np.repeat(np.arange(len(features)), np.diff(features.indptr))
+    n_sparse = features.n_features - features.n_dense
+    sparse = np.bincount(features.indices, weights=slopes[rows] * features.values, minlength=n_sparse)
+    return float(expected.mean()), np.concatenate([dense, sparse])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -17,8 +17,8 @@ from luthier.core.segments import counts_in_segments, offsets_from_counts
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import segment_blocks
-from luthier.landscape.gains import ROUNDING
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.problem import ROUNDING
 from luthier.landscape.units import effect_units
 
 BLOCK_ROWS = 1 << 13

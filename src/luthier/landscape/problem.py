@@ -7,22 +7,66 @@ lists; whoever can tell the gain along a line (a forest, by a semiring) can be a
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Self
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
+from luthier.core.rng import make_rng
 from luthier.kbest.features import unknown_names
 from luthier.kbest.groups import Groups
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.lines.curve import LineCurve
+from luthier.metrics.base import Metric
 
 if TYPE_CHECKING:
     from luthier.kbest.pool import Pool
     from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.base import Metric
+
+
+# When two gains are the same, and how many of the best places are worth a re-rank.
+
+# Gains that differ by less, relative to the larger but at least to 1, are equal: sums of statistics are rounded.
+ROUNDING = 1e-9
+# Places that are kept of a line, a plane or a space and, if need be, re-ranked: the best few.
+TRIES = 8
+
+
+def slack(gain: float) -> float:
+    """Return by how much another gain may differ from this one and still be the same."""
+    return ROUNDING * max(1.0, abs(gain))
+
+
+# How much of a difference in gain is chance: sentences drawn anew, the same for all that is compared.
+
+DRAWS = 400
+
+
+def errors_of_differences(metric: Metric, selected: Iterable[npt.NDArray[Any]], to: int) -> Float64:
+    """Return the standard error of each system's gain less that of system `to`, by the paired bootstrap.
+
+    Parameters
+    ----------
+    selected : W arrays (N, S)
+        Statistics of what each of W systems selects for each of N sentences.
+
+    Returns
+    -------
+    (W,) float64; the same for the same input.
+    """
+    gains: list[Float64] = []
+    counts: Float64 | None = None
+    for own in selected:
+        if counts is None:
+            n = len(own)
+            counts = make_rng(0).multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(np.float64)  # (B, N)
+        gains.append(metric.gain(metric.score(counts @ own)))
+    errors: Float64 = (np.array(gains) - gains[to]).std(axis=1, ddof=1)
+    return errors
 
 
 class Problem(abc.ABC):

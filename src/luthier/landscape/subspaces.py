@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from scipy import sparse
 
 from luthier.core.arrays import Float64, flat
 from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.segments import segment_of_rows
 from luthier.geometry.subspace import Subspace
+from luthier.kbest.features import Features
+from luthier.kbest.groups import Groups
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import read_weights
+from luthier.landscape.bounds import Bounds
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.units import movable
 
 
 def read_start(pool: Pool, path: str | None) -> Float64:
@@ -84,3 +92,125 @@ def project(pool: Pool, subspace: Subspace) -> Float64:
     Every entry is the same sum in the same order as when the pool is re-ranked with that vector.
     """
     return flat(np.ascontiguousarray(pool.features.scores(subspace.matrix).T))
+
+
+# Few directions in place of many features: sums of groups, random ones, the leading ones of the differences.
+
+MAKERS = ("sums", "random", "leading")
+CLOSE = 1e-12  # a start that differs from a sum of directions by less than this is one
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Directions:
+    """Q directions of weights, (Q, D), and the start as a sum of them, (Q,)."""
+
+    names: tuple[str, ...]
+    matrix: Float64
+    start: Float64
+
+    def weights(self, place: Float64) -> Float64:
+        """Return the weights of a place, (Q,) → (D,)."""
+        return np.asarray(place @ self.matrix)
+
+    def seen_from(self, problem: ListProblem) -> ListProblem:
+        """Return the problem whose weights are places: rows have Q features, and gains are the same but for ties."""
+        table = Features.from_dense(self.names, np.ascontiguousarray(problem.pool.features.scores(self.matrix).T))
+        return ListProblem(
+            problem.pool.with_features(table), problem.metric, problem.stats, Bounds.none(len(self.names))
+        )
+
+
+def directions_along(problem: ListProblem, start: Float64, axes: Sequence[str], rng: np.random.Generator) -> Directions:
+    """Return the directions that texts name, and the start, (D,), beside them unless it is a sum of them.
+
+    A text is a feature, a file of 'name value' lines, ``sums`` (every feature, or where there are bins the sum of its
+    bins), ``random:N`` or ``leading:N``.
+    """
+    found = [direction for axis in axes for direction in _named(problem, start, axis, rng)]
+    matrix = np.array([row for _, row in found])
+    sized = matrix * np.where(problem.spread > 0, problem.spread, 1.0)
+    longest = np.abs(sized).max(axis=1, keepdims=True)
+    sized = np.divide(sized, longest, out=np.zeros_like(sized), where=longest > 0)
+    if np.linalg.matrix_rank(sized) < len(sized):
+        raise LuthierError(f"expected axes that are independent, found {', '.join(axes)}. hint: leave one out")
+    place = np.linalg.lstsq(matrix.T, start, rcond=None)[0]
+    names = tuple(name for name, _ in found)
+    if np.abs(place @ matrix - start).max() <= CLOSE * np.abs(start).max(initial=0.0):
+        return Directions(names, matrix, place)
+    return Directions(("start", *names), np.concatenate([start[None], matrix]), np.eye(len(matrix) + 1)[0])
+
+
+def _named(
+    problem: ListProblem, start: Float64, axis: str, rng: np.random.Generator
+) -> list[tuple[str, Float64]]:  # fmt: skip
+    """Return the directions of one text, with their names."""
+    kind, _, count = axis.partition(":")
+    if axis in problem.names or kind not in MAKERS or (kind == "sums") != (not count):
+        return [(axis, read_axis(problem.pool, axis))]
+    if kind == "sums":
+        made = sums_of_groups(problem, start, problem.groups)
+        return list(zip(made.names, made.matrix, strict=True))
+    if not count.isdecimal() or not 1 <= int(count) <= len(movable(problem)):
+        raise LuthierError(
+            f"expected {kind}:N with N from 1 to {len(movable(problem))}, the weights that can move, found {axis!r}"
+        )
+    if kind == "random":
+        made = random_sums(problem, start, int(count), rng)
+    else:
+        made = leading_differences(problem, start, int(count))
+    return [(f"{kind} {name}", row) for name, row in zip(made.names[1:], made.matrix[1:], strict=True)]
+
+
+def sums_of_groups(problem: ListProblem, start: Float64, groups: Groups) -> Directions:
+    """Return every feature that is in no group, and for each group the sum of its columns.
+
+    The start, (D,), has to weigh the columns of a group alike.
+    """
+    grouped = {column for group in groups for column in group.columns}
+    single = [name for name in problem.names if name not in grouped]
+    place = {name: number for number, name in enumerate(problem.names)}
+    matrix = np.zeros((len(single) + len(groups), len(problem.names)))
+    for row, name in enumerate(single):
+        matrix[row, place[name]] = 1.0
+    for row, group in enumerate(groups, start=len(single)):
+        matrix[row, [place[column] for column in group.columns]] = 1.0
+    first = [int(np.flatnonzero(row)[0]) for row in matrix]
+    names = (*single, *(f"sum of {group.name}" for group in groups))
+    return Directions(names, matrix, start[first])
+
+
+def random_sums(problem: ListProblem, start: Float64, count: int, rng: np.random.Generator) -> Directions:
+    """Return the start and random directions beside it, normal in units in which all features spread alike."""
+    columns = movable(problem)
+    matrix = np.zeros((count + 1, problem.n_features))
+    matrix[0] = start
+    matrix[1:, columns] = rng.standard_normal((count, len(columns))) / problem.spread[columns]
+    return _beside_start(matrix)
+
+
+def leading_differences(problem: ListProblem, start: Float64, count: int) -> Directions:
+    """Return the start and the directions in which the rows of lists differ most, all features spreading alike."""
+    columns = movable(problem)
+    f = problem.pool.features
+    many = sparse.csr_array((f.values, f.indices, f.indptr), shape=(len(f), f.n_features - f.n_dense))
+    table = sparse.hstack([sparse.csr_array(f.dense), many], format="csr")[:, columns]
+    table = table @ sparse.diags_array(1.0 / problem.spread[columns])
+    lists = segment_of_rows(problem.offsets)
+    member = sparse.csr_array((np.ones(len(lists)), (lists, np.arange(len(lists)))))
+    lengths = np.diff(problem.offsets).astype(np.float64)
+    sums = member @ table
+    within = (table.T @ table - sums.T @ sparse.diags_array(1.0 / lengths) @ sums).toarray()
+    wanted = min(count, len(columns))
+    vectors = np.linalg.eigh(within)[1][:, ::-1][:, :wanted].T
+    vectors *= np.where(vectors[np.arange(wanted), np.abs(vectors).argmax(axis=1)] < 0, -1.0, 1.0)[:, None]
+    matrix = np.zeros((wanted + 1, problem.n_features))
+    matrix[0] = start
+    matrix[1:, columns] = vectors / problem.spread[columns]
+    return _beside_start(matrix)
+
+
+def _beside_start(matrix: Float64) -> Directions:
+    names = ("start", *(f"direction {number}" for number in range(1, len(matrix))))
+    place = np.zeros(len(matrix))
+    place[0] = 1.0
+    return Directions(names, matrix, place)

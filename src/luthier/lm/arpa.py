@@ -9,8 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Int32, Int64, flat
+from luthier.core.errors import InputError
 from luthier.core.files.io import open_output
-from luthier.corpus.texts import Texts
+from luthier.core.segments import offsets_from_counts
+from luthier.corpus.texts import Texts, Tokens
 from luthier.lm import _arpa_kernels as kernels
 
 Float32 = npt.NDArray[np.float32]
@@ -94,3 +96,29 @@ def _rows(words: Texts, level: Level, rows: slice, with_backoffs: bool) -> memor
         words.data, words.offsets, ids, flat(level.probs[rows]), flat(level.backoffs[rows]), with_backoffs, out
     )
     return memoryview(out[:used])  # type: ignore[arg-type]
+
+
+# The marks of a model, <unk>, <s> and </s>, are no words of a text.
+
+
+def without_marks(tokens: Tokens, path: str = "", *, skip: bool) -> Tokens:
+    """Return tokens (numbered so that `MARKS` are 0, 1, 2) without marks: they are dropped, or an error.
+
+    Raises
+    ------
+    InputError
+        A mark in the text, unless `skip`; with its line.
+    """
+    marks = tokens.ids < len(MARKS)
+    if not marks.any():
+        return tokens
+    first = int(np.argmax(marks))
+    if not skip:
+        raise InputError(
+            expected="words only", found=f"{MARKS[tokens.ids[first]]!r}, which a model keeps for itself", path=path,
+            line=int(np.searchsorted(tokens.offsets, first, side="right")),
+            hint="take it out of the text, or let `skip_symbols` do so",
+        )  # fmt: skip
+    before = np.concatenate(([0], np.cumsum(~marks)))
+    kept = np.diff(before[tokens.offsets])
+    return Tokens(offsets_from_counts(kept), tokens.ids[~marks])

@@ -14,10 +14,8 @@ from luthier.core.params import ParameterError, param, validate
 from luthier.core.progress import notice
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
-from luthier.lm.arpa import BEGIN, HIGHEST_ORDER, MARKS, ZERO_LOG10, Arpa, Float32, Level
-from luthier.lm.counts import NgramCounts, count_ngrams
-from luthier.lm.marks import without_marks
-from luthier.lm.smoothing import Discounts, SmoothedLevel, smooth
+from luthier.lm.arpa import BEGIN, HIGHEST_ORDER, MARKS, ZERO_LOG10, Arpa, Float32, Level, without_marks
+from luthier.lm.kneser_ney import Discounts, NgramCounts, SmoothedLevel, count_ngrams, smooth
 
 
 @dataclasses.dataclass(frozen=True)

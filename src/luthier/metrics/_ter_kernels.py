@@ -22,7 +22,7 @@ import numpy as np
 
 from luthier.core._bit_kernels import WORD_BITS, count_bits
 from luthier.core.jit import inner_kernel, kernel
-from luthier.metrics._distance_kernels import next_differences
+from luthier.metrics._edit_kernels import next_differences
 
 # tercom's limits: half width of the beam, longest block and farthest match that are tried.
 BEAM = 25

@@ -14,8 +14,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.params import validate
 from luthier.metrics.batch import Batch
-from luthier.metrics.majorants.majorant import Majorant, Majorants
-from luthier.metrics.majorants.rates import rate_majorant
+from luthier.metrics.majorants.majorant import Majorant, Majorants, rate_majorant
 from luthier.metrics.slopes import Rate, difference_slopes, rate_slopes
 
 Stats = npt.NDArray[Any]

@@ -13,11 +13,10 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int32, Int64, frozen
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.segments import offsets_from_counts
-from luthier.corpus.punctuation import tokenization_warning
 from luthier.corpus.texts import Texts, Tokens
-from luthier.corpus.tokenizers import line_tokenizer
+from luthier.corpus.tokenizers import line_tokenizer, tokenization_warning
 from luthier.corpus.vocab import Interner, tokenize
-from luthier.metrics import _character_kernels as kernels
+from luthier.metrics import _chrf_kernels as kernels
 
 WhiteSpace = Literal["drop", "keep", "single"]
 BLOCK_ROWS = 1 << 13

@@ -12,8 +12,8 @@ from luthier.core._hash_kernels import table_shift
 from luthier.core.arrays import Float64, Int64
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Tokens
-from luthier.metrics import _length_kernels as length_kernels
 from luthier.metrics import _ngram_kernels as kernels
+from luthier.metrics import _ngram_kernels as length_kernels
 from luthier.metrics.batch import Batch, Sentences, sides
 
 REFERENCE_LENGTHS = ("closest", "shortest", "mean")

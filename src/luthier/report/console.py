@@ -11,7 +11,7 @@ from rich.console import Console, Group
 from rich.text import Text
 
 from luthier.core.errors import printable
-from luthier.report.sheets import Sheet
+from luthier.report.table_files import Sheet
 
 FEW = 20  # sentences, below which a bootstrap says little
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.files.sealed_lines import Record, SealedWriter, read_sealed
+from luthier.core.files.journal import Record, SealedWriter, read_sealed
 from luthier.tuning.base import State
 
 Saved = tuple[tuple[State, ...], tuple[float, ...]]

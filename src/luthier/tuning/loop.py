@@ -18,10 +18,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
+from luthier.core.jit import Stopwatch
 from luthier.core.progress import notice
-from luthier.core.stopwatch import Stopwatch
-from luthier.kbest.duplicates import first_rows
-from luthier.kbest.merge import merge
+from luthier.kbest.merge import first_rows, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.landscape.bounds import Bounds
@@ -29,9 +28,9 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics
 from luthier.tuning.base import Tuner
-from luthier.tuning.iterations import Iteration, LoopResult, Seconds, distance, why_ended
 from luthier.tuning.loop_folder import HELDOUT, LISTS, LoopFolder, identity_of, read_seconds
-from luthier.tuning.loop_options import LoopOptions as LoopOptions
+from luthier.tuning.loop_report import Iteration, LoopResult, Seconds, distance, why_ended
+from luthier.tuning.options import LoopOptions as LoopOptions
 from luthier.tuning.run import RunOptions, run
 
 

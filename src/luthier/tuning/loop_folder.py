@@ -18,14 +18,14 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import make_folder
-from luthier.core.files.json_text import parse_json
-from luthier.core.files.sealed_lines import Record, SealedWriter, read_sealed
+from luthier.core.files.journal import Record, SealedWriter, read_sealed
+from luthier.core.settings import parse_json
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile, save_pool, verify_pool
 from luthier.kbest.weights import read_weights, write_weights
 from luthier.metrics.base import Metric
-from luthier.tuning.iterations import Iteration, LoopResult, Seconds, why_ended
-from luthier.tuning.loop_options import LoopOptions
+from luthier.tuning.loop_report import Iteration, LoopResult, Seconds, why_ended
+from luthier.tuning.options import LoopOptions
 
 TURNS, TIMES, ANSWER = "iterations.jsonl", "times.jsonl", "weights.json"
 LISTS, HELDOUT, WEIGHTS = "lists", "heldout", "weights"

@@ -13,20 +13,19 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.jit import Stopwatch
 from luthier.core.progress import Advance, progress
 from luthier.core.rng import child_rng
-from luthier.core.stopwatch import Stopwatch
 from luthier.core.tasks import Engine, Given, Recipe, Threads, opened, run_units
 from luthier.core.threads import one_blas_thread, stopping_gently
 from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
+from luthier.tuning.answer import End, choose_end, proof_note, refuses_proof
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
-from luthier.tuning.heldout import End, choose_end
-from luthier.tuning.proof import proof_note, refuses_proof
+from luthier.tuning.options import RunOptions as RunOptions
 from luthier.tuning.restarts import draw_start
-from luthier.tuning.run_options import RunOptions as RunOptions
 from luthier.tuning.traces import RestartTrace, Watch, unwatched
 
 
@@ -93,7 +92,7 @@ def run(
     """Run a tuner from a start, and from as many others as asked for; return the best end.
 
     With a held-out problem every state is judged by it too, and it has a say in which run is the answer
-    (`luthier.tuning.heldout`). The result
+    (`luthier.tuning.answer`). The result
     depends on the seed and not on who runs it. Ctrl-C ends all runs after their present step and returns the
     best so far, marked `interrupted`.
 
@@ -183,10 +182,10 @@ def _answer(
     """Return the best run's answer, or the one near the ends of all runs that lasts."""
     if options.choose == "highest" or interrupted:
         return best.states[best.chosen]
-    from luthier.tuning.robust import steadied  # asked for seldom
+    from luthier.tuning.answer import robust_state  # asked for seldom
 
     ends = [trace.states[trace.chosen] for trace in (best, *(other for other in traces if other is not best))]
-    return steadied(problem, ends, noise=options.noise, draws=options.noise_draws, seed=options.seed)
+    return robust_state(problem, ends, noise=options.noise, draws=options.noise_draws, seed=options.seed)
 
 
 def _note(problem: Problem, answer: State, options: RunOptions, *, interrupted: bool) -> str:

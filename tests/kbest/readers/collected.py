@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from luthier.core.files import io
-from luthier.kbest.building.names import NameTable
 from luthier.kbest.reading import reader as reader_module
-from luthier.kbest.reading.faults import Faults
+from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from luthier.kbest.reading.lists import ReadOptions, read_lists
+from luthier.kbest.building.lists import ReadOptions, read_lists
 
 PAGE = (Path(__file__).parents[3] / "docs" / "formats.md").read_text(encoding="utf-8")
 # heading → the format, and how many hypotheses each of its samples has; 0 is a sample of something else

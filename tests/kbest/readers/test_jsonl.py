@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.core.errors import InputError, LuthierWarning
-from luthier.kbest.building.names import NameTable
-from luthier.kbest.json_lines import tape as json_tape
-from luthier.kbest.json_lines.tape import FINE, LONE_SURROGATE, SYNTAX, TOO_DEEP, Tape, read_tape
 from luthier.kbest.readers.jsonl import Method
-from luthier.kbest.reading.faults import Faults
+from luthier.kbest.reading import json_tape as json_tape
+from luthier.kbest.reading.json_tape import FINE, LONE_SURROGATE, SYNTAX, TOO_DEEP, Tape, read_tape
+from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
 
 

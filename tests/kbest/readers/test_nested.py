@@ -7,7 +7,7 @@ import json
 import pytest
 
 from luthier.core.errors import InputError
-from luthier.kbest.reading.lists import ReadOptions, read_pool
+from luthier.kbest.building.lists import ReadOptions, read_pool
 
 PLAIN = {"id": "a", "ref": "x y", "sequences": ["x y", "x"], "sequences_scores": [-0.5, -1], "scores": [1, 2]}
 

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from luthier.core.errors import InputError
-from luthier.kbest.building.names import NameTable
 from luthier.kbest.readers import parquet
 from luthier.kbest.readers.parquet import Method
-from luthier.kbest.reading.faults import Faults
+from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
 
 MAP = pa.map_(pa.string(), pa.float64())

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from luthier.core import plugins
 from luthier.core.errors import InputError
-from luthier.kbest.reading.lists import ReadOptions, choose_reader, read_pool
+from luthier.kbest.building.lists import ReadOptions, choose_reader, read_pool
 from luthier.kbest.reading.reader import PACKAGE
 from oracles import moses_features
 

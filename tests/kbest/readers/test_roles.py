@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.kbest.reading.lists import ReadOptions, read_lists
+from luthier.kbest.building.lists import ReadOptions, read_lists
 
 FRAME = pd.DataFrame(
     {

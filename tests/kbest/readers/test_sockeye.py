@@ -5,9 +5,9 @@ import json
 
 import pytest
 
-from luthier.kbest.building.names import NameTable
 from luthier.kbest.readers.sockeye import Method
-from luthier.kbest.reading.faults import Faults
+from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
 
 

@@ -14,12 +14,12 @@ from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import writer
-from luthier.kbest.building.names import NameTable
+from luthier.kbest.building.lists import ReadOptions, read_pool
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
-from luthier.kbest.reading.faults import Faults
-from luthier.kbest.reading.lists import ReadOptions, read_pool
+from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
 from luthier.kbest.storage import open_pool
 from luthier.kbest.writer import numbers_as_text, write_pool

@@ -17,11 +17,11 @@ import argparse
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from luthier.cli.fields import add_field_options, field_values
+from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
 if TYPE_CHECKING:
-    from luthier.pipelines.align import AlignJob
+    from luthier.jobs.align import AlignJob
 
 GROUP = "translation models"
 LONGEST = 1000  # time and memory grow with the square of a sentence and more
@@ -75,8 +75,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from dataclasses import asdict
 
     from luthier.core.errors import LuthierError
-    from luthier.pipelines.align import align_files, compare_files, join_files
-    from luthier.report.tables.alignment import agreement_table, alignment_table, joined_table
+    from luthier.jobs.align import align_files, compare_files, join_files
+    from luthier.report.tables.engine import agreement_table, alignment_table, joined_table
 
     if options.compare:
         found = compare_files(options.compare[0], options.compare[1], options.possible)
@@ -99,7 +99,7 @@ def _job(options: argparse.Namespace) -> AlignJob:
     from luthier.alignment.base import DEFAULT, PACKAGE
     from luthier.core.errors import LuthierError
     from luthier.core.plugins import load
-    from luthier.pipelines.align import AlignJob
+    from luthier.jobs.align import AlignJob
 
     if options.target is None:
         raise LuthierError("expected two texts, SRC and TRG. hint: 'luthier align --help' has examples")

@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.output import Output
-from luthier.cli.picture_options import add_picture_options, picture_width
 
 GROUP = "features"
 
@@ -62,9 +62,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.files.io import check_apart, check_writable
     from luthier.features.bins_file import write_bins
-    from luthier.features.making import BinOptions
-    from luthier.pipelines.discretisation import BinsJob, run_bins
-    from luthier.report.tables.bins import bins_table
+    from luthier.features.fit_bins import BinOptions
+    from luthier.jobs.bins import BinsJob, run_bins
+    from luthier.report.tables.engine import bins_table
 
     check_writable(options.output)
     check_apart(options.output, options.source)

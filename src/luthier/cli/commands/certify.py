@@ -14,11 +14,11 @@ import argparse
 import dataclasses
 from typing import TYPE_CHECKING
 
-from luthier.cli.axis_options import add_axis_options
-from luthier.cli.fields import add_field_options, field_values
-from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.options.fields import add_field_options, field_values
+from luthier.cli.options.landscape import add_axis_options
+from luthier.cli.options.lists import pool_from
+from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
-from luthier.cli.pool_options import pool_from
 
 if TYPE_CHECKING:
     from luthier.landscape.certified.certify import CertifyOptions
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Search, say what is proven, write what was asked for."""
-    from luthier.cli.certifying import show_certificate
+    from luthier.cli.options.landscape import show_certificate
     from luthier.landscape.certified.certify import CertifyOptions, certify
     from luthier.landscape.certified.windows import WindowOptions
     from luthier.landscape.problem import Problem

@@ -31,8 +31,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.core.tasks import Here, Processes
-    from luthier.pipelines.choosing.job import choose
-    from luthier.report.tables.choosing import chosen_tables
+    from luthier.jobs.sweep.job import choose
+    from luthier.report.tables.tuning import chosen_tables
 
     if options.jobs < 1:
         raise LuthierError(f"expected at least one job, found {options.jobs}")

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from luthier.cli.cluster_options import add_connection_options, connection
+from luthier.cli.options.cluster import add_connection_options, connection
 from luthier.cli.output import Output
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     import warnings
 
     from luthier.core.errors import LuthierWarning
-    from luthier.pipelines.cluster_check import check_cluster
-    from luthier.report.tables.cluster import cluster_table
+    from luthier.jobs.cluster_check import check_cluster
+    from luthier.report.tables.tuning import cluster_table
 
     pool = _pool(options)
     with connection(options, options.cluster) as cluster:

@@ -14,12 +14,11 @@ import dataclasses
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from luthier.cli.cluster_options import add_cluster_options, cluster_from
-from luthier.cli.fields import add_field_options, field_values
-from luthier.cli.metric_options import add_metric_options, metrics_from
+from luthier.cli.options.cluster import add_cluster_options, cluster_from
+from luthier.cli.options.fields import add_field_options, field_values
+from luthier.cli.options.lists import add_pool_options, pool_from
+from luthier.cli.options.weights import add_metric_options, add_strict_option, metrics_from
 from luthier.cli.output import Output
-from luthier.cli.pool_options import add_pool_options, pool_from
-from luthier.cli.weight_options import add_strict_option
 
 if TYPE_CHECKING:
     from luthier.corpus.texts import Texts
@@ -60,7 +59,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.core.tasks import Threads
     from luthier.evaluation.comparison import Settings, compare
     from luthier.evaluation.ranking import most_different
-    from luthier.report.tables.comparison_report import comparison_report
+    from luthier.report.tables.comparison import comparison_report
 
     metrics = metrics_from(options)
     settings = Settings(**field_values(Settings, options))
@@ -78,7 +77,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
 def _systems(options: argparse.Namespace, metrics: Mapping[str, Metric]) -> tuple[list[System], list[Texts]]:
     """Return what is compared, the baseline first, and the references."""
     from luthier.core.errors import LuthierError
-    from luthier.pipelines.compare import systems_from_files, systems_from_weights
+    from luthier.jobs.compare import systems_from_files, systems_from_weights
 
     if options.pool:
         if options.baseline or options.system:

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.options.lists import add_reading_options, add_transform_options, read_options, transforms
 from luthier.cli.output import Output
-from luthier.cli.reading_options import add_reading_options, add_transform_options, read_options, transforms
 
 GROUP = "lists"
 
@@ -29,9 +29,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Read, transform, write."""
     from luthier.core.files.io import check_writable
-    from luthier.kbest.reading.lists import read_lists
+    from luthier.kbest.building.lists import read_lists
     from luthier.kbest.writer import write_pool
-    from luthier.report.tables.reading import reading_report, reading_table
+    from luthier.report.tables.lists import reading_report, reading_table
 
     check_writable(options.output)
     reading = read_lists([options.input], options.refs, options.source, read_options(options))

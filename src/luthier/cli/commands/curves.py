@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.output import Output
-from luthier.cli.picture_options import add_picture_options, picture_width
 
 GROUP = "features"
 
@@ -33,7 +33,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.features.curves import curves
     from luthier.kbest.features import unknown_names
     from luthier.kbest.weights import read_weights
-    from luthier.report.tables.curves import curve_tables
+    from luthier.report.tables.engine import curve_tables
 
     width = picture_width(options, options.output)
     bins = read_bins(options.bins)
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
         raise LuthierError(f"{options.bins}: {unknown_names(unknown, [curve.bins.feature for curve in found])}")
     found = tuple(curve for curve in found if not wanted or curve.bins.feature in wanted)
     if options.output:
-        from luthier.report.figures.curves import draw_curves
+        from luthier.report.figures.bins import draw_curves
 
         draw_curves(found, Path(options.output), steps=bins.induction != "hat", width=width)
     output.emit({"curves": [curve.as_dict() for curve in found]}, lambda: curve_tables(found, options.most))

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.fields import add_field_options, field_values
+from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
 GROUP = "translation models"
@@ -59,8 +59,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     import dataclasses
 
     from luthier.decoding.options import SearchOptions
-    from luthier.pipelines.decode import DecodeJob, run_decoding
-    from luthier.report.tables.decoding import decoding_table
+    from luthier.jobs.decode import DecodeJob, run_decoding
+    from luthier.report.tables.engine import decoding_table
 
     given = field_values(SearchOptions, options)
     lists = None if options.k is None else options.output

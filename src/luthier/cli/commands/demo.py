@@ -21,9 +21,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Make the pair, train, show."""
     import shlex
 
-    from luthier.pipelines.demo import run_demo
+    from luthier.jobs.demo import run_demo
     from luthier.report.console import as_text, stack
-    from luthier.report.tables.demo import demo_tables
+    from luthier.report.tables.training import demo_tables
 
     output.note(f"seed {options.seed}, {options.threads} threads")
     result = run_demo(options.output, seed=options.seed, threads=options.threads)

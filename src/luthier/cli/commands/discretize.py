@@ -28,7 +28,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Rewrite, and say how much."""
     import dataclasses
 
-    from luthier.pipelines.discretisation import discretize
+    from luthier.jobs.bins import discretize
     from luthier.report.console import table
 
     result = discretize(options.grammar, options.bins, options.output)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.fields import add_field_options, field_values
-from luthier.cli.metric_options import add_metric_options, metrics_from
+from luthier.cli.options.fields import add_field_options, field_values
+from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 
 GROUP = "translation models"
@@ -33,8 +33,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Translate, score, compare."""
     from luthier.core.files.io import check_apart, check_writable
     from luthier.evaluation.comparison import Settings
-    from luthier.pipelines.train.evaluate import EvaluateJob, evaluate
-    from luthier.report.tables.evaluation import evaluation_tables
+    from luthier.jobs.train.use import EvaluateJob, evaluate
+    from luthier.report.tables.training import evaluation_tables
 
     settings = Settings(**field_values(Settings, options))
     if options.output:

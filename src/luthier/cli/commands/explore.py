@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.options.lists import add_session_arguments, session_from
 from luthier.cli.output import Output
-from luthier.cli.session_options import add_session_arguments, session_from
 
 GROUP = "geometry"
 HIGHEST_PORT = 65535

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.fields import add_field_options, field_values
+from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
 GROUP = "translation models"
@@ -21,8 +21,7 @@ GROUP = "translation models"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier extract`."""
-    from luthier.grammar.extraction.feature_kinds import KINDS
-    from luthier.grammar.extraction.limits import Limits
+    from luthier.grammar.extraction.options import KINDS, Limits
 
     parser.add_argument("--source", metavar="S", help="source sentences of the parallel text")
     parser.add_argument("--target", metavar="T", help="their translations, line by line")
@@ -55,9 +54,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Extract, write, and show what came out."""
     import dataclasses
 
-    from luthier.grammar.extraction.limits import Limits
-    from luthier.pipelines.extract import ExtractJob, run_extraction
-    from luthier.report.tables.extraction import extraction_table
+    from luthier.grammar.extraction.options import Limits
+    from luthier.jobs.extract import ExtractJob, run_extraction
+    from luthier.report.tables.engine import extraction_table
 
     job = ExtractJob(
         options.source, options.target, options.links, options.model, options.sentences, options.output,

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.options.landscape import add_picture_options, picture_width
+from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
-from luthier.cli.picture_options import add_picture_options, picture_width
 
 GROUP = "geometry"
 
@@ -49,9 +49,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.kbest.storage import open_pool
-    from luthier.landscape.fans.scenes import example_scene, pool_scene, regularize
-    from luthier.report.figures.fan_scene import draw_scene
-    from luthier.report.tables.fan import fan_data, fan_tables, regularized_data
+    from luthier.landscape.cones.fan_scenes import example_scene, pool_scene, regularize
+    from luthier.report.figures.fan import draw_scene
+    from luthier.report.tables.geometry import fan_data, fan_tables, regularized_data
 
     if (options.pool is None) == (options.example is None):
         raise LuthierError("expected a pool or --example, found both or neither")

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.options.landscape import add_picture_options, picture_width
+from luthier.cli.options.lists import HELP, add_pool_options, pool_from
+from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
-from luthier.cli.picture_options import add_picture_options, picture_width
-from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "geometry"
 INFEASIBLE = 1
@@ -45,7 +45,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.kbest.weights import write_weights
     from luthier.landscape.selections.feasibility import choose, judge
     from luthier.report.figures.feasibility import draw_verdict
-    from luthier.report.tables.feasibility import feasible_table, infeasible_table
+    from luthier.report.tables.geometry import feasible_table, infeasible_table
 
     if options.output:
         check_writable(options.output)

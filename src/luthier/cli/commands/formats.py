@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
     """Print a table of readers."""
     from luthier.kbest.reading.reader import PACKAGE
-    from luthier.report.tables.plugins import describe_plugins, plugin_table
+    from luthier.report.tables.lists import describe_plugins, plugin_table
 
     found = describe_plugins(PACKAGE)
     output.emit({"formats": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("formats", found))

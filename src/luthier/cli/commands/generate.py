@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.fields import add_field_options, field_values
+from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
 GROUP = "studies and made-up data"
@@ -18,7 +18,7 @@ GROUP = "studies and made-up data"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier generate`, from the generator's own fields."""
-    from luthier.invented.lists.synthetic import SyntheticLists
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     parser.add_argument("folder", metavar="FOLDER", help="where to write; it is made if need be")
     add_field_options(parser, SyntheticLists)
@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Generate, write, and say what was written."""
-    from luthier.invented.lists.synthetic import SyntheticLists, write
     from luthier.report.console import table
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists, write
 
     pool = SyntheticLists(**field_values(SyntheticLists, options)).generate(options.seed)
     files = write(pool, options.folder)

@@ -13,18 +13,18 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.fields import add_field_options, field_values
-from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.options.fields import add_field_options, field_values
+from luthier.cli.options.landscape import add_picture_options, picture_width
+from luthier.cli.options.lists import HELP, add_pool_options, pool_from
+from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
-from luthier.cli.picture_options import add_picture_options, picture_width
-from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "geometry"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry`."""
-    from luthier.landscape.selections.constraint_settings import CurveSettings, GeometrySettings
+    from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
 
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
@@ -44,10 +44,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
-    from luthier.landscape.selections.constraint_settings import CurveSettings, GeometrySettings
+    from luthier.jobs.bounds import ConstraintJob, find_constraints, parse_axes
+    from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
     from luthier.landscape.subspaces import read_start
-    from luthier.pipelines.constraint_curves import parse_axes
-    from luthier.pipelines.constraints import ConstraintJob, find_constraints
     from luthier.report.tables.constraints import geometry_tables
 
     output.note(f"seed {options.seed}")

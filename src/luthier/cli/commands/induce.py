@@ -27,7 +27,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_apart, check_writable
     from luthier.features.bins_file import read_bins
-    from luthier.features.induce import induce_pool
+    from luthier.features.induction import induce_pool
     from luthier.kbest.storage import open_pool, save_pool
     from luthier.report.console import table
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
+from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.output import Output
-from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "lists"
 
@@ -27,9 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Summarise and print."""
-    from luthier.kbest.inspection import inspect
+    from luthier.kbest.inspect import inspect
     from luthier.kbest.storage import stored_digest, verify_pool
-    from luthier.report.tables.inspection import inspection_tables
+    from luthier.report.tables.lists import inspection_tables
 
     summary = inspect(verify_pool(options.pool) if options.verify else pool_from(options, options.pool))
     record = dataclasses.asdict(summary)

@@ -13,16 +13,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from luthier.cli.axis_options import add_axis_options
-from luthier.cli.choice_options import add_choice_options
-from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.options.landscape import add_axis_options, add_choice_options, add_picture_options, picture_width
+from luthier.cli.options.lists import pool_from
+from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
-from luthier.cli.picture_options import add_picture_options, picture_width
-from luthier.cli.pool_options import pool_from
 
 if TYPE_CHECKING:
-    from luthier.landscape.lines.lasting import Lasting
     from luthier.landscape.lines.line_report import LineReport
+    from luthier.landscape.robust import RobustOptimum
 
 GROUP = "geometry"
 DISAGREED = 1
@@ -53,12 +51,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.core.errors import LuthierError, LuthierWarning
     from luthier.core.files.io import check_apart, check_writable
     from luthier.core.files.tables import check_table_path
-    from luthier.landscape.lines.lasting import lasting_place
     from luthier.landscape.lines.line_report import follow_line, read_window, write_curve
     from luthier.landscape.problem import Problem
+    from luthier.landscape.robust import robust_place
     from luthier.landscape.subspaces import read_subspace
     from luthier.report.figures.line import draw_line
-    from luthier.report.tables.line import line_tables
+    from luthier.report.tables.landscape import line_tables
 
     metric = metric_from(options)
     if options.output:
@@ -76,7 +74,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     report = follow_line(
         Problem.make(pool, metric), line, window, check=options.check, seed=options.seed, threads=options.threads
     )
-    chosen = None if options.choose == "highest" else lasting_place(report, options.choose, options.noise)
+    chosen = None if options.choose == "highest" else robust_place(report, options.choose, options.noise)
     if options.weights_out:
         _write_weights(report, chosen, options.weights_out)
     if options.output:
@@ -96,7 +94,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     return 0
 
 
-def _write_weights(report: LineReport, chosen: Lasting | None, path: str) -> None:
+def _write_weights(report: LineReport, chosen: RobustOptimum | None, path: str) -> None:
     from luthier.kbest.derived import derived_of
     from luthier.kbest.weights import Weights, write_weights
 

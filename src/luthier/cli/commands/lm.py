@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Estimate, write, and say what the model has."""
     from luthier.core.files.io import display_name
+    from luthier.jobs.lm import EstimateJob
     from luthier.lm.estimate import EstimateOptions
-    from luthier.pipelines.language_model import EstimateJob
-    from luthier.report.tables.language_model import estimate_table
+    from luthier.report.tables.engine import estimate_table
 
     chosen = EstimateOptions(options.order, tuple(options.prune), options.skip_symbols)
     made = EstimateJob(options.text, options.output, chosen).run()

@@ -29,9 +29,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Run the loop, show its turns."""
     from pathlib import Path
 
-    from luthier.pipelines.loop.config import read_config
-    from luthier.pipelines.loop.job import PICTURE, TABLE, run_loop
-    from luthier.report.tables.loop import loop_tables
+    from luthier.jobs.loop.config import read_config
+    from luthier.jobs.loop.job import PICTURE, TABLE, run_loop
+    from luthier.report.tables.training import loop_tables
     from luthier.tuning.loop_folder import ANSWER
 
     config = read_config(options.config, data=options.data, seed=options.seed, threads=options.threads)

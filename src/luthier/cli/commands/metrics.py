@@ -17,7 +17,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
     """Print a table of metrics."""
     from luthier.metrics.loading import PACKAGE
-    from luthier.report.tables.plugins import describe_plugins, plugin_table
+    from luthier.report.tables.lists import describe_plugins, plugin_table
 
     found = describe_plugins(PACKAGE)
     output.emit({"metrics": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("metrics", found))

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.axis_options import add_axis_options
-from luthier.cli.cluster_options import add_cluster_options, cluster_from
-from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.options.cluster import add_cluster_options, cluster_from
+from luthier.cli.options.landscape import add_axis_options, add_picture_options, picture_width
+from luthier.cli.options.lists import pool_from
+from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
-from luthier.cli.picture_options import add_picture_options, picture_width
-from luthier.cli.pool_options import pool_from
 
 GROUP = "geometry"
 INTERRUPTED = 130
@@ -53,7 +52,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.landscape.cones.minkowski_view import view_search
     from luthier.landscape.subspaces import read_subspace
     from luthier.report.figures.minkowski import draw_search
-    from luthier.report.tables.minkowski import minkowski_tables
+    from luthier.report.tables.geometry import minkowski_tables
 
     if options.limit is not None and options.limit < 1:
         raise LuthierError(f"expected --limit of at least 1, found {options.limit}")

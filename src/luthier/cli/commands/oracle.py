@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
-from luthier.cli.cluster_options import add_cluster_options, cluster_from
-from luthier.cli.metric_options import add_metric_options, metrics_from
+from luthier.cli.options.cluster import add_cluster_options, cluster_from
+from luthier.cli.options.lists import HELP, add_pool_options, manifest_from, pool_from
+from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
-from luthier.cli.pool_options import HELP, add_pool_options, manifest_from, pool_from
 from luthier.core.errors import LuthierError
 
 GROUP = "metrics"
@@ -31,8 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Find the oracles by each metric."""
-    from luthier.pipelines.scoring import pool_oracles
-    from luthier.report.tables.score import oracle_table
+    from luthier.jobs.score import pool_oracles
+    from luthier.report.tables.lists import oracle_table
 
     manifest = manifest_from(options, options.pool)
     if options.cluster and manifest is None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.fields import add_field_options, field_values
+from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
 GROUP = "studies and made-up data"
@@ -20,7 +20,7 @@ PARTS = {"train": 20_000, "tune": 500, "heldout": 500, "test": 500}
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier pair`, from the generator's own fields."""
-    from luthier.invented.pair.pair import PairGenerator
+    from luthier.synthetic.pair.pair import PairGenerator
 
     parser.add_argument("folder", metavar="FOLDER", help="where to write; it is made if need be")
     for part, size in PARTS.items():
@@ -30,8 +30,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Generate, write, and say what was written."""
-    from luthier.invented.pair.pair import PairGenerator
     from luthier.report.console import table
+    from luthier.synthetic.pair.pair import PairGenerator
 
     generator = PairGenerator(**field_values(PairGenerator, options))
     sizes = {part: getattr(options, part) for part in PARTS}

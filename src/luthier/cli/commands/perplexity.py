@@ -29,8 +29,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Score the text, print what it is worth."""
     import dataclasses
 
-    from luthier.pipelines.language_model import PerplexityJob
-    from luthier.report.tables.language_model import perplexity_table
+    from luthier.jobs.lm import PerplexityJob
+    from luthier.report.tables.engine import perplexity_table
 
     job = PerplexityJob(options.model, options.text, options.per_line, options.skip_symbols)
     found = job.run()

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.metric_options import add_metric_options, metrics_from
+from luthier.cli.options.lists import add_reading_options, add_transform_options, read_options, transforms
+from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
-from luthier.cli.reading_options import add_reading_options, add_transform_options, read_options, transforms
 
 GROUP = "lists"
 
@@ -31,10 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Read, transform, save, and say what was read."""
     from luthier.core.files.io import check_writable
-    from luthier.kbest.reading.lists import read_lists
+    from luthier.kbest.building.lists import read_lists
     from luthier.kbest.storage import save_pool
     from luthier.metrics.pools import with_statistics
-    from luthier.report.tables.reading import reading_report, reading_table
+    from luthier.report.tables.lists import reading_report, reading_table
 
     check_writable(options.output)
     reading = read_lists(options.lists, options.refs, options.source, read_options(options))

@@ -16,9 +16,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
+from luthier.cli.options.lists import HELP, add_pool_options, pools_from
+from luthier.cli.options.weights import add_strict_option
 from luthier.cli.output import Output
-from luthier.cli.pool_options import HELP, add_pool_options, pools_from
-from luthier.cli.weight_options import add_strict_option
 
 GROUP = "lists"
 FORMS = ("text", "jsonl", "moses")
@@ -46,8 +46,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Re-rank with all weight vectors at once, write the best."""
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_apart, check_writable
-    from luthier.kbest.reranking import RerankOptions, rerank_files
-    from luthier.report.tables.rerank import rerank_table
+    from luthier.jobs.rerank import RerankOptions, rerank_files
+    from luthier.report.tables.lists import rerank_table
 
     if len(options.output) != len(options.weights):
         raise LuthierError(f"expected {len(options.weights)} files after -o, found {len(options.output)}")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.metric_options import add_metric_options, metrics_from
+from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 
 GROUP = "metrics"
@@ -26,8 +26,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Score all files by all metrics."""
     from luthier.core.files.io import check_writable
-    from luthier.pipelines.scoring import score_files, write_sentence_scores
-    from luthier.report.tables.score import score_table
+    from luthier.jobs.score import score_files, write_sentence_scores
+    from luthier.report.tables.lists import score_table
 
     metrics = metrics_from(options)
     if options.per_sentence:

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.options.lists import HELP, add_pool_options, pool_from
+from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
-from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "geometry"
 
@@ -50,8 +50,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     """Judge the pool; the verdict is no failure, so the exit code is 0."""
     from luthier.core.errors import LuthierError
     from luthier.features.bins_file import read_bins
-    from luthier.pipelines.separable import SeparableJob, separable
-    from luthier.report.tables.separability import separability_tables
+    from luthier.jobs.separable import SeparableJob, separable
+    from luthier.report.tables.geometry import separability_tables
     from luthier.tuning.ranking.pairs import PairSampling
 
     if options.draws < 1 or options.kept < 1 or not 0 <= options.alpha < float("inf"):

@@ -13,9 +13,9 @@ from __future__ import annotations
 import argparse
 import dataclasses
 
-from luthier.cli.metric_options import add_metric_options, metrics_from
+from luthier.cli.options.lists import HELP, add_pool_options, pool_from
+from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
-from luthier.cli.pool_options import HELP, add_pool_options, pool_from
 
 GROUP = "lists"
 
@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Cut, write, say what was written."""
-    from luthier.kbest.parts.shard import shard
+    from luthier.kbest.shards.shard import shard
     from luthier.metrics.pools import with_statistics
     from luthier.report.console import table
 

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.options.lists import HELP, add_pool_options, pairs, pool_from
 from luthier.cli.output import Output
-from luthier.cli.pool_options import HELP, add_pool_options, pool_from
-from luthier.cli.reading_options import pairs
 
 GROUP = "lists"
 

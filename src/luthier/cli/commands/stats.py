@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.metric_options import add_metric_options, metrics_from
+from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 
 GROUP = "metrics"

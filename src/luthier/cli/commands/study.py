@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.cluster_options import add_cluster_options, cluster_from
+from luthier.cli.options.cluster import add_cluster_options, cluster_from
 from luthier.cli.output import Output
 
 GROUP = "studies and made-up data"
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.core.tasks import Here, Processes
-    from luthier.pipelines.study.study import run_study
+    from luthier.jobs.lab.study import run_study
 
     if options.jobs < 1:
         raise LuthierError(f"expected at least one job, found {options.jobs}")

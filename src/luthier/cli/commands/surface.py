@@ -18,13 +18,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from luthier.cli.axis_options import add_axis_options
-from luthier.cli.choice_options import add_choice_options
-from luthier.cli.cluster_options import add_cluster_options, cluster_from
-from luthier.cli.metric_options import add_metric_options, metric_from
+from luthier.cli.options.cluster import add_cluster_options, cluster_from
+from luthier.cli.options.landscape import add_axis_options, add_choice_options, add_picture_options, picture_width
+from luthier.cli.options.lists import pool_from
+from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
-from luthier.cli.picture_options import add_picture_options, picture_width
-from luthier.cli.pool_options import pool_from
 from luthier.cli.rastering import check_raster, raster_surface
 
 if TYPE_CHECKING:
@@ -35,8 +33,8 @@ if TYPE_CHECKING:
     from luthier.landscape.certified.space import Space
     from luthier.landscape.list_problem import ListProblem
     from luthier.landscape.planes.plane import Plane
-    from luthier.landscape.planes.steady import Steady
     from luthier.landscape.planes.surface import SurfaceOptions, SurfaceReport
+    from luthier.landscape.robust import RobustOptimum
     from luthier.metrics.base import Metric
 
 GROUP = "geometry"
@@ -87,7 +85,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     from luthier.core.errors import LuthierWarning
     from luthier.landscape.planes.surface import look_at_plane
-    from luthier.report.tables.surface import surface_tables
+    from luthier.report.tables.landscape import surface_tables
 
     metric = metric_from(options)
     _check(options)
@@ -155,7 +153,7 @@ def _check(options: argparse.Namespace) -> None:
 
 def _best_only(pool: Pool, metric: Metric, options: argparse.Namespace, output: Output) -> int:
     """Prove how much the best cell scores, by boxes of the plane; return the exit code."""
-    from luthier.cli.certifying import show_certificate
+    from luthier.cli.options.landscape import show_certificate
     from luthier.landscape.certified.certify import CertifyOptions, certify
     from luthier.landscape.problem import Problem
     from luthier.landscape.subspaces import read_subspace
@@ -168,7 +166,7 @@ def _best_only(pool: Pool, metric: Metric, options: argparse.Namespace, output: 
     return STOPPED if found.stopped else 0
 
 
-def _proof(report: SurfaceReport, chosen: Steady | None, options: argparse.Namespace) -> Proof:
+def _proof(report: SurfaceReport, chosen: RobustOptimum | None, options: argparse.Namespace) -> Proof:
     """Return how far the answer is from the best of the window, at most."""
     from luthier.landscape.certified.certificate import Proof
     from luthier.landscape.certified.certify import CertifyOptions, certify
@@ -197,24 +195,24 @@ def _plane(pool: Pool, metric: Metric, options: argparse.Namespace) -> Plane:
     return Plane.make(problem, subspace, read_window(problem, subspace, options.window, whole=options.whole))
 
 
-def _chosen(report: SurfaceReport, options: argparse.Namespace) -> Steady | None:
+def _chosen(report: SurfaceReport, options: argparse.Namespace) -> RobustOptimum | None:
     """Return the point that --choose prefers, None where it is the optimum."""
-    from luthier.landscape.planes.steady import steady_point
+    from luthier.landscape.robust import robust_point
 
     if options.choose == "highest":
         return None
-    return steady_point(report, options.choose, options.noise, threads=options.threads)
+    return robust_point(report, options.choose, options.noise, threads=options.threads)
 
 
-def _weights(report: SurfaceReport, chosen: Steady | None) -> Float64:
+def _weights(report: SurfaceReport, chosen: RobustOptimum | None) -> Float64:
     return report.weights if chosen is None else report.plane.subspace.weights(chosen.position)
 
 
 def _changes(
-    report: SurfaceReport, chosen: Steady | None, metric: Metric, options: argparse.Namespace
+    report: SurfaceReport, chosen: RobustOptimum | None, metric: Metric, options: argparse.Namespace
 ) -> dict[str, dict[str, float]]:
     """Return what the best weights change on these sentences, and on unseen ones, with intervals."""
-    from luthier.pipelines.chance import changes
+    from luthier.jobs.chance import changes
 
     heldout = pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None
     return changes(report.plane.problem, report.plane.subspace.start, _weights(report, chosen), heldout, metric)
@@ -233,7 +231,7 @@ def _settings(options: argparse.Namespace) -> SurfaceOptions:
     )
 
 
-def _write(report: SurfaceReport, pool: Pool, chosen: Steady | None, options: argparse.Namespace) -> list[str]:
+def _write(report: SurfaceReport, pool: Pool, chosen: RobustOptimum | None, options: argparse.Namespace) -> list[str]:
     """Write the cells, the picture and the best weights where asked for; return the paths."""
     if options.output:
         _write_cells(report, pool, options)
@@ -257,7 +255,7 @@ def _write(report: SurfaceReport, pool: Pool, chosen: Steady | None, options: ar
 def _write_cells(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> None:
     from luthier import __version__
     from luthier.core.files.tables import write_table
-    from luthier.landscape.planes.cell_table import all_columns, best_columns
+    from luthier.landscape.planes.surface import all_columns, best_columns
 
     if report.record:
         cells = all_columns(report, pool, polygons=options.polygons)

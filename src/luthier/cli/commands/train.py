@@ -28,9 +28,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Train, show what came of it."""
     from pathlib import Path
 
-    from luthier.pipelines.train.config import read_train_config
-    from luthier.pipelines.train.train import train
-    from luthier.report.tables.train import training_tables
+    from luthier.jobs.train.config import read_train_config
+    from luthier.jobs.train.train import train
+    from luthier.report.tables.training import training_tables
 
     config = read_train_config(options.config, data=options.data, seed=options.seed, threads=options.threads)
     folder = options.output or str(Path(options.config).with_suffix("")) + "-model"

@@ -26,8 +26,8 @@ def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
     """Answer standard input."""
     import sys
 
-    from luthier.pipelines.train.model import TranslationModel
-    from luthier.pipelines.train.translate import translate_lines
+    from luthier.jobs.train.model import TranslationModel
+    from luthier.jobs.train.use import translate_lines
 
     model = TranslationModel.open(options.model, options.weights)
     for line in translate_lines(model, sys.stdin.buffer):

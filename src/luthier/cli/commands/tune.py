@@ -19,30 +19,35 @@ import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from luthier.cli.cluster_options import add_cluster_options, cluster_from, file_of
-from luthier.cli.fields import add_field_options, field_values
-from luthier.cli.metric_options import add_metric_options, metrics_from
+from luthier.cli.options.cluster import add_cluster_options, cluster_from, file_of
+from luthier.cli.options.fields import add_field_options, field_values
+from luthier.cli.options.landscape import add_picture_options, picture_width
+from luthier.cli.options.lists import HELP, add_pool_options, manifest_from, pairs, pool_from
+from luthier.cli.options.weights import (
+    add_metric_options,
+    add_strict_option,
+    add_writing_options,
+    check_writing,
+    metrics_from,
+    write_in_any_case,
+)
 from luthier.cli.output import Output
-from luthier.cli.picture_options import add_picture_options, picture_width
-from luthier.cli.pool_options import HELP, add_pool_options, manifest_from, pool_from
-from luthier.cli.reading_options import pairs
-from luthier.cli.weight_options import add_strict_option, add_writing_options, check_writing, write_in_any_case
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
     from luthier.core.tasks import Engine
-    from luthier.kbest.parts.manifest import Manifest
+    from luthier.jobs.forest_tuning import ForestTuningJob
+    from luthier.jobs.length_penalty import Searched
+    from luthier.jobs.parted_tuning import PartedTuningJob
+    from luthier.jobs.trace_file import WatchSeed
+    from luthier.jobs.tuning import TuningJob
     from luthier.kbest.pool import Pool
+    from luthier.kbest.shards.manifest import Manifest
     from luthier.landscape.bounds import Bounds
     from luthier.metrics.base import Metric
-    from luthier.pipelines.forest_tuning import ForestTuningJob
-    from luthier.pipelines.parted_tuning import PartedTuningJob
-    from luthier.pipelines.searching import Searched
-    from luthier.pipelines.trace_file import WatchSeed
-    from luthier.pipelines.tuning import TuningJob
     from luthier.tuning.base import Tuner
-    from luthier.tuning.run_options import RunOptions
-    from luthier.tuning.tuned import TuningReport
+    from luthier.tuning.options import RunOptions
+    from luthier.tuning.report import TuningReport
 
 GROUP = "tuning"
 INTERRUPTED = 130
@@ -50,7 +55,7 @@ INTERRUPTED = 130
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that all tuners share."""
-    from luthier.tuning.run_options import RunOptions
+    from luthier.tuning.options import RunOptions
 
     parser.add_argument("pool", metavar="POOL", nargs="?", help=HELP)
     parser.add_argument("--forests", metavar="DIR", help="tune on forests of 'luthier decode --forests' instead")
@@ -120,8 +125,8 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
     from luthier.core.jit import compiler_seconds
-    from luthier.landscape.parted.problem import PartedProblem
-    from luthier.pipelines.trace_file import GrowingTrace
+    from luthier.jobs.trace_file import GrowingTrace
+    from luthier.landscape.sharded_problem import PartedProblem
     from luthier.report.tables.tuning import tuning_tables
 
     with GrowingTrace(options.trace) as trace:
@@ -143,8 +148,8 @@ def _tune(options: argparse.Namespace, watch: WatchSeed) -> tuple[TuningReport, 
     if (options.pool is None) == (options.forests is None):
         raise LuthierError("expected a pool or --forests, found both or neither")
     if options.pool is not None:
-        from luthier.pipelines.parted_tuning import tune_parts
-        from luthier.pipelines.tuning import tune_pool
+        from luthier.jobs.parted_tuning import tune_parts
+        from luthier.jobs.tuning import tune_pool
 
         _checked(options)  # before lists are read
         manifest = manifest_from(options, options.pool)
@@ -156,7 +161,7 @@ def _tune(options: argparse.Namespace, watch: WatchSeed) -> tuple[TuningReport, 
                 return _search(options, engine, watch)
             job = _job(options, *_pools(options), engine)
             return tune_pool(dataclasses.replace(job, watch=watch)), None
-    from luthier.pipelines.forest_tuning import tune_forests
+    from luthier.jobs.forest_tuning import tune_forests
 
     if options.cluster:
         raise LuthierError("--cluster needs a pool, found --forests")
@@ -168,10 +173,10 @@ def _tune(options: argparse.Namespace, watch: WatchSeed) -> tuple[TuningReport, 
 def _search(options: argparse.Namespace, engine: Engine | None, watch: WatchSeed) -> tuple[TuningReport, Searched]:
     """Search the constant of a formula; tune at the best."""
     from luthier.core.errors import LuthierError
+    from luthier.jobs.length_penalty import Search, search_constant
+    from luthier.jobs.tuning import tune_pool
     from luthier.kbest.derived import LENGTHS, Derived, add_derived
     from luthier.metrics.pools import with_statistics
-    from luthier.pipelines.searching import Search, search_constant
-    from luthier.pipelines.tuning import tune_pool
 
     if len(options.search) > 1:
         raise LuthierError(f"expected one constant to search, found --search {len(options.search)} times")
@@ -198,9 +203,9 @@ def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_writable
     from luthier.core.plugins import load
-    from luthier.pipelines.tuning import answer_paths
+    from luthier.jobs.tuning import answer_paths
     from luthier.tuning.base import PACKAGE, published_setting
-    from luthier.tuning.run_options import RunOptions
+    from luthier.tuning.options import RunOptions
 
     method = load(PACKAGE, options.method)
     settings = RunOptions(**field_values(RunOptions, options))
@@ -231,7 +236,7 @@ def _bounds(options: argparse.Namespace, names: Sequence[str]) -> Bounds:
 
 def _forest_job(options: argparse.Namespace) -> ForestTuningJob:
     from luthier.decoding.forests.files import open_forests
-    from luthier.pipelines.forest_tuning import ForestTuningJob
+    from luthier.jobs.forest_tuning import ForestTuningJob
 
     tuner, metric, settings = _checked(options)
     forests = open_forests(options.forests)
@@ -251,7 +256,7 @@ def _forest_job(options: argparse.Namespace) -> ForestTuningJob:
 
 def _parted_job(options: argparse.Namespace, manifest: Manifest, engine: Engine | None) -> PartedTuningJob:
     from luthier.core.errors import LuthierError
-    from luthier.pipelines.parted_tuning import PartedTuningJob
+    from luthier.jobs.parted_tuning import PartedTuningJob
 
     if options.standardize_features or options.bins or options.search or _axes(options):
         raise LuthierError("--bins, --search, --axis and --standardize-features need a whole pool, found one in parts")
@@ -272,7 +277,7 @@ def _parted_job(options: argparse.Namespace, manifest: Manifest, engine: Engine 
 
 
 def _job(options: argparse.Namespace, pool: Pool, heldout: Pool | None, engine: Engine | None) -> TuningJob:
-    from luthier.pipelines.tuning import TuningJob
+    from luthier.jobs.tuning import TuningJob
 
     tuner, metric, settings = _checked(options)
     names = pool.features.names
@@ -306,7 +311,7 @@ def _pools(options: argparse.Namespace) -> tuple[Pool, Pool | None]:
         pools.append(pool_from(options, options.heldout, options.heldout_refs))
     if options.bins:
         from luthier.features.bins_file import read_bins
-        from luthier.features.induce import with_bins
+        from luthier.features.induction import with_bins
 
         bins = read_bins(options.bins)
         pools = [with_bins(pool, bins) for pool in pools]
@@ -333,8 +338,8 @@ def _range(name: str, text: str) -> tuple[float, float]:
 
 def _write(report: TuningReport, options: argparse.Namespace) -> list[str]:
     """Write weights, and the trace and the picture where asked for; return the paths."""
-    from luthier.pipelines.trace_file import write_trace
-    from luthier.pipelines.tuning import answers
+    from luthier.jobs.trace_file import write_trace
+    from luthier.jobs.tuning import answers
 
     written = []
     for path, weights in answers(report, options.output).items():

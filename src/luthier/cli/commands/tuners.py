@@ -16,7 +16,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
     """Print a table of tuners."""
-    from luthier.report.tables.plugins import describe_plugins, plugin_table
+    from luthier.report.tables.lists import describe_plugins, plugin_table
     from luthier.tuning.base import PACKAGE
 
     found = describe_plugins(PACKAGE)

@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Run kernels on small jobs; say how many, and what it took."""
-    from luthier.pipelines.warm import warm
+    from luthier.jobs.warm import warm
     from luthier.report.console import table
 
     if options.jobs < 1:

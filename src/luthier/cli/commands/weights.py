@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import argparse
 
+from luthier.cli.options.weights import add_writing_options, normalized, write_weights_as
 from luthier.cli.output import Output
-from luthier.cli.weight_options import add_writing_options, normalized, write_weights_as
 
 GROUP = "lists"
 STYLES = {"text": "text", "moses": "moses", "json": "json", "travatar": "equals", "joshua": "text", "cdec": "text"}

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from luthier.core.arrays import frozen
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import atomic_write, display_name
-from luthier.core.files.json_text import parse_json
+from luthier.core.settings import parse_json
 
 MAGIC = b"luthier arrays 1\n"
 ALIGNMENT = 64

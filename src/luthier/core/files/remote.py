@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import atomic_write
-from luthier.core.files.locks import locked
+from luthier.core.files.io import atomic_write, locked
 
 FOLDER, GIGABYTES = "LUTHIER_CACHE", "LUTHIER_CACHE_GB"
 USUAL_GIGABYTES = 50.0

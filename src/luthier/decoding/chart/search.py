@@ -12,11 +12,39 @@ from luthier.core.segments import offsets_from_counts
 from luthier.decoding.chart import _chart_kernels as chart_kernels
 from luthier.decoding.chart import _cube_kernels as cube_kernels
 from luthier.decoding.chart import _harvest_kernels as harvest_kernels
+from luthier.decoding.chart import _harvest_kernels as kernels
 from luthier.decoding.chart._chart_kernels import Rules, Sentence
-from luthier.decoding.chart.forest_size import ForestSize
 from luthier.decoding.chart.workspace import Workspace, cell_spans
 from luthier.decoding.forests.hypergraph import LABELS, Hypergraph
 from luthier.decoding.options import SearchOptions
+
+# How large a forest is: nodes, edges, derivations.
+
+
+@dataclasses.dataclass(frozen=True)
+class ForestSize:
+    """Numbers of nodes, edges, and derivations, the last as log10; −inf where there is none."""
+
+    nodes: int
+    edges: int
+    log10_derivations: float
+
+
+def forest_size(forest: Hypergraph) -> ForestSize:
+    """Return the size of a forest."""
+    if not forest.n_nodes:
+        return ForestSize(0, 0, -np.inf)
+    logs = np.empty(forest.n_nodes)
+    kernels.count_derivations(forest.edge_offsets, forest.tails, logs)
+    return ForestSize(forest.n_nodes, forest.n_edges, float(logs[-1]))
+
+
+def parse_size(rules: Rules, sentence: Sentence, workspace: Workspace, n_x: int, n_cells: int) -> ForestSize:
+    """Return the size that the forest of the chart filled last had before models split its nodes and pops cut it."""
+    logs = np.full(n_cells, -np.inf)
+    nodes, edges = kernels.count_parses(rules, workspace.chart, sentence, n_x, logs)
+    return ForestSize(int(nodes) + 1, int(edges) + 1, float(logs[-1]))
+
 
 GOAL = LABELS.index("goal")
 

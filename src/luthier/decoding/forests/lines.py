@@ -23,8 +23,8 @@ from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner
 from luthier.decoding.forests import _envelope_kernels as kernels
+from luthier.decoding.forests.expectation import spread_in_forests
 from luthier.decoding.forests.hypergraph import Hypergraph, RuleTable, with_used_rules
-from luthier.decoding.forests.spread import spread_in_forests
 from luthier.geometry.lines.envelope import Envelope
 
 LARGEST = 1e300

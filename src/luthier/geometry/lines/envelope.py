@@ -27,10 +27,10 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float32, Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
+from luthier.geometry.lines import _envelope_kernels as height_kernels
 from luthier.geometry.lines import _envelope_kernels as kernels
-from luthier.geometry.lines import _height_kernels as height_kernels
+from luthier.geometry.lines import _envelope_kernels as sweep_kernels
 from luthier.geometry.lines import _survivor_kernels as survivor_kernels
-from luthier.geometry.lines import _sweep_kernels as sweep_kernels
 
 UNIT32, UNIT64, TINY, LARGEST = 2.0**-24, 2.0**-53, 2.0**-90, 2.0**50
 # The outer two probes look this far, in units of the largest possible ratio of a to b.

@@ -31,7 +31,7 @@ from luthier.core.progress import progress
 from luthier.core.threads import available_threads, executor, one_blas_thread
 from luthier.geometry.polytopes import _cone_kernels as kernels
 from luthier.geometry.polytopes.cone import scratch, steps_allowed
-from luthier.geometry.polytopes.open_vertices import settle_vertices
+from luthier.geometry.polytopes.exact_cone import settle_vertices
 from luthier.geometry.polytopes.planar_hull import planar_hull
 
 MARGIN = 1e-9  # by how much a vertex is asked to win, in units of the list's spread and of the weights

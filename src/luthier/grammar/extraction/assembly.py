@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,11 +11,62 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int32, Int64
 from luthier.core.segments import offsets_from_counts, rows_of_segments, segment_of_rows
 from luthier.corpus.texts import Texts
-from luthier.grammar.extraction.features import Counts, compute_features
 from luthier.grammar.extraction.patterns import Patterns
 from luthier.grammar.extraction.tally import Tally
 from luthier.grammar.grammar import Grammar, make_grammar, no_trie
-from luthier.grammar.indexing.model import Model
+from luthier.grammar.model import Model
+
+# The numbers of a rule: logarithms with cdec's names, raw probabilities, and counts.
+
+
+class Counts(NamedTuple):
+    """What the features of R rules are made of, each (R,).
+
+    Attributes
+    ----------
+    samples : c(f)
+        Occurrences of the pattern that were looked at.
+    pairs : c(f, e)
+        Those of them that gave this rule.
+    having : Σ_e c(f, e)
+        Those that gave any rule with this source side.
+    lex_e_given_f, lex_f_given_e
+        Lexical costs.
+    """
+
+    samples: Int64
+    pairs: Int64
+    having: Int64
+    lex_e_given_f: Float64
+    lex_f_given_e: Float64
+
+
+def compute_features(names: Sequence[str], counts: Counts) -> Float64:
+    """Return the named features of every rule, (R, len(names)).
+
+    −log10 c(f,e)/c(f), log10(1 + c(f)), log10(1 + c(f,e)), the lexical costs, whether f or (f, e) was seen once; the
+    probabilities behind the costs, 10^−cost; and the counts themselves.
+    """
+    samples, pairs, having, lex_e, lex_f = counts
+    makers: dict[str, Callable[[], npt.NDArray[Any]]] = {
+        "EgivenFCoherent": lambda: -np.log10(pairs / samples) + 0.0,  # no −0
+        "SampleCountF": lambda: np.log10(1.0 + samples),
+        "CountEF": lambda: np.log10(1.0 + pairs),
+        "MaxLexFgivenE": lambda: lex_f,
+        "MaxLexEgivenF": lambda: lex_e,
+        "IsSingletonF": lambda: having == 1,
+        "IsSingletonFE": lambda: pairs == 1,
+        "P_EgivenFCoherent": lambda: pairs / samples,
+        "P_MaxLexEgivenF": lambda: 10.0**-lex_e,
+        "P_MaxLexFgivenE": lambda: 10.0**-lex_f,
+        "C_F": lambda: samples,
+        "C_FE": lambda: pairs,
+    }
+    out = np.empty((len(pairs), len(names)))
+    for k, name in enumerate(names):
+        out[:, k] = makers[name]()
+    return out
+
 
 N_VARIANTS = 4  # a gap at the left end or not, at the right end or not
 

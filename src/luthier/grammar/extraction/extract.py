@@ -6,6 +6,7 @@ They are then worked on in blocks, on several threads; the result does not depen
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,16 +17,47 @@ from luthier.core.segments import segment_of_rows
 from luthier.core.threads import map_in_order
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
-from luthier.grammar.extraction.assembly import Block, join_parts, make_part
-from luthier.grammar.extraction.feature_kinds import feature_names
-from luthier.grammar.extraction.features import Counts
-from luthier.grammar.extraction.limits import Limits
-from luthier.grammar.extraction.occurrences import Plan, find_occurrences, make_plan
-from luthier.grammar.extraction.patterns import Patterns, collect_patterns
+from luthier.grammar.extraction.assembly import Block, Counts, join_parts, make_part
+from luthier.grammar.extraction.options import Limits, feature_names
+from luthier.grammar.extraction.patterns import Patterns, Plan, collect_patterns, find_occurrences, make_plan
 from luthier.grammar.extraction.tally import tally
 from luthier.grammar.grammar import Grammar
-from luthier.grammar.indexing.lexicon import Lexicon, lexical_costs
-from luthier.grammar.indexing.model import Model
+from luthier.grammar.lexicon import Lexicon, lexical_costs
+from luthier.grammar.model import Model
+
+# What an extraction gave, in a few numbers.
+
+
+@dataclasses.dataclass(frozen=True)
+class Extracted:
+    """Sizes of a model and of the grammar made from it.
+
+    Attributes
+    ----------
+    model
+        The folder of the model, None if it was not kept.
+    pairs, left_out
+        Sentence pairs, and how many of them are empty or too long; None where the model was kept from earlier.
+    output
+        Where the rules went, None if only the model was made.
+    sentences, without_rules
+        Sentences, and how many of them have no rule at all.
+    in_corpus
+        How many were left out of the corpus; None if that was not asked for.
+    source_sides, rules
+        Sizes of the grammar.
+    """
+
+    model: str | None
+    pairs: int
+    left_out: int | None
+    output: str | None
+    sentences: int
+    without_rules: int
+    in_corpus: int | None
+    source_sides: int
+    rules: int
+
 
 NOTHING: Int64 = np.zeros(0, dtype=np.int64)
 

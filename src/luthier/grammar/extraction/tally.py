@@ -8,9 +8,9 @@ import numpy as np
 
 from luthier.core.arrays import Int32, Int64
 from luthier.grammar.extraction import _tally_kernels as kernels
-from luthier.grammar.extraction.limits import Limits
-from luthier.grammar.extraction.occurrences import Occurrences
-from luthier.grammar.indexing.model import Model
+from luthier.grammar.extraction.options import Limits
+from luthier.grammar.extraction.patterns import Occurrences
+from luthier.grammar.model import Model
 
 
 class Corpus(NamedTuple):

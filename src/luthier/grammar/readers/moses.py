@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from luthier.grammar.reading.reader import Reader, first_fields
+from luthier.grammar.reader import Reader, first_fields
 
 
 @dataclasses.dataclass(frozen=True)

@@ -2,16 +2,113 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from collections.abc import Collection, Sequence
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64
+from luthier.core.errors import InputError
 from luthier.core.segments import offsets_from_counts
+from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest import _row_kernels as kernels
-from luthier.kbest.building.holes import DENSE_SHARE, ERROR, Filling, holes_error
-from luthier.kbest.building.names import NameTable, collision
 from luthier.kbest.features import Features
+from luthier.kbest.reading.names import NameTable, collision
+
+# Values that a table lacks, where a column has most of them: an error, or filled as the user says.
+#
+# An absent log-probability would otherwise count 0, the best there is, and win. A feature that more than half of a
+# table's rows have is *dense*, and what it lacks are holes; rarer names are sparse, and 0 where they are absent.
+
+ERROR, ZERO, WORST, MEAN = POLICIES = ("error", "zero", "worst", "mean")
+DENSE_SHARE = 0.5
+
+
+@dataclasses.dataclass(frozen=True)
+class Filling:
+    """What is done about holes, and for which features lower values are better."""
+
+    policy: str = ERROR
+    costs: Collection[str] = ()
+
+    def fill(self, name: str, column: Float64, holes: Bool) -> None:
+        """Write values into the holes of a column, (M,) each."""
+        present = column[~holes]
+        if self.policy == ZERO:
+            column[holes] = 0.0
+        elif self.policy == MEAN:
+            column[holes] = present.mean()
+        elif self.policy == WORST:
+            column[holes] = present.max() if name in self.costs else present.min()
+        else:
+            raise AssertionError(self.policy)
+
+
+def holes_error(counts: Sequence[tuple[str, int]], n_rows: int, first_row: int, path: str) -> InputError:
+    """Return the complaint about features that some rows lack."""
+    name, missing = counts[0]
+    more = f", and {len(counts) - 1} more features like it" if len(counts) > 1 else ""
+    return InputError(
+        expected=f"the feature {name!r} on every row, as most have it",
+        found=f"{missing:,} of {n_rows:,} rows without it, row {first_row + 1:,} the first{more}",
+        path=path, kind="missing",
+        hint="`missing` worst or mean fills it in; `missing` zero counts it 0, which is the best log-probability",
+    )  # fmt: skip
+
+
+# Rows left out in place, for arrays that nobody else has seen yet.
+#
+# A pool never changes; but while one is being built, copying half a gigabyte to lose a few repeated rows
+# would cost more than reading them did. The arrays given here are used up: only what is returned is valid.
+
+
+def compact_features(features: Features, keep: Bool) -> Features:
+    """Return the features of the rows that are kept, (M,) of them True where they are."""
+    dense = _owned(features.dense)
+    n = kernels.compact_rows(dense.reshape(-1), dense.shape[1], keep)
+    values_indptr, values = _owned(features.indptr).copy(), _owned(features.values)
+    kernels.compact_spans(values, values_indptr, keep)
+    indptr, indices = _owned(features.indptr), _owned(features.indices)
+    kernels.compact_spans(indices, indptr, keep)
+    used = int(indptr[n])
+    return dataclasses.replace(
+        features,
+        dense=dense[:n],
+        indptr=indptr[: n + 1],
+        indices=indices[:used],
+        values=values[:used],
+    )
+
+
+def compact_texts(texts: Texts, keep: Bool) -> Texts:
+    """Return the texts that are kept."""
+    return Texts(*_compact(texts.offsets, texts.data, keep))
+
+
+def compact_tokens(tokens: Tokens, keep: Bool) -> Tokens:
+    """Return the token sequences that are kept."""
+    return Tokens(*_compact(tokens.offsets, tokens.ids, keep))
+
+
+def _compact(
+    offsets: npt.NDArray[Any], data: npt.NDArray[Any], keep: Bool
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    offsets, data = _owned(offsets), _owned(data)
+    n = kernels.compact_spans(data, offsets, keep)
+    return offsets[: n + 1], data[: offsets[n]]
+
+
+def _owned(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return the array that a read-only view looks at, to be written to; a copy where it cannot be had."""
+    owner = array
+    while isinstance(owner.base, np.ndarray):
+        owner = owner.base
+    if owner.flags.writeable and owner.size == array.size and owner.flags.c_contiguous:
+        return owner.reshape(array.shape)
+    return array.copy()
+
 
 # With at most so many names all are dense; beyond, only those that a tenth of the rows have.
 DENSE_LIMIT = 64

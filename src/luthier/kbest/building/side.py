@@ -8,7 +8,7 @@ from typing import TypeVar
 from luthier.core.errors import InputError, LuthierWarning
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
-from luthier.kbest.building.references import SentenceTable
+from luthier.kbest.building.sentences import SentenceTable
 from luthier.kbest.reading.reader import SentenceData
 
 V = TypeVar("V")

@@ -19,8 +19,8 @@ from luthier.core.errors import InputError
 from luthier.core.files.io import BOM
 from luthier.core.progress import progress
 from luthier.kbest.reading.arrow_rows import block_of, layout_of
+from luthier.kbest.reading.column_roles import MEANINGS, meaning_of
 from luthier.kbest.reading.reader import HEAD_BYTES, Block, Reader, Source
-from luthier.kbest.reading.roles import MEANINGS, meaning_of
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,17 +24,20 @@ from luthier.core.params import param
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.kbest.reading.columns import (
     Spans,
+    cut_after,
     full_rows,
+    joined,
     log_marks,
+    no_lines,
     number_columns,
     same_as_before,
+    select,
     spans_of,
     tab_fields,
     words,
 )
-from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Block, Lines, Reader, SentenceData, Source
-from luthier.kbest.reading.stretches import cut_after, joined, no_lines, select
 
 H, D, P, S, T = b"HDPST"
 NONE = -1

@@ -36,9 +36,10 @@ from luthier.core.errors import LuthierWarning
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.vocab import Interner
-from luthier.kbest.building.sentence_data import TextLists, one_per_sentence
-from luthier.kbest.json_lines import row_faults as faults
-from luthier.kbest.json_lines.tape import (
+from luthier.kbest.reading import json_errors as faults
+from luthier.kbest.reading.column_roles import MEANINGS
+from luthier.kbest.reading.inline_references import TextLists, one_per_sentence
+from luthier.kbest.reading.json_tape import (
     ABSENT,
     ARRAY,
     FINE,
@@ -55,9 +56,8 @@ from luthier.kbest.json_lines.tape import (
     Tape,
     read_tape,
 )  # fmt: skip
-from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Block, Lines, Reader, RuleUses, Source, check_columns
-from luthier.kbest.reading.roles import MEANINGS
 
 PARTS = (*MEANINGS.values(), ("absent",))
 KEYS = tuple(name for names in PARTS for name in names)

@@ -38,8 +38,8 @@ from luthier.core.errors import InputError
 from luthier.core.files.io import BOM
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
-from luthier.kbest.json_lines.faults import described, json_error, parse_json, surrogate_error
-from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.json_errors import described, json_error, parse_json, surrogate_error
+from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Block, Reader, SentenceData, Source
 
 LISTS = ("nbest", "n_best", "beams", "hypotheses", "hyps", "candidates", "sequences", "outputs", "predictions")

@@ -37,8 +37,8 @@ from luthier.core.errors import InputError
 from luthier.core.params import param
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
-from luthier.kbest.json_lines.faults import described, json_error, not_object_error, parse_json, surrogate_error
-from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.json_errors import described, json_error, not_object_error, parse_json, surrogate_error
+from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Block, Lines, Reader, SentenceData, Source
 
 LABEL = "score"

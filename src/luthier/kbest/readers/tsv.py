@@ -23,12 +23,11 @@ from luthier.core.files.io import BOM
 from luthier.core.params import param
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
-from luthier.kbest.building.sentence_data import TextLists, contradiction, one_per_sentence
-from luthier.kbest.reading.columns import Spans, decimals, full_rows, number_columns, spans_of, tab_fields
-from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.column_roles import MEANINGS
+from luthier.kbest.reading.columns import Feed, Spans, decimals, full_rows, number_columns, spans_of, tab_fields
+from luthier.kbest.reading.inline_references import TextLists, contradiction, one_per_sentence
+from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Block, Lines, Reader, SentenceData, Source
-from luthier.kbest.reading.roles import MEANINGS
-from luthier.kbest.reading.stretches import Feed
 
 ROLES = {
     "id": (*MEANINGS["id"], "sentence"),

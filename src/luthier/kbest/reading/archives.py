@@ -11,7 +11,7 @@ from luthier.core.errors import InputError, excerpt
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.corpus.vocab import Interner
 from luthier.kbest.reading.columns import Spans, leading_words, spans_of
-from luthier.kbest.reading.faults import Describe
+from luthier.kbest.reading.line_errors import Describe
 from luthier.kbest.reading.reader import Lines, Source, number_fault
 
 TENSOR = b"tensor("

@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from luthier.core.arrays import Bool, Float64, Int32, Int64
-from luthier.core.files.arrow_arrays import numbers
+from luthier.core.files.arrow import numbers
 from luthier.core.segments import offsets_from_counts, rows_of_segments
 from luthier.corpus.texts import Texts
-from luthier.kbest.building.names import NameTable
-from luthier.kbest.building.sentence_data import TextLists
+from luthier.kbest.reading.inline_references import TextLists
+from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import RuleUses
 
 

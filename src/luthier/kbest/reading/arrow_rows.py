@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import InputError
-from luthier.kbest.building.sentence_data import contradiction, one_per_sentence
 from luthier.kbest.reading.arrow_columns import (
     NumberLists,
     RuleLists,
@@ -23,9 +22,10 @@ from luthier.kbest.reading.arrow_columns import (
     text_lists,
     texts_of,
 )
-from luthier.kbest.reading.faults import BadLines
+from luthier.kbest.reading.column_roles import MEANINGS
+from luthier.kbest.reading.inline_references import contradiction, one_per_sentence
+from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Block, Source
-from luthier.kbest.reading.roles import MEANINGS
 
 
 @dataclasses.dataclass(frozen=True)

@@ -34,8 +34,8 @@ from luthier.corpus.lines import (
     windows_line_error,
 )
 from luthier.corpus.texts import Texts
-from luthier.kbest.building.names import NameTable
-from luthier.kbest.reading.faults import BadLines, Faults
+from luthier.kbest.reading.line_errors import BadLines, Faults
+from luthier.kbest.reading.names import NameTable
 
 PACKAGE = "luthier.kbest.readers"
 HEAD_BYTES = 1 << 16

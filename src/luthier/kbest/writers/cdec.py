@@ -11,9 +11,8 @@ import numpy as np
 from luthier.core.files.io import open_output
 from luthier.core.segments import offsets_from_counts
 from luthier.kbest.features import Features
-from luthier.kbest.pipe_lines import moses_lines
 from luthier.kbest.pool import Pool
-from luthier.kbest.writer import Writer
+from luthier.kbest.writer import Writer, moses_lines
 
 
 @dataclasses.dataclass(frozen=True)

@@ -16,7 +16,7 @@ from luthier.core.files.io import open_output
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
-from luthier.kbest.reading.roles import MEANINGS
+from luthier.kbest.reading.column_roles import MEANINGS
 from luthier.kbest.writer import (
     Writer,
     check_columns,

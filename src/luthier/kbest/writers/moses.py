@@ -7,9 +7,8 @@ import os
 from typing import ClassVar
 
 from luthier.core.files.io import open_output
-from luthier.kbest.pipe_lines import moses_lines
 from luthier.kbest.pool import Pool
-from luthier.kbest.writer import Writer
+from luthier.kbest.writer import Writer, moses_lines
 
 
 @dataclasses.dataclass(frozen=True)

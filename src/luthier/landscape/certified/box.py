@@ -17,11 +17,10 @@ from luthier.landscape.certified import _box_kernels as kernels
 from luthier.landscape.certified import _cut_kernels as cut_kernels
 from luthier.landscape.certified._box_kernels import Bundle, Open, Sums
 from luthier.landscape.certified._cut_kernels import EMPTY, LEFT, NO_CUT, Cut, Lines, Steps
-from luthier.landscape.certified.bundles import bundled, open_of
-from luthier.landscape.certified.rows import Rows, middle_of
+from luthier.landscape.certified.rows import Rows, bundled, middle_of, open_of
 from luthier.landscape.certified.space import Space
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.planes.noise import UNIT, gamma
+from luthier.landscape.planes.rounding import UNIT, gamma
 from luthier.metrics.majorants.majorant import Majorants
 
 TANGENTS = 3  # majorants tried for a box, each touching at the best choice under the one before

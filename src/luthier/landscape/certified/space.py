@@ -18,7 +18,7 @@ from luthier.geometry.subspace import Subspace, origin_place
 from luthier.kbest.spread import differing, squarable
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.planes.noise import UNIT
+from luthier.landscape.planes.rounding import UNIT
 from luthier.landscape.subspaces import project
 from luthier.landscape.units import NEGLIGIBLE
 

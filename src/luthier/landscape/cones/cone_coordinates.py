@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64, frozen
-from luthier.geometry.balance import balanced, centred
+from luthier.geometry.equilibration import balanced, centred
 from luthier.landscape.list_problem import ListProblem
 
 # A feature whose values within a list differ by less, beside its largest value, is constant but for rounding.

@@ -16,26 +16,29 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.files.io import STDIN, check_writable
-from luthier.core.files.locks import locked
-from luthier.core.files.record_stream import Column, RecordWriter, file_rows, read_column, whole_rows, write_as_file
+from luthier.core.files.arrow import Column, RecordWriter, file_rows, read_column, whole_rows, write_as_file
+from luthier.core.files.io import STDIN, check_writable, locked
+from luthier.core.jit import Stopwatch
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
-from luthier.core.stopwatch import Stopwatch
 from luthier.core.tasks import Engine, Given, held
 from luthier.core.threads import stopping_gently
+from luthier.geometry.minkowski.checks import Certainty, Checksum, Coverage, count_by_parts, partial_sums, share_covered
+from luthier.geometry.minkowski.frontier import Ahead, SearchSetting
+from luthier.geometry.minkowski.grid import coarse_lists, wide_spreads
+from luthier.geometry.minkowski.reverse_search import Found, ReverseSearch
+from luthier.geometry.minkowski.search_steps import Steps
+from luthier.geometry.minkowski.summands import Summands
 from luthier.geometry.subspace import Subspace
-from luthier.geometry.sums.certainty import Certainty
-from luthier.geometry.sums.checksum import Checksum, count_by_parts, partial_sums
-from luthier.geometry.sums.coverage import Coverage, share_covered
-from luthier.geometry.sums.grid import coarse_lists, wide_spreads
-from luthier.geometry.sums.reverse_search import Found, ReverseSearch
-from luthier.geometry.sums.search_ahead import Ahead, SearchSetting
-from luthier.geometry.sums.search_steps import Steps
-from luthier.geometry.sums.summands import Summands
 from luthier.kbest.pool import Pool
-from luthier.landscape.cones.search_state import is_unfinished, read_state, refusing_states, write_state
-from luthier.landscape.cones.search_tally import Tally, checked_tally
+from luthier.landscape.cones.search_state import (
+    Tally,
+    checked_tally,
+    is_unfinished,
+    read_state,
+    refusing_states,
+    write_state,
+)
 from luthier.landscape.subspaces import project
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics, score_selections

@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.files.record_stream import read_column
+from luthier.core.files.arrow import read_column
 from luthier.landscape.cones.minkowski import SearchJob
 
 PIXELS = 1000

@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from luthier.core.arrays import Float64
+from luthier.core.arrays import Float64, Int64, frozen
+from luthier.geometry.lines.envelope import Envelope, Envelopes, Sighting, envelopes_of_lines
+from luthier.kbest.pool import Pool
+from luthier.kbest.rerank import rerank
+from luthier.metrics.base import Metric
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,3 +57,73 @@ def reach_of(start: Float64, direction: Float64) -> float:
     """Return the step that moves the weights by their own length."""
     length = float(np.linalg.norm(start)) or 1.0
     return length / float(np.linalg.norm(direction))
+
+
+# From envelopes to a curve: breakpoints swept in order, with running sums of the statistics.
+
+SCORED_AT_ONCE = 1 << 13
+
+
+def curve_of(envelope: Envelope, stats: npt.NDArray[Any], metric: Metric) -> LineCurve:
+    """Return the gain on every interval of a line; rows of the envelope are rows of `stats`, (M, S)."""
+    order = np.argsort(envelope.breakpoints)
+    times, bends = envelope.breakpoints[order], envelope.bends[order]
+    sums = envelope.running_sums(stats, order)  # (P + 1, S)
+    new = np.ones(len(times) + 1, dtype=np.bool_)  # whether an interval has a width
+    np.not_equal(times[1:], times[:-1], out=new[1:-1])
+    if not new.all():
+        starts = np.flatnonzero(new[:-1])
+        times, bends, sums = times[starts], np.minimum.reduceat(bends, starts), sums[_ends(new)]
+    return LineCurve(frozen(times), frozen(_gains(sums, metric)), frozen(bends))
+
+
+def _gains(sums: npt.NDArray[Any], metric: Metric) -> Float64:
+    blocks = range(0, len(sums), SCORED_AT_ONCE)
+    return metric.gain(np.concatenate([metric.score(sums[b : b + SCORED_AT_ONCE]) for b in blocks]))
+
+
+def _ends(new: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
+    """Return the last event of each run of equal breakpoints, as rows of running sums (row 0: none)."""
+    return np.append(0, np.flatnonzero(new[1:]) + 1)
+
+
+# The gain along lines through the weights of K-best lists, by their upper envelopes.
+#
+# Along ``w + t·d`` the selected hypotheses change at the breakpoints of the lists' upper envelopes only
+# [och2003] [macherey2008]. Merged and swept once, with running sums of the statistics, they give the gain
+# of every interval between two of them.
+
+DIRECTIONS_AT_ONCE = 32
+
+
+class ListLines:
+    """Lists made ready for line searches; `ListProblem.lines` makes it once."""
+
+    def __init__(self, pool: Pool, stats: npt.NDArray[Any], metric: Metric) -> None:
+        self._pool, self._offsets, self._features = pool, pool.offsets, pool.features
+        self._stats, self._metric = stats, metric
+        self._sparse = len(self._features.indices) > 0
+        self._envelopes = None if self._sparse else Envelopes(pool.offsets, self._features.dense)
+
+    def sight(self, weights: Float64) -> Sighting | None:
+        """Return what makes selections and curves near some weights fast; None where nothing does."""
+        return None if self._envelopes is None else self._envelopes.sight(weights)
+
+    def select(self, weights: Float64, near: Sighting | None = None) -> Int64:
+        """Return the selected row of each list, (D,) → (N,): as `rerank` does, and faster near what was sighted."""
+        known = self._envelopes is not None and near is not None
+        rows = self._envelopes.highest(weights, near) if known else None  # type: ignore[union-attr, arg-type]
+        return rerank(self._pool, weights) if rows is None else rows
+
+    def envelopes(self, start: Float64, directions: Float64, near: Sighting | None = None) -> list[Envelope]:
+        """Return the envelopes of all lists along each direction, (D,) and (Q, D)."""
+        if self._envelopes is not None:
+            return self._envelopes.along(start, directions, near)
+        scores = self._features.scores
+        return envelopes_of_lines(self._offsets, scores(start), scores(directions))
+
+    def curves(self, start: Float64, directions: Float64, near: Sighting | None = None) -> Iterator[LineCurve]:
+        """Yield the gain along ``start + t·direction`` for each direction."""
+        for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
+            for envelope in self.envelopes(start, directions[first : first + DIRECTIONS_AT_ONCE], near):
+                yield curve_of(envelope, self._stats, self._metric)

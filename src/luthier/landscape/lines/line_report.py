@@ -21,10 +21,10 @@ from luthier.core.rng import make_rng
 from luthier.geometry.lines.envelope import Envelope
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank
-from luthier.landscape.gains import slack
 from luthier.landscape.lines.curve import LineCurve, intervals_of, reach_of
-from luthier.landscape.lines.sighted import Sighted
+from luthier.landscape.lines.projection_cache import Sighted
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.problem import slack
 from luthier.landscape.subspaces import read_ends
 
 UNIT = 2.0**-53

@@ -8,8 +8,8 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param, validate
-from luthier.landscape.gains import TRIES
 from luthier.landscape.lines.curve import LineCurve, intervals_of
+from luthier.landscape.problem import TRIES
 
 SMOOTHINGS = ("none", "mean", "worst")
 POINTS = ("midpoint", "margin")

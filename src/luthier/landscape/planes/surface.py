@@ -12,14 +12,18 @@ import functools
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64
+from luthier.core.files.tables import Ragged
+from luthier.core.jit import Stopwatch
 from luthier.core.rng import make_rng
-from luthier.core.stopwatch import Stopwatch
+from luthier.core.segments import offsets_from_counts
 from luthier.core.tasks import Engine
 from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster
+from luthier.kbest.pool import Pool
 from luthier.landscape.planes.check import Check, certain_cells, check_cells
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.survey import KEPT_AT_LEAST, Survey, SurveyOptions, survey
@@ -250,3 +254,48 @@ def _describe(plane: Plane, keys: Int64, gains: Float64) -> tuple[SurfaceCell, .
     radii = np.array([cell.radius for cell in cells])
     order = np.lexsort((-radii, ~certain, -gains))
     return tuple(SurfaceCell(cells[i], float(scores[i]), bool(certain[i])) for i in order)
+
+
+# Cells of a plane as columns of a table: all that are recorded, or the best ones.
+
+Columns = dict[str, npt.NDArray[Any] | Ragged]
+
+
+def all_columns(report: SurfaceReport, pool: Pool, *, polygons: bool) -> Columns:
+    """Return the columns of all cells; lists have their numbers in the pool, whose empty ones the report left out."""
+    record = report.record
+    assert record is not None  # the caller has looked
+    changed, sentences = record.change_list, np.flatnonzero(pool.list_lengths > 0)
+    return {
+        "x": record.position[:, 0],
+        "y": record.position[:, 1],
+        "metric": report.scores,
+        "area": record.area,
+        "margin": record.margin,
+        "radius": record.radius,
+        "representable": record.representable,
+        "neighbour": record.neighbour,
+        "change_list": np.where(changed < 0, -1, sentences[changed]),
+        "change_row": record.change_row,
+        **({"polygon": Ragged(*record.polygons(np.arange(len(record))))} if polygons else {}),
+    }
+
+
+def best_columns(report: SurfaceReport, keep: int, *, polygons: bool) -> Columns:
+    """Return the columns of the best cells alone."""
+    best = report.best[:keep]
+    corners = [one.cell.polygon for one in best]
+    return {
+        "x": np.array([one.cell.position[0] for one in best]),
+        "y": np.array([one.cell.position[1] for one in best]),
+        "metric": np.array([one.score for one in best]),
+        "area": np.array([one.cell.area for one in best]),
+        "margin": np.array([one.cell.margin for one in best]),
+        "radius": np.array([one.cell.radius for one in best]),
+        "representable": np.array([one.representable for one in best]),
+        **(
+            {"polygon": Ragged(offsets_from_counts([len(c) for c in corners]), np.concatenate(corners))}
+            if polygons
+            else {}
+        ),
+    }

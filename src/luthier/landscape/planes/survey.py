@@ -17,7 +17,7 @@ from luthier.core.tasks import Engine, Given, Here, Threads, run_units
 from luthier.core.threads import stopping_gently
 from luthier.geometry.plane.overlay import CELLS_AT_ONCE, EDGES_AT_ONCE, CellBlock, FaceValues, Overlay, Room
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.planes.scored_cells import ScoredCells
+from luthier.landscape.planes.best_cells import ScoredCells
 from luthier.metrics.base import Metric
 
 # So many of the best are kept at least: among equally good cells the roomiest is wanted, and there may be many.

@@ -14,12 +14,11 @@ from luthier.core.rng import make_rng
 from luthier.geometry.lp.certificates import Feasible, Infeasible
 from luthier.geometry.lp.feasibility import feasibility
 from luthier.geometry.lp.feasible_subset import FeasibleSubset, SelectionTests
-from luthier.geometry.polytopes.counting import Bound, Counts, count_bounds
-from luthier.geometry.polytopes.exact_rank import exact_rank
+from luthier.geometry.polytopes.counting import Bound, Counts, count_bounds, exact_rank
 from luthier.geometry.polytopes.polytope import distinct_rows_of_lists, extreme_rows_of_lists
 from luthier.kbest.rerank import rerank
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.constraint_settings import GeometrySettings
+from luthier.landscape.selections.constraint_curves import GeometrySettings
 from luthier.landscape.selections.feasibility import Choice, Verdict, Wish, judge
 from luthier.metrics.oracle import Selection, corpus_oracle
 

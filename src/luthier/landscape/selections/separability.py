@@ -17,11 +17,10 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
-from luthier.geometry.lp.cancelling import cancelling
 from luthier.geometry.lp.certificates import Feasible, Infeasible, proves_feasible, proves_infeasible, sorted_proof
 from luthier.geometry.lp.feasibility import feasibility
 from luthier.geometry.lp.lp import MarginProblem
-from luthier.geometry.lp.rational import exact_difference
+from luthier.geometry.lp.rational import cancelling, exact_difference
 from luthier.kbest.pool import Pool
 from luthier.landscape.dense_rows import varying_rows
 

@@ -7,8 +7,8 @@ import dataclasses
 import numpy as np
 
 from luthier.core.params import param
-from luthier.corpus.tercom import tercom_tokenizer
 from luthier.corpus.texts import Tokens
+from luthier.corpus.tokenizers import tercom_tokenizer
 from luthier.metrics.base import Stats
 from luthier.metrics.batch import Batch
 from luthier.metrics.edits import ErrorRate, translation_edits

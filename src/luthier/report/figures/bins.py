@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.features.bins import Bins, FeatureBins
-from luthier.report.colors import BLUE
-from luthier.report.pictures import write_figure
+from luthier.features.curves import Curve
+from luthier.report.figure_style import BLUE, ORANGE, VERMILION, write_figure
 
 COLUMNS, PANEL, HEAD = 2, (5.6, 2.7), 0.5
 MOST_PANELS = 40
@@ -48,3 +49,81 @@ def _draw_feature(axis: Any, feature: FeatureBins) -> None:
     axis.set_xticks(ticks, [f"{feature.lows[j]:.3g}" for j in ticks], fontsize=8)
     axis.set_xlabel("lowest value of the bin", fontsize=9)
     axis.tick_params(labelsize=8)
+
+
+# A picture of learned shapes: weights of bins against values, a fitted logarithm, and populations below.
+
+CURVE_COLUMNS, CURVE_PANEL = 2, (5.8, 3.9)
+WIDE = 300.0  # values over so many times the least are drawn on a logarithmic axis
+WEIGHT, AGAINST, FITTED = BLUE, VERMILION, ORANGE
+THINNEST = 0.004  # of a bar, as a share of the axis
+
+
+def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True, width: float | None = None) -> None:
+    """Draw each feature (the first of very many); bins are `steps` over their values, or tips that lines join."""
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    shown = curves[:MOST_PANELS]
+    columns = min(CURVE_COLUMNS, len(shown))
+    rows = -(-len(shown) // columns)
+    figure = plt.figure(figsize=(CURVE_PANEL[0] * columns, CURVE_PANEL[1] * rows), layout="constrained")
+    panels = np.atleast_1d(figure.subfigures(rows, columns, squeeze=False)).ravel()
+    for panel, curve in zip(panels, shown, strict=False):
+        upper, lower = panel.subplots(2, 1, sharex=True, height_ratios=[3, 1])
+        _draw_weights(upper, curve, steps=steps)
+        _draw_populations(lower, curve)
+    _add_legend(figure, steps=steps)
+    write_figure(figure, path, dpi=110, width=width)
+
+
+def _draw_weights(axis: Any, curve: Curve, *, steps: bool) -> None:
+    bins, x = curve.bins, curve.bins.means
+    if bins.lows[0] > 0 and bins.highs[-1] > WIDE * bins.lows[0]:
+        axis.set_xscale("log")
+    axis.axhline(0.0, color="0.85", linewidth=0.8, zorder=0)
+    if steps:
+        axis.hlines(curve.weights, bins.lows, bins.highs, color=WEIGHT, linewidth=2.0, zorder=2)
+    axis.plot(x, curve.weights, "o" if steps else "o-", color=WEIGHT, markersize=4, zorder=3)
+    for j in np.flatnonzero(curve.against):
+        axis.plot(x[j : j + 2], curve.weights[j : j + 2], ":", color=AGAINST, linewidth=1.6, zorder=2)
+    title = bins.feature
+    if curve.log is not None:
+        where = np.geomspace(x[x > 0][0], x[-1], 200)
+        axis.plot(where, curve.log.a + curve.log.b * np.log(where), color=FITTED, linewidth=1.4)
+        title += f"\n{curve.log.a:.3g} {curve.log.b:+.3g} log x, R² {curve.log.r2:.3f}".replace("-", "−")
+    axis.set_title(title, fontsize=10)
+    axis.set_ylabel("weight", fontsize=9)
+    axis.tick_params(labelsize=8)
+
+
+def _add_legend(figure: Any, *, steps: bool) -> None:
+    """Say below all panels what colours mean: inside it would lie on the curves."""
+    from matplotlib.lines import Line2D
+
+    said = ["weight of a bin, over its values" if steps else "weight at a bin's mean"]
+    said += ["a step against the direction of the whole", "a + b log x, fitted"]
+    looks: tuple[dict[str, Any], ...] = (
+        {"color": WEIGHT, "marker": "o"},
+        {"color": AGAINST, "linestyle": ":"},
+        {"color": FITTED},
+    )
+    figure.legend(
+        [Line2D([], [], **look) for look in looks], said, loc="outside lower center", ncols=3, fontsize=9, frameon=False
+    )
+
+
+def _draw_populations(axis: Any, curve: Curve) -> None:
+    bins = curve.bins
+    if axis.get_xscale() == "log":
+        factor = (bins.highs[-1] / bins.lows[0]) ** (THINNEST / 2)
+        left, right = np.minimum(bins.lows, bins.means / factor), np.maximum(bins.highs, bins.means * factor)
+    else:
+        half = THINNEST / 2 * max(bins.highs[-1] - bins.lows[0], np.finfo(np.float64).tiny)
+        left, right = np.minimum(bins.lows, bins.means - half), np.maximum(bins.highs, bins.means + half)
+    axis.bar(left, bins.populations, width=right - left, align="edge", color="0.7", edgecolor="0.4", linewidth=0.4)
+    axis.set_ylabel("instances", fontsize=9)
+    axis.set_xlabel("value", fontsize=9)
+    axis.tick_params(labelsize=8)
+    axis.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4))
+    axis.yaxis.get_offset_text().set_fontsize(8)

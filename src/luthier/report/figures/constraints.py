@@ -12,8 +12,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.selections.constraint_curves import ConstraintCurves, Share
-from luthier.report.colors import MARKS
-from luthier.report.pictures import write_figure
+from luthier.report.figure_style import MARKS, write_figure
 
 FAINT = "0.55"
 MOST_TICKS = 12

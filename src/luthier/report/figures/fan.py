@@ -9,8 +9,11 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.landscape.fans.scene import FanScene
+from luthier.core.errors import LuthierError
+from luthier.landscape.cones.fan_scenes import FanScene, RegularizedScene
 from luthier.report.figures import fan_parts as parts
+from luthier.report.figures.fan_regularized import draw_regularized
+from luthier.report.figures.fan_sum import draw_sum
 
 MOST_NAMES = 12
 
@@ -191,3 +194,18 @@ def _mark_weights(axis: Any, seen: Float64) -> None:
     style = {"arrowstyle": "-|>", "color": parts.RED, "linewidth": 1.6}
     axis.annotate("", 0.93 * seen, (0, 0), arrowprops=style, zorder=8)
     axis.text(*(0.93 * seen + 0.08), "$w^{(0)}$", color=parts.RED, fontsize=9, zorder=8)
+
+
+# A scene of fans as the picture that suits it.
+
+
+def draw_scene(scene: FanScene, regularized: RegularizedScene | None, path: Path, width: float | None = None) -> None:
+    """Draw what there is: choices on a fan, one list step by step, or two lists and their sum."""
+    if regularized is not None:
+        draw_regularized(regularized, path, width)
+    elif len(scene.lists) == 1:
+        draw_fan(scene, path, width)
+    elif len(scene.lists) == 2:
+        draw_sum(scene, path, width)
+    else:
+        raise LuthierError(f"expected one or two sentences to draw, found {len(scene.lists)}")

@@ -17,9 +17,9 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.files.io import atomic_write
 from luthier.geometry.polytopes.fan import PlanarFan
-from luthier.report import colors
-from luthier.report.figures.names import add_name, settle_names
-from luthier.report.pictures import PRINT_DPI, fit_for_print, for_print, write_fitted
+from luthier.report import figure_style as colors
+from luthier.report.figure_style import PRINT_DPI, fit_for_print, for_print, write_fitted
+from luthier.report.figures.label_placement import add_name, settle_names
 
 PALETTE = (colors.BLUE, colors.ORANGE, colors.GREEN, colors.PURPLE, colors.SKY, colors.YELLOW, colors.VERMILION)
 DARK, GREY, SHADE, RED = "#222222", "#999999", "#cfe3f5", "#c1121f"

@@ -10,9 +10,9 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.landscape.fans.scene import FanScene, RegularizedScene, joint_name
+from luthier.landscape.cones.fan_scenes import FanScene, RegularizedScene, joint_name
 from luthier.report.figures import fan_parts as parts
-from luthier.report.figures.names import add_name
+from luthier.report.figures.label_placement import add_name
 
 NEAREST, LINE = "#0072B2", "#c1121f"
 MOST_NAMES = 12

@@ -11,9 +11,9 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.geometry.polytopes.fan import PlanarFan, all_sums
 from luthier.geometry.polytopes.polytope import distinct_rows
-from luthier.landscape.fans.scene import FanScene, joint_name
+from luthier.landscape.cones.fan_scenes import FanScene, joint_name
 from luthier.report.figures import fan_parts as parts
-from luthier.report.figures.names import add_name
+from luthier.report.figures.label_placement import add_name
 
 COLORS = ("#0072B2", "#D55E00")  # of the two lists' sides and boundaries
 REACH = 1.65  # of the planes of weights, so that names beside the circle fit in

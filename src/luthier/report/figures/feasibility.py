@@ -16,8 +16,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.selections.feasibility import Verdict
-from luthier.report.colors import BLUE, ORANGE, PURPLE
-from luthier.report.pictures import write_figure
+from luthier.report.figure_style import BLUE, ORANGE, PURPLE, write_figure
 
 INK, MARK, SHADE = "#1f4e79", "#c0392b", "#7f8fa6"
 FORBIDDEN = (BLUE, ORANGE, PURPLE)  # three wishes forbid a plane

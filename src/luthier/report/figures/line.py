@@ -9,7 +9,7 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.landscape.lines.line_report import LineReport
-from luthier.report.pictures import grid_of, write_figure
+from luthier.report.figure_style import grid_of, write_figure
 
 CURVE, START, BEST = "#1f4e79", "#555555", "#c0392b"
 # Without a window the picture shows the steps between these shares of all breakpoints.

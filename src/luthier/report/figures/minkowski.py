@@ -10,8 +10,8 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.landscape.cones.minkowski_view import SearchView
+from luthier.report.figure_style import save_picture
 from luthier.report.figures.surface import BEST, mark_best
-from luthier.report.pictures import save_picture
 
 OPACITY, SHADES = 0.75, 37
 MOST_BRANCHES = 1_500  # more lines than that are a smear

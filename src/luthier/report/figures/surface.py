@@ -12,11 +12,12 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
+from luthier.landscape.planes.pixels import Pixels
 from luthier.landscape.planes.plane import Plane
-from luthier.landscape.planes.steady import Steady
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.landscape.planes.view import Scene
-from luthier.report.pictures import grid_of, save_picture
+from luthier.landscape.robust import RobustOptimum
+from luthier.report.figure_style import grid_of, save_picture
 
 START, BEST, FRAME, STEADY = "#111111", "#e8303a", "#111111", "#f0a030"
 AT_BORDER = 1e-6  # of a panel: points this near beyond its border are at it, but for rounding
@@ -62,7 +63,7 @@ def draw_surface(
     report: SurfaceReport,
     scenes: tuple[Scene, ...],
     path: Path,
-    chosen: Steady | None = None,
+    chosen: RobustOptimum | None = None,
     width: float | None = None,
 ) -> None:
     """Draw the window, and exact cells around the optimum; with the point that was chosen if it is another."""
@@ -100,7 +101,7 @@ def draw_surface(
     save_picture(canvas, path, colors=np.concatenate([colors, blends]), dpi=DPI, width=width)
 
 
-def _figure(report: SurfaceReport, scenes: tuple[Scene, ...], chosen: Steady | None) -> SurfaceFigure:
+def _figure(report: SurfaceReport, scenes: tuple[Scene, ...], chosen: RobustOptimum | None) -> SurfaceFigure:
     """Return all that the picture shows and says."""
     plane, best, metric = report.plane, report.optimum, report.plane.problem.metric
     x, y = best.cell.position.tolist()
@@ -265,3 +266,30 @@ def color_limits(scores: Float64, *, higher_is_better: bool) -> tuple[float, flo
         low, high = (least, most) if least < most else (least - 0.5, most + 0.5)
     extend = ("min" if least < low else "") + ("max" if most > high else "")
     return low, high, extend or "neither"
+
+
+# A picture of a metric at the pixels of a window of weights.
+
+
+def draw_pixels(pixels: Pixels, path: Path, width: float | None = None) -> None:
+    """Draw the raster, and where the best pixel is."""
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    colors = mpl.colormaps[COLORS if pixels.metric.higher_is_better else f"{COLORS}_r"]
+    figure, axis = plt.subplots(figsize=(6.1, 5.2), layout="constrained")
+    image = axis.imshow(
+        pixels.scores, origin="lower", extent=pixels.window.limits, aspect="auto", cmap=colors, interpolation="nearest"
+    )
+    row, column = pixels.best
+    label = f"best, {pixels.scores[row, column]:.4g}"
+    mark_best(axis, float(pixels.xs[column]), float(pixels.ys[row]), label)
+    axis.set_xlabel(f"added along {pixels.subspace.names[0]}")
+    axis.set_ylabel(f"added along {pixels.subspace.names[1]}")
+    axis.set_title(f"{pixels.metric.name}: exact at every pixel", fontsize=10)
+    figure.legend(loc="outside lower center", fontsize=9, frameon=False)
+    figure.colorbar(image, ax=axis)
+    marks = mpl.colors.to_rgba_array([BEST])[:, :3]
+    save_picture(
+        figure, path, colors=np.concatenate([colors(np.linspace(0, 1, LEVELS))[:, :3], marks]), dpi=DPI, width=width
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +14,11 @@ from luthier.core.arrays import Float64
 from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
-from luthier.report.colors import BLUE, ORANGE, VERMILION
-from luthier.report.pictures import write_figure
+from luthier.report.figure_style import BLUE, ORANGE, PURPLE, VERMILION, line_looks, write_figure
+from luthier.tuning.chosen import Chosen, Tried
+from luthier.tuning.loop_report import LoopResult
+from luthier.tuning.report import TuningReport
 from luthier.tuning.traces import RestartTrace
-from luthier.tuning.tuned import TuningReport
 
 COLUMNS = 5
 MOST_FEATURES = 20
@@ -97,3 +98,90 @@ def _draw_steps(axis: Any, traces: Sequence[RestartTrace], best: int, sign: floa
     axis.set_title(f"{label} by step; {len(traces)} runs, the one whose answer was taken drawn strongly", fontsize=10)
     axis.grid(visible=True, linewidth=0.3)
     axis.legend(fontsize=8, frameon=False, loc="best")
+
+
+# A picture of a tuning loop: scores, new hypotheses and the way of the weights, turn by turn.
+
+
+def draw_loop(result: LoopResult, path: Path) -> None:
+    """Draw scores above; how many hypotheses were new, and how far the weights moved, below."""
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+    from matplotlib.ticker import MaxNLocator
+
+    figure, (scores, below) = plt.subplots(
+        2, 1, figsize=(6.4, 5.6), sharex=True, layout="constrained", height_ratios=[2, 1]
+    )
+    _draw_scores(scores, result)
+    turns = [turn.number for turn in result.iterations]
+    below.bar(turns, [turn.new for turn in result.iterations], color="tab:gray", width=0.6)
+    below.set_ylabel("new hypotheses")
+    below.set_xlabel("turn")
+    below.xaxis.set_major_locator(MaxNLocator(integer=True))
+    moved = below.twinx()
+    moved.plot(turns, [turn.change for turn in result.iterations], color=PURPLE, marker="o", markersize=4)
+    moved.set_ylabel("change of the weights", color=PURPLE)
+    moved.set_ylim(bottom=0)
+    write_figure(figure, path, dpi=110)
+
+
+def _draw_scores(axis: Any, result: LoopResult) -> None:
+    turns = result.iterations
+    numbers = [turn.number for turn in turns]
+    # what is decoded in a turn is decoded with the weights of the turn before
+    decoded = [number - 1 for number in numbers], [turn.decoded for turn in turns]
+    axis.plot(*decoded, color=BLUE, marker="o", label="tuning set, decoded")
+    axis.plot(numbers, [turn.after for turn in turns], color=BLUE, linestyle=":", label="tuning set, all lists")
+    if result.start_heldout is not None:
+        heldout = [result.start_heldout, *(turn.heldout for turn in turns)]
+        axis.plot([0, *numbers], heldout, color=ORANGE, marker="s", label="held-out set, decoded")
+    axis.axvline(result.chosen, color=VERMILION, linewidth=1, linestyle="--", label="the answer")
+    axis.set_ylabel(result.metric.partition("(")[0].partition("|")[0])
+    axis.grid(visible=True, linewidth=0.3)
+    axis.legend(fontsize=8, frameon=False)
+
+
+# A picture of a choice: the held-out score along each axis, a curve for each setting of the others.
+
+MOST_LABELS = 12
+
+
+def draw_chosen(chosen: Chosen, path: Path) -> None:
+    """Draw a panel for each axis; the chosen point is ringed."""
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    names = [name for name, values in chosen.axes.items() if len(values) > 1] or list(chosen.axes)
+    figure, panels = plt.subplots(
+        1, len(names), figsize=(4.6 * len(names) + 0.6, 4.2), squeeze=False, sharey=True, layout="constrained"
+    )
+    for panel, name in zip(panels.flat, names, strict=True):
+        _draw_axis(panel, chosen, name)
+    panels.flat[0].set_ylabel(f"held-out lists, {chosen.metric.split('(')[0]}", fontsize=9)
+    figure.suptitle(f"{chosen.method}: chosen {_words(chosen.best.values)}", fontsize=10)
+    write_figure(figure, path, dpi=110)
+
+
+def _draw_axis(panel: Any, chosen: Chosen, name: str) -> None:
+    ticks = {value: place for place, value in enumerate(chosen.axes[name])}
+    curves: dict[str, list[Tried]] = {}
+    for point in chosen.points:
+        curves.setdefault(_words({n: v for n, v in point.values.items() if n != name}), []).append(point)
+    several = {words: own for words, own in curves.items() if len(own) > 1 or len(ticks) == 1}
+    for looks, (words, own) in zip(line_looks(), several.items(), strict=False):
+        own = sorted(own, key=lambda point: ticks[point.values[name]])
+        places = [ticks[point.values[name]] for point in own]
+        panel.plot(places, [point.heldout for point in own], **looks, markersize=4, linewidth=1.2, label=words)
+    panel.plot(
+        ticks[chosen.best.values[name]], chosen.best.heldout, "o", markersize=11, fillstyle="none", color="black"
+    )
+    panel.set_xticks(list(ticks.values()), list(ticks), fontsize=8)
+    panel.set_xlabel(name, fontsize=9)
+    panel.tick_params(labelsize=8)
+    panel.grid(visible=True, linewidth=0.3)
+    if any(several) and len(several) <= MOST_LABELS:
+        panel.legend(fontsize=7, frameon=False)
+
+
+def _words(values: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())

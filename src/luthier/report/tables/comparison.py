@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from luthier.evaluation.comparison import Comparison, MetricResults, Result
-from luthier.evaluation.ranking import SentenceDifference
+from luthier.evaluation.ranking import DifferentSentences, SentenceDifference
 from luthier.report.console import as_text, decimals_for, stack, table
 
 # The least p that is printed as a number.
@@ -191,3 +191,25 @@ def _latex_row(cells: Sequence[str | None]) -> str:
 
 def _latex_cell(text: str | None) -> str:
     return (text or "").translate(LATEX_SPECIAL).translate(LATEX_SIGNS)
+
+
+# A whole comparison for the terminal: the table in the form asked for, then the sentences.
+
+
+def comparison_report(
+    comparison: Comparison, different: Sequence[DifferentSentences], form: str, decimals: int | None = None
+) -> Any:
+    """Return the table as text, markdown or latex, and the most different sentences below it.
+
+    Without `decimals`, each metric has one digit behind the point, or three if its scores are between 0 and 1.
+    """
+    if form == "text":
+        table = comparison_text(comparison, decimals=decimals)
+    else:
+        write = comparison_markdown if form == "markdown" else comparison_latex
+        table = as_text(write(comparison, decimals=decimals))
+    blocks = [
+        as_text("\n" + sentences_text(item.metric, (item.baseline, item.system), item.sentences, decimals=decimals))
+        for item in different
+    ]
+    return stack(table, *blocks)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from luthier.distributed.checked import ClusterCheck, WorkerCheck
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.parted.problem import PartedProblem
-from luthier.report.console import FEW, decimals_for, stack, table
-from luthier.tuning.tuned import Tuned, TuningReport
+from luthier.landscape.sharded_problem import PartedProblem
+from luthier.report.console import FEW, as_text, decimals_for, stack, table
+from luthier.tuning.chosen import Chosen, Tried
+from luthier.tuning.report import Tuned, TuningReport
 
 
 def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = None) -> Any:
@@ -34,7 +36,7 @@ def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = 
 
 
 def _curve(searched: Any) -> Any:
-    """Return the curve of a constant that was searched (`luthier.pipelines.searching.Searched`)."""
+    """Return the curve of a constant that was searched (`luthier.jobs.length_penalty.Searched`)."""
     best = searched.best
     return table(
         f"{searched.name}, with the weights tuned at each value", (searched.name, "tuned", "held out", "best"),
@@ -91,3 +93,48 @@ def _notes(report: TuningReport) -> str:
 
 def _number(value: float | None, default: float) -> float:
     return default if value is None else value
+
+
+# The table of a choice: every point that was tried, the chosen one marked.
+
+
+def chosen_tables(chosen: Chosen, written: Sequence[str]) -> Any:
+    """Return the points with their scores, and the files."""
+    points = table(
+        "points",
+        (*chosen.axes, "features", "tuned", "held out", "β a pair", "CPU s", ""),
+        [_row_choosing(point, chosen) for point in chosen.points],
+        caption=f"{chosen.metric}\n{chosen.method}; chosen by re-ranking the held-out lists, without decoding:\n"
+        "the score of the best of many points flatters it",
+    )
+    return stack(points, table("written", ("file",), [(path,) for path in written]))
+
+
+def _row_choosing(point: Tried, chosen: Chosen) -> tuple[Any, ...]:
+    marks = ["chosen"] * (point is chosen.best) + ["did not converge"] * ("did not converge" in point.note)
+    each = point.record.get("beta_per_pair")
+    return (
+        *(point.values[name] for name in chosen.axes), point.features, f"{point.tuned:.2f}", f"{point.heldout:.2f}",
+        None if each is None else f"{each:.3g}", f"{point.cpu_seconds:.1f}", ", ".join(marks),
+    )  # fmt: skip
+
+
+# The workers of a cluster as a table.
+
+
+def cluster_table(check: ClusterCheck) -> Any:
+    """Return a row for each worker, and below why those cannot be used that cannot."""
+    columns = ("worker", "host", "processor", "cores", "memory", "pool opened in", "re-ranks a second")
+    rows = [_row(worker) for worker in check.workers if worker.machine]
+    same = ", ".join(f"{name} {value}" for name, value in check.versions)
+    faults = [as_text(f"{worker.address}: {worker.fault}") for worker in check.workers if worker.fault]
+    return stack(table("Cluster", columns, rows, caption=f"all of them: {same}"), *faults)
+
+
+def _row(worker: WorkerCheck) -> list[str]:
+    machine = worker.machine
+    assert machine is not None
+    opened = "" if worker.open_seconds is None else f"{worker.open_seconds:.2f} s"
+    rate = "" if worker.rerank_rate is None else f"{worker.rerank_rate / 1e6:.1f} M"
+    memory = f"{machine.memory / 1e9:.0f} GB" if machine.memory else ""
+    return [worker.address, machine.where, machine.processor, str(machine.cores), memory, opened, rate]

@@ -8,7 +8,7 @@ from luthier.core.arrays import Float64, flat
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.margin import _svm_kernels as kernels
 from luthier.tuning.margin._mira_kernels import Box
-from luthier.tuning.neighbours.band import BandedUnits
+from luthier.tuning.neighbours.fit import BandedUnits
 from luthier.tuning.neighbours.penalty import Neighbours
 
 # What each term of MNR keeps of LNR's curvature in a model.

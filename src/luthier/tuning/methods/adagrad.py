@@ -12,9 +12,7 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
-from luthier.tuning.base import ListTuner, State
-from luthier.tuning.gains.single import GAIN_KINDS, hypothesis_gains
-from luthier.tuning.keeping import KEEPS, keep_best
+from luthier.tuning.base import KEEPS, ListTuner, State, keep_best
 from luthier.tuning.ranking import _pair_kernels as kernels
 from luthier.tuning.ranking.pairs import (
     SELECTIONS,
@@ -27,8 +25,9 @@ from luthier.tuning.ranking.pairs import (
     shares_of_gaps,
     sum_squares,
 )
-from luthier.tuning.ranking.top import top_of
-from luthier.tuning.start_length import with_spread
+from luthier.tuning.ranking.rounds import top_of
+from luthier.tuning.ranking.sentence_gains import GAIN_KINDS, hypothesis_gains
+from luthier.tuning.restarts import with_spread
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,8 +12,7 @@ from luthier.core.params import param
 from luthier.landscape.lines.places import POINTS, SMOOTHINGS, Choice
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.search.directions import axes, conjugate, random_directions
-from luthier.tuning.search.line_search import search_all, search_in_turn
+from luthier.tuning.search.line_search import axes, conjugate, random_directions, search_all, search_in_turn
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,9 +13,9 @@ from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.neighbours.options import no_bins
 from luthier.tuning.neighbours.penalty import KINDS, Neighbours
-from luthier.tuning.search.directions import axes, random_directions, uphill
+from luthier.tuning.restarts import with_effect
+from luthier.tuning.search.line_search import axes, random_directions, uphill
 from luthier.tuning.search.penalized_line import NeighbourPrice, Penalty, Price, penalized_search
-from luthier.tuning.start_length import with_effect
 
 
 @dataclasses.dataclass(frozen=True)

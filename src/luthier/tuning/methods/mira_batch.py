@@ -11,14 +11,11 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.core.segments import rows_of_segments
 from luthier.landscape.list_problem import ListProblem
-from luthier.tuning.base import ListTuner, State
-from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.gains.words import Background, outcome_gains
-from luthier.tuning.keeping import keep_best
+from luthier.tuning.base import ListTuner, State, keep_best
 from luthier.tuning.margin import _mira_kernels as kernels
-from luthier.tuning.margin.averaging import AveragedWeights
-from luthier.tuning.margin.steps import Workspace
-from luthier.tuning.start_length import rescaled
+from luthier.tuning.margin.steps import AveragedWeights, Workspace
+from luthier.tuning.ranking.sentence_gains import Background, Outcomes, outcome_gains
+from luthier.tuning.restarts import rescaled
 
 
 @dataclasses.dataclass(frozen=True)

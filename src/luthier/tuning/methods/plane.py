@@ -15,10 +15,8 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.nearby import Nearby
 from luthier.landscape.planes.best_cells import fitting_window
 from luthier.tuning.base import ListTuner, State
-from luthier.tuning.search.directions import axes, random_directions
-from luthier.tuning.search.line_search import search_in_turn
-from luthier.tuning.search.planes import distinct_subsets, search_plane, search_space
-from luthier.tuning.search.whole_planes import search_whole, whole_planes
+from luthier.tuning.search.line_search import axes, random_directions, search_in_turn
+from luthier.tuning.search.planes import distinct_subsets, search_plane, search_space, search_whole, whole_planes
 
 # Planes of a sweep by which the size of its windows is chosen.
 SAMPLE = 5

@@ -19,9 +19,8 @@ from luthier.tuning.ranking.pairs import (
     sample_pairs,
     shares_of_gaps,
 )
-from luthier.tuning.ranking.penalties import SummedLoss
-from luthier.tuning.ranking.rounds import RankingTuner
-from luthier.tuning.ranking.top import top_of
+from luthier.tuning.ranking.rounds import RankingTuner, top_of
+from luthier.tuning.ranking.smooth_fit import SummedLoss
 
 
 @dataclasses.dataclass(frozen=True)

@@ -12,10 +12,9 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.ranking.ordered import LOSSES, AllPairsLoss, OrderedLists
-from luthier.tuning.ranking.penalties import SummedLoss
-from luthier.tuning.ranking.rounds import RankingTuner
-from luthier.tuning.ranking.top import top_of
-from luthier.tuning.start_length import with_spread
+from luthier.tuning.ranking.rounds import RankingTuner, top_of
+from luthier.tuning.ranking.smooth_fit import SummedLoss
+from luthier.tuning.restarts import with_spread
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,16 +11,14 @@ from luthier.core.arrays import Float64, Int64, flat
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
-from luthier.tuning.base import State
-from luthier.tuning.gains.outcomes import Outcomes
-from luthier.tuning.gains.words import outcome_gains
-from luthier.tuning.keeping import KEEPS, keep_best
+from luthier.tuning.base import KEEPS, State, keep_best
 from luthier.tuning.margin import _svm_kernels as kernels
 from luthier.tuning.margin._mira_kernels import Box
 from luthier.tuning.margin.neighbour_model import NeighbourModel
 from luthier.tuning.margin.steps import best_rows, oracle_rows, shared_scale, step_scale, sum_of_rows
 from luthier.tuning.neighbours.options import NeighbourTuner
-from luthier.tuning.start_length import rescaled
+from luthier.tuning.ranking.sentence_gains import Outcomes, outcome_gains
+from luthier.tuning.restarts import rescaled
 
 
 @dataclasses.dataclass(frozen=True)

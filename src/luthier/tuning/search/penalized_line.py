@@ -8,9 +8,8 @@ from typing import Protocol
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.landscape.gains import TRIES
 from luthier.landscape.lines.curve import LineCurve, intervals_of, reach_of
-from luthier.landscape.problem import Problem
+from luthier.landscape.problem import TRIES, Problem
 from luthier.tuning.base import State
 from luthier.tuning.neighbours.penalty import Neighbours
 

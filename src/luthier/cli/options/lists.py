@@ -1,0 +1,322 @@
+"""The lists of a command: a pool, a list of any format, or standard input; and how they are read."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from luthier.cli.options.weights import add_metric_options, metric_from
+from luthier.core.errors import LuthierError
+
+if TYPE_CHECKING:
+    from luthier.explorer.session import Session
+    from luthier.kbest.pool import Pool
+    from luthier.kbest.shards.manifest import Manifest
+
+
+# Options of every command that reads lists, and what they come to.
+
+T = TypeVar("T")
+
+
+def add_reading_options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be said about how lists are read."""
+    group = parser.add_argument_group("reading")
+    group.add_argument("--refs", nargs="+", default=[], metavar="R", help="references, one file each")
+    group.add_argument("--source", metavar="S", help="source sentences")
+    group.add_argument("--format", default="auto", metavar="F", help="see 'luthier formats' (auto)")
+    group.add_argument(
+        "--format-option", action="append", default=[], metavar="NAME=VALUE",
+        help="an option of the format, such as columns=am,lm for kaldi",
+    )  # fmt: skip
+    group.add_argument("--scores", metavar="TSV", help="the list is plain text, its scores are here (format tsv)")
+    group.add_argument("--per-sentence", metavar="N", help="lines per sentence of such a list")
+    group.add_argument(
+        "--manifest", metavar="JSON", help="manifest of speech data: ids, references and durations of the utterances"
+    )
+    group.add_argument(
+        "--column", action="append", default=[], metavar="NAME",
+        help="this number is a score of the hypothesis (COMET, reward), to tune for as column:NAME, and no feature",
+    )  # fmt: skip
+    group.add_argument("--ignore", action="append", default=[], metavar="NAME", help="pass over this column of a table")
+    group.add_argument(
+        "--missing", choices=("error", "zero", "worst", "mean"), default="error",
+        help="what a feature counts in rows of a table that lack it, while most rows have it (error)",
+    )  # fmt: skip
+    group.add_argument("--first-id", type=int, default=0, metavar="N", help="id of the first reference (0)")
+    group.add_argument("--keyed", action="store_true", help="reference lines begin with their sentence id")
+    group.add_argument("--any-order", action="store_true", help="sort by sentence instead of complaining")
+    group.add_argument("--skip-bad", action="store_true", help="leave faulty lines out, count them, go on")
+    group.add_argument(
+        "--allow-empty", action="store_true", help="let half of the sentences, or more, have no hypotheses"
+    )
+    group.add_argument("--keep-duplicates", action="store_true", help="keep repeated hypotheses")
+
+
+def add_transform_options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be done to features and lists on the way."""
+    group = parser.add_argument_group("features and lists")
+    group.add_argument("--select", action="append", default=[], metavar="NAME", help="keep this feature only")
+    group.add_argument("--drop", action="append", default=[], metavar="NAME", help="leave a feature out")
+    group.add_argument("--rename", action="append", default=[], metavar="OLD=NEW", help="rename a feature")
+    group.add_argument("--scale", action="append", default=[], metavar="NAME=X", help="multiply a feature")
+    add_feature_options(group)
+    group.add_argument("--cap", type=int, metavar="K", help="keep the first K hypotheses of each list")
+
+
+def add_feature_options(group: argparse._ArgumentGroup) -> None:
+    """Add what can be said about features wherever lists are read."""
+    group.add_argument(
+        "--add", action="append", default=[], metavar="NAME=FORMULA",
+        help="one more feature: words, chars, or a formula of names, numbers, + - * / **, min, max, log, exp, "
+        "such as 'lp=logprob/words**0.6'",
+    )  # fmt: skip
+    group.add_argument(
+        "--cost", action="append", default=[], metavar="NAME",
+        help="the feature is a cost: lower is better (values stay as they are)",
+    )  # fmt: skip
+
+
+def read_options(options: argparse.Namespace) -> Any:
+    """Return the `ReadOptions` of parsed arguments."""
+    from luthier.core import plugins
+    from luthier.kbest.building.lists import AUTO, ReadOptions
+    from luthier.kbest.reading.reader import PACKAGE
+
+    given = pairs(options.format_option, str, "--format-option", first=True)
+    if options.per_sentence and options.format == "nemo":
+        given["beams"] = options.per_sentence
+    elif options.scores or options.per_sentence:
+        if options.format not in (AUTO, "tsv"):
+            raise LuthierError("--scores and --per-sentence are for the formats tsv and nemo")
+        options.format = "tsv"
+        tsv = {"scores": options.scores, "per_sentence": options.per_sentence}
+        given |= {name: value for name, value in tsv.items() if value}
+    if given and options.format == AUTO:
+        raise LuthierError("--format-option needs --format, so that it is clear whose option it is")
+    typed = {}
+    if given:
+        from luthier.cli.options.fields import convert_fields
+
+        typed = convert_fields(plugins.load(PACKAGE, options.format), given, options.format)
+    return ReadOptions(
+        format=options.format,
+        format_options=typed,
+        first_id=options.first_id,
+        keyed=options.keyed,
+        any_order=options.any_order,
+        skip_bad=options.skip_bad,
+        keep_duplicates=options.keep_duplicates,
+        columns=options.column,
+        ignore=options.ignore,
+        missing=options.missing,
+        allow_empty=options.allow_empty,
+        manifest=options.manifest or "",
+        costs=getattr(options, "cost", ()),
+    )
+
+
+def transforms(options: argparse.Namespace) -> Any:
+    """Return the `Transforms` of parsed arguments."""
+    from luthier.kbest.reshape import Transforms
+
+    return Transforms(
+        select=options.select,
+        drop=options.drop,
+        rename=pairs(options.rename, str, "--rename"),
+        scale=pairs(options.scale, float, "--scale"),
+        add=options.add,
+        costs=options.cost,
+        cap=options.cap,
+    )
+
+
+def pairs(items: Sequence[str], kind: Callable[[str], T], option: str, *, first: bool = False) -> dict[str, T]:
+    """Return ``NAME=VALUE`` items as a dictionary, the value read by `kind`.
+
+    Names may contain ``=``; if the `first` one ends the name, values may.
+    """
+    found: dict[str, T] = {}
+    for item in items:
+        name, equals, value = item.partition("=") if first else item.rpartition("=")
+        try:
+            converted = kind(value)
+        except ValueError:
+            equals = ""
+        if not equals or not name:
+            raise LuthierError(f"expected {option} NAME=VALUE, found {item!r}")
+        if name in found:
+            raise LuthierError(f"{option} names {name!r} twice")
+        found[name] = converted
+    return found
+
+
+STDIN = "-"
+OF_LISTS = ("column", "ignore", "scores", "per_sentence", "format_option")
+HELP = "a pool, or a list of any format; - is standard input"
+
+
+def add_pool_options(parser: argparse.ArgumentParser) -> None:
+    """Add what can be said of lists that are given in place of a pool."""
+    add_reading_options(parser)
+    add_feature_options(parser.add_argument_group("features"))
+    parser.add_argument(
+        "--pool-scheme", action="append", default=[], metavar="S",
+        help="pools may be fetched by URLs of this scheme, such as s3 or https (docs/scale.md); none may unless named",
+    )  # fmt: skip
+
+
+def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None = None) -> Pool:
+    """Return the pool at `path`, or read it from a list, with the references that were named."""
+    from luthier.kbest.storage import open_pool
+
+    path, _ = _local(options, path)
+    if _manifest_at(path):
+        raise LuthierError(
+            f"{path}: expected a pool, found one in parts. hint: this works on a whole pool; 'luthier shard --help' "
+            "says what takes parts"
+        )
+    refs = options.refs if refs is None else refs
+    if _is_pool(options, path) and not (refs or options.source or options.manifest):
+        return _prepared(open_pool(path), options)
+    from luthier.core.progress import notice
+    from luthier.kbest.building.lists import read_lists  # a pool does without all that reading takes
+
+    reading = read_lists([path], refs, options.source, read_options(options))
+    for name, form in reading.formats.items():
+        if form != "pool":
+            notice(f"read {name} ({form}): {reading.rows[name]:,} hypotheses of {reading.pool.n_sentences:,} sentences")
+    return _prepared(reading.pool, options)
+
+
+def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Iterator[Pool]:
+    """Return lists one stretch after another where that can be, so that they may be of any length."""
+    manifest = manifest_from(options, path, with_features=True)
+    if manifest is not None:
+        from luthier.kbest.shards.shard import open_part
+
+        return (_prepared(open_part(manifest, n), options) for n in range(len(manifest.parts)))
+    if _is_pool(options, _local(options, path)[0]):
+        return [pool_from(options, path)]
+    from luthier.kbest.building.streaming import can_stream, stream_pools
+
+    settings = read_options(options)
+    if not (options.refs or options.source) and can_stream(path, settings):
+        return (_with_features(pool, options) for pool in stream_pools(path, settings))
+    return [pool_from(options, path)]
+
+
+def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool = False) -> Manifest | None:
+    """Return the manifest at `path`, or in that folder; None if what is there is no pool in parts."""
+    path, url = _local(options, path)
+    place = _manifest_at(path)
+    if not place:
+        return None
+    from luthier.kbest.shards.manifest import read_manifest
+    from luthier.kbest.shards.shard import check_files
+
+    for name in (*OF_LISTS, "refs", "source", "manifest", *(() if with_features else ("add", "cost"))):
+        if getattr(options, name):
+            flag = f"--{name.replace('_', '-')}"
+            raise LuthierError(f"{path}: {flag} is for whole pools and lists, and this is a pool in parts")
+    manifest = read_manifest(place, url)
+    check_files(manifest)
+    return manifest
+
+
+def _local(options: argparse.Namespace, path: str) -> tuple[str, str]:
+    """Return where a file is on this host, and its URL: one that was named by a URL is fetched if need be."""
+    from luthier.core.files.remote import check_url, fetch, scheme_of
+
+    if not scheme_of(path):
+        return path, ""
+    check_url(path, options.pool_scheme)
+    place = str(fetch(path))
+    from luthier.kbest.shards.manifest import is_manifest
+    from luthier.kbest.storage import is_pool
+
+    if not (is_pool(place) or is_manifest(place)):
+        raise LuthierError(f"{path}: expected a pool, found something else. hint: lists are read from files")
+    return place, path
+
+
+def _manifest_at(path: str) -> str:
+    """Return where a manifest is: `path` itself, or the one in that folder; '' if there is none."""
+    from luthier.kbest.shards.manifest import NAME, is_manifest
+
+    if path == STDIN:
+        return ""
+    place = str(Path(path) / NAME) if Path(path).is_dir() else path
+    return place if is_manifest(place) else ""
+
+
+def _is_pool(options: argparse.Namespace, path: str) -> bool:
+    from luthier.kbest.storage import is_pool
+
+    if path == STDIN or not (path.endswith(".arrow") or is_pool(path)):
+        return False
+    for name in OF_LISTS:
+        if getattr(options, name):
+            raise LuthierError(f"{path}: --{name.replace('_', '-')} is for lists, and this is a pool")
+    return True
+
+
+def _with_features(pool: Pool, options: argparse.Namespace) -> Pool:
+    from luthier.kbest.reshape import Transforms
+
+    return Transforms(add=options.add, costs=options.cost).apply(pool)
+
+
+def _prepared(pool: Pool, options: argparse.Namespace) -> Pool:
+    """Return a pool with the features that were asked for, and those whose formulas come with weights."""
+    from luthier.kbest.derived import with_derived
+    from luthier.kbest.weights import read_weights
+
+    if options.add or options.cost:
+        pool = _with_features(pool, options)
+    for path in _weight_files(options):
+        pool = with_derived(pool, read_weights(path).derived)
+    return pool
+
+
+def _weight_files(options: argparse.Namespace) -> Iterator[str]:
+    """Yield the files of weights that a command was given: one, several, or lists of several."""
+    for name in ("weights", "start"):
+        given = getattr(options, name, None)
+        for item in given if isinstance(given, list) else [given]:
+            files = item if isinstance(item, list) else [item]
+            yield from (path for path in files if path not in (None, STDIN))
+
+
+# Options of commands that open the explorer's session: lists, a metric, weights, traces.
+
+
+def add_session_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare what is looked at."""
+    parser.add_argument("pool", metavar="POOL", help=HELP)
+    parser.add_argument("--weights", nargs="+", default=[], metavar="W", help="files of weights, the start first")
+    parser.add_argument(
+        "--trace", nargs="+", default=[], metavar="T", help="files of 'luthier tune --trace', or loops' folders"
+    )
+    parser.add_argument("--bins", metavar="BINS", help="a file of 'luthier bins', for response curves")
+    add_metric_options(parser, "bleu")
+    add_pool_options(parser)
+
+
+def session_from(options: argparse.Namespace) -> Session:
+    """Return what the options name, opened."""
+    from pathlib import Path
+
+    from luthier.explorer.session import Session, read_named
+    from luthier.features.bins_file import read_bins
+
+    metric = metric_from(options)
+    pool = pool_from(options, options.pool)
+    bins = read_bins(options.bins) if options.bins else None
+    title = "standard input" if options.pool == "-" else Path(options.pool).name
+    return Session(
+        pool, metric, read_named(options.weights, pool), title=title, traces=options.trace, bins=bins,
+        seed=options.seed, threads=options.threads,
+    )  # fmt: skip

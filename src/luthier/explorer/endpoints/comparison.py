@@ -1,0 +1,55 @@
+"""Weights compared by `evaluation`: interval, p-value, and the sentences that differ most."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from luthier.core.errors import LuthierError
+from luthier.core.tasks import Threads
+from luthier.evaluation.comparison import Settings, compare
+from luthier.evaluation.ranking import most_different
+from luthier.evaluation.systems import system_from_pool
+from luthier.explorer.endpoints.formatting import shown, signed
+from luthier.explorer.request import Asked
+from luthier.explorer.responses import Reply
+from luthier.explorer.session import Session
+from luthier.report.tables.comparison import comparison_columns, comparison_rows
+
+MOST_SYSTEMS, MOST_SENTENCES = 8, 50
+
+
+def comparison(session: Session, asked: Asked) -> Reply:
+    """Compare several weights with the first, as `luthier compare` does with files of them."""
+    problem, metric = session.problem, session.problem.metric
+    vectors = asked.systems(session, "systems", most=MOST_SYSTEMS)
+    names = [str(name)[:200] for name in asked.items("names", most=MOST_SYSTEMS)]
+    if len(vectors) < 2 or len(names) != len(vectors) or len(set(names)) < len(names):
+        raise LuthierError("expected two weight vectors or more, each with a name of its own")
+    stats = {metric.name: problem.stats}
+    systems = [
+        system_from_pool(name, problem.pool, np.array(vector)[None], stats, threads=session.threads)
+        for name, vector in zip(names, vectors, strict=True)
+    ]
+    metrics = {metric.name: metric}
+    found = compare(systems, metrics, Settings(seed=session.seed), engine=Threads(session.threads))
+    different = most_different(systems, [], metrics, count=MOST_SENTENCES)
+    return Reply(
+        {
+            "columns": comparison_columns(found),
+            "rows": [row for part in found.metrics for row in comparison_rows(part)],
+            "sentences": [
+                {
+                    "system": part.system,
+                    "sentence": item.sentence,
+                    "id": problem.pool.sentence_ids[item.sentence],
+                    "shown": signed(item.difference),
+                    "effect": f"{item.effect:+.3f}".replace("-", "−"),
+                    "before": item.baseline_text,
+                    "after": item.system_text,
+                    "scores": [shown(item.baseline_score), shown(item.system_score)],
+                }
+                for part in different
+                for item in part.sentences
+            ],
+        }
+    )

@@ -1,0 +1,75 @@
+"""The exact curve along one weight."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.explorer.endpoints.formatting import finite, shown, signed
+from luthier.explorer.request import Asked
+from luthier.explorer.responses import Reply
+from luthier.explorer.session import Session
+from luthier.geometry.subspace import Subspace
+from luthier.landscape.lines.coordinate_gains import promises
+from luthier.landscape.lines.line_report import Interval, see_line
+
+MOST_LINES = 64  # features with the largest effect
+
+
+def line(session: Session, asked: Asked) -> Reply:
+    """Return every step of the curve along a feature, within a window of what is added to its weight."""
+    weights = asked.weights(session)
+    axis = asked.whole("axis", low=0, high=session.problem.n_features - 1)
+    low, high = asked.window("window", 1) or (-np.inf, np.inf)
+    report = see_line(session.sighted, along(session, weights, axis), (low, high))
+    best = report.optimum
+    return Reply(
+        {
+            "axis": axis,
+            "origin": float(weights[axis]),
+            "intervals": len(report.scores),
+            "start": report.start_score,
+            "start_shown": f"{report.start_score:.4f}",
+            "best": {**best.as_dict(), "shown": f"{best.score:.4f}", "width_shown": _width(best)},
+            "low": finite(float(report.low[0])),
+            "high": finite(float(report.high[-1])),
+        },
+        {"steps": report.low[1:], "scores": report.scores},
+    )
+
+
+def lines(session: Session, asked: Asked) -> Reply:
+    """Return what the best value of each weight alone would gain, and the feature with the most to gain."""
+    problem, weights = session.problem, asked.weights(session)
+    usable = np.flatnonzero(session.units > 0)
+    effects = np.abs(weights[usable]) * problem.spread[usable]
+    tried = np.sort(usable[np.argsort(-effects, kind="stable")[:MOST_LINES]])
+    found = promises(session.sighted, weights, tried)
+    most = max(found, key=lambda item: item.gain, default=None)
+    sign = float(problem.metric.gain(np.array(1.0)))
+    return Reply(
+        {
+            "lines": [
+                {
+                    "feature": item.feature,
+                    "value": float(weights[item.feature]) + item.position,
+                    "gain": item.gain,
+                    "shown": signed(sign * item.gain, like=item.best),
+                    "score_shown": shown(sign * item.best),
+                }
+                for item in found
+            ],
+            "most": most.feature if most is not None and most.gain > 0 else None,
+        }
+    )
+
+
+def along(session: Session, weights: Float64, axis: int) -> Subspace:
+    """Return the line along a feature."""
+    direction = np.zeros(len(weights))
+    direction[axis] = 1.0
+    return Subspace(weights, direction[None], (session.problem.names[axis],))
+
+
+def _width(best: Interval) -> str:
+    return f"{best.width:.4g}" if np.isfinite(best.width) else "without end"

@@ -1,0 +1,211 @@
+"""How constrained a model is by the lists of a pool: the whole job, from the weights to start at to the curves."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from luthier.core.arrays import Float64, Int64
+from luthier.core.errors import LuthierError
+from luthier.core.jit import Stopwatch
+from luthier.core.progress import progress
+from luthier.core.rng import make_rng
+from luthier.geometry.lp.feasible_subset import SelectionTests
+from luthier.kbest.pool import Pool
+from luthier.landscape.dense_rows import dense_rows, varying_rows
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.problem import Problem
+from luthier.landscape.selections.constraint_curves import (
+    ConstraintCurves,
+    Cost,
+    CurveSettings,
+    GeometrySettings,
+    Share,
+)
+from luthier.landscape.selections.constraints import GeometryReport, report_geometry
+from luthier.metrics.base import Metric
+from luthier.tuning.base import tuner
+
+# How constraints tighten: the share of oracle selections that can be made, and what the best one costs to find.
+#
+# Few sentences and many features leave a linear model free to select what the metric would; many sentences and
+# few features do not [waite2015]. For features and sentences drawn at random it is decided whether one weight
+# vector can make the oracle's selection. If it can on some sentences it can on any of them, so one draw
+# of an order of sentences tells for every number of sentences at once.
+
+AXES = ("dims", "sentences")
+SOLVER = "lp-mert"
+MOST_VALUES = 8  # different numbers of features
+_WARMED_LISTS = 3  # lists, and hypotheses of each, of the run before the first timed one
+
+
+def parse_axes(text: str) -> tuple[str, ...]:
+    """Read ``dims``, ``sentences`` or both, comma separated.
+
+    >>> parse_axes("dims,sentences")
+    ('dims', 'sentences')
+    """
+    axes = tuple(word.strip() for word in text.split(","))
+    if not axes or len(set(axes)) < len(axes) or set(axes) - set(AXES):
+        raise LuthierError(f"expected dims, sentences or dims,sentences, found {text!r}. hint: see `against`")
+    return axes
+
+
+def constraint_curves(
+    problem: ListProblem, features: Float64, oracle: Int64, axes: Sequence[str], settings: CurveSettings, *, seed: int
+) -> ConstraintCurves:
+    """Return how feasibility and lp-mert's time change with the numbers of features and sentences."""
+    share_rng, cost_rng = make_rng(seed).spawn(2)
+    sizes = feature_numbers(features.shape[1])
+    shares = tuple(_shares(problem.offsets, features, oracle, sizes, settings.draws, share_rng))
+    costs = tuple(_costs(problem, sizes, axes, settings, cost_rng)) if settings.timed_draws else ()
+    return ConstraintCurves(tuple(axes), shares, costs, settings.timed_k, settings.time_limit)
+
+
+def feature_numbers(n_features: int) -> list[int]:
+    """Return a few numbers of features from 1 to all of them, evenly spread.
+
+    >>> feature_numbers(15), feature_numbers(3)
+    ([1, 3, 5, 7, 9, 11, 13, 15], [1, 2, 3])
+    """
+    count = min(MOST_VALUES, n_features)
+    return sorted({round(x) for x in np.linspace(1, n_features, count).tolist()})
+
+
+def sentence_numbers(n_sentences: int) -> list[int]:
+    """Return 1, 2, 3, 4, 6, 8, 12, 16, … up to all sentences.
+
+    >>> sentence_numbers(10)
+    [1, 2, 3, 4, 6, 8, 10]
+    """
+    steps = sorted({max(1, factor << e >> 1) for factor in (2, 3) for e in range(n_sentences.bit_length() + 1)})
+    return [*(n for n in steps if n < n_sentences), n_sentences]
+
+
+def _shares(
+    offsets: Int64, features: Float64, oracle: Int64, sizes: Sequence[int], draws: int, rng: np.random.Generator
+) -> Iterator[Share]:
+    """Yield the shares; each draw adds features, and sentences, to those it had."""
+    tests, n_sentences = SelectionTests(offsets, features), len(offsets) - 1
+    reached = np.empty((len(sizes), draws), np.int64)
+    with progress("draws of features and sentences", draws * len(sizes)) as advance:
+        for draw in range(draws):
+            columns, order = rng.permutation(features.shape[1]), rng.permutation(n_sentences)
+            for row, size in enumerate(sizes):
+                chosen = np.sort(columns[:size])
+                most = order[: tests.reached(oracle, order, chosen)]
+                reached[row, draw] = _first_of_equals(offsets, features, oracle, most, chosen)
+                advance(1)
+    numbers = sentence_numbers(n_sentences)
+    beyond = int(np.searchsorted(numbers, reached.max(), side="right"))  # the first that no draw reaches
+    for row, size in enumerate(sizes):
+        for n in numbers[: beyond + 1]:
+            yield Share(size, n, int(np.count_nonzero(reached[row] >= n)), draws)
+
+
+def _first_of_equals(offsets: Int64, features: Float64, oracle: Int64, order: Int64, columns: Int64) -> int:
+    """Return how many lists of `order` come before the first whose oracle is hidden by an equal row above it.
+
+    With few features many hypotheses look the same; then the first of them is selected.
+    """
+    for done, i in enumerate(order.tolist()):
+        above = features[offsets[i] : oracle[i]][:, columns]
+        if np.any(np.all(above == features[oracle[i], columns], axis=1)):
+            return done
+    return len(order)
+
+
+def _costs(
+    problem: ListProblem, sizes: Sequence[int], axes: Sequence[str], settings: CurveSettings, rng: np.random.Generator
+) -> Iterator[Cost]:
+    """Time lp-mert along each axis; once no draw of a size ends in time, larger ones are not tried."""
+    numbers = sentence_numbers(min(settings.timed_sentences, problem.pool.n_sentences))
+    fixed_size, fixed_number = sizes[len(sizes) // 2], numbers[len(numbers) // 2]
+    ways = {"dims": [(size, fixed_number) for size in sizes], "sentences": [(fixed_size, n) for n in numbers]}
+    for size in sorted({sizes[0], fixed_size}):  # one feature takes a way of its own
+        # Loads the kernels, or compiles them where they are new: that is nothing a run took, and no limit ends it.
+        most = math.inf if size == 1 else _WARMED_LISTS  # more than one feature takes its time
+        few = _part(problem.pool, size, int(min(fixed_number, most)), int(min(settings.timed_k, most)), rng)
+        _timed(few, problem.metric, math.inf)
+    with progress("runs of lp-mert", sum(len(ways[axis]) for axis in axes) * settings.timed_draws) as advance:
+        for axis in axes:
+            for size, n in ways[axis]:
+                runs = [
+                    _timed(_part(problem.pool, size, n, settings.timed_k, rng), problem.metric, settings.time_limit)
+                    for _ in range(settings.timed_draws)
+                ]
+                advance(settings.timed_draws)
+                yield Cost(axis, size, n, tuple(seconds for seconds, _ in runs), sum(ended for _, ended in runs))
+                if not any(ended for _, ended in runs):
+                    break
+
+
+def _part(pool: Pool, size: int, n_sentences: int, k: int, rng: np.random.Generator) -> Pool:
+    """Return some of the features, sentences and first hypotheses of a pool, drawn at random."""
+    names = [pool.features.names[d] for d in rng.choice(pool.n_features, size=size, replace=False)]
+    part = pool.take_sentences(np.sort(rng.choice(pool.n_sentences, size=n_sentences, replace=False)))
+    rank = np.arange(part.n_hypotheses) - np.repeat(part.offsets[:-1], part.list_lengths)
+    part = part.take(np.flatnonzero(rank < k))
+    return dataclasses.replace(part, features=part.features.select(names))
+
+
+def _timed(pool: Pool, metric: Metric, limit: float) -> tuple[float, bool]:
+    """Run lp-mert to its end or until time is up; return CPU seconds and whether it ended."""
+    problem, method = ListProblem.of(pool, metric), tuner(SOLVER, max_lps=0)  # no end but the proof
+    reason = method.refuses(problem)
+    if reason:
+        raise LuthierError(f"{SOLVER} cannot be timed by this metric: {reason}. hint: `timed_draws` 0 leaves it out")
+    stopwatch = Stopwatch()
+    for _ in method.steps(problem, problem.default_start(), make_rng(0)):
+        if stopwatch.seconds()[0] > limit:
+            return stopwatch.seconds()[0], False
+    return stopwatch.seconds()[0], True
+
+
+# Where no weights are given, those it finds are near to the oracle's selection.
+CLIMBER = "mert"
+MOST_COLUMNS = 100  # many index vectors are put to a linear programme over so many weights each
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ConstraintJob:
+    """What is looked at, and how much is tried.
+
+    Attributes
+    ----------
+    start : (D,), optional
+        Weights; sentences where they nearly select the oracle are tried first.
+    axes : of 'dims' and 'sentences'
+        Against which curves are drawn; none if empty.
+    """
+
+    pool: Pool
+    metric: Metric
+    start: Float64 | None = None
+    settings: GeometrySettings = dataclasses.field(default_factory=GeometrySettings)
+    axes: tuple[str, ...] = ()
+    curve_settings: CurveSettings = dataclasses.field(default_factory=CurveSettings)
+    seed: int = 0
+    threads: int = 1
+
+
+def find_constraints(job: ConstraintJob) -> tuple[GeometryReport, ConstraintCurves | None]:
+    """Return the report on all lists, and the curves where they are asked for."""
+    columns, _ = varying_rows(job.pool, MOST_COLUMNS)
+    pool, start = job.pool, job.start
+    if pool.features.n_features > pool.features.n_dense:  # of sparse features those that matter
+        pool = pool.with_features(pool.features.select([pool.features.names[column] for column in columns]))
+        start = None if start is None else start[columns]
+    problem = Problem.make(pool, job.metric)
+    start = tuner(CLIMBER).tune(problem, seed=job.seed).weights if start is None else start
+    features = dense_rows(problem.pool.features)
+    report = report_geometry(problem, features, start, job.settings, seed=job.seed, threads=job.threads)
+    # the problem has left out sentences without hypotheses
+    report = dataclasses.replace(report, sentences=np.flatnonzero(job.pool.list_lengths > 0))
+    if not job.axes:
+        return report, None
+    rows = report.oracle.rows
+    return report, constraint_curves(problem, features, rows, job.axes, job.curve_settings, seed=job.seed)

@@ -1,0 +1,203 @@
+"""Decoding as a job: models opened, sentences translated, everything asked for written."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from luthier.core.errors import LuthierError
+from luthier.core.files.io import STDIN, check_apart, check_writable, write_lines
+from luthier.core.progress import notice
+from luthier.corpus.lines import read_lines
+from luthier.corpus.texts import Texts
+from luthier.decoding.decoded import Decoded, DecodingSummary
+from luthier.decoding.decoder import Decoder
+from luthier.decoding.forests.files import ForestWriter
+from luthier.decoding.models import weight_vector
+from luthier.decoding.options import SearchOptions
+from luthier.decoding.trace import DerivationTree, Trace, trace
+from luthier.features.bins_file import read_bins
+from luthier.grammar.reading import read_grammar
+from luthier.jobs.train.model import TranslationModel
+from luthier.kbest.weights import read_weights
+from luthier.kbest.writer import write_pool
+from luthier.lm.storage import open_lm
+
+
+@dataclasses.dataclass(frozen=True)
+class DecodeJob:
+    """What `luthier decode` is asked for.
+
+    Attributes
+    ----------
+    source
+        Sentences, one a line.
+    model
+        The folder of a trained model, in place of `grammar` and `lms`; its rules are looked up for these sentences.
+    weights
+        None for those of the model, or the default ones.
+    limits
+        Of the search, by name: the others are the model's, or the default ones.
+    bins
+        A file of bins that features of rules are cut into, None for none.
+    text
+        Where the best translations go.
+    lists, list_format, k
+        Where the lists of the `k` best go, and how they are written; no lists if `k` is None.
+    forests, links, trees, report
+        Where forests, word links, trees and statistics go.
+    trace
+        The sentence to be looked at, from 0 on.
+    """
+
+    source: str
+    model: str | None = None
+    grammar: str | None = None
+    lms: tuple[str, ...] = ()
+    weights: str | None = None
+    limits: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    text: str | None = None
+    lists: str | None = None
+    list_format: str | None = None
+    k: int | None = None
+    unique: bool = False
+    forests: str | None = None
+    links: str | None = None
+    trees: str | None = None
+    report: str | None = None
+    trace: int | None = None
+    threads: int = 1
+    bins: str | None = None
+
+
+def run_decoding(job: DecodeJob) -> DecodingSummary:
+    """Decode, and write what was asked for."""
+    _check(job)
+    sentences = read_lines(job.source)
+    if job.trace is not None and job.trace >= len(sentences):
+        raise LuthierError(f"expected a sentence from 0 to {len(sentences) - 1} to trace, found {job.trace}")
+    decoder, weights = _open(job, sentences)
+    if job.trace is not None:
+        return _summary(job, None, _traced(decoder, sentences, weights, job.trace))
+    with contextlib.ExitStack() as stack:
+        writer = _forest_writer(job.forests, decoder, sentences, weights)
+        decoded = decoder.decode(
+            sentences, weights, k=job.k or 1, unique=job.unique, threads=job.threads,
+            derivations=any((job.lists, job.links, job.trees)),
+            forests=False if writer is None else stack.enter_context(writer).add, sizes=job.report is not None,
+        )  # fmt: skip
+        if writer is not None:
+            writer.finish()
+    _say_limits(decoded, decoder.options)
+    _write(job, decoder, decoded)
+    return _summary(job, decoded, None)
+
+
+def _open(job: DecodeJob, sentences: Texts) -> tuple[Decoder, Mapping[str, float] | None]:
+    """Return the decoder of a model or of single files, and the weights, None for the default ones."""
+    bins = None if job.bins is None else read_bins(job.bins)
+    if job.grammar is not None:
+        lms = [open_lm(path) for path in job.lms]
+        decoder = Decoder(read_grammar(job.grammar), lms, SearchOptions(**job.limits), bins=bins)
+        return decoder, None if job.weights is None else read_weights(job.weights)
+    model = TranslationModel.open(str(job.model), job.weights)
+    search = dataclasses.replace(model.settings.search, **job.limits)
+    grammar = model.grammar(sentences, threads=job.threads)
+    return Decoder(grammar, model.lms, search, bins=bins), model.weights
+
+
+def _forest_writer(
+    folder: str | None, decoder: Decoder, sentences: Texts, weights: Mapping[str, float] | None
+) -> ForestWriter | None:
+    """Return what takes the forests as they come, where they are asked for."""
+    if folder is None:
+        return None
+    table = decoder.prepare(sentences).table
+    return ForestWriter(table, weight_vector(weights or decoder.default_weights(), table.names, quiet=True), folder)
+
+
+def _check(job: DecodeJob) -> None:
+    """Raise for what is missing, out of range or contradicts itself, before anything is read."""
+    SearchOptions(**job.limits)
+    if (job.model is None) == (job.grammar is None):
+        found = "neither" if job.model is None else "both"
+        raise LuthierError(f"expected a trained model or rules, found {found}. hint: give one of `model` and `grammar`")
+    if job.model is not None and job.lms:
+        raise LuthierError("expected a trained model alone, found language models too. hint: it has its own; drop `lm`")
+    if job.k is not None and job.lists is None and job.trace is None:
+        raise LuthierError("expected a place for the lists (-o) with -k")
+    for path in (job.text, job.lists, job.links, job.trees, job.report):
+        if path is not None:
+            check_writable(path)
+            check_apart(
+                path, *(p for p in (job.source, job.grammar, job.weights, job.bins, *job.lms) if p not in (None, STDIN))
+            )
+
+
+def _traced(decoder: Decoder, sentences: Texts, weights: Mapping[str, float] | None, row: int) -> Trace:
+    """Decode one sentence, with the grammar it has among the others."""
+    decoded = decoder.decode(sentences, weights, rows=[row], forests=True)
+    forest, table = decoded.forests[0], decoded.table
+    if not forest.n_nodes:
+        raise LuthierError(f"expected a sentence with words to trace, found an empty one: {row}")
+    vector = weight_vector(weights or decoder.default_weights(), table.names, quiet=True)
+    scores = forest.edge_scores(table.rule_scores(vector), vector[table.features.n_features :])
+    return trace(forest, scores, table, sentences[row], _tree(decoder, decoded, 0))
+
+
+def _tree(decoder: Decoder, decoded: Decoded, row: int) -> DerivationTree:
+    """Return the tree of the first hypothesis of a sentence."""
+    first = decoded.firsts[row]
+    return DerivationTree(decoder.grammar, decoded.table, first.rules, first.parents, first.spans)
+
+
+def _write(job: DecodeJob, decoder: Decoder, decoded: Decoded) -> None:
+    if job.lists is not None:
+        write_pool(decoded.pool, job.lists, job.list_format)
+    if job.text is not None:
+        write_lines(job.text, decoded.texts)
+    trees = [_tree(decoder, decoded, row) for row in range(len(decoded.texts))] if job.links or job.trees else []
+    if job.links is not None:
+        write_lines(job.links, (" ".join(f"{f}-{e}" for f, e in tree.links()) for tree in trees))
+    if job.trees is not None:
+        write_lines(job.trees, (tree.text() for tree in trees))
+    if job.report is not None:
+        write_lines(job.report, _report_lines(decoded))
+
+
+def _report_lines(decoded: Decoded) -> list[str]:
+    lines = []
+    for row, report in enumerate(decoded.reports):
+        about = {"sentence": row, **dataclasses.asdict(report)}
+        for part in ("before_models", "after_models"):
+            size = about[part]
+            if size is not None and not math.isfinite(size["log10_derivations"]):
+                size["log10_derivations"] = None
+        lines.append(json.dumps(about))
+    return lines
+
+
+def _say_limits(decoded: Decoded, options: SearchOptions) -> None:
+    lowered = sum(0 < report.pops_of_cell < options.pops for report in decoded.reports)
+    late = sum(report.out_of_time for report in decoded.reports)
+    if lowered:
+        notice(f"{lowered} long sentences had fewer pops a cell, to stay within the budget of {options.budget:,}")
+    if late:
+        notice(f"{late} sentences were out of time, and had no rules over longer spans. hint: `report` says which")
+
+
+def _summary(job: DecodeJob, decoded: Decoded | None, traced: Trace | None) -> DecodingSummary:
+    if decoded is None:
+        return DecodingSummary(1, 0, 0, 0, 0.0, None, traced)
+    reports = decoded.reports
+    return DecodingSummary(
+        len(reports), decoded.pool.n_hypotheses, sum(report.words for report in reports),
+        sum(report.pops for report in reports), float(np.sum([report.seconds for report in reports])),
+        job.lists or job.text, None,
+    )  # fmt: skip

@@ -1,0 +1,168 @@
+"""What a loop's TOML file says, read and checked before anything runs."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, get_args
+
+from luthier.core.errors import LuthierError
+from luthier.core.settings import Table
+from luthier.jobs.loop.external_decoder import PLACES, Command
+from luthier.kbest.building.lists import ReadOptions
+from luthier.kbest.weights import WeightFormat, Weights, read_weights
+from luthier.landscape.bounds import parse_range
+from luthier.metrics.base import Metric
+from luthier.metrics.loading import load_metric
+from luthier.tuning.base import Tuner, tuner
+from luthier.tuning.options import LoopOptions
+
+KINDS = ("command", "recorded", "model")
+STYLES: tuple[str, ...] = get_args(WeightFormat)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sentences:
+    """A text and its references, by path."""
+
+    source: str
+    refs: tuple[str, ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class TunerSettings:
+    """What is tuned for, and how: the part that a loop and a training share."""
+
+    tuner: Tuner
+    metric: Metric
+    options: LoopOptions
+    bounds: Mapping[str, tuple[float, float]]
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopConfig:
+    """A loop's file.
+
+    Attributes
+    ----------
+    base : folder that relative paths start from
+    command, recorded, model
+        The decoder, one of them: a program of others, the folder of an earlier loop, or that of a trained system.
+    start : None for the weights of a trained system
+    k, unique : what lists a trained system decodes
+    """
+
+    base: str
+    tune: Sentences
+    heldout: Sentences | None
+    start: Weights | None
+    settings: TunerSettings
+    command: Command | None = None
+    recorded: str = ""
+    model: str = ""
+    k: int = 200
+    unique: bool = True
+
+
+def read_config(path: str | os.PathLike[str], *, data: str | None = None, seed: int, threads: int) -> LoopConfig:
+    """Return what a file says; relative paths start from `data`, or from the file's own folder."""
+    file = Table.read(path, "a loop's settings")
+    base = Path(data) if data is not None else Path(path).parent
+    settings = tuner_settings(file, seed=seed, threads=threads)
+    tune = take_sentences(file.table("tune"), base)
+    heldout = take_sentences(file.table("heldout"), base) if file.has("heldout") else None
+    decoder = file.table("decoder")
+    kinds = [kind for kind in KINDS if decoder.has(kind)]
+    if len(kinds) != 1:
+        raise LuthierError(f"{path}: expected one of {', '.join(KINDS)} in [decoder], found {len(kinds)}")
+    command = _command(decoder, str(path)) if kinds == ["command"] else None
+    places: dict[str, Any] = {kind: str(base / decoder.take(kind, str)) for kind in kinds if kind != "command"}
+    if "model" in places:
+        places |= {"k": decoder.take("k", int, 200), "unique": decoder.take("unique", bool, True)}
+    decoder.end()
+    start = None if "model" in places and not file.has("start") else take_start(file.table("start"), base)
+    file.end()
+    if settings.options.choose == "heldout" and heldout is None:
+        raise LuthierError(f"{path}: choose = \"heldout\" needs a table [heldout] with its 'source' and 'refs'")
+    return LoopConfig(str(base), tune, heldout, start, settings, command, **places)
+
+
+def tuner_settings(file: Table, *, seed: int, threads: int) -> TunerSettings:
+    """Take 'metric', 'seed', [tuner], [loop] and [bounds] of a file."""
+    metric = load_metric(file.take("metric", str, "bleu"))
+    method = file.table("tuner")
+    name, restarts = method.take("method", str, "mert"), method.take("restarts", int, 0)
+    parameters = method.rest()
+    try:
+        chosen = tuner(name, **parameters)
+    except TypeError:
+        known = ", ".join(["method", "restarts", *(f.name for f in dataclasses.fields(tuner(name)))])
+        raise LuthierError(f"a setting of [tuner] is none that {name} has. known: {known}") from None
+    loop = file.table("loop")
+    own = {"seed": file.take("seed", int, seed), "threads": threads, "restarts": restarts}
+    options = loop.fields(LoopOptions, **own)
+    loop.end()
+    ranges = {key: parse_range(str(value)) for key, value in file.table("bounds").rest().items()}
+    return TunerSettings(chosen, metric, options, ranges)
+
+
+def take_sentences(table: Table, base: Path) -> Sentences:
+    """Take 'source' and 'refs' of a table, as paths that lead to files."""
+    source, refs = table.take("source", str), table.texts("refs")
+    table.end()
+    found = Sentences(str(base / source), tuple(str(base / ref) for ref in refs))
+    for path in (found.source, *found.refs):
+        if not Path(path).is_file():
+            raise LuthierError(f"{path}: there is no such file")
+    return found
+
+
+def take_start(table: Table, base: Path) -> Weights:
+    """Take weights to start from: 'file', or names with numbers."""
+    if table.has("file"):
+        found = read_weights(base / table.take("file", str))
+        table.end()
+        return found
+    weights: dict[str, Any] = table.rest()
+    wrong = [name for name, value in weights.items() if type(value) not in (int, float)]
+    if not weights or wrong:
+        raise LuthierError(
+            "expected weights to start from in [start]: file = \"weights.txt\", or 'name = number' for each, found "
+            + (repr(weights[wrong[0]]) if wrong else "none")
+        )
+    return Weights({name: float(value) for name, value in weights.items()})
+
+
+def _command(table: Table, path: str) -> Command:
+    arguments = table.texts("command")
+    # one text is split as a shell would split it; nothing else of a shell happens
+    try:
+        template = tuple(shlex.split(arguments[0])) if len(arguments) == 1 else arguments
+    except ValueError as error:
+        raise LuthierError(f"{path}: expected a command that can be split into words, found {error}") from None
+    if not template:
+        raise LuthierError(f"{path}: expected a command in [decoder], found an empty one")
+    style = table.take("weights", str, "text")
+    if style not in STYLES:
+        raise LuthierError(f"{path}: expected weights = one of {', '.join(STYLES)}, found {style!r}")
+    into = table.take("weights_into", str, "")
+    reading = ReadOptions(
+        format=table.take("format", str, "auto"), format_options=table.table("format_options").rest(),
+        first_id=table.take("first_id", int, 0), any_order=table.take("any_order", bool, False),
+        skip_bad=table.take("skip_bad", bool, False), columns=table.texts("columns", ()),
+        ignore=table.texts("ignore", ()), missing=table.take("missing", str, "error"),
+    )  # fmt: skip
+    command = Command(
+        template=template, k=table.take("k", int, 100), seconds=table.take("seconds", float, 0.0),
+        style="moses" if into else style, into=into, reading=reading,  # type: ignore[arg-type]
+        allow_empty=table.take("allow_empty", bool, False),
+    )  # fmt: skip
+    if command.k < 1 or command.seconds < 0:
+        raise LuthierError(f"{path}: expected k of at least 1 and no negative time limit in [decoder]")
+    if not any(command.has(place) for place in PLACES):
+        places = ", ".join(f"{{{place}}}" for place in PLACES)
+        raise LuthierError(f"{path}: the command has none of the places {places}: it would not know what to do")
+    return command

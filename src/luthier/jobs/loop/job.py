@@ -1,0 +1,99 @@
+"""A loop from its settings to its folder: turns, answer, table and picture."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+from luthier.core.files.io import write_lines
+from luthier.core.progress import notice
+from luthier.corpus.lines import read_lines
+from luthier.corpus.texts import Texts
+from luthier.decoding.decoder import Decoder
+from luthier.jobs.loop.config import LoopConfig, Sentences
+from luthier.jobs.loop.external_decoder import OutsideDecoder
+from luthier.jobs.score import read_parallel
+from luthier.jobs.train.model import TranslationModel, model_identity
+from luthier.kbest.pool import Pool
+from luthier.kbest.weights import Weights
+from luthier.report.figures.tuning import draw_loop
+from luthier.report.tables.training import loop_markdown
+from luthier.tuning.loop import Decode, LoopPlace, tune_loop
+from luthier.tuning.loop_folder import HELDOUT, LISTS, RecordedLists, recorded_decoder
+from luthier.tuning.loop_report import LoopResult
+
+# Our own decoder as the loop sees it: a function from weights to lists of given sentences.
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class OwnDecoder:
+    """A decoder on one set of sentences.
+
+    Attributes
+    ----------
+    references : columns of texts, one for each sentence
+    k, unique : how many hypotheses of each sentence, and whether no two have the same words
+    """
+
+    decoder: Decoder
+    sentences: Texts
+    references: tuple[Texts, ...]
+    k: int
+    unique: bool = True
+    threads: int = 1
+
+    def __call__(self, weights: Weights) -> Pool:
+        """Return the lists that weights lead to."""
+        return self.decoder.decode(
+            self.sentences, weights, k=self.k, unique=self.unique, references=self.references, derivations=False,
+            threads=self.threads,
+        ).pool  # fmt: skip
+
+
+TABLE, PICTURE = "table.md", "loop.png"
+
+
+def run_loop(config: LoopConfig, folder: str, *, resume: bool, threads: int = 1) -> LoopResult:
+    """Run a loop, or go on with it; leave its turns, answer, table and picture in the folder."""
+    parts = {"tune": config.tune, **({} if config.heldout is None else {"heldout": config.heldout})}
+    decoders: dict[str, Decode] = {}
+    if config.command is not None:
+        found = {name: _outside(config, part, name, folder) for name, part in parts.items()}
+        identity = " ".join(decoder.identity() for decoder in found.values())
+        decoders.update(found)
+        if not config.command.has("weights"):
+            notice("the command has no place {weights}: the decoder will not see them")
+    elif config.model:
+        identity = model_identity(config.model, [path for part in parts.values() for path in (part.source, *part.refs)])
+        identity = f"{identity} {config.k} {config.unique}"
+        decoders.update({name: _own(config, part, name, threads) for name, part in parts.items()})
+    else:
+        identity = recorded_decoder(config.recorded)
+        decoders = {name: RecordedLists(config.recorded, LISTS if name == "tune" else HELDOUT) for name in parts}
+    return _finish(config, decoders, LoopPlace(folder, resume, identity))
+
+
+def _own(config: LoopConfig, part: Sentences, name: str, threads: int) -> OwnDecoder:
+    model, sentences = TranslationModel.open(config.model), read_lines(part.source)
+    references = tuple(read_parallel(part.refs, sentences, part.source))
+    decoder = model.decoder(model.grammar(sentences, threads=threads))
+    return OwnDecoder(decoder, sentences, references, config.k if name == "tune" else 1, config.unique, threads)
+
+
+def _outside(config: LoopConfig, sentences: Sentences, part: str, folder: str) -> OutsideDecoder:
+    assert config.command is not None
+    work = str(Path(folder).absolute() / "decoder")
+    return OutsideDecoder(config.command, sentences.source, sentences.refs, part, config.base, work)
+
+
+def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -> LoopResult:
+    """Run the loop with its decoders; write table and picture."""
+    settings = config.settings
+    start = TranslationModel.open(config.model).weights if config.start is None else config.start
+    result = tune_loop(
+        decoders["tune"], start, settings.tuner, settings.metric, settings.options, heldout=decoders.get("heldout"),
+        bounds=settings.bounds, place=place,
+    )  # fmt: skip
+    write_lines(Path(place.folder) / TABLE, loop_markdown(result).splitlines())
+    draw_loop(result, Path(place.folder) / PICTURE)
+    return result

@@ -1,0 +1,115 @@
+"""The trace of a job: every state of every run as a line of JSON, in a file that grows while the runs go on.
+
+Runs in threads tell of their states as they come; when the job is done, the same lines are written again in order, so
+that the same job leaves the same bytes. Whoever reads it meanwhile, or after the job was killed, finds whole lines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO
+
+from luthier.core.errors import LuthierWarning
+from luthier.core.files.io import PACKED, STDIN, open_output
+from luthier.tuning.base import State
+from luthier.tuning.report import TuningReport
+from luthier.tuning.traces import Watch, unwatched
+
+WatchSeed = Callable[[int], Watch]
+
+
+def nobody(seed: int) -> Watch:  # noqa: ARG001
+    """Return who is told of states where nobody is."""
+    return unwatched
+
+
+def write_trace(report: TuningReport, path: str) -> None:
+    """Write every state of every run, in order; the same job writes the same bytes."""
+    with open_output(path) as file:
+        for tuned in report.replicas:
+            for trace in tuned.result.traces:
+
+                def write(run: int, step: int, state: State, heldout: float | None, seed: int = tuned.seed) -> None:
+                    file.write(_line(seed, run, step, state, heldout))
+
+                trace.tell(write)
+
+
+class GrowingTrace:
+    """The file of a trace while its job runs: states are added as they come; a context manager.
+
+    Nothing is made before the first state comes, so a job that never begins leaves what was there. Standard output,
+    packed files and devices cannot grow so that somebody reads them meanwhile: they are left to `write_trace`.
+    """
+
+    def __init__(self, path: str | None) -> None:
+        self._path = path if path and _grows(path) else None
+        self._file: BinaryIO | None = None
+        self._lock = threading.Lock()
+
+    def watch(self, seed: int) -> Watch:
+        """Return who is told of the states of a seed."""
+        if self._path is None:
+            return unwatched
+
+        def tell(run: int, step: int, state: State, heldout: float | None) -> None:
+            self._add(_line(seed, run, step, state, heldout))
+
+        return tell
+
+    def _add(self, line: bytes) -> None:
+        """Write a line at once; one that cannot be written ends the growing, not the job."""
+        with self._lock:
+            if self._path is None:
+                return
+            try:
+                if self._file is None:
+                    self._file = open(self._path, "wb")  # noqa: SIM115 - closed by `close`
+                self._file.write(line)
+                self._file.flush()
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                message = f"the trace {self._path} does not grow any more: {reason}; it is written again at the end"
+                warnings.warn(message, LuthierWarning, stacklevel=2)
+                self._path = None
+
+    def close(self) -> None:
+        """Write no more; what is there stays."""
+        with self._lock:
+            self._path = None
+            if self._file is not None:
+                self._file.close()
+
+    def __enter__(self) -> GrowingTrace:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _grows(path: str) -> bool:
+    target = Path(os.path.realpath(path))
+    return path != STDIN and not path.endswith(PACKED) and (target.is_file() or not target.exists())
+
+
+def _line(seed: int, run: int, step: int, state: State, heldout_gain: float | None) -> bytes:
+    row = {
+        "seed": seed,
+        "restart": run,
+        "step": step,
+        "gain": state.gain,
+        "heldout_gain": heldout_gain,
+        "objective": state.objective,
+        "did": state.did,
+        "record": dict(state.record),
+        "weights": state.weights.tolist(),
+    }
+    return json.dumps(row).encode("utf-8") + b"\n"

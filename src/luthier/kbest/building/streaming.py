@@ -1,0 +1,96 @@
+"""A list of any length as pools of whole sentences, one after another, in bounded memory."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+import numpy as np
+
+from luthier.core.errors import InputError
+from luthier.core.files.io import STDIN
+from luthier.kbest.building.builder import PoolBuilder
+from luthier.kbest.building.feature_rows import ERROR, Filling
+from luthier.kbest.building.lists import ReadOptions, choose_reader, opened_list
+from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers
+from luthier.kbest.pool import Pool
+from luthier.kbest.reading.column_roles import Roles
+from luthier.kbest.reading.line_errors import BadLines, Faults
+from luthier.kbest.reading.names import NameTable
+from luthier.kbest.reading.reader import Block, Reader, Source
+from luthier.kbest.storage import is_pool
+
+CHUNK_ROWS = 1 << 15
+
+
+def can_stream(path: str, options: ReadOptions) -> bool:
+    """Return whether nothing about a list needs to be known of the whole of it before its first sentence is done."""
+    if options.any_order or options.manifest or options.missing != ERROR:
+        return False
+    return path == STDIN or not is_pool(path)
+
+
+def stream_pools(path: str, options: ReadOptions, rows: int = CHUNK_ROWS) -> Iterator[Pool]:
+    """Yield a list as pools of about `rows` hypotheses, no sentence in two of them, in the order of the file.
+
+    Only the names of features and the ids of sentences are kept beyond a pool. A format whose sentences come in any
+    order is yielded as one pool.
+
+    Raises
+    ------
+    InputError
+        At the first fault, as `read_pool` does. What was yielded before it is gone out already.
+    """
+    faults, names, local_names = Faults(skip=options.skip_bad), NameTable(), NameTable()
+    roles = Roles(frozenset(options.columns), frozenset(options.ignore))
+    with opened_list(path) as (head, stream):
+        _, reader = choose_reader(head, path, options)
+        source = Source(path, faults, names, local_names, stream, roles.ignored)
+        chunks = _Chunks(reader, source, roles, options)
+        yield from chunks.pools(rows)
+    if not chunks.n_rows:
+        raise InputError(expected="at least one usable hypothesis", found="none", path=source.name)
+
+
+class _Chunks:
+    """Cuts the blocks of a reader where one sentence ends and another begins."""
+
+    def __init__(self, reader: Reader, source: Source, roles: Roles, options: ReadOptions) -> None:
+        self._reader, self._source, self._roles, self._options = reader, source, roles, options
+        self._numbers, self._last = SentenceNumbers(None), -1
+        self._order = OrderCheck() if reader.ordered else None
+        self.n_rows = 0
+
+    def pools(self, rows: int) -> Iterator[Pool]:
+        """Yield a pool as soon as it has so many rows, and its last sentence is complete."""
+        builder, held = self._builder(), 0
+        for raw in self._reader.blocks(self._source):
+            block, new = self._checked(raw)
+            if held >= rows and new < len(block) and self._reader.ordered:
+                place = np.arange(len(block))
+                builder.add_block(block.keep(place < new), self._source)
+                yield self._build(builder)
+                builder, held, block = self._builder(), 0, block.keep(place >= new)
+            held += builder.add_block(block, self._source)
+            self.n_rows += len(block)
+        if held:
+            yield self._build(builder)
+
+    def _checked(self, raw: Block) -> tuple[Block, int]:
+        """Return a block without what is out of order, and its first row that is of another sentence than the last."""
+        sentences, good = self._numbers.of_block(raw.bad, raw, self._source.name)
+        if self._order is not None:
+            good = self._order.of_block(raw.bad, raw, sentences, good, self._source.name)
+        self._source.faults.settle(raw.bad)
+        block = dataclasses.replace(raw.keep(good), bad=BadLines(), sentences=None, rule_uses=None)
+        other = sentences[good] != self._last
+        if len(other):
+            self._last = int(sentences[good][-1])
+        return block, int(np.argmax(other)) if other.any() else len(block)
+
+    def _builder(self) -> PoolBuilder:
+        filling = Filling(ERROR, frozenset(self._options.costs))
+        return PoolBuilder(None, self._source.names, any_order=True, roles=self._roles, filling=filling)
+
+    def _build(self, builder: PoolBuilder) -> Pool:
+        return builder.build(self._source, keep_duplicates=self._options.keep_duplicates)

@@ -1,0 +1,61 @@
+"""Small jobs that reach the kernels of this room, for `luthier.jobs.warm`."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from luthier.core.files.io import BLOCK_BYTES
+from luthier.corpus.texts import Texts
+from luthier.kbest.building.lists import ReadOptions, read_pool
+from luthier.kbest.derivations import Derivations, Tree
+from luthier.kbest.features import Features
+from luthier.kbest.merge import drop_duplicates, merge
+from luthier.kbest.rerank import rerank
+from luthier.kbest.writer import write_pool
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
+
+SAMPLES = {
+    "moses": "{i} ||| w{k} b c ||| a= {k} 1 b={i}.5 s{k}=1 ||| -1 ||| 0-0\n",
+    "fairseq": "S-{i}\ta b\nT-{i}\tb c\nH-{i}\t-0.{k}\tw{k} b c\nD-{i}\t-0.{k}\tw{k} b c\nP-{i}\t-0.5 -1\n",
+    "kaldi": "utt{i} -1.{k} 2 w{k} b c\n",
+    "jsonl": '{{"id": {i}, "hyp": "w{k} \\u00e9", "features": {{"a": 1.{k}, "s{k}": 1}}, "src": "x", "ref": "y",'
+    ' "derivation": [{{"rule": "r{k}", "features": {{"p": 1}}}}]}}\n',
+    "sockeye": '{{"sentence_id": "{i}-{k}", "translations": ["a b", "c"], "scores": [1.5, 2]}}\n',
+}
+
+
+def read_samples() -> None:
+    """Read a list of every kind."""
+    with tempfile.TemporaryDirectory() as name:
+        for kind, line in SAMPLES.items():
+            path = Path(name, kind)
+            text = "".join(line.format(i=i, k=k) for i in range(2) for k in [*range(80), 79])
+            path.write_text(text, encoding="utf-8")
+            read_pool(path, options=ReadOptions(format=kind, any_order=kind == "sockeye"))
+        path = Path(name, "plain")  # of more than one stretch, so that names are known in the second
+        path.write_text("0 ||| a b ||| a= 1 2 b=3 ||| 1\n" * (1 + BLOCK_BYTES // 30), encoding="utf-8")
+        read_pool(path)
+        path = Path(name, "tsv")
+        path.write_text("id\thyp\ta\n" + "".join(f"{i}\tx y\t{i}\n" for i in range(3)), encoding="utf-8")
+        read_pool(path)
+
+
+def use_pools() -> None:
+    """Write, merge and re-rank."""
+    pool = SyntheticLists(sentences=4, k=8).generate(0)
+    with tempfile.TemporaryDirectory() as name:
+        for ending in ("jsonl", "parquet", "txt"):
+            write_pool(pool, Path(name, f"list.{ending}"))
+            again = read_pool(Path(name, f"list.{ending}"))
+    vectors = np.ones((3, pool.n_features))
+    rerank(pool, vectors[0])
+    rerank(pool, vectors)
+    drop_duplicates(merge([pool, again]))
+    one_rule = (np.array([0, 1]), np.zeros(1, np.int32), Texts.from_strings(["r"]))
+    Derivations(*one_rule, Features.from_dense((), np.zeros((1, 0))), Tree(np.array([-1]), np.array([[0, 1]])))
+
+
+JOBS = (read_samples, use_pools)

@@ -1,1 +1,0 @@
-"""Normal fans of lists over two features: scenes for pictures and tables."""

@@ -1,0 +1,206 @@
+"""What a part sends back: numbers of the sentences it has, packed, and how those of all parts become one."""
+
+from __future__ import annotations
+
+import dataclasses
+import pickle
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Float64, Int64, frozen
+from luthier.core.errors import InputError
+from luthier.core.files.remote import fetch
+from luthier.core.segments import segment_of_rows
+from luthier.geometry.lines.envelope import Envelope
+from luthier.kbest.shards.manifest import Manifest, read_manifest
+from luthier.kbest.shards.shard import check_files, open_part
+from luthier.landscape.list_problem import ListProblem
+from luthier.metrics.base import Metric
+from luthier.metrics.oracle import best_rows
+
+NARROW = (np.int8, np.int16, np.int32)
+
+
+def packed(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return whole numbers in the fewest bytes that hold all of them; other numbers as they are.
+
+    >>> packed(np.array([-3, 200])).dtype.name, packed(np.array([0.5])).dtype.name
+    ('int16', 'float64')
+    """
+    if not np.issubdtype(values.dtype, np.integer):
+        return values
+    low, high = int(values.min(initial=0)), int(values.max(initial=0))
+    fitting = [kind for kind in NARROW if np.iinfo(kind).min <= low and high <= np.iinfo(kind).max]
+    return values.astype(fitting[0] if fitting else np.int64)
+
+
+def joined(parts: Sequence[npt.NDArray[Any]], axis: int = 0) -> npt.NDArray[Any]:
+    """Return what parts sent, one after another, as wide as it was before it was packed."""
+    whole = np.concatenate(list(parts), axis=axis)
+    return whole.astype(np.int64) if np.issubdtype(whole.dtype, np.integer) else whole
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PartLine:
+    """Which selections a part makes along a line, and what they count.
+
+    Attributes
+    ----------
+    counts : (n,)
+        How many breakpoints each of its lists has.
+    breakpoints, bends : (P,) float64
+        As in `Envelope`, lists one after another.
+    values : (n + P, S)
+        Statistics: of each list those of its first row, then those of the row after each breakpoint.
+    """
+
+    counts: npt.NDArray[Any]
+    breakpoints: Float64
+    bends: Float64
+    values: npt.NDArray[Any]
+
+    @property
+    def nbytes(self) -> int:
+        """How much travels."""
+        return sum(array.nbytes for array in (self.counts, self.breakpoints, self.bends, self.values))
+
+    @classmethod
+    def of(cls, envelope: Envelope, offsets: Int64, stats: npt.NDArray[Any]) -> PartLine:
+        """Return what is sent of an envelope over lists with these offsets, (n+1,), and statistics, (M, S)."""
+        lists = np.searchsorted(offsets, envelope.after, side="right") - 1
+        rows = np.empty(len(envelope.first) + len(envelope.after), dtype=np.int64)
+        after = np.arange(len(lists)) + lists + 1
+        rows[after] = envelope.after
+        counts = np.bincount(lists, minlength=len(envelope.first))
+        rows[_firsts(counts)] = envelope.first
+        return cls(packed(counts), envelope.breakpoints, envelope.bends, packed(stats[rows]))
+
+
+def whole_envelope(parts: Sequence[PartLine]) -> tuple[Envelope, npt.NDArray[Any]]:
+    """Return the envelope of all lists, in the order of the parts, and the statistics that its rows are numbers of."""
+    counts = joined([part.counts for part in parts])
+    lists = segment_of_rows(np.concatenate([[0], np.cumsum(counts)]))
+    after = np.arange(len(lists)) + lists + 1
+    envelope = Envelope(  # read-only, as kernels are compiled for it
+        first=frozen(_firsts(counts)),
+        breakpoints=frozen(np.concatenate([part.breakpoints for part in parts])),
+        before=frozen(after - 1),
+        after=frozen(after),
+        bends=frozen(np.concatenate([part.bends for part in parts])),
+    )
+    return envelope, joined([part.values for part in parts])
+
+
+def _firsts(counts: Int64) -> Int64:
+    """Return where the first row of each list stands, when each is followed by a row for each breakpoint."""
+    return np.arange(len(counts)) + np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+
+
+# What is done with one part of a pool, by whichever process: functions of a part and a question.
+
+KEPT_PARTS = 2  # with the copies that line searches make of them
+
+
+class PartsSource:
+    """The parts as problems of their own, of which this process keeps the last two ready; threads may share it."""
+
+    def __init__(self, manifest: Manifest, metric: Metric) -> None:
+        self.manifest, self.metric = manifest, metric
+        self.whole_numbers = manifest.statistics(metric.signature).whole_numbers
+        self._ready: OrderedDict[int, ListProblem] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def problem(self, number: int) -> ListProblem:
+        """Return the problem of a part that has lists which are not empty."""
+        with self._lock:
+            if number not in self._ready:
+                self._ready[number] = ListProblem.of(open_part(self.manifest, number), self.metric)
+            self._ready.move_to_end(number)
+            while len(self._ready) > KEPT_PARTS:
+                self._ready.popitem(last=False)
+            return self._ready[number]
+
+    @property
+    def filled(self) -> list[int]:
+        """The numbers of the parts that have lists which are not empty."""
+        return [number for number, part in enumerate(self.manifest.parts) if part.filled]
+
+
+@dataclasses.dataclass(frozen=True)
+class PartsRecipe:
+    """How another process gets the parts: the manifest by path and seal, the metric as it is."""
+
+    path: str
+    seal: str
+    metric: bytes
+    url: str = ""
+
+    @classmethod
+    def of(cls, source: PartsSource) -> PartsRecipe:
+        """Return the recipe of parts under a metric."""
+        manifest = source.manifest
+        path = str(Path(manifest.path).absolute())
+        return cls(path, manifest.seal, pickle.dumps(source.metric), manifest.url)
+
+    def open(self) -> PartsSource:
+        """Return the parts; all files must be there, and each is hashed when it is first worked on."""
+        manifest = read_manifest(fetch(self.url) if self.url else self.path, self.url)
+        if manifest.seal != self.seal:
+            raise InputError(expected=f"the manifest {self.seal}", found=f"another, {manifest.seal}", path=self.path)
+        check_files(manifest)
+        return PartsSource(manifest, pickle.loads(self.metric))
+
+
+Vectors = tuple[tuple[float, ...], ...]
+
+
+@dataclasses.dataclass(frozen=True)
+class AskedWeights:
+    """A part and weight vectors."""
+
+    part: int
+    weights: Vectors
+
+
+@dataclasses.dataclass(frozen=True)
+class AskedLines:
+    """A part, where lines begin, and their directions."""
+
+    part: int
+    start: tuple[float, ...]
+    directions: Vectors
+
+
+def vectors(weights: Float64) -> Vectors:
+    """Return (W, D) weights as plain values."""
+    return tuple(map(tuple, weights.tolist()))
+
+
+def part_selected(source: PartsSource, asked: AskedWeights) -> npt.NDArray[Any]:
+    """Return the statistics of what each weight vector selects, (W, n, S), packed."""
+    return packed(source.problem(asked.part).selected(np.array(asked.weights)))
+
+
+def part_sums(source: PartsSource, asked: AskedWeights) -> npt.NDArray[Any]:
+    """Return sums where they are exact, (W, 1, S), and what is to be summed where they are not, (W, n, S)."""
+    selected = source.problem(asked.part).selected(np.array(asked.weights))
+    return selected.sum(axis=1, keepdims=True) if source.whole_numbers else selected
+
+
+def part_lines(source: PartsSource, asked: AskedLines) -> list[PartLine]:
+    """Return what a part selects along each direction."""
+    problem = source.problem(asked.part)
+    envelopes = problem.lines.envelopes(np.array(asked.start), np.array(asked.directions))
+    return [PartLine.of(envelope, problem.offsets, problem.stats) for envelope in envelopes]
+
+
+def part_best(source: PartsSource, asked: int) -> npt.NDArray[Any]:
+    """Return the statistics of the hypothesis with the best sentence score of each list, (n, S), packed."""
+    problem = source.problem(asked)
+    return packed(problem.stats[best_rows(problem.sentence_gains, problem.offsets)])

@@ -1,0 +1,222 @@
+"""The curve along a line as tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from luthier.core.arrays import Float64
+from luthier.landscape.certified.certificate import Certificate, Proof
+from luthier.landscape.lines.line_report import LineReport
+from luthier.landscape.planes.surface import SurfaceReport
+from luthier.landscape.robust import RobustOptimum
+from luthier.report.console import FEW, cell, stack, table
+
+
+def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimum | None = None) -> Any:
+    """Return what is on the line, the best intervals, the place that was chosen instead, and the files written."""
+    best, check, metric = report.optimum, report.check, report.problem.metric
+    rows = [
+        ("intervals", cell(len(report.scores))),
+        ("score at t = 0", f"{report.start_score:.4f}"),
+        ("best score", f"{best.score:.4f}"),
+        ("  at t", f"{best.position:.8g}"),
+        ("  on an interval of width", f"{best.width:.4g}"),
+        ("re-ranked", f"{check.tried:,} intervals"),
+        ("  selected what the curve says", cell(check.agreed)),
+        ("  too narrow to represent", cell(check.narrow)),
+        ("  disagreed", cell(check.wrong)),
+    ]
+    low, high = report.window
+    ends = "the whole line" if math.isinf(low) and math.isinf(high) else f"t in {low:g} … {high:g}"
+    summary = table(f"along {report.line.names[0]}, {ends}", ("", ""), rows, caption=metric.signature)
+    intervals = table(
+        "best intervals",
+        ("score", "from t", "to t", "width", "a place inside", "re-ranks to it"),
+        [
+            (f"{i.score:.4f}", f"{i.low:.8g}", f"{i.high:.8g}", f"{i.width:.4g}", f"{i.position:.8g}", i.holds or "no")
+            for i in report.best
+        ],
+    )
+    parts = [summary, intervals]
+    if chosen is not None:
+        rows = [
+            ("t", f"{chosen.position:.8g}"),
+            ("score", f"{chosen.score:.4f}"),
+            ("mean under noise", f"{chosen.mean:.4f}"),
+            ("worst within its deviation", f"{chosen.worst:.4f}"),
+            ("room about it, in deviations", f"{chosen.radius:.4g}"),
+        ]
+        parts.append(table(f"chosen: {chosen.choice}, noise {chosen.noise:g} mean effects", ("", ""), rows))
+    if written:
+        parts.append(table("written", ("file",), [(path,) for path in written]))
+    return stack(*parts)
+
+
+# The surface over a plane as tables.
+
+SHOWN = 8
+
+
+def surface_tables(
+    report: SurfaceReport,
+    written: Sequence[str],
+    changes: Mapping[str, Mapping[str, float]] | None = None,
+    chosen: RobustOptimum | None = None,
+    proof: Proof | None = None,
+) -> Any:
+    """Return what is on the plane, the best cells, how often which score, and the files written.
+
+    `changes` are those of `luthier.jobs.chance`, `proof` is how far the answer is from the best of the window.
+    """
+    optimum, axes, check = report.optimum, report.plane.subspace.names, report.check
+    complete, faces = report.survey.share == 1.0, report.plane.overlay.faces.counts
+    walked = "" if complete else f" ({report.survey.share:.1%} of the edges walked)"
+    rows: list[tuple[str, str]] = [
+        ("cells", cell(report.survey.cells) + walked),
+        ("  more that have no area (ties, rounding)", cell(report.survey.without_area)),
+        ("faces of a list", f"{faces.min():,} to {faces.max():,}, {faces.mean():.1f} on average"),
+    ]
+    if report.record is not None:
+        rows.append(("different scores", cell(report.distinct_scores)))
+    rows += [
+        ("score at w0", f"{report.start_score:.4f}"),
+        ("best score", f"{optimum.score:.4f}"),
+        ("  change from w0", f"{optimum.score - report.start_score:+.4f}"),
+        *((f"  at {axis}", f"{x:+.8g}") for axis, x in zip(axes, optimum.cell.position.tolist(), strict=True)),
+        ("  room about it", f"{optimum.cell.radius:.4g}"),
+        ("worst score", f"{report.worst:.4f}"),
+    ]
+    if report.record is not None:
+        rows.append(("cells that floats cannot reach for certain", cell(report.unrepresentable)))
+    if check.tried:
+        rows += [
+            ("re-ranked", f"{check.tried:,} cells, drawn at random"),
+            ("  reached for certain", cell(check.representable)),
+            ("    selected what the cell says", cell(check.agreed)),
+            ("    selected something else", cell(check.wrong)),
+            ("  not for certain", cell(check.tried - check.representable)),
+        ]
+    rows.append(("seconds", f"{report.seconds:.1f}"))
+    title = f"{' × '.join(axes)}, {_window(report)}"
+    parts = [table(title, ("", ""), rows, caption=report.plane.problem.metric.signature)]
+    if report.cut:
+        parts.append(_wider(report))
+    if chosen is not None:
+        parts.append(_chosen(report, chosen))
+    if changes:
+        parts.append(_changes(changes))
+    parts.append(_best(report))
+    if proof is not None:
+        parts.append(table("certified", ("",), [(proof.sentence,)]))
+    if written:
+        parts.append(table("written", ("file",), [(path,) for path in written]))
+    return stack(*parts)
+
+
+def _chosen(report: SurfaceReport, chosen: RobustOptimum) -> Any:
+    """Return the point that was chosen instead of the optimum, and what it is worth under noise."""
+    rows = [
+        *((axis, f"{x:+.8g}") for axis, x in zip(report.plane.subspace.names, chosen.position.tolist(), strict=True)),
+        ("score", f"{chosen.score:.4f}"),
+        ("mean under noise", f"{chosen.mean:.4f}"),
+        ("worst within its deviation", f"{chosen.worst:.4f}"),
+        ("room about it, in deviations", f"{chosen.radius:.4g}"),
+    ]
+    return table(f"chosen: {chosen.choice}, noise {chosen.noise:g} mean effects", ("", ""), rows)
+
+
+def _verdict(found: Mapping[str, float]) -> str:
+    """Return whether a change is more than chance; with few sentences nobody can tell."""
+    if found["sentences"] < FEW:
+        return "too few to tell"
+    return "no" if found["low"] <= 0 <= found["high"] else "yes"
+
+
+def _changes(changes: Mapping[str, Mapping[str, float]]) -> Any:
+    """Return what the best weights change, and whether that is more than chance."""
+    rows = [
+        (
+            {"these": "these, which flatters", "heldout": "held out"}[where],
+            f"{found['before']:.4f}",
+            f"{found['after']:.4f}",
+            f"{found['after'] - found['before']:+.4f} ({found['low']:+.4f} … {found['high']:+.4f})",
+            _verdict(found),
+        )
+        for where, found in changes.items()
+    ]
+    return table("the best against w0", ("sentences", "w0", "best", "Δ, 95 % interval", "more than chance"), rows)
+
+
+def _ends(report: SurfaceReport) -> dict[str, tuple[float, float]]:
+    """Return where the window begins and ends along each axis."""
+    x_low, x_high, y_low, y_high = report.plane.window.limits
+    return dict(zip(report.plane.subspace.names, ((x_low, x_high), (y_low, y_high)), strict=True))
+
+
+def _wider(report: SurfaceReport) -> str:
+    """Say that the best cell touches the window's border, and name a window twice as large along these axes."""
+    wider = []
+    for axis in report.cut:
+        low, high = _ends(report)[axis]
+        finite = [end for end in (high, low) if math.isfinite(end)]
+        more = (high - low) / 2 if len(finite) == 2 else abs(finite[0] if finite else 0.0) or 1.0
+        ends = (f"{end + change:.4g}" if math.isfinite(end) else "" for end, change in ((low, -more), (high, more)))
+        wider.append(f"{axis}={':'.join(ends)}")
+    found = "the best cell touches the window's border: there may be better ones beyond"
+    return f"{found}. hint: a window of {' '.join(wider)}"
+
+
+def _best(report: SurfaceReport) -> Any:
+    """Return the best cells; a cell that no float reaches for certain is marked."""
+    columns = ("score", *report.plane.subspace.names, "area", "radius", "reached for certain")
+    rows = [
+        (
+            f"{one.score:.4f}",
+            *(f"{x:+.8g}" for x in one.cell.position.tolist()),
+            f"{one.cell.area:.4g}" if math.isfinite(one.cell.area) else "without end",
+            f"{one.cell.radius:.4g}",
+            one.representable or "no",
+        )
+        for one in report.best[:SHOWN]
+    ]
+    return table("best cells", columns, rows)
+
+
+def _window(report: SurfaceReport) -> str:
+    ends = _ends(report)
+    if all(math.isinf(end) for pair in ends.values() for end in pair):
+        return "the whole plane"
+    return ", ".join(f"{axis} {low:+.4g} … {high:+.4g}" for axis, (low, high) in ends.items())
+
+
+# The closing tables of a proof over boxes of weights.
+
+MOST_FEATURES = 40
+
+
+def certify_tables(
+    found: Certificate, names: Sequence[str], start: Float64, start_score: float, written: Sequence[str]
+) -> Any:
+    """Return what is proven of the given weights and of the best ones, these, and the files."""
+    rows: list[tuple[str, Any]] = [
+        ("score of the given weights", f"{start_score:.4f}"),
+        ("best score found", f"{found.score:.4f}"),
+        ("no weights in the window score better than" if not found.whole else "no weights at all score better than",
+         f"{found.score_bound:.4f}"),
+        ("the given weights are from the best, at most", f"{abs(found.score_bound - start_score):.4f}"),
+        ("the best found are from the best, at most", f"{found.distance:.4f}"),
+        ("boxes looked at", found.boxes),
+        ("boxes open", found.n_open),
+        ("share of the window that they are", f"{100 * found.open_share:.3g} %"),
+        ("the search", found.end),
+    ]  # fmt: skip
+    changed = [(n, float(a), float(b)) for n, a, b in zip(names, start, found.weights, strict=True) if a != b]
+    aside = "" if found.ties else "weights at which a list hangs on a tie, or on the last digits, are left out\n"
+    parts = [table("certified", ("", "value"), rows, caption=aside + found.metric.signature)]
+    if changed:
+        parts.append(table("best weights, where they differ", ("feature", "given", "best"), changed[:MOST_FEATURES]))
+    if written:
+        parts.append(table("written", ("file",), [(path,) for path in written]))
+    return stack(*parts)

@@ -1,0 +1,224 @@
+"""A pool's summary as tables."""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from luthier.core import plugins
+from luthier.core.params import describe_domain
+from luthier.jobs.rerank import Reranked
+from luthier.kbest.building.lists import Reading
+from luthier.kbest.inspect import FeatureSummary, PoolSummary
+from luthier.kbest.pool import Pool
+from luthier.metrics.oracle import Oracle
+from luthier.report.console import cell, decimals_for, stack, table
+
+
+def inspection_tables(summary: PoolSummary, most: int) -> Any:
+    """Return a table of the lists and one of (at most `most`) features."""
+    shown = summary.features[:most]
+    caption = f"{summary.n_features - most:,} more features are not shown" if summary.n_features > most else ""
+    features = table(
+        f"{summary.n_features:,} features over {summary.n_hypotheses:,} hypotheses",
+        ("feature", "stored", "kind", "lowest", "mean", "highest", "zeros", "remark"),
+        [(f.name, f.storage, f.kind, f.low, f.mean, f.high, f"{f.zeros:.1%}", _remark(f)) for f in shown],
+        caption=caption,
+    )
+    return stack(_lists(summary), features)
+
+
+def _lists(summary: PoolSummary) -> Any:
+    references = summary.n_references
+    rows = [
+        ("sentences", cell(summary.n_sentences)),
+        ("  without hypotheses", cell(summary.n_empty)),
+        ("hypotheses per sentence", _spread(summary.list_lengths)),
+        ("words per hypothesis", _spread(summary.words)),
+        ("repeated hypotheses", _share(summary.repeated_hypotheses, summary.n_hypotheses)),
+        ("repeated texts", _share(summary.repeated_texts, summary.n_hypotheses)),
+        ("references per sentence", f"{references['min']} to {references['max']}"),
+        ("word types", cell(summary.vocabulary)),
+        ("further columns", ", ".join(summary.columns) or "none"),
+        ("groups of features", ", ".join(f"{name} ({n:,})" for name, n in summary.groups.items()) or "none"),
+        ("statistics", ", ".join(summary.stats) or "none"),
+        ("size", f"{summary.megabytes:,.1f} MB"),
+    ]
+    return table("lists", ("", ""), rows)
+
+
+def _spread(values: dict[str, float]) -> str:
+    return f"{values['min']:,} to {values['max']:,}, median {values['median']:,g}, mean {values['mean']:,.1f}"
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{part:,} ({part / whole:.1%})" if whole else "0"
+
+
+def _remark(feature: FeatureSummary) -> str:
+    if feature.constant:
+        return "constant: cannot matter"
+    if feature.constant_in_lists:
+        return "the same within each list: cannot matter"
+    return f"redundant: = {feature.relation} + a constant per sentence" if feature.relation else ""
+
+
+# What was read, for people and for programs.
+
+MOST_NAMES = 15
+
+
+def reading_report(reading: Reading, pool: Pool, output: str) -> dict[str, Any]:
+    """Return the account of a reading as plain data; `pool` is what was written in the end."""
+    return {
+        "output": output,
+        "lists": [
+            {"path": path, "format": reading.formats[path], "hypotheses": rows} for path, rows in reading.rows.items()
+        ],
+        "sentences": pool.n_sentences,
+        "hypotheses": pool.n_hypotheses,
+        "features": pool.n_features,
+        "references": 0 if pool.references is None else len(pool.references.texts),
+        "duplicates_dropped": reading.duplicates,
+        "sentences_without_hypotheses": reading.empty_sentences,
+        "roles": roles_of(reading, pool),
+        "missing_filled": dict(reading.filled),
+        "lines_left_out": dict(reading.faults.counts),
+        "places_mended": dict(reading.faults.mended),
+        "first_of_each_kind": {kind: str(error) for kind, error in reading.faults.first.items()},
+    }
+
+
+def roles_of(reading: Reading, pool: Pool) -> dict[str, list[str]]:
+    """Return which numbers are features, which are columns (scores of hypotheses), which were left out."""
+    return {"feature": list(pool.features.names), "column": list(pool.columns), "ignored": list(reading.ignored)}
+
+
+def reading_table(reading: Reading, pool: Pool, output: str) -> Any:
+    """Return the same as tables."""
+    report = reading_report(reading, pool, output)
+    lists = table(
+        "read",
+        ("list", "format", "hypotheses"),
+        [(item["path"], item["format"], item["hypotheses"]) for item in report["lists"]],
+    )
+    sums = [
+        ("sentences", report["sentences"]),
+        ("without hypotheses", report["sentences_without_hypotheses"]),
+        ("hypotheses", report["hypotheses"]),
+        ("repeated, dropped", report["duplicates_dropped"]),
+        ("features", report["features"]),
+        ("references", report["references"]),
+    ]
+    parts: list[Any] = [lists, table(f"written to {output}", ("", "count"), sums)]
+    roles = [(role, ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else ""), len(names))
+             for role, names in report["roles"].items() if names]  # fmt: skip
+    parts.append(table("what the numbers are", ("role", "names", "count"), roles))
+    if reading.filled:
+        parts.append(table("missing values, filled in", ("feature", "rows"), list(reading.filled.items())))
+    faults = [
+        (kind, count, what, str(reading.faults.first[kind]))
+        for what, counts in (("left out", reading.faults.counts), ("mended", reading.faults.mended))
+        for kind, count in counts.items()
+    ]
+    if faults:
+        parts.append(table("faulty lines", ("kind", "lines", "", "the first of them"), faults))
+    return stack(*parts)
+
+
+# What re-ranking chose, as a table.
+
+
+def rerank_table(rows: Sequence[Reranked]) -> Any:
+    """Return a table with one row for each vector of weights."""
+    return table(
+        "re-ranked",
+        ("weights", "written to", "sentences", "not the list's first", "mean score", "mean words"),
+        [dataclasses.astuple(row) for row in rows],
+    )
+
+
+# Scores and oracles as tables.
+
+
+def score_table(rows: Sequence[tuple[str, Mapping[str, float]]], signatures: Mapping[str, str]) -> Any:
+    """Return a table of files × metrics; `signatures` maps each metric's label to what it is quoted with."""
+    return table(
+        "scores, 0 to 100",
+        ("translations", *signatures),
+        [(path, *(f"{scores[key]:.2f}" for key in signatures)) for path, scores in rows],
+        caption="\n".join(f"{label}: {signature}" for label, signature in signatures.items()),
+    )
+
+
+def oracle_table(results: Mapping[str, Sequence[Oracle]]) -> Any:
+    """Return a table for each metric (by signature): selections, scores, passes of the greedy ones."""
+    return stack(
+        *(
+            table(
+                "what the lists hold",
+                ("selection", "score", "after each pass"),
+                [_oracle_row(row, decimals_for([oracle.score for oracle in rows])) for row in rows],
+                caption=signature,
+            )
+            for signature, rows in results.items()
+        )
+    )
+
+
+def _oracle_row(row: Oracle, digits: int) -> tuple[str, str, str]:
+    passes = " → ".join(f"{score:.{digits}f}" for score in row.passes) if len(row.passes) > 1 else ""
+    return row.selection, f"{row.score:.{digits}f}", passes
+
+
+# Plug-ins of a package with their options, told by their declarations.
+
+
+@dataclasses.dataclass(frozen=True)
+class Option:
+    """A field of a plug-in, as its declaration tells it."""
+
+    name: str
+    domain: str
+    default: object
+    help: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Description:
+    """A plug-in with its options."""
+
+    name: str
+    help: str
+    options: tuple[Option, ...]
+
+
+def describe_plugins(package: str) -> list[Description]:
+    """Return name, help and options of every plug-in of a package."""
+    found = []
+    for name, plugin in plugins.available(package).items():
+        method = plugins.load(package, name)
+        hints = typing.get_type_hints(method)
+        options = (
+            Option(
+                field.name, describe_domain(hints[field.name], field.metadata), field.default, field.metadata["help"]
+            )
+            for field in dataclasses.fields(method)
+        )
+        found.append(Description(name, plugin.help, tuple(options)))
+    return found
+
+
+def plugin_table(title: str, found: Sequence[Description]) -> Any:
+    """Return a table: a row for each plug-in, its options below one another."""
+    rows = [
+        (
+            item.name,
+            item.help,
+            "\n".join(f"{o.name}={o.default!r}: {o.help} ({o.domain})" for o in item.options),
+        )
+        for item in found
+    ]
+    return table(title, ("name", "what it is", "options"), rows)

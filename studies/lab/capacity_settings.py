@@ -1,0 +1,261 @@
+"""What the TOML file of a study of capacity says, read and checked before anything runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from luthier.core.errors import LuthierError
+from luthier.core.files.journal import Record
+from luthier.core.settings import Table
+from luthier.core.tasks import Engine
+from luthier.metrics.base import Metric
+from luthier.metrics.loading import load_metric
+from luthier.tuning.base import Tuner
+
+from .conditions import PairData, read_pair
+from .data import DataEntry
+from .lines import CAPACITY_LINES, Kept, LineKind
+from .start_settings import FILES, GENERATED, read_files, read_generated, read_tuner
+from .units import Place, Units, is_plain_name
+
+ORACLE, CONES, ALL = "oracle", "cones", "all"
+SUMS, RANDOM, LEADING = "sums", "random", "leading"
+DECODER = "decoder"
+MOST_BITS = 12
+
+
+class CapacityUnit(NamedTuple):
+    """One question of a data set.
+
+    Attributes
+    ----------
+    features : name of a set of features; of cones, how many hypotheses of each sentence
+    space : where weights may be: `ALL`, or the name of a projection; of cones, how many axes
+    tuner : its name; `ORACLE` asks whether weights can select the oracle, `CONES` how many selections there are
+    """
+
+    features: str
+    space: str
+    sentences: int
+    tuner: str
+    replica: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Projection:
+    """Few directions in place of all features, see `luthier.landscape.subspaces`."""
+
+    kind: str
+    axes: int
+
+
+@dataclasses.dataclass(frozen=True)
+class CapacityTuner:
+    """A tuner, whether it stops where held-out sentences are best, and the projection whose weights it starts from."""
+
+    tuner: Tuner
+    heldout: bool
+    begin: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Grid:
+    """Units that one table shows: all combinations."""
+
+    title: str
+    features: tuple[str, ...]
+    spaces: tuple[str, ...]
+    sentences: tuple[int, ...]
+    tuners: tuple[str, ...]
+    replicas: int
+    data: tuple[str, ...]
+
+    def units(self) -> Iterator[CapacityUnit]:
+        """Yield them, replica after replica."""
+        for replica in range(self.replicas):
+            for features in self.features:
+                for space in self.spaces:
+                    for sentences in self.sentences:
+                        yield from (CapacityUnit(features, space, sentences, t, replica) for t in self.tuners)
+
+
+@dataclasses.dataclass(frozen=True)
+class CapacityEntry:
+    """A data set.
+
+    Attributes
+    ----------
+    lists : generated ones or files; None where our own decoder makes them
+    pair : the system of that decoder
+    rules, own : its features of rules, and of its own
+    k : hypotheses of each sentence
+    heldout : how many of the sentences to tune on, the last ones, are held out
+    cut : features that bins are made of; the bins of two together fire too, where `pairs` says so
+    """
+
+    name: str
+    lists: DataEntry | None
+    pair: PairData | None
+    rules: tuple[str, ...]
+    own: tuple[str, ...]
+    k: int
+    heldout: int
+    cut: tuple[str, ...]
+    pairs: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class CapacityStudy:
+    """A study file, read and checked: what more features, sentences and directions let weights do."""
+
+    name: str
+    seed: int
+    metric: Metric
+    data: tuple[CapacityEntry, ...]
+    features: Mapping[str, int]
+    projections: Mapping[str, Projection]
+    tuners: Mapping[str, CapacityTuner]
+    grids: tuple[Grid, ...]
+    most_cones: int
+
+    @property
+    def line(self) -> LineKind:
+        """What its lines are."""
+        return CAPACITY_LINES
+
+    @property
+    def names(self) -> set[str]:
+        """The names of data sets and tuners."""
+        return {*(entry.name for entry in self.data), *self.tuners, ORACLE, CONES}
+
+    def unit_sets(self, place: Place, kept: Kept, engine: Engine | None) -> Iterator[Units]:  # noqa: ARG002
+        """Yield the units of each data set whose files are here."""
+        from .capacity import unit_sets
+
+        return unit_sets(self, place)
+
+    def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
+        """Write tables and figures of the units; return their paths."""
+        from .capacity_results import write_results
+
+        return write_results(self, records, place)
+
+
+def read_capacity_study(values: Mapping[str, Any], path: str) -> CapacityStudy:
+    """Return the study that the tables of a file describe."""
+    file = Table(values, path)
+    study = CapacityStudy(
+        name=file.take("name", str), seed=file.take("seed", int), metric=load_metric(file.take("metric", str, "bleu")),
+        data=tuple(_entry(table, path) for table in file.tables("data")),
+        features=dict(_feature_set(table) for table in file.tables("feature_set")),
+        projections=dict(_projection(table, path) for table in _some(file, "projection")),
+        tuners=dict(_tuner(table, path) for table in file.tables("tuner")),
+        grids=tuple(_grid(table) for table in file.tables("grid")),
+        most_cones=file.take("most_cones", int, 10_000),
+    )  # fmt: skip
+    file.end()
+    _check(study, path)
+    return study
+
+
+def _some(file: Table, key: str) -> list[Table]:
+    return file.tables(key) if file.has(key) else []
+
+
+def _feature_set(table: Table) -> tuple[str, int]:
+    found = table.take("name", str), table.take("bits", int, 0)
+    table.end()
+    return found
+
+
+def _projection(table: Table, path: str) -> tuple[str, Projection]:
+    name, kind, axes = table.take("name", str), table.take("kind", str), table.take("axes", int, 0)
+    table.end()
+    if kind not in (SUMS, RANDOM, LEADING) or (kind == SUMS) != (axes == 0) or axes < 0:
+        raise LuthierError(f"{path}: expected the projection {name!r} to be sums, or random or leading with axes")
+    return name, Projection(kind, axes)
+
+
+def _tuner(table: Table, path: str) -> tuple[str, CapacityTuner]:
+    heldout, begin = table.take("heldout", bool, False), table.take("begin", str, "")
+    name, method = read_tuner(table, path)
+    return name, CapacityTuner(method, heldout, begin)
+
+
+def _grid(table: Table) -> Grid:
+    grid = Grid(
+        table.take("title", str), table.texts("features"), table.texts("spaces", (ALL,)),
+        table.numbers("sentences", ()), table.texts("tuners"), table.take("replicas", int, 1), table.texts("data"),
+    )  # fmt: skip
+    table.end()
+    return grid
+
+
+def _entry(table: Table, path: str) -> CapacityEntry:
+    source, name = table.take("source", str), table.take("name", str)
+    if not is_plain_name(name):
+        raise LuthierError(f"{path}: expected data named so that a file can be, found {name!r}")
+    k, heldout = table.take("k", int), table.take("heldout", int, 0)
+    cut, pairs = table.texts("cut", ()), table.take("pairs", bool, False)
+    rules, own = table.texts("rules", ()), table.texts("own", ())
+    lists = pair = None
+    if source == DECODER:
+        pair = read_pair(Table({"name": name, **table.rest()}, path, "data"), path)
+    elif source in (GENERATED, FILES):
+        part: Any = read_generated if source == GENERATED else read_files
+        start = table.take("start", str) if source == FILES else ""
+        lists = DataEntry(name, part(table.table("tune"), path), part(table.table("test"), path), start, (), None, "")
+        table.end()
+    else:
+        raise LuthierError(f"{path}: expected the source {GENERATED!r}, {FILES!r} or {DECODER!r}, found {source!r}")
+    if k < 1 or heldout < 0:
+        raise LuthierError(f"{path}: expected a list of at least one hypothesis and 0 or more sentences to hold out")
+    return CapacityEntry(name, lists, pair, rules, own, k, heldout, cut, pairs)
+
+
+def _check(study: CapacityStudy, path: str) -> None:
+    """Raise for names that nothing has, and for units that cannot be."""
+    faults = [
+        (study.seed < 0 or study.most_cones < 1, "a seed from 0 on and at least one cone"),
+        (any(not 0 <= bits <= MOST_BITS for bits in study.features.values()), f"bits from 0 to {MOST_BITS}"),
+        (bool({ORACLE, CONES} & set(study.tuners)), "tuners with other names than oracle and cones"),
+        (ALL in study.projections, f"projections with other names than {ALL}"),
+    ]
+    for grid in study.grids:
+        own = f"in the grid {grid.title!r}"
+        counting = CONES in grid.tuners
+        faults += [
+            (grid.replicas < 1 or not grid.sentences or min(grid.sentences) < 1, f"replicas and sentences {own}"),
+            (
+                counting and not all(map(_is_count, grid.features + grid.spaces)),
+                f"numbers of hypotheses and axes {own}",
+            ),
+            (counting and grid.tuners != (CONES,), f"cones alone {own}"),
+            (ORACLE in grid.tuners and grid.spaces != (ALL,), f"the oracle with all features {own}"),
+        ]
+        known: list[tuple[str, Sequence[str], Sequence[str]]] = [("data set", grid.data, [e.name for e in study.data])]
+        if not counting:
+            known += [
+                ("set of features", grid.features, list(study.features)),
+                ("projection", grid.spaces, [ALL, *study.projections]),
+                ("tuner", grid.tuners, [ORACLE, *study.tuners]),
+            ]
+        for kind, names, have in known:
+            _require_known(kind, names, have, path)
+    for tuner in study.tuners.values():
+        _require_known("projection", [tuner.begin] if tuner.begin else [], list(study.projections), path)
+    for wrong, expected in faults:
+        if wrong:
+            raise LuthierError(f"{path}: expected {expected}")
+
+
+def _require_known(kind: str, names: Sequence[str], known: Sequence[str], path: str) -> None:
+    for name in names:
+        if name not in known:
+            raise LuthierError(f"{path}: there is no {kind} {name!r} in this study. known: {', '.join(known)}")
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and int(text) > 0

@@ -1,0 +1,139 @@
+"""Choices of a study: bits and parameters of the tuner, by re-ranking lists of the pairs that were held out."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from luthier.core.files.io import open_output
+from luthier.core.tasks import Engine
+from luthier.jobs.sweep.config import BITS, texts_of
+from luthier.jobs.sweep.job import choose
+from luthier.kbest.merge import drop_duplicates, merge
+from luthier.kbest.pool import Pool
+from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.weights import read_weights
+from luthier.tuning.chosen import Tried
+
+from .conditions import Condition, LoopStudy, Values
+from .loop_results import CHOICES as ALL
+from .loop_results import read_choices
+from .system import HELDOUT, TUNE, System
+from .units import Place
+
+CHOICES, FILE, CHOICE = "choices", "choice.toml", "choice"
+
+
+class Point(NamedTuple):
+    """Bits of bins, and the chosen parameters of the tuner."""
+
+    bits: int
+    values: Values
+
+
+def make_choices(
+    study: LoopStudy, system: System, weights: Mapping[str, Path], place: Place, engine: Engine | None
+) -> dict[str, list[Point]]:
+    """Return the points that were tried for each condition with something to choose, the best first.
+
+    The lists are decoded once with the tuned weights of each condition of `weights`, and merged. Each choice is a file
+    of `luthier choose` in ``choices/CONDITION``; ``choices.json`` of the study's folder has all points.
+    """
+    found: dict[str, list[Point]] = {}
+    told: dict[str, list[dict[str, Any]]] = {}
+    for condition in (condition for condition in study.conditions if condition.has_choice):
+        folder = system.home / CHOICES / condition.name.replace(" ", "-")
+        folder.mkdir(parents=True, exist_ok=True)
+        pools = [_select(study, lists, condition, folder) for lists in _decode(study, system, weights)]
+        with open_output(folder / FILE) as file:
+            file.write(choice_text(study, condition, system, pools).encode("utf-8"))
+        chosen, _ = choose(folder / FILE, folder / CHOICE, engine=engine)
+        ordered = sorted(chosen.points, key=lambda point: -point.gain)  # of equals the first tried
+        found[condition.name] = [point_of(condition, point) for point in ordered]
+        told[condition.name] = [_as_record(condition, point) for point in chosen.points]
+    everything = {**read_choices(place), system.entry.name: told}
+    with open_output(place.folder / ALL) as file:
+        file.write((json.dumps(everything, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
+    return found
+
+
+def point_of(condition: Condition, tried: Tried) -> Point:
+    """Return a point of a choice with the values that the study's file has."""
+    named = [{texts_of(((axis, value),))[axis]: value for value in values} for axis, values in condition.axes.items()]
+    values = tuple((axis, known[tried.values[axis]]) for axis, known in zip(condition.axes, named, strict=True))
+    return Point(int(tried.values[BITS]) if BITS in tried.values else condition.bits[0], values)
+
+
+def choice_text(study: LoopStudy, condition: Condition, system: System, pools: Sequence[Path]) -> str:
+    """Return the file of a choice; values of JSON are values of TOML too."""
+    settings = system.config.settings
+    tuner = {field.name: getattr(settings.tuner, field.name) for field in dataclasses.fields(settings.tuner)}
+    given = {**tuner, **condition.tuner}
+    bits: Any = list(condition.bits) if len(condition.bits) > 1 else condition.bits[0]
+    tables: dict[str, dict[str, Any]] = {
+        "": {
+            "tune": str(pools[0].absolute()), "heldout": str(pools[1].absolute()), "metric": settings.metric.signature,
+            "seed": settings.options.seed, "order": study.order, "passes": study.passes,
+        },
+        "bins": {"features": condition.cut, BITS: bits, "induction": condition.induction},
+        "tuner": {"method": settings.tuner.name},
+        "tuner.parameters": {name: value for name, value in given.items() if value is not None},
+    }  # fmt: skip
+    lines = []
+    for name, values in tables.items():
+        lines += [f"[{name}]"] if name else []
+        lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in values.items()]
+    return "\n".join(lines) + "\n"
+
+
+def _decode(study: LoopStudy, system: System, weights: Mapping[str, Path]) -> list[Path]:
+    """Return the lists of both parts with all features and derivations, decoded unless they are there."""
+    made = [f"{CHOICES}/{part}.arrow" for part in (TUNE, HELDOUT)]
+    grammars = [system.home / f"{part}.grammar" for part in (TUNE, HELDOUT)]
+    key = system.steps.key([*grammars, *weights.values()], [study.choice_k, system.inputs])
+
+    def work() -> None:
+        (system.home / CHOICES).mkdir(exist_ok=True)
+        for part, output in zip((TUNE, HELDOUT), made, strict=True):
+            save_pool(_lists(study, system, part, weights), system.home / output)
+
+    system.steps.run("lists to choose by", key, made, work)
+    return [system.home / output for output in made]
+
+
+def _lists(study: LoopStudy, system: System, part: str, weights: Mapping[str, Path]) -> Pool:
+    """Decode a part with each of the weights; hypotheses that several find stand once."""
+    decoder = system.decoder(part, Condition("", system.grammar(part).feature_names), None)
+    sentences, references = system.sentences(part)
+    pools = [
+        decoder.decode(sentences, read_weights(path), k=study.choice_k, unique=True, references=references).pool
+        for path in weights.values()
+    ]
+    # the decoder's total is of its weights
+    return drop_duplicates(dataclasses.replace(merge(pools), columns={}))
+
+
+def _select(study: LoopStudy, lists: Path, condition: Condition, folder: Path) -> Path:
+    """Write lists with the features of a condition only; derivations keep all."""
+    pool, wanted = open_pool(lists), {*condition.features, *study.own}
+    names = [name for name in pool.features.names if name in wanted]
+    save_pool(pool.with_features(pool.features.select(names)), folder / lists.name)
+    return folder / lists.name
+
+
+def _as_record(condition: Condition, tried: Tried) -> dict[str, Any]:
+    bits, values = point_of(condition, tried)
+    numbers = {name: getattr(tried, name) for name in ("features", "tuned", "heldout", "gain", "cpu_seconds")}
+    return {"bits": bits, "values": text_of(values), **numbers, "note": tried.note}
+
+
+def text_of(values: Values) -> str:
+    """Return chosen parameters as a text.
+
+    >>> text_of((("beta", 1000.0), ("select", "largest")))
+    'beta=1000 select=largest'
+    """
+    return " ".join(f"{name}={value:g}" if isinstance(value, float) else f"{name}={value}" for name, value in values)

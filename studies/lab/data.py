@@ -1,0 +1,150 @@
+"""The data of a study: lists that are generated, or files in a folder that the user has."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from pathlib import Path
+
+import numpy as np
+
+from luthier.core.arrays import Float64, frozen
+from luthier.core.errors import LuthierError
+from luthier.core.rng import make_rng
+from luthier.core.segments import offsets_from_counts
+from luthier.corpus.texts import Tokens
+from luthier.kbest.building.lists import read_pool
+from luthier.kbest.features import Features, align_features
+from luthier.kbest.pool import Pool, References
+from luthier.kbest.reshape import cap
+from luthier.kbest.weights import Weights, read_weights
+from luthier.synthetic.lists.noisy_channel import SyntheticLists, texts_of
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class StudyData:
+    """Lists to tune on, lists to test on, and the weights that starts are drawn about.
+
+    Attributes
+    ----------
+    tune, test : Pool, with the same features
+    start : (D,)
+    digests : of both pools
+    """
+
+    name: str
+    tune: Pool
+    test: Pool
+    start: Float64
+    digests: tuple[str, str]
+
+
+@dataclasses.dataclass(frozen=True)
+class GeneratedPart:
+    """Lists of an invented decoder; references lose words where `shorten` says so (see `shortened`)."""
+
+    lists: SyntheticLists
+    seed: int
+    shorten: float
+
+    def make(self) -> Pool:
+        """Generate them."""
+        pool = self.lists.generate(self.seed)
+        return shortened(pool, self.shorten, self.seed) if self.shorten else pool
+
+
+@dataclasses.dataclass(frozen=True)
+class FilePart:
+    """Lists and references in files.
+
+    Attributes
+    ----------
+    cap : most hypotheses of a sentence
+    sentences : how many, from the first on
+    """
+
+    lists: tuple[str, ...]
+    refs: tuple[str, ...]
+    cap: int | None
+    sentences: int | None
+
+    def read(self, folder: Path) -> Pool:
+        """Read them."""
+        paths = [str(folder / name) for name in self.lists]
+        missing = [path for path in paths if not Path(path).exists()]
+        if missing:
+            raise LuthierError(
+                f"{missing[0]}: there is no such list. hint: `data` names the folder that has the study's files"
+            )
+        pool = read_pool(paths, refs=[str(folder / name) for name in self.refs])
+        if self.cap is not None:
+            pool = cap(pool, self.cap)
+        if self.sentences is not None:
+            pool = pool.take_sentences(np.arange(min(self.sentences, pool.n_sentences)))
+        return pool
+
+
+@dataclasses.dataclass(frozen=True)
+class DataEntry:
+    """Data as a study names them.
+
+    Attributes
+    ----------
+    tune, test : both generated, or both in files
+    start : a file of weights; of generated lists, the invented decoder's are taken
+    metrics : names of those to tune for
+    starts : how many, if other than the study's
+    test_by : the metric whose best weights are tested
+    """
+
+    name: str
+    tune: GeneratedPart | FilePart
+    test: GeneratedPart | FilePart
+    start: str
+    metrics: tuple[str, ...]
+    starts: int | None
+    test_by: str
+
+
+def load_data(entry: DataEntry, folder: str | None) -> StudyData | None:
+    """Return the data of an entry; None where they are in a folder not given."""
+    if isinstance(entry.tune, GeneratedPart) and isinstance(entry.test, GeneratedPart):
+        tune, test = entry.tune.make(), entry.test.make()
+        start = Weights(tune.provenance["decoder_weights"])
+    elif isinstance(entry.tune, FilePart) and isinstance(entry.test, FilePart) and folder is not None:
+        tune, test = entry.tune.read(Path(folder)), entry.test.read(Path(folder))
+        start = read_weights(Path(folder) / entry.start)
+    else:
+        return None
+    if tune.features.names != test.features.names:
+        test = test.with_features(_in_order(test.features, tune.features))
+    vector = frozen(np.array(start.vector(tune.features.names)))
+    return StudyData(entry.name, tune, test, vector, (tune.digest(), test.digest()))
+
+
+def shortened(pool: Pool, share: float, seed: int) -> Pool:
+    """Return the pool with references of unequal length: all but the first of a sentence lose some words.
+
+    The generator's references are paraphrases word by word, all of one length; where lengths are equal, so
+    are the variants of BLEU that differ in the length they take. Each word is left out with the probability
+    `share`, but the first of a reference never.
+    """
+    references = pool.references
+    assert references is not None
+    tokens = references.tokens
+    kept = make_rng(seed).random(len(tokens.ids)) >= share
+    kept[tokens.offsets[:-1][np.diff(tokens.offsets) > 0]] = True
+    for first in references.offsets[:-1]:
+        kept[tokens.offsets[first] : tokens.offsets[first + 1]] = True
+    lengths = [int(np.count_nonzero(kept[a:b])) for a, b in itertools.pairwise(tokens.offsets.tolist())]
+    shorter = Tokens(offsets_from_counts(lengths), tokens.ids[kept])
+    with_texts = References(references.offsets, texts_of(shorter, pool.vocab), shorter)
+    return dataclasses.replace(pool, references=with_texts).noting("shorten references", share=share, seed=seed)
+
+
+def _in_order(features: Features, like: Features) -> Features:
+    """Return features in the order and storage of others; one that is not there is 0 everywhere."""
+    unknown = set(features.names) - set(like.names)
+    if unknown:
+        raise LuthierError(f"the test lists have a feature that the tuning lists do not have: {sorted(unknown)[0]!r}")
+    return align_features(features, like.names, like.n_dense)

@@ -1,0 +1,215 @@
+"""Tables and figures of a study of conditions, from its lines, what was chosen, and the shapes that were learned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from luthier.core.errors import InputError, LuthierError
+from luthier.core.files.io import content_hash, open_output
+from luthier.core.files.journal import Record
+from luthier.core.progress import notice
+from luthier.evaluation.comparison import Comparison, Difference, Settings, compare
+from luthier.evaluation.replicas import optimizer_spread
+from luthier.evaluation.systems import System
+from luthier.features.bins_file import read_bins
+from luthier.features.curves import Curve, curves
+from luthier.kbest.weights import read_weights
+from luthier.metrics.base import Metric
+from luthier.metrics.loading import load_metric
+from luthier.report.figures.bins import draw_curves
+from luthier.tuning.loop_folder import ANSWER
+
+from .condition_figure import draw_turns
+from .condition_scores import ConditionResult, ConditionTables, Setting, Tries
+from .condition_tables import condition_tables
+from .conditions import Condition, LoopStudy
+from .packed_statistics import unpack_statistics
+from .units import TABLES, Place
+
+CHOICES, BINS = "choices.json", "bins.json"
+
+Choices = Mapping[str, Sequence[Mapping[str, Any]]]  # condition → its points, in the order they were tried
+
+
+def write_results(study: LoopStudy, records: Sequence[Record], place: Place) -> list[str]:
+    """Write tables and figures of the loops that have ended; return their paths."""
+    choices = read_choices(place)
+    paths, tables = [], []
+    for entry in study.data:
+        lines = [record for record in records if record["data"] == entry.name]
+        if not lines:
+            continue
+        results = _Results(study, lines, choices.get(entry.name, {}))
+        found = results.tables(entry.name)
+        tables.append(found)
+        done = [result for result in found.main.values() if result is not None]
+        if done:
+            paths.append(place.folder / f"{entry.name}.turns.png")
+            draw_turns(done, f"{study.name}: {entry.name}", paths[-1])
+        shapes = results.shapes(place)
+        if shapes:
+            paths.append(place.folder / f"{entry.name}.shapes.png")
+            draw_curves(shapes, paths[-1])
+    if tables:
+        paths.append(place.folder / TABLES)
+        with open_output(paths[-1]) as file:
+            file.write(condition_tables(study.name, tables).encode("utf-8"))
+    return [str(path) for path in paths]
+
+
+def read_choices(place: Place) -> dict[str, Choices]:
+    """Return what was tried, by data set; nothing where nothing was."""
+    path = place.folder / CHOICES
+    if not path.exists():
+        return {}
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        points = [point for data in found.values() for tried in data.values() for point in tried]
+        if not all(_is_point(point) for point in points):
+            raise ValueError("a point without its numbers")
+    except (ValueError, AttributeError, TypeError) as error:
+        raise InputError(expected="the choices of a study", found=str(error), path=str(path)) from None
+    return dict(found)
+
+
+def _is_point(point: Any) -> bool:
+    return (
+        all(type(point.get(name)) is int for name in ("bits", "features"))
+        and all(type(point.get(name)) in (int, float) for name in ("tuned", "heldout", "gain"))
+        and isinstance(point.get("values"), str)
+    )
+
+
+class _Results:
+    """The lines of one data set, and what was chosen."""
+
+    def __init__(self, study: LoopStudy, lines: Sequence[Record], choices: Choices) -> None:
+        self.study, self.lines, self.choices = study, lines, choices
+        self.metric: Metric = load_metric(lines[0]["metric"])
+        self.wanted = max(record["replicas"] for record in lines)
+
+    def tables(self, data: str) -> ConditionTables:
+        """Return all that is shown of the data set."""
+        main = {c.name: self.chosen(c) for c in self.study.conditions}
+        settings = {name: setting for name, setting in main.items() if setting is not None}
+        against = self._comparisons(settings)
+        results = {
+            name: None if name not in settings else self.result(settings[name], against.get(name, {})) for name in main
+        }
+        more = {}
+        for record in self.lines:
+            if record["condition"] == self.study.sweep and record["more_features"] is not None:
+                more[record["bits"]] = record["more_features"]
+        return ConditionTables(
+            data, (self.metric.name, self.metric.signature), results, self.study.baselines, self._sweep(settings), more,
+            {name: self._neighbours(name, axis, settings) for name, axis in self.study.confirm.items()},
+            tuple(self._tries(name) for name in self.choices),
+        )  # fmt: skip
+
+    def chosen(self, condition: Condition) -> Setting | None:
+        """Return the chosen setting of a condition; None where there is none yet."""
+        if not condition.has_choice:
+            return Setting(condition.name, condition.bits[0] if condition.bits else 0, "")
+        if condition.name not in self.choices:
+            return None
+        return self._tries(condition.name).best
+
+    def loops(self, setting: Setting) -> list[Record]:
+        """Return the lines of a setting, by replica."""
+        wanted = (setting.condition, setting.bits, setting.values)
+        found = [r for r in self.lines if (r["condition"], r["bits"], r["values"]) == wanted]
+        return sorted(found, key=lambda record: int(record["replica"]))
+
+    def result(self, setting: Setting, against: Mapping[str, Difference]) -> ConditionResult | None:
+        """Return what a setting reached; None where none of its loops has ended."""
+        loops = self.loops(setting)
+        if not loops:
+            return None
+        scores = np.array([record["test"] for record in loops])
+        seconds = [float(np.mean([r[f"{part}_seconds"] for r in loops])) for part in ("decode", "tune")]
+        return ConditionResult(
+            setting, loops[0]["features"], tuple(scores.tolist()), tuple(tuple(r["decoded"]) for r in loops),
+            self.wanted, optimizer_spread(scores), against, (seconds[0], seconds[1]),
+            max(record.get("together", 1) for record in loops),
+        )  # fmt: skip
+
+    def _comparisons(self, settings: Mapping[str, Setting]) -> dict[str, dict[str, Difference]]:
+        """Return how every condition differs from each baseline: condition → baseline → difference."""
+        systems = {name: self._system(name, self.loops(setting)) for name, setting in settings.items()}
+        done = {name: system for name, system in systems.items() if system is not None}
+        found: dict[str, dict[str, Difference]] = {name: {} for name in done}
+        for baseline in (name for name in self.study.baselines if name in done):
+            others = [system for name, system in done.items() if name != baseline]
+            if not others:
+                continue
+            compared: Comparison = compare(
+                [done[baseline], *others], {self.metric.name: self.metric}, Settings(seed=self.study.seed)
+            )
+            for result in compared.metrics[0].results[1:]:
+                assert result.against_baseline is not None
+                found[result.system][baseline] = result.against_baseline
+        return found
+
+    def _system(self, name: str, loops: Sequence[Record]) -> System | None:
+        if not loops:
+            return None
+        try:
+            stats = np.stack([unpack_statistics(r["statistics"], len(self.metric.stat_names)) for r in loops])
+        except ValueError as error:
+            raise LuthierError(f"the lines of {name!r} have {error}, or of unlike sentences") from None
+        return System(name, {self.metric.name: stats})
+
+    def _sweep(self, settings: Mapping[str, Setting]) -> tuple[ConditionResult, ...]:
+        if self.study.sweep not in settings:
+            return ()
+        values = settings[self.study.sweep].values
+        bits = self.study.condition(self.study.sweep).bits
+        found = [self.result(Setting(self.study.sweep, b, values), {}) for b in bits]
+        return tuple(result for result in found if result is not None)
+
+    def _neighbours(self, name: str, axis: str, settings: Mapping[str, Setting]) -> tuple[ConditionResult, ...]:
+        """Return the chosen setting among those that differ in one parameter, by the first replica."""
+        if name not in settings:
+            return ()
+        chosen = settings[name]
+        others = {
+            record["values"] for record in self.lines if (record["condition"], record["bits"]) == (name, chosen.bits)
+        }
+        tried = [s for s, *_ in self._tries(name).points if s.bits == chosen.bits and s.values in others]
+        alike = [s for s in tried if _without(s.values, axis) == _without(chosen.values, axis)]
+        found = [self.result(setting, {}) for setting in alike]
+        return tuple(result for result in found if result is not None)
+
+    def _tries(self, name: str) -> Tries:
+        points = self.choices[name]
+        settings = [Setting(name, point["bits"], point["values"]) for point in points]
+        rows = [
+            (s, p["features"], float(p["tuned"]), float(p["heldout"])) for s, p in zip(settings, points, strict=True)
+        ]
+        best = max(range(len(points)), key=lambda k: points[k]["gain"])
+        return Tries(name, tuple(rows), settings[best])
+
+    def shapes(self, place: Place) -> list[Curve]:
+        """Return what the study draws of weights, from the folders of loops; nothing where these are not here."""
+        found: list[Curve] = []
+        for name, features in self.study.shapes.items():
+            if name not in self.choices:
+                continue
+            tried = [p for p in self.choices[name] if p["bits"] == self.study.shape_bits]
+            best = max(tried, key=lambda point: point["gain"])
+            for record in self.loops(Setting(name, best["bits"], best["values"]))[:1]:
+                folder = place.folder / record["folder"]
+                if not (folder / ANSWER).exists() or content_hash(folder / ANSWER) != record["weights"]:
+                    notice(f"{folder}: the weights of this loop are not here; their shape is not drawn")
+                    continue
+                made = curves(read_bins(folder / BINS), read_weights(folder / ANSWER))
+                found += [curve for curve in made if curve.bins.feature in features]
+        return found
+
+
+def _without(values: str, axis: str) -> list[str]:
+    return [part for part in values.split(" ") if not part.startswith(f"{axis}=")]

@@ -1,0 +1,128 @@
+"""Studies as Markdown: what each tuner reaches from the same starts, and what that is worth on unseen text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+
+from .reached import UNTUNED, Reached
+
+
+def study_tables(name: str, data: Mapping[str, Sequence[Reached]], chosen: Mapping[str, str]) -> str:
+    """Return all tables of a study: for each data set its units and the metric that chooses for the test."""
+    parts = [f"# {name}: tables\n\nMade from `units.jsonl` alone; scores are on 0–100.\n"]
+    for label, units in data.items():
+        parts.append(f"## {label}\n\n{starts_table(units)}")
+        parts.append(f"At equal CPU time:\n\n{equal_time_table(units)}")
+        parts.append(f"The best weights for {chosen[label]}, on unseen lists:\n\n{unseen_table(units, chosen[label])}")
+    return "\n".join(parts)
+
+
+def starts_table(units: Sequence[Reached]) -> str:
+    """Return metric × tuner: final scores over all starts, how often a tuner is the best, and its times."""
+    rows = []
+    for metric in _names(r.metric for r in units):
+        own = [r for r in units if r.metric == metric]
+        finals = {t: _by_start([r for r in own if r.tuner == t]) for t in _tuners(own)}
+        wins = _wins(finals)
+        for tuner, gains in finals.items():
+            records = [r for r in own if r.tuner == tuner]
+            scores = np.array([r.score for r in records])
+            best = scores.max() if records[0].higher_is_better else scores.min()
+            worst = scores.min() if records[0].higher_is_better else scores.max()
+            cpu = np.array([r.cpu_seconds for r in records])
+            steps = np.mean([r.steps for r in records])
+            begin = np.mean([r.start_score for r in records])
+            rows.append(
+                f"| {metric} | {tuner} | {len(gains)} | {begin:.2f} | {scores.mean():.2f} | {scores.std(ddof=0):.2f} | "
+                f"{worst:.2f} | {best:.2f} | {wins[tuner]:.0%} | {steps:.0f} | {cpu.mean():.3f} | {cpu.sum():.1f} |"
+            )
+    head = (
+        "| metric | tuner | starts | mean at start | mean at end | s.d. | worst | best | wins | steps | CPU s "
+        "| all CPU s |\n"
+        "| --- | --- | --: | --: | --: | --: | --: | --: | --: | --: | --: | --: |\n"
+    )
+    note = "\nwins: of all starts, the share from which this tuner ends highest (ties are shared).\n"
+    return head + "\n".join(rows) + "\n" + note
+
+
+def equal_time_table(units: Sequence[Reached]) -> str:
+    """Return metric × tuner: the best of as many starts as fit into the time that the quickest tuner takes for all."""
+    rows = []
+    for metric in _names(r.metric for r in units):
+        own = {t: [r for r in units if (r.metric, r.tuner) == (metric, t)] for t in _tuners(units)}
+        spent = {t: sum(r.cpu_seconds for r in records) for t, records in own.items() if records}
+        budget = min(spent.values(), default=0.0)
+        for tuner, seconds in spent.items():
+            records = own[tuner]
+            fit = max(1, int(len(records) * (budget / seconds if seconds > 0 else 1.0) + 1e-9))
+            best = expected_best([r.gain for r in records], fit)
+            score = best if records[0].higher_is_better else -best
+            rows.append(f"| {metric} | {tuner} | {budget:.1f} | {fit} of {len(records)} | {score:.2f} |")
+    head = "| metric | tuner | CPU s | starts | expected best |\n| --- | --- | --: | --: | --: |\n"
+    note = "\nCPU s: of the quickest tuner, all starts. expected best: over all choices of so many of its starts.\n"
+    return head + "\n".join(rows) + "\n" + note
+
+
+def expected_best(gains: Sequence[float], n: int) -> float:
+    """Return the expected greatest of n numbers drawn without replacement.
+
+    Of N numbers in descending order the i-th, from 0, is the greatest with probability C(N−1−i, n−1) / C(N, n).
+
+    >>> round(expected_best([1.0, 2.0, 3.0], 2), 6)
+    2.666667
+    """
+    ordered: Float64 = np.sort(np.array(gains))[::-1]
+    left = len(ordered) - np.arange(len(ordered) - 1)  # the i-th and those after it
+    chances = np.cumprod(np.append(n / len(ordered), np.maximum(left - n, 0) / np.maximum(left - 1, 1)))
+    return float(ordered @ chances)
+
+
+def unseen_table(units: Sequence[Reached], metric: str) -> str:
+    """Return for each tuner the test scores of the weights that were best for `metric`, and means over starts."""
+    own = [r for r in units if r.metric == metric]
+    names = list(own[0].test) if own else []
+    rows = []
+    for record in [r for r in own if r.start == UNTUNED]:
+        cells = " | ".join(f"{record.test[name]:.2f}" for name in names)
+        rows.append(f"| {record.tuner} | {record.score:.2f} | {cells} |{' |' * len(names)}")
+    for tuner in _tuners(own):
+        records = [r for r in own if r.tuner == tuner]
+        best = max(records, key=lambda r: (r.gain, -r.start))
+        cells = " | ".join(f"{best.test[name]:.2f}" for name in names)
+        means = " | ".join(_mean([r.test[name] for r in records]) for name in names)
+        rows.append(f"| {tuner}, start {best.start} | {best.score:.2f} | {cells} | {means} |")
+    head = ["weights", "tuning", *(f"test {name}" for name in names), *(f"mean {name}" for name in names)]
+    lines = [f"| {' | '.join(head)} |", f"| --- {'| --: ' * (len(head) - 1)}|", *rows]
+    return "\n".join(lines) + "\n\nmean: over all starts, ± one standard deviation.\n"
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{np.mean(values):.2f} ± {np.std(values):.2f}"
+
+
+def _names(names: Iterable[str]) -> list[str]:
+    """Return each name once, in the order they come."""
+    return list(dict.fromkeys(names))
+
+
+def _tuners(units: Sequence[Reached]) -> list[str]:
+    return _names(r.tuner for r in units if r.start != UNTUNED)
+
+
+def _by_start(records: Sequence[Reached]) -> dict[int, float]:
+    return {r.start: r.gain for r in records}
+
+
+def _wins(finals: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
+    """Return each tuner's share of the starts that all tuners have, ties divided among the winners."""
+    common = sorted(set.intersection(*(set(gains) for gains in finals.values()))) if finals else []
+    if not common:
+        return dict.fromkeys(finals, 0.0)
+    table: Float64 = np.array([[gains[s] for s in common] for gains in finals.values()])  # (T, starts)
+    top = table >= table.max(axis=0) - 1e-9
+    shares = (top / top.sum(axis=0)).mean(axis=1)
+    return dict(zip(finals, shares.tolist(), strict=True))

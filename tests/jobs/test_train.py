@@ -1,0 +1,171 @@
+"""A whole system in small: training, what is not done again, translating, evaluating."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+from small_system import SMALL_SYSTEM
+
+from luthier.corpus.lines import read_lines
+from luthier.jobs.train.config import read_train_config
+from luthier.jobs.train.model import TranslationModel
+from luthier.jobs.train.train import train
+from luthier.jobs.train.use import translate_lines
+from luthier.kbest.weights import read_weights
+from luthier.synthetic.pair.pair import PairGenerator
+
+pytestmark = [pytest.mark.slow, pytest.mark.compiled]
+
+SETTINGS = f"""
+{SMALL_SYSTEM}refs = ["corpus/test.refs.0.txt", "corpus/test.refs.1.txt"]
+[decoder]
+k = 6
+pops = 20
+[tuner]
+method = "simplex"
+[loop]
+iterations = 2
+"""
+
+
+def run_training(home, *, threads=1, name="model"):
+    config = read_train_config(home / "train.toml", seed=1, threads=threads)
+    return train(config, str(home / name), threads=threads)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    home = tmp_path_factory.mktemp("training")
+    PairGenerator().write(home / "corpus", train=150, tune=6, heldout=0, test=6, seed=0)
+    (home / "train.toml").write_text(SETTINGS)
+    return home, run_training(home)
+
+
+def steps_done(found):
+    return [name for name, skipped, _ in found.steps if not skipped]
+
+
+def test_a_system_comes_of_it(trained):
+    home, found = trained
+    assert len(steps_done(found)) == 8
+    assert dict(read_weights(home / "model" / "weights.json")) == dict(found.loops[0].weights)
+    assert found.loops[0].iterations[-1].after >= found.loops[0].iterations[-1].before
+    assert len(read_lines(home / "model" / "test.tuned.1.txt")) == 6
+    assert json.dumps(found.as_dict())
+
+
+def test_nothing_is_done_twice_and_changes_reach_what_hangs_on_them(trained):
+    home, first = trained
+    again = run_training(home)
+    assert steps_done(again) == []
+    assert again.loops[0].iterations == first.loops[0].iterations
+    (home / "train.toml").write_text(SETTINGS.replace("k = 6", "k = 7"))
+    assert steps_done(run_training(home))[0] == "tuning loop"
+    (home / "train.toml").write_text(SETTINGS)
+    (home / "model" / "test.untuned.txt").write_text("changed\n")
+    assert "translation of test" in steps_done(run_training(home))
+    refs = home / "corpus" / "test.refs.1.txt"
+    refs.write_text(refs.read_text())  # the same bytes: nothing to do
+    assert steps_done(run_training(home)) == []
+
+
+def test_threads_change_nothing(trained):
+    home, _ = trained
+    run_training(home, threads=2, name="other")
+    for name in ("weights.json", "links.gz", "tune.grammar", "loop/iterations.jsonl", "test.tuned.1.txt"):
+        assert (home / "other" / name).read_bytes() == (home / "model" / name).read_bytes()
+
+
+def test_lines_are_answered_as_they_come(trained):
+    home, _ = trained
+    model = TranslationModel.open(home / "model")
+    source = read_lines(home / "corpus" / "test.source.txt")
+    lines = [*(f"{line}\n".encode() for line in source), b"\n", b"Qwxyz Zzyx\n", b"  \r\n"]
+    answers = list(translate_lines(model, io.BytesIO(b"".join(lines))))
+    assert answers[:6] == list(read_lines(home / "model" / "test.tuned.1.txt"))
+    assert answers[6:] == ["", "Qwxyz Zzyx", ""]  # unknown words come back as they were
+
+
+def test_decode_takes_a_trained_model(trained, run_cli, tmp_path):
+    home, _ = trained
+    source, out = home / "corpus/test.source.txt", tmp_path / "out.txt"
+    code, _, said = run_cli("decode", source, "--model", home / "model", "-o", out)
+    assert code == 0, said
+    assert out.read_bytes() == (home / "model" / "test.tuned.1.txt").read_bytes()
+    (tmp_path / "blank.txt").write_text("\n  \n")  # for which there are no rules, and no words
+    code, _, said = run_cli("decode", tmp_path / "blank.txt", "--model", home / "model", "-o", out)
+    assert code == 0, said
+    assert out.read_text() == "\n\n"
+
+
+def test_translate_flushes_every_line(trained):
+    home, _ = trained
+    command = [sys.executable, "-m", "luthier.cli.main", "translate", str(home / "model"), "--quiet"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        for word in (b"Qwxyz\n", b"\n", b"Zzyx\n"):
+            process.stdin.write(word)
+            process.stdin.flush()
+            assert process.stdout.readline() == word  # answered before the next is sent
+        process.stdin.close()
+        assert process.wait() == 0
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
+
+
+def test_models_are_compared_with_intervals_and_p_values(trained, run_cli, tmp_path):
+    home, _ = trained
+    texts = ["--source", home / "corpus/test.source.txt", "--refs", home / "corpus/test.refs.0.txt", "--shuffles", "50"]
+    code, out, said = run_cli("evaluate", home / "model", *texts, "--json", "-o", tmp_path / "out.txt")
+    assert code == 0, said
+    (low, high) = json.loads(out)["intervals"]["model"]["bleu"]
+    score = json.loads(out)["metrics"][0]["results"][0]["mean"]
+    assert low <= score <= high
+    assert (tmp_path / "out.txt").read_bytes() == (home / "model" / "test.tuned.1.txt").read_bytes()
+    run_training(home, name="other")
+    code, out, _ = run_cli("evaluate", home / "model", "--against", home / "other", *texts, "--quiet")
+    assert code == 0
+    assert re.search(r"other.*\n.*model", out)
+    code, _, said = run_cli("evaluate", home / "model", "--against", home / "model", *texts)
+    assert code == 2
+    assert "the same model was given twice" in said
+
+
+def test_a_loop_runs_on_a_trained_model(trained, run_cli):
+    home, _ = trained
+    (home / "loop.toml").write_text(
+        '[tune]\nsource = "corpus/tune.source.txt"\nrefs = "corpus/tune.refs.0.txt"\n'
+        '[decoder]\nmodel = "model"\nk = 4\n[tuner]\nmethod = "simplex"\n[loop]\niterations = 1\n'
+    )
+    code, out, said = run_cli("loop", home / "loop.toml", "--json")
+    assert code == 0, said
+    assert json.loads(out)["iterations"][0]["hypotheses"] <= 24
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('method = "model1"', 'method = "model1"\ncolor = 3', "a setting of [alignment] is none that model1 has"),
+        ("order = 3", "order = 0", "the 'order' parameter of estimate must be an int in [1"),
+        ("pops = 20", "popz = 20", "[decoder] has no setting 'popz'. known: budget, k, max_span, pops"),
+        ("k = 6", "k = 0", "expected k and replicas of at least 1"),
+        ("corpus/tune.refs.0.txt", "nothing.txt", "nothing.txt: there is no such file"),
+    ],
+)
+def test_faults_in_the_settings_are_said(trained, run_cli, tmp_path, old, new, words):
+    home, _ = trained
+    (tmp_path / "train.toml").write_text(SETTINGS.replace(old, new, 1))
+    code, _, said = run_cli("train", tmp_path / "train.toml", "--data", home)
+    assert code == 2
+    assert words in said
+
+
+def test_a_folder_that_is_no_model(run_cli, tmp_path):
+    code, _, said = run_cli("translate", tmp_path)
+    assert code == 2
+    assert "expected a folder with a trained model (model.json), found no such file or directory" in said

@@ -1,0 +1,36 @@
+"""The picture of a study: drawn from lines alone, in the order that is said."""
+
+import pytest
+from matplotlib import pyplot as plt
+
+from luthier.jobs.lab import start_figure as study_figure
+from luthier.jobs.lab.reached import Reached
+
+
+def unit(tuner, start, gain, metric, *, higher):
+    return Reached(tuner=tuner, start=start, gain=gain, start_gain=gain - 2, metric=metric, higher_is_better=higher)
+
+
+UNITS = [
+    unit("no tuning", -1, 1.0, "BLEU", higher=True),
+    *(unit("a", start, gain, "BLEU", higher=True) for start, gain in enumerate([5.0, 3.0, 4.0])),
+    *(unit("a", start, gain, "TER", higher=False) for start, gain in enumerate([-5.0, -3.0, -4.0])),
+    *(unit("b", start, gain, "TER", higher=False) for start, gain in enumerate([-6.0, -2.0])),
+]
+
+
+@pytest.mark.slow
+def test_curves_ascend_to_the_better_and_panels_say_where_it_began(tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr(plt, "close", figures.append)
+    study_figure.draw_starts(UNITS, "title", tmp_path / "x.png")
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    bleu, ter = figures[0].axes[:2]
+    assert [line.get_ydata().tolist() for line in bleu.lines] == [[3.0, 4.0, 5.0]]
+    assert [line.get_ydata().tolist() for line in ter.lines] == [[5.0, 4.0, 3.0], [6.0, 2.0]]
+    assert bleu.get_title() == "BLEU\nbefore tuning 1.00, mean of the starts 2.00"
+    assert ter.get_title() == "TER\nmean of the starts 6.00"
+    assert ter.yaxis_inverted()
+    assert not bleu.yaxis_inverted()
+    monkeypatch.undo()
+    plt.close(figures[0])

@@ -1,0 +1,155 @@
+"""Studies of tuners in loops: lines that say all, loops that are the same as by hand, tables with the test."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+from luthier.core.errors import LuthierError
+from luthier.corpus.lines import read_lines
+from luthier.decoding.decoder import Decoder
+from luthier.jobs.lab.study import read_study, run_study
+from luthier.jobs.lab.system import System
+from luthier.jobs.lab.units import Place
+from luthier.jobs.loop.job import OwnDecoder
+from luthier.kbest.weights import Weights
+from luthier.metrics.batch import Batch
+from luthier.metrics.loading import load_metric
+from luthier.tuning.base import tuner
+from luthier.tuning.loop import tune_loop
+from luthier.tuning.options import LoopOptions
+
+TRAINING = """
+[corpus]
+source = "corpus/train.source.txt"
+target = "corpus/train.refs.0.txt"
+[alignment]
+method = "model1"
+[lm]
+order = 2
+[tune]
+source = "corpus/tune.source.txt"
+refs = ["corpus/tune.refs.0.txt", "corpus/tune.refs.1.txt"]
+[test]
+source = "corpus/test.source.txt"
+refs = ["corpus/test.refs.0.txt", "corpus/test.refs.1.txt"]
+[decoder]
+k = 8
+pops = 20
+[loop]
+iterations = 2
+"""
+STUDY = """
+name = "tiny"
+seed = 4
+features = ["EgivenFCoherent", "MaxLexEgivenF"]
+own = ["WordPenalty", "LanguageModel"]
+starts = { count = 3, kind = "few", size = 0.5 }
+[[tuner]]
+name = "MER"
+method = "mert"
+[[tuner]]
+name = "one start"
+method = "simplex"
+starts = 1
+parameters = { limit = 5 }
+[[metric]]
+name = "TER"
+spec = "ter"
+[test]
+baseline = "MER"
+[test.metrics]
+"BLEU" = "bleu"
+"TER" = "ter"
+[[data]]
+name = "pair"
+training = "pair.toml"
+sentences = 7
+embedded = { train = 120, tune = 9, test = 6, references = 2, tune_references = 2, seed = 0 }
+[[data]]
+name = "elsewhere"
+training = "pair.toml"
+"""
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study")
+    (folder / "pair.toml").write_text(TRAINING)
+    (folder / "study.toml").write_text(STUDY)
+    paths = run_study(folder / "study.toml", folder / "out")
+    lines = [json.loads(line) for line in (folder / "out/units.jsonl").read_text().splitlines()]
+    return folder, paths, lines
+
+
+@pytest.mark.slow
+def test_a_loop_is_the_one_that_its_line_says(done):
+    folder, _, lines = done
+    assert [(line["metric"], line["tuner"]) for line in lines] == [("TER", "MER"), ("TER", "one start")]
+    study = read_study(folder / "study.toml")
+    system = System(study, study.data[0].pair, Place(str(folder / "study.toml"), folder / "out"))
+    decoder = Decoder(system.grammar("tune").select_features(study.features), system.models, system.config.search)
+    names = {*study.features, *study.own}
+
+    def decode(weights):
+        pool = OwnDecoder(decoder, *system.sentences("tune"), 8)(weights)
+        return pool.with_features(pool.features.select(tuple(n for n in pool.features.names if n in names)))
+
+    for line, count in zip(lines, (3, 1), strict=True):
+        method = tuner("mert") if count == 3 else tuner("simplex", limit=5)
+        options = LoopOptions(iterations=2, seed=4, restarts=count - 1, restart_kind="few", restart_size=0.5)
+        result = tune_loop(decode, decoder.default_weights(), method, load_metric("ter"), options)
+        assert dict(result.weights) == line["weights"]
+        assert [turn.after for turn in result.iterations] == line["tuned"]
+        assert line["sentences"] == 7
+        assert line["loop"]["restarts"] == count - 1
+        assert line["tune_cpu"] > 0
+
+
+@pytest.mark.slow
+def test_the_test_scores_are_those_of_the_translations(done):
+    folder, paths, lines = done
+    references = [read_lines(folder / f"out/systems/pair/corpus/test.refs.{n}.txt") for n in range(2)]
+    tables = (folder / "out/tables.md").read_text()
+    assert str(folder / "out/tables.md") in paths
+    for line in lines:
+        texts = read_lines(folder / "out" / line["folder"] / "test.txt")
+        ter = load_metric("ter")
+        score = float(ter.score(ter.stats(Batch.from_lines(texts, references)).sum(axis=0)))
+        row = next(row for row in tables[tables.index("On the test") :].splitlines() if f"| {line['tuner']} |" in row)
+        assert [cell.strip() for cell in row.split("|")][7] == f"{score:.2f}"
+    assert re.search(r"\| TER \| no tuning \|", tables)
+    assert "7 sentences to tune on, 8-best lists" in tables
+
+
+@pytest.mark.slow
+def test_a_study_that_is_started_again_runs_only_what_is_missing(done):
+    folder, _, lines = done
+    units = folder / "out/units.jsonl"
+    units.write_text(units.read_text().splitlines(keepends=True)[0])
+    run_study(folder / "study.toml", folder / "out")
+    again = [json.loads(line) for line in units.read_text().splitlines()]
+    timed = ("hash", "tune_seconds", "decode_seconds", "tune_cpu")
+    timeless = [{k: v for k, v in line.items() if k not in timed} for line in again]
+    assert timeless == [{k: v for k, v in line.items() if k in timeless[0]} for line in lines]
+    weights = Weights(again[1]["weights"])
+    assert np.isfinite(list(weights.values())).all()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('baseline = "MER"', 'baseline = "PRO"', "there is no tuner 'PRO' in this study. known: MER, one start"),
+        ("starts = 1", "starts = 0", "expected at least one start"),
+        ('kind = "few"', 'kind = "many"', "expected a kind of starts"),
+        ("sentences = 7", "sentences = 0", "expected at least one sentence of 'pair' to tune on, found 0"),
+        ('sentences = 7', 'metrics = ["BLEU"]', "there is no metric 'BLEU' in this study"),
+        ('"BLEU" = "bleu"\n"TER" = "ter"', "", "expected metrics to test with"),
+    ],
+)  # fmt: skip
+def test_what_a_study_cannot_be_is_said(old, new, said, tmp_path):
+    path = tmp_path / "study.toml"
+    path.write_text(STUDY.replace(old, new, 1))
+    with pytest.raises(LuthierError, match=re.escape(said)):
+        read_study(path)
