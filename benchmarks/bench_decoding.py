@@ -110,8 +110,8 @@ def report(label, found):
 def compare(data):
     """Print how our best scores and lists stand to cdec's; return whether they are within the limits."""
     from luthier import read_pool
+    from luthier.decoding.chart.options import SearchOptions
     from luthier.decoding.decoder import Decoder
-    from luthier.decoding.options import SearchOptions
 
     grammar, model, sentences, weights = real_system(data)
     theirs = read_pool([str(data / "kbest-de-en" / f"val.kbest1000.part{part}.gz") for part in (1, 2)])

@@ -75,10 +75,10 @@ def discretized(source, bins, output):
     """Rewrite a grammar in this process; return CPU seconds and peak memory."""
     import time
 
-    from luthier.features.warmup import JOBS
     from luthier.jobs.bins import discretize
+    from luthier.jobs.warmup.engine import JOBS
 
-    for job in JOBS:
+    for job in JOBS["features"]:
         job()
     start = time.process_time()
     result = discretize(source, bins, output)

@@ -15,10 +15,9 @@ from pathlib import Path
 
 import numpy as np
 
-from luthier.decoding.forests.expectation import Semiring
-
 from bench_common import cpu_seconds, machine, show
 from bench_systems import invented_system, real_system
+from luthier.decoding.forests.expectation import Semiring
 
 SENTENCES, DIRECTIONS = 51, 30
 

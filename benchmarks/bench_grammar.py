@@ -83,9 +83,9 @@ def measure(texts):
     from luthier.grammar.extraction.extract import extract
     from luthier.grammar.model import open_model, read_model, save_model
     from luthier.grammar.storage import open_grammar, save_grammar
-    from luthier.grammar.warmup import JOBS
+    from luthier.jobs.warmup.engine import JOBS
 
-    for job in JOBS:
+    for job in JOBS["grammar"]:
         job()
     index, (model, _) = spent(read_model, *texts[:3])
     sentences = read_lines(texts[3])

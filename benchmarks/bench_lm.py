@@ -23,8 +23,7 @@ from luthier.lm._query_kernels import append_word, begin_sentence, clear_state, 
 from luthier.lm.arpa import BEGIN, write_arpa
 from luthier.lm.arpa_reading import read_arpa
 from luthier.lm.estimate import estimate_lm
-from luthier.lm.model import perplexity
-from luthier.lm.state import new_states
+from luthier.lm.model import new_states, perplexity
 from luthier.lm.storage import ENDING, open_lm
 
 LIMITS = {"estimated, written as gz": 5.0, "ARPA to open model": 3.0, "opened again": 0.1}

@@ -45,7 +45,7 @@ def step_rows():
     """Return the steps of a fit at the authors' β: as it comes, with a factor, with factors made anew."""
     from luthier.landscape.bounds import Bounds
     from luthier.tuning.neighbours import fit as fitting
-    from luthier.tuning.ranking.smooth_fit import Ridge, minimize
+    from luthier.tuning.neighbours.smooth_fit import Ridge, minimize
 
     rows = []
     for n in (256, 1024):
@@ -69,7 +69,7 @@ def shape_rows():
     """Return R² with log x and with x, and the share of rising neighbours, by β."""
     from luthier.landscape.bounds import Bounds
     from luthier.tuning.neighbours.fit import minimize_with_neighbours
-    from luthier.tuning.ranking.smooth_fit import Ridge
+    from luthier.tuning.neighbours.smooth_fit import Ridge
 
     n, rows = 64, []
     x = (np.arange(n) + 0.5) / n

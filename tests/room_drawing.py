@@ -14,12 +14,10 @@ BEGIN, END = "<!-- rooms: drawn by tests/room_drawing.py -->\n", "<!-- end of ro
 
 
 def imports_of_rooms():
-    """Return for each room the rooms that its files import; jobs that warm kernels are not of the architecture."""
+    """Return for each room the rooms that its files import."""
     found = {path.name: set() for path in sorted(SOURCE.iterdir()) if (path / "__init__.py").exists()}
     for room, others in found.items():
         for path in (SOURCE / room).rglob("*.py"):
-            if path.name == "warmup.py":
-                continue
             for node in ast.walk(ast.parse(path.read_text())):
                 names = [node.module] if isinstance(node, ast.ImportFrom) else []
                 names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []

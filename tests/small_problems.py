@@ -7,7 +7,7 @@ from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 

@@ -57,8 +57,6 @@ MAY_IMPORT = {
 # the second door; nobody imports it but the first, which may name everything
 MAY_IMPORT["explorer"] = ({*MAY_IMPORT["jobs"][0], "jobs"}, {"numpy", "starlette", "uvicorn"})
 MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer"}, {"rich"})
-# Jobs that warm a room's kernels run on made-up data.
-WARMUP = {"synthetic", "kbest", "metrics", "corpus", "core"}
 
 # Only this file of a room may import this third party.
 ONLY_IN = {
@@ -125,7 +123,6 @@ def test_a_room_imports_only_what_it_may():
             yield f"{room} is no room of the house: give it a line in MAY_IMPORT"
             return
         rooms, third_parties = MAY_IMPORT[room]
-        rooms = rooms | WARMUP if path.name == "warmup.py" else rooms
         for module in imported_modules(path):
             top, *rest = module.split(".")
             if top == "luthier" and rest and rest[0] not in rooms | {room}:

@@ -35,7 +35,7 @@ _HOMES = {
     "align": "luthier.alignment.aligner",
     "Grammar": "luthier.grammar.grammar",
     "Decoder": "luthier.decoding.decoder",
-    "SearchOptions": "luthier.decoding.options",
+    "SearchOptions": "luthier.decoding.chart.options",
     "k_best": "luthier.decoding.lazy_kbest",
     "open_forests": "luthier.decoding.forests.files",
     "save_forests": "luthier.decoding.forests.files",
@@ -49,10 +49,10 @@ _HOMES = {
 if TYPE_CHECKING:
     from luthier.alignment.aligner import align
     from luthier.core.errors import InputError, LuthierError
+    from luthier.decoding.chart.options import SearchOptions
     from luthier.decoding.decoder import Decoder
     from luthier.decoding.forests.files import open_forests, save_forests
     from luthier.decoding.lazy_kbest import k_best
-    from luthier.decoding.options import SearchOptions
     from luthier.grammar.extraction.extract import extract
     from luthier.grammar.grammar import Grammar
     from luthier.grammar.reading import read_grammar

@@ -23,7 +23,7 @@ from luthier.core.progress import notice
 from luthier.core.tasks import Engine, Given
 from luthier.features.bins import Bins
 from luthier.features.bins_file import write_bins
-from luthier.jobs.loop.job import OwnDecoder
+from luthier.jobs.loop import OwnDecoder
 from luthier.kbest.weights import Weights
 from luthier.metrics.batch import Batch
 from luthier.tuning.base import Tuner

@@ -20,7 +20,7 @@ from luthier.core.progress import notice
 from luthier.core.settings import read_toml
 from luthier.core.tasks import Given
 from luthier.corpus.texts import Texts
-from luthier.jobs.loop.job import OwnDecoder
+from luthier.jobs.loop import OwnDecoder
 from luthier.metrics.batch import Batch
 from luthier.tuning.loop import LoopPlace, tune_loop
 from luthier.tuning.loop_folder import ANSWER, LISTS

@@ -5,8 +5,8 @@ import io
 import numpy as np
 import pytest
 
+from luthier.decoding.chart.options import SearchOptions
 from luthier.decoding.decoder import Decoder
-from luthier.decoding.options import SearchOptions
 from luthier.features.fit_bins import BinOptions, bins_of_grammar
 from luthier.features.induction import induce_pool
 from luthier.features.rewrite_grammar import Rewriter, rewrite_grammar

@@ -8,8 +8,8 @@ from slow_decoding import all_derivations, dot, parse_rule, random_grammar
 
 from luthier.core.errors import LuthierError
 from luthier.corpus.texts import Texts
+from luthier.decoding.chart.options import SearchOptions
 from luthier.decoding.decoder import Decoder
-from luthier.decoding.options import SearchOptions
 from luthier.grammar.reading import read_grammar
 from luthier.lm.arpa_reading import read_arpa
 from luthier.lm.model import LanguageModel

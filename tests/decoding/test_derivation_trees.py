@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from slow_decoding import all_derivations, random_grammar
 
+from luthier.decoding.chart.options import SearchOptions
 from luthier.decoding.decoder import Decoder
 from luthier.decoding.models import weight_vector
-from luthier.decoding.options import SearchOptions
 from luthier.decoding.trace import DerivationTree, trace
 from luthier.grammar.reading import read_grammar
 

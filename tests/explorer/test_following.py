@@ -9,9 +9,9 @@ from served import make_session
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.journal import SealedWriter
-from luthier.explorer import tail as following
 from luthier.explorer.app import answer
-from luthier.explorer.tail import Followed
+from luthier.explorer.endpoints import tail as following
+from luthier.explorer.endpoints.tail import Followed
 from luthier.kbest.weights import Weights
 from luthier.tuning.loop_folder import KIND
 from luthier.tuning.loop_report import Iteration

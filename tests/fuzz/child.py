@@ -76,9 +76,9 @@ def main(seed, first, stop):
     """Run the mutants ``first:stop``."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     import luthier.jobs.lab.starts as studies
-    import luthier.jobs.loop.job as loops
-    import luthier.jobs.sweep.job as choices
-    import luthier.jobs.train.train as trainings
+    import luthier.jobs.loop as loops
+    import luthier.jobs.sweep as choices
+    import luthier.jobs.train as trainings
 
     # pictures take long and read nothing
     studies.draw_starts = lambda units, title, path: path.touch()

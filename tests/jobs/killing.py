@@ -11,8 +11,8 @@ import signal
 import sys
 import time
 
-from luthier.jobs.loop.config import read_config
-from luthier.jobs.loop.job import run_loop
+from luthier.jobs.loop import run_loop
+from luthier.jobs.loop_config import read_config
 
 
 def attempt(config, folder):

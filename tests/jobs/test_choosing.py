@@ -8,9 +8,9 @@ from luthier.core.errors import LuthierError
 from luthier.core.files.journal import read_sealed, seal
 from luthier.features.bins_file import read_bins
 from luthier.features.induction import with_bins
-from luthier.jobs.sweep import job as choosing_job
-from luthier.jobs.sweep.config import read_choosing
-from luthier.jobs.sweep.job import choose
+from luthier.jobs import sweep as choosing_job
+from luthier.jobs.sweep import choose
+from luthier.jobs.sweep_config import read_choosing
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.problem import Problem

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from luthier.jobs.loop.config import read_config
-from luthier.jobs.loop.external_decoder import OutsideDecoder, ProgramError, run_program
+from luthier.jobs.external_decoder import OutsideDecoder, ProgramError, run_program
+from luthier.jobs.loop_config import read_config
 from luthier.kbest.weights import read_weights
 
 TOY = Path(__file__).parent / "toy_decoder.py"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from luthier.jobs.loop.config import read_config
-from luthier.jobs.loop.external_decoder import OutsideDecoder
+from luthier.jobs.external_decoder import OutsideDecoder
+from luthier.jobs.loop_config import read_config
 from luthier.kbest.weights import Weights
 
 HERE = Path(__file__).parent

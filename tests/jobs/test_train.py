@@ -10,10 +10,10 @@ import pytest
 from small_system import SMALL_SYSTEM
 
 from luthier.corpus.lines import read_lines
-from luthier.jobs.train.config import read_train_config
-from luthier.jobs.train.model import TranslationModel
-from luthier.jobs.train.train import train
-from luthier.jobs.train.use import translate_lines
+from luthier.jobs.evaluate import translate_lines
+from luthier.jobs.train import train
+from luthier.jobs.train_config import read_train_config
+from luthier.jobs.trained_model import TranslationModel
 from luthier.kbest.weights import read_weights
 from luthier.synthetic.pair.pair import PairGenerator
 

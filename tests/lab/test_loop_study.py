@@ -18,10 +18,10 @@ from luthier.features.bins_file import read_bins
 from luthier.jobs.lab import loops
 from luthier.jobs.lab.packed_statistics import pack_statistics, unpack_statistics
 from luthier.jobs.lab.study import read_study, run_study
-from luthier.jobs.sweep.config import read_choosing
-from luthier.jobs.sweep.decoded import DecodedPoints
-from luthier.jobs.sweep.job import choose
-from luthier.jobs.train.model import TranslationModel
+from luthier.jobs.sweep import choose
+from luthier.jobs.sweep_config import read_choosing
+from luthier.jobs.sweep_decoding import DecodedPoints
+from luthier.jobs.trained_model import TranslationModel
 from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.metrics.batch import Batch

@@ -12,7 +12,7 @@ from luthier.decoding.decoder import Decoder
 from luthier.jobs.lab.study import read_study, run_study
 from luthier.jobs.lab.system import System
 from luthier.jobs.lab.units import Place
-from luthier.jobs.loop.job import OwnDecoder
+from luthier.jobs.loop import OwnDecoder
 from luthier.kbest.weights import Weights
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric

@@ -11,11 +11,10 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.shards.manifest import read_manifest
 from luthier.kbest.shards.shard import shard
-from luthier.landscape import shard_oracles as rasters
+from luthier.landscape import shard_work as rasters
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.planes.pixels import pixels_of
-from luthier.landscape.shard_oracles import part_selections, parted_pixels
-from luthier.landscape.shard_work import PartsRecipe, PartsSource
+from luthier.landscape.planes.pixels import parted_pixels, pixels_of
+from luthier.landscape.shard_work import PartsRecipe, PartsSource, part_selections
 from luthier.landscape.sharded_problem import PartedProblem
 from luthier.metrics.loading import load_metric
 from luthier.metrics.oracle import all_selections, sentence_oracle

@@ -13,12 +13,12 @@ from luthier.core.errors import LuthierError
 from luthier.geometry.plane.polygons import gaussian_shares
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
-from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.curve import LineCurve, mean_gains, worst_gains
 from luthier.landscape.lines.line_report import follow_line
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane, Window
+from luthier.landscape.planes.robust import line_noise, noise_shape, robust_place, robust_point
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
-from luthier.landscape.robust import line_noise, mean_gains, noise_shape, robust_place, robust_point, worst_gains
 from luthier.tuning.answer import mean_gain, robust_state
 from luthier.tuning.base import State, tuner
 from luthier.tuning.run import RunOptions, run

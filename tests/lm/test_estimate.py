@@ -13,8 +13,7 @@ from plain_kneser_ney import PlainKneserNey
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.progress import speaking
 from luthier.lm.estimate import EstimateOptions, estimate_lm
-from luthier.lm.model import LanguageModel
-from luthier.lm.state import append, new_states
+from luthier.lm.model import LanguageModel, append, new_states
 
 
 def numbers_of(arpa):

@@ -11,7 +11,7 @@ from luthier.core.errors import InputError
 from luthier.core.files.array_file import open_arrays, save_arrays
 from luthier.lm import storage
 from luthier.lm.arpa_reading import read_arpa
-from luthier.lm.state import append, join, new_states
+from luthier.lm.model import append, join, new_states
 from luthier.lm.storage import KIND, load_model, open_lm, save_model
 from plain_models import arpa_text, random_model, random_words
 

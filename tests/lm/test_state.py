@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from luthier.corpus.texts import Texts
 from luthier.lm.arpa import END
 from luthier.lm.arpa_reading import read_arpa
-from luthier.lm.model import LanguageModel
-from luthier.lm.state import append, begin, join, key, new_states
+from luthier.lm.model import LanguageModel, append, begin, join, key, new_states
 from plain_models import arpa_text, random_model, random_words, sentence_score, word_score
 
 

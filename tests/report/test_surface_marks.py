@@ -6,9 +6,9 @@ import pytest
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.planes.plane import Plane
+from luthier.landscape.planes.robust import RobustOptimum
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.landscape.planes.view import surface_scenes
-from luthier.landscape.robust import RobustOptimum
 from luthier.report.figures import surface as figures
 from small_problems import random_problem
 

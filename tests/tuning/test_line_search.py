@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from luthier.kbest.features import Features
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.curve import LineCurve
 from luthier.landscape.lines.places import Choice, best_places, smoothed
 from luthier.landscape.list_problem import expected_gain
 from luthier.landscape.problem import Problem

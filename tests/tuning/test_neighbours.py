@@ -17,8 +17,8 @@ from luthier.tuning.base import tuner
 from luthier.tuning.neighbours import fit as fitting
 from luthier.tuning.neighbours.fit import BandedUnits, minimize_with_neighbours
 from luthier.tuning.neighbours.penalty import Neighbours, damping
+from luthier.tuning.neighbours.smooth_fit import Ridge, minimize, objective
 from luthier.tuning.ranking.pairs import PairLoss
-from luthier.tuning.ranking.smooth_fit import Ridge, minimize, objective
 from small_problems import last, random_problem
 
 NAMES = tuple("abcdefghij")

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from luthier.corpus.texts import Tokens
 from luthier.kbest.features import Features
 from luthier.landscape.bounds import Bounds
+from luthier.tuning.neighbours.smooth_fit import Ridge, minimize, objective
 from luthier.tuning.ranking.pairs import (
     PairLoss,
     Pairs,
@@ -21,7 +22,6 @@ from luthier.tuning.ranking.pairs import (
     sum_squares,
 )
 from luthier.tuning.ranking.sentence_gains import corpus_gains, hypothesis_gains
-from luthier.tuning.ranking.smooth_fit import Ridge, minimize, objective
 from small_problems import problem_of, random_problem
 
 

@@ -70,7 +70,7 @@ def _pixels(options: argparse.Namespace, metric: Metric) -> tuple[Pixels, dict[s
         found = pixels_of(problems, subspace, window, options.raster, threads=options.threads)
         return found, {"pool": pool.digest()}, pool
     from luthier.kbest.shards.shard import open_part
-    from luthier.landscape.shard_oracles import parted_pixels
+    from luthier.landscape.planes.pixels import parted_pixels
     from luthier.landscape.shard_work import PartsSource
 
     source, pool = PartsSource(manifest, metric), open_part(manifest, 0)  # its features are those of all

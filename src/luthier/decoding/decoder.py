@@ -17,6 +17,7 @@ from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.decoding.chart import _harvest_kernels as kernels
 from luthier.decoding.chart._chart_kernels import Rules, Sentence
+from luthier.decoding.chart.options import SearchOptions
 from luthier.decoding.chart.search import SearchReport, forest_size, parse_size, read_forest, search
 from luthier.decoding.chart.workspace import Workspace
 from luthier.decoding.decoded import Decoded, First, Prepared, Translation, first_of
@@ -24,13 +25,11 @@ from luthier.decoding.forests.hypergraph import Hypergraph
 from luthier.decoding.lazy_kbest import k_best
 from luthier.decoding.lists import SentenceList, describe_list, make_pool, texts_of
 from luthier.decoding.models import Models, default_weights, weight_vector
-from luthier.decoding.options import SearchOptions
 from luthier.decoding.rule_rows import N_GLUE, grammar_rows, local_features, make_table
 from luthier.features.bins import Bins
 from luthier.features.induction import induce_grammar
 from luthier.grammar.grammar import Grammar
-from luthier.lm.model import LanguageModel
-from luthier.lm.state import new_states
+from luthier.lm.model import LanguageModel, new_states
 
 LARGE = 100_000  # rules: making ready so many leaves much memory behind
 

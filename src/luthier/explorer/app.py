@@ -16,14 +16,14 @@ from luthier.core.progress import notice
 from luthier.explorer.endpoints.about import about
 from luthier.explorer.endpoints.comparison import comparison
 from luthier.explorer.endpoints.line import line, lines
+from luthier.explorer.endpoints.request import LARGEST_NUMBER, Asked
+from luthier.explorer.endpoints.responses import Reply
 from luthier.explorer.endpoints.selection import select
 from luthier.explorer.endpoints.sentence import fan, sentence
+from luthier.explorer.endpoints.session import Session, Superseded
 from luthier.explorer.endpoints.surface import cell, surface
 from luthier.explorer.endpoints.traces import curves, state, trace
 from luthier.explorer.middleware import Guard
-from luthier.explorer.request import LARGEST_NUMBER, Asked
-from luthier.explorer.responses import Reply
-from luthier.explorer.session import Session, Superseded
 
 # The files of the page, by their addresses: a fixed table, nothing else is ever read by request.
 

@@ -21,8 +21,8 @@ from luthier.core.files.io import open_output
 from luthier.core.progress import progress
 from luthier.explorer.app import PAGE, SCRIPTS, STYLE, answer, page_text
 from luthier.explorer.endpoints.about import about
-from luthier.explorer.responses import Reply
-from luthier.explorer.session import Session
+from luthier.explorer.endpoints.responses import Reply
+from luthier.explorer.endpoints.session import Session
 
 PIXELS, MOST_CHANGES, MOST_LISTED, MOST_LINES, MOST_NAMED = 256, 200, 10, 64, 8
 IMPORT = re.compile(r'^import \{ (.*) \} from "\./(\w+)\.js";$', re.M)

@@ -16,7 +16,7 @@ import uvicorn
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice
 from luthier.explorer.app import make_app
-from luthier.explorer.session import Session
+from luthier.explorer.endpoints.session import Session
 
 HOME = "127.0.0.1"
 MOST_CONNECTIONS, LARGEST_HEAD = 8, 16 * 1024

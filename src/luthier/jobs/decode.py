@@ -16,15 +16,15 @@ from luthier.core.files.io import STDIN, check_apart, check_writable, write_line
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
+from luthier.decoding.chart.options import SearchOptions
 from luthier.decoding.decoded import Decoded, DecodingSummary
 from luthier.decoding.decoder import Decoder
 from luthier.decoding.forests.files import ForestWriter
 from luthier.decoding.models import weight_vector
-from luthier.decoding.options import SearchOptions
 from luthier.decoding.trace import DerivationTree, Trace, trace
 from luthier.features.bins_file import read_bins
 from luthier.grammar.reading import read_grammar
-from luthier.jobs.train.model import TranslationModel
+from luthier.jobs.trained_model import TranslationModel
 from luthier.kbest.weights import read_weights
 from luthier.kbest.writer import write_pool
 from luthier.lm.storage import open_lm

@@ -8,9 +8,9 @@ from pathlib import Path
 from luthier.core.arrays import Float64
 from luthier.core.files.io import write_lines
 from luthier.core.progress import notice
-from luthier.jobs.train.config import read_train_config
-from luthier.jobs.train.model import WEIGHTS
-from luthier.jobs.train.train import train
+from luthier.jobs.train import train
+from luthier.jobs.train_config import read_train_config
+from luthier.jobs.trained_model import WEIGHTS
 from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.certified.certify import CertifyOptions, certify

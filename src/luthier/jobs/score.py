@@ -91,7 +91,7 @@ def pool_oracles(pool: Pool | Manifest, metric: Metric, *, seed: int, engine: En
     or several at a time by an `engine`.
     """
     if not isinstance(pool, Pool):
-        from luthier.landscape.shard_oracles import part_selections  # for pools in parts only: scoring texts is quick
+        from luthier.landscape.shard_work import part_selections  # for pools in parts only: scoring texts is quick
 
         found = part_selections(pool, metric, seed, engine=engine)
     else:

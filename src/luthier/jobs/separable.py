@@ -15,8 +15,8 @@ from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.separability import Model, Wishes, oracle_wishes, separability
 from luthier.metrics.base import Metric
+from luthier.tuning.neighbours.smooth_fit import Ridge, minimize
 from luthier.tuning.ranking.pairs import PairLoss, Pairs, PairSampling, differences, sample_pairs
-from luthier.tuning.ranking.smooth_fit import Ridge, minimize
 
 GIVEN = "as given"
 # Of the fit that counts misordered pairs: it only keeps weights finite where pairs are separable.

@@ -1,7 +1,4 @@
-"""Compile every kernel of the package: each room has small jobs of the real kind that reach its own.
-
-A room's jobs stand in its file ``warmup.py``, as a tuple `JOBS`; nothing is registered.
-"""
+"""Compile every kernel of the package, by small jobs of the real kind that stand in `jobs/warmup/`."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ import pkgutil
 import sys
 import warnings
 from collections.abc import Collection, Iterator, Sequence
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -30,7 +26,7 @@ ROOMS = {
     "geometry": ("kbest", "metrics", "geometry", "landscape"),
     "translation models": ("alignment", "lm", "grammar", "features", "decoding"),
 }
-LONGEST = "luthier.geometry."  # more than half of all that is compiled
+LONGEST = "luthier.jobs.warmup.landscape"  # more than half of all that is compiled
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,9 +81,10 @@ def _ready() -> dict[str, int]:
 
 def warmup_jobs(rooms: Collection[str] = ()) -> Iterator[str]:
     """Yield the import paths of the jobs of all rooms, or of some."""
-    for path in sorted(Path(luthier.__path__[0]).glob("*/warmup.py")):
-        if not rooms or path.parent.name in rooms:
-            yield from map(path_of, importlib.import_module(f"luthier.{path.parent.name}.warmup").JOBS)
+    for part in ("lists", "landscape", "engine"):
+        for room, jobs in importlib.import_module(f"luthier.jobs.warmup.{part}").JOBS.items():
+            if not rooms or room in rooms:
+                yield from map(path_of, jobs)
 
 
 def run_job(_: None, path: str) -> float:

@@ -16,7 +16,7 @@ from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
 from luthier.geometry.lines.envelope import Envelope
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.lines.curve import LineCurve, curve_of
+from luthier.landscape.curve import LineCurve, curve_of
 from luthier.landscape.problem import Problem, errors_of_differences
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch

@@ -18,7 +18,7 @@ from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.rerank import rerank
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.lines.curve import LineCurve, ListLines
+from luthier.landscape.curve import LineCurve, ListLines
 from luthier.landscape.problem import Problem, errors_of_differences
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric

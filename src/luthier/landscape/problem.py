@@ -19,7 +19,7 @@ from luthier.core.rng import make_rng
 from luthier.kbest.features import unknown_names
 from luthier.kbest.groups import Groups
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.curve import LineCurve
 from luthier.metrics.base import Metric
 
 if TYPE_CHECKING:

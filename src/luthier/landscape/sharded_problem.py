@@ -24,7 +24,7 @@ from luthier.kbest.shards.manifest import Manifest
 from luthier.kbest.shards.shard import check_files
 from luthier.landscape import shard_work as work
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.lines.curve import LineCurve, curve_of
+from luthier.landscape.curve import LineCurve, curve_of
 from luthier.landscape.problem import Problem, errors_of_differences
 from luthier.landscape.shard_work import joined, whole_envelope
 from luthier.metrics.base import Metric

@@ -15,9 +15,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.rng import child_rng
+from luthier.landscape.curve import mean_gains
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
-from luthier.landscape.robust import mean_gains
 from luthier.landscape.units import effect_units, movable
 from luthier.tuning.base import State
 
@@ -90,7 +90,7 @@ def proof_note(problem: Problem, answer: State, boxes: int, *, threads: int) -> 
 # The answer that lasts: weights whose gain stays high when each of them is a little off.
 #
 # What is climbed is the mean gain under Gaussian noise of all weights, in units of a feature's mean effect. Along an axis
-# the mean over that weight's own noise is exact (`luthier.landscape.robust`); over the others' it is taken from
+# the mean over that weight's own noise is exact (`luthier.landscape.planes.robust`); over the others' it is taken from
 # a few draws, the same for every place that is compared.
 
 STREAM = 1 << 40  # a number that no restart has

@@ -9,7 +9,7 @@ import pytest
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.kbest.building.lists import ReadOptions, read_pool
-from luthier.kbest.reading.speech_manifest import read_manifest
+from luthier.kbest.building.speech_manifest import read_manifest
 
 BEAMS = "play some music\t-5.1\nplay sum music\t-5.0\nstop\t-1.0\nstopped\t-1.5\n"
 MANIFEST = [

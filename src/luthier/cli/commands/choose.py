@@ -31,7 +31,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.core.tasks import Here, Processes
-    from luthier.jobs.sweep.job import choose
+    from luthier.jobs.sweep import choose
     from luthier.report.tables.tuning import chosen_tables
 
     if options.jobs < 1:

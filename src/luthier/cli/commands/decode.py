@@ -21,7 +21,7 @@ GROUP = "translation models"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier decode`."""
-    from luthier.decoding.options import SearchOptions
+    from luthier.decoding.chart.options import SearchOptions
 
     parser.add_argument("source", metavar="SRC", help="sentences, one a line; - is standard input")
     parser.add_argument("--model", metavar="DIR", help="a model of 'luthier train': its rules, language model, weights")
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Decode, write, and show what was done."""
     import dataclasses
 
-    from luthier.decoding.options import SearchOptions
+    from luthier.decoding.chart.options import SearchOptions
     from luthier.jobs.decode import DecodeJob, run_decoding
     from luthier.report.tables.engine import decoding_table
 

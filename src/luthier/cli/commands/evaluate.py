@@ -33,7 +33,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Translate, score, compare."""
     from luthier.core.files.io import check_apart, check_writable
     from luthier.evaluation.comparison import Settings
-    from luthier.jobs.train.use import EvaluateJob, evaluate
+    from luthier.jobs.evaluate import EvaluateJob, evaluate
     from luthier.report.tables.training import evaluation_tables
 
     settings = Settings(**field_values(Settings, options))

@@ -20,7 +20,7 @@ from luthier.cli.output import Output
 
 if TYPE_CHECKING:
     from luthier.landscape.lines.line_report import LineReport
-    from luthier.landscape.robust import RobustOptimum
+    from luthier.landscape.planes.robust import RobustOptimum
 
 GROUP = "geometry"
 DISAGREED = 1
@@ -52,8 +52,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.core.files.io import check_apart, check_writable
     from luthier.core.files.tables import check_table_path
     from luthier.landscape.lines.line_report import follow_line, read_window, write_curve
+    from luthier.landscape.planes.robust import robust_place
     from luthier.landscape.problem import Problem
-    from luthier.landscape.robust import robust_place
     from luthier.landscape.subspaces import read_subspace
     from luthier.report.figures.line import draw_line
     from luthier.report.tables.landscape import line_tables

@@ -29,8 +29,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Run the loop, show its turns."""
     from pathlib import Path
 
-    from luthier.jobs.loop.config import read_config
-    from luthier.jobs.loop.job import PICTURE, TABLE, run_loop
+    from luthier.jobs.loop import PICTURE, TABLE, run_loop
+    from luthier.jobs.loop_config import read_config
     from luthier.report.tables.training import loop_tables
     from luthier.tuning.loop_folder import ANSWER
 

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from luthier.landscape.certified.space import Space
     from luthier.landscape.list_problem import ListProblem
     from luthier.landscape.planes.plane import Plane
+    from luthier.landscape.planes.robust import RobustOptimum
     from luthier.landscape.planes.surface import SurfaceOptions, SurfaceReport
-    from luthier.landscape.robust import RobustOptimum
     from luthier.metrics.base import Metric
 
 GROUP = "geometry"
@@ -197,7 +197,7 @@ def _plane(pool: Pool, metric: Metric, options: argparse.Namespace) -> Plane:
 
 def _chosen(report: SurfaceReport, options: argparse.Namespace) -> RobustOptimum | None:
     """Return the point that --choose prefers, None where it is the optimum."""
-    from luthier.landscape.robust import robust_point
+    from luthier.landscape.planes.robust import robust_point
 
     if options.choose == "highest":
         return None

@@ -28,8 +28,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Train, show what came of it."""
     from pathlib import Path
 
-    from luthier.jobs.train.config import read_train_config
-    from luthier.jobs.train.train import train
+    from luthier.jobs.train import train
+    from luthier.jobs.train_config import read_train_config
     from luthier.report.tables.training import training_tables
 
     config = read_train_config(options.config, data=options.data, seed=options.seed, threads=options.threads)

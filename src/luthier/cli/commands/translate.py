@@ -26,8 +26,8 @@ def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
     """Answer standard input."""
     import sys
 
-    from luthier.jobs.train.model import TranslationModel
-    from luthier.jobs.train.use import translate_lines
+    from luthier.jobs.evaluate import translate_lines
+    from luthier.jobs.trained_model import TranslationModel
 
     model = TranslationModel.open(options.model, options.weights)
     for line in translate_lines(model, sys.stdin.buffer):

@@ -11,7 +11,7 @@ from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.core.errors import LuthierError
 
 if TYPE_CHECKING:
-    from luthier.explorer.session import Session
+    from luthier.explorer.endpoints.session import Session
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
 
@@ -309,7 +309,7 @@ def session_from(options: argparse.Namespace) -> Session:
     """Return what the options name, opened."""
     from pathlib import Path
 
-    from luthier.explorer.session import Session, read_named
+    from luthier.explorer.endpoints.session import Session, read_named
     from luthier.features.bins_file import read_bins
 
     metric = metric_from(options)

@@ -14,9 +14,9 @@ from luthier.decoding.chart import _cube_kernels as cube_kernels
 from luthier.decoding.chart import _harvest_kernels as harvest_kernels
 from luthier.decoding.chart import _harvest_kernels as kernels
 from luthier.decoding.chart._chart_kernels import Rules, Sentence
+from luthier.decoding.chart.options import SearchOptions
 from luthier.decoding.chart.workspace import Workspace, cell_spans
 from luthier.decoding.forests.hypergraph import LABELS, Hypergraph
-from luthier.decoding.options import SearchOptions
 
 # How large a forest is: nodes, edges, derivations.
 

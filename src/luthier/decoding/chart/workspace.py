@@ -10,7 +10,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Int32
 from luthier.decoding.chart import _chart_kernels as kernels
 from luthier.decoding.chart._chart_kernels import Chart
-from luthier.lm.state import state_width
+from luthier.lm.model import state_width
 
 FIRST_SIZES = {kernels.LACKS_DOTS: 1 << 14, kernels.LACKS_ITEMS: 1 << 15, kernels.LACKS_CANDIDATES: 1 << 11}
 CELLS = 3

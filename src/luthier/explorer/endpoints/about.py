@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from luthier import __version__
-from luthier.explorer.endpoints.formatting import finite, shown, signed
-from luthier.explorer.responses import Reply
-from luthier.explorer.session import Session
+from luthier.explorer.endpoints.responses import Reply, finite, shown, signed
+from luthier.explorer.endpoints.session import Session
 from luthier.kbest.inspect import FeatureSummary
 from luthier.landscape.planes.plane import WINDOW_REACH
 

@@ -9,10 +9,9 @@ from luthier.core.tasks import Threads
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.ranking import most_different
 from luthier.evaluation.systems import system_from_pool
-from luthier.explorer.endpoints.formatting import shown, signed
-from luthier.explorer.request import Asked
-from luthier.explorer.responses import Reply
-from luthier.explorer.session import Session
+from luthier.explorer.endpoints.request import Asked
+from luthier.explorer.endpoints.responses import Reply, shown, signed
+from luthier.explorer.endpoints.session import Session
 from luthier.report.tables.comparison import comparison_columns, comparison_rows
 
 MOST_SYSTEMS, MOST_SENTENCES = 8, 50

@@ -5,10 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.explorer.endpoints.formatting import finite, shown, signed
-from luthier.explorer.request import Asked
-from luthier.explorer.responses import Reply
-from luthier.explorer.session import Session
+from luthier.explorer.endpoints.request import Asked
+from luthier.explorer.endpoints.responses import Reply, finite, shown, signed
+from luthier.explorer.endpoints.session import Session
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.lines.coordinate_gains import promises
 from luthier.landscape.lines.line_report import Interval, see_line

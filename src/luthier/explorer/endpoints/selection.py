@@ -7,10 +7,9 @@ from typing import Any, cast
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.explorer.endpoints.formatting import finite, shown, signed, signed_all
-from luthier.explorer.request import Asked
-from luthier.explorer.responses import Reply
-from luthier.explorer.session import Session
+from luthier.explorer.endpoints.request import Asked
+from luthier.explorer.endpoints.responses import Reply, finite, shown, signed, signed_all
+from luthier.explorer.endpoints.session import Session
 from luthier.landscape.selections.explanation import Changes, Order, changes_between
 
 ORDERS = ("worst", "best", "sentence")

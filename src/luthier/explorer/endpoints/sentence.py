@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.formatting import finite, shown
+from luthier.explorer.endpoints.request import Asked
+from luthier.explorer.endpoints.responses import Reply, finite, shown
 from luthier.explorer.endpoints.selection import reference_of
-from luthier.explorer.request import Asked
-from luthier.explorer.responses import Reply
-from luthier.explorer.session import Session
+from luthier.explorer.endpoints.session import Session
 from luthier.geometry.polytopes.fan import planar_fan
 from luthier.landscape.selections.explanation import Standing, standing
 

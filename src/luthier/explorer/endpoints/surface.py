@@ -11,10 +11,9 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.formatting import finite, signed
-from luthier.explorer.request import LARGEST_NUMBER, Asked, changed_from_start
-from luthier.explorer.responses import Reply
-from luthier.explorer.session import Session
+from luthier.explorer.endpoints.request import LARGEST_NUMBER, Asked, changed_from_start
+from luthier.explorer.endpoints.responses import Reply, finite, signed
+from luthier.explorer.endpoints.session import Session
 from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from luthier.core.errors import LuthierError
-from luthier.explorer.request import LARGEST_NUMBER, Asked, changed_from_start
-from luthier.explorer.responses import Reply
-from luthier.explorer.session import Session, by_name
+from luthier.explorer.endpoints.request import LARGEST_NUMBER, Asked, changed_from_start
+from luthier.explorer.endpoints.responses import Reply
+from luthier.explorer.endpoints.session import Session, by_name
 from luthier.features.curves import curves as curves_of_bins
 
 

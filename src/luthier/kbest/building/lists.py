@@ -25,13 +25,13 @@ from luthier.corpus.lines import empty_error
 from luthier.kbest.building.builder import PoolBuilder
 from luthier.kbest.building.feature_rows import ERROR, POLICIES, Filling
 from luthier.kbest.building.sentences import read_sentence_table
+from luthier.kbest.building.speech_manifest import DURATION, read_manifest
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.column_roles import Roles, look_like_quality, meaning_of
 from luthier.kbest.reading.line_errors import Faults
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import HEAD_BYTES, PACKAGE, Reader, Source
-from luthier.kbest.reading.speech_manifest import DURATION, read_manifest
 from luthier.kbest.storage import is_pool, open_pool
 
 AUTO = "auto"

@@ -19,9 +19,9 @@ from luthier.core.errors import InputError, excerpt
 from luthier.core.files.io import STDIN, line_blocks, open_bytes
 from luthier.core.params import ParameterError, param
 from luthier.corpus.texts import Texts
+from luthier.kbest.building.speech_manifest import Manifest, read_manifest
 from luthier.kbest.reading.columns import Feed, decimals, full_rows, number_columns, spans_of, tab_fields
 from luthier.kbest.reading.reader import Block, Lines, Reader, Source
-from luthier.kbest.reading.speech_manifest import Manifest, read_manifest
 
 HEAD_LINES = 20
 

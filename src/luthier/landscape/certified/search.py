@@ -25,7 +25,7 @@ from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.certified.degenerate_boxes import sides_for
 from luthier.landscape.certified.rows import Rows
 from luthier.landscape.certified.space import box_volume, moving
-from luthier.landscape.lines.curve import reach_of
+from luthier.landscape.curve import reach_of
 from luthier.landscape.lines.places import Choice, best_places
 from luthier.landscape.list_problem import ListProblem
 

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.landscape.lines.curve import intervals_of, reach_of
+from luthier.landscape.curve import intervals_of, reach_of
 from luthier.landscape.lines.projection_cache import Sighted
 from luthier.landscape.problem import slack
 

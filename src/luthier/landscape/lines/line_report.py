@@ -21,7 +21,7 @@ from luthier.core.rng import make_rng
 from luthier.geometry.lines.envelope import Envelope
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank
-from luthier.landscape.lines.curve import LineCurve, intervals_of, reach_of
+from luthier.landscape.curve import LineCurve, intervals_of, reach_of
 from luthier.landscape.lines.projection_cache import Sighted
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import slack

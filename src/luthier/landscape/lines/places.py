@@ -8,7 +8,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param, validate
-from luthier.landscape.lines.curve import LineCurve, intervals_of
+from luthier.landscape.curve import LineCurve, intervals_of
 from luthier.landscape.problem import TRIES
 
 SMOOTHINGS = ("none", "mean", "worst")

@@ -13,7 +13,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.geometry.lines.envelope import Sighting
-from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.curve import LineCurve
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.pools import score_selections
 

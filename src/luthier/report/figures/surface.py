@@ -14,9 +14,9 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.landscape.planes.pixels import Pixels
 from luthier.landscape.planes.plane import Plane
+from luthier.landscape.planes.robust import RobustOptimum
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.landscape.planes.view import Scene
-from luthier.landscape.robust import RobustOptimum
 from luthier.report.figure_style import grid_of, save_picture
 
 START, BEST, FRAME, STEADY = "#111111", "#e8303a", "#111111", "#f0a030"

@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.report.figure_style import BLUE, ORANGE, PURPLE, VERMILION, line_looks, write_figure

@@ -9,8 +9,8 @@ from typing import Any
 from luthier.core.arrays import Float64
 from luthier.landscape.certified.certificate import Certificate, Proof
 from luthier.landscape.lines.line_report import LineReport
+from luthier.landscape.planes.robust import RobustOptimum
 from luthier.landscape.planes.surface import SurfaceReport
-from luthier.landscape.robust import RobustOptimum
 from luthier.report.console import FEW, cell, stack, table
 
 

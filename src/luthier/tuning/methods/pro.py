@@ -11,6 +11,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.neighbours.smooth_fit import SummedLoss
 from luthier.tuning.ranking.pairs import (
     SELECTIONS,
     PairLoss,
@@ -20,7 +21,6 @@ from luthier.tuning.ranking.pairs import (
     shares_of_gaps,
 )
 from luthier.tuning.ranking.rounds import RankingTuner, top_of
-from luthier.tuning.ranking.smooth_fit import SummedLoss
 
 
 @dataclasses.dataclass(frozen=True)

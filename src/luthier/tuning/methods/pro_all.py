@@ -11,9 +11,9 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.neighbours.smooth_fit import SummedLoss
 from luthier.tuning.ranking.ordered import LOSSES, AllPairsLoss, OrderedLists
 from luthier.tuning.ranking.rounds import RankingTuner, top_of
-from luthier.tuning.ranking.smooth_fit import SummedLoss
 from luthier.tuning.restarts import with_spread
 
 

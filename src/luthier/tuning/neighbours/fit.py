@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from luthier.core.arrays import Float64, Int64
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.neighbours.penalty import Neighbours
-from luthier.tuning.ranking.smooth_fit import MEMORY, Fit, Term, objective
+from luthier.tuning.neighbours.smooth_fit import MEMORY, Fit, Term, objective
 
 # Units in which an objective with neighbouring bins curves alike in all directions: a banded Cholesky factor.
 

@@ -8,7 +8,7 @@ from luthier.core.params import param
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.neighbours.penalty import KINDS, Neighbours
-from luthier.tuning.ranking.smooth_fit import Fit
+from luthier.tuning.neighbours.smooth_fit import Fit
 
 NONE = "none"
 

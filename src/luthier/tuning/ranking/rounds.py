@@ -18,8 +18,8 @@ from luthier.tuning.base import KEEPS, State, keep_best
 from luthier.tuning.neighbours.fit import minimize_with_neighbours
 from luthier.tuning.neighbours.options import NeighbourTuner, told
 from luthier.tuning.neighbours.penalty import Neighbours
+from luthier.tuning.neighbours.smooth_fit import Fit, Ridge, SummedLoss, Term, minimize
 from luthier.tuning.ranking.sentence_gains import GAIN_KINDS, hypothesis_gains
-from luthier.tuning.ranking.smooth_fit import Fit, Ridge, SummedLoss, Term, minimize
 
 # The top of lists: hypotheses that weights nearby may select, without those from deep down that outvote them.
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.landscape.lines.curve import LineCurve, reach_of
+from luthier.landscape.curve import LineCurve, reach_of
 from luthier.landscape.lines.places import Choice, best_places
 from luthier.landscape.problem import TRIES, Problem, slack
 from luthier.landscape.units import effect_units, movable

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.landscape.lines.curve import LineCurve, intervals_of, reach_of
+from luthier.landscape.curve import LineCurve, intervals_of, reach_of
 from luthier.landscape.problem import TRIES, Problem
 from luthier.tuning.base import State
 from luthier.tuning.neighbours.penalty import Neighbours

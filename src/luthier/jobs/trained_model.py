@@ -14,8 +14,8 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import content_hash, open_output
 from luthier.core.settings import parse_json
 from luthier.corpus.texts import Texts
+from luthier.decoding.chart.options import SearchOptions
 from luthier.decoding.decoder import Decoder
-from luthier.decoding.options import SearchOptions
 from luthier.grammar.extraction.extract import extract
 from luthier.grammar.extraction.options import Limits, feature_names
 from luthier.grammar.grammar import Grammar

@@ -1,4 +1,4 @@
-"""Small jobs that reach the kernels of this room, for `luthier.jobs.warm`."""
+"""Small jobs that reach the kernels of lists, metrics and evaluation."""
 
 from __future__ import annotations
 
@@ -9,12 +9,16 @@ import numpy as np
 
 from luthier.core.files.io import BLOCK_BYTES
 from luthier.corpus.texts import Texts
+from luthier.evaluation.comparison import Settings, compare
+from luthier.evaluation.systems import system_from_pool
 from luthier.kbest.building.lists import ReadOptions, read_pool
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.rerank import rerank
 from luthier.kbest.writer import write_pool
+from luthier.metrics.loading import load_metric, metric_names
+from luthier.metrics.pools import pool_statistics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 SAMPLES = {
@@ -58,4 +62,27 @@ def use_pools() -> None:
     Derivations(*one_rule, Features.from_dense((), np.zeros((1, 0))), Tree(np.array([-1]), np.array([[0, 1]])))
 
 
-JOBS = (read_samples, use_pools)
+def score_pools() -> None:
+    """Compute the statistics of every metric."""
+    pool = SyntheticLists(sentences=6, k=6, n_references=2).generate(0)
+    for name in metric_names():
+        pool_statistics(pool, load_metric(f"{name}:score" if name == "column" else name))
+
+
+def compare_systems() -> None:
+    """Compare two systems of two replicas."""
+    pool = SyntheticLists(sentences=6, k=6, n_references=2).generate(0)
+    scored = {name: load_metric(name) for name in ("bleu", "ter")}
+    stats = {name: pool_statistics(pool, metric) for name, metric in scored.items()}
+    rng = np.random.default_rng(0)
+    systems = [
+        system_from_pool(name, pool, rng.standard_normal((2, pool.n_features)), stats) for name in ("one", "other")
+    ]
+    compare(systems, scored, Settings(draws=2, shuffles=2))
+
+
+JOBS = {
+    "kbest": (read_samples, use_pools),
+    "metrics": (score_pools,),
+    "evaluation": (compare_systems,),
+}

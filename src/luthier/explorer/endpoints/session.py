@@ -14,7 +14,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.errors import LuthierError
-from luthier.explorer.tail import Followed, TraceLines
+from luthier.explorer.endpoints.tail import Followed, TraceLines
 from luthier.features.bins import Bins
 from luthier.kbest.inspect import FeatureSummary, summarize_features
 from luthier.kbest.pool import Pool

@@ -25,11 +25,11 @@ from luthier.grammar.storage import open_grammar, save_grammar
 from luthier.jobs.align import AlignJob, align_files
 from luthier.jobs.compare import systems_from_files
 from luthier.jobs.lm import EstimateJob
-from luthier.jobs.loop.config import Sentences
-from luthier.jobs.loop.job import PICTURE, TABLE, OwnDecoder
+from luthier.jobs.loop import PICTURE, TABLE, OwnDecoder
+from luthier.jobs.loop_config import Sentences
 from luthier.jobs.score import read_parallel
-from luthier.jobs.train.config import TrainConfig
-from luthier.jobs.train.model import LM, WEIGHTS, ModelSettings, TranslationModel
+from luthier.jobs.train_config import TrainConfig
+from luthier.jobs.trained_model import LM, WEIGHTS, ModelSettings, TranslationModel
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.lm.storage import open_lm
 from luthier.report.figures.tuning import draw_loop

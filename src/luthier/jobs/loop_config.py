@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 from luthier.core.errors import LuthierError
 from luthier.core.settings import Table
-from luthier.jobs.loop.external_decoder import PLACES, Command
+from luthier.jobs.external_decoder import PLACES, Command
 from luthier.kbest.building.lists import ReadOptions
 from luthier.kbest.weights import WeightFormat, Weights, read_weights
 from luthier.landscape.bounds import parse_range

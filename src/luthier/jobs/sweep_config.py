@@ -13,7 +13,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.settings import Table, read_toml
 from luthier.features.bins import SCOPES, Scope
 from luthier.features.fit_bins import BinOptions
-from luthier.jobs.loop.config import Sentences, take_sentences
+from luthier.jobs.loop_config import Sentences, take_sentences
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner, tuner

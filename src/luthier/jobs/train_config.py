@@ -11,9 +11,9 @@ from luthier.alignment.bitext import MAX_WORDS
 from luthier.alignment.symmetrize import DEFAULT_WAY, WAYS
 from luthier.core.errors import LuthierError
 from luthier.core.settings import Table
-from luthier.decoding.options import SearchOptions
+from luthier.decoding.chart.options import SearchOptions
 from luthier.grammar.extraction.options import Limits, feature_names
-from luthier.jobs.loop.config import Sentences, TunerSettings, take_sentences, take_start, tuner_settings
+from luthier.jobs.loop_config import Sentences, TunerSettings, take_sentences, take_start, tuner_settings
 from luthier.kbest.weights import Weights
 from luthier.lm.estimate import EstimateOptions
 

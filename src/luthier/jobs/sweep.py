@@ -24,8 +24,8 @@ from luthier.features.bins import Bins
 from luthier.features.bins_file import write_bins
 from luthier.features.fit_bins import bins_of_pool
 from luthier.features.induction import induce_pool
-from luthier.jobs.sweep.config import Choosing, Point, read_choosing, texts_of
-from luthier.jobs.sweep.decoded import DecodedPoints
+from luthier.jobs.sweep_config import Choosing, Point, read_choosing, texts_of
+from luthier.jobs.sweep_decoding import DecodedPoints
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights

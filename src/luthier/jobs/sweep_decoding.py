@@ -19,11 +19,11 @@ from luthier.decoding.decoder import Decoder
 from luthier.features.bins import Bins
 from luthier.features.fit_bins import bins_of_grammar
 from luthier.grammar.grammar import Grammar
-from luthier.jobs.loop.config import Sentences
-from luthier.jobs.loop.job import OwnDecoder
+from luthier.jobs.loop import OwnDecoder
+from luthier.jobs.loop_config import Sentences
 from luthier.jobs.score import read_parallel
-from luthier.jobs.sweep.config import Choosing, Decoding, Point
-from luthier.jobs.train.model import TranslationModel, model_identity
+from luthier.jobs.sweep_config import Choosing, Decoding, Point
+from luthier.jobs.trained_model import TranslationModel, model_identity
 from luthier.kbest.weights import Weights, read_weights
 from luthier.metrics.batch import Batch
 from luthier.tuning.loop import LoopPlace, tune_loop

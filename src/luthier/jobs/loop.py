@@ -10,10 +10,10 @@ from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
-from luthier.jobs.loop.config import LoopConfig, Sentences
-from luthier.jobs.loop.external_decoder import OutsideDecoder
+from luthier.jobs.external_decoder import OutsideDecoder
+from luthier.jobs.loop_config import LoopConfig, Sentences
 from luthier.jobs.score import read_parallel
-from luthier.jobs.train.model import TranslationModel, model_identity
+from luthier.jobs.trained_model import TranslationModel, model_identity
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.report.figures.tuning import draw_loop

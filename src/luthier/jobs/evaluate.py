@@ -16,7 +16,7 @@ from luthier.evaluation.bootstrap import bootstrap_scores, score_interval
 from luthier.evaluation.comparison import Comparison, Settings, compare
 from luthier.evaluation.systems import System
 from luthier.jobs.score import read_parallel
-from luthier.jobs.train.model import TranslationModel
+from luthier.jobs.trained_model import TranslationModel
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch
 

@@ -1,6 +1,10 @@
-"""The gain along a line when weights are not held exactly: its mean under Gaussian noise, its worst within a radius.
+"""Robust optima of lines and planes: the best mean score under noise of the weights, the best of the worst nearby.
 
-A curve is constant between its breakpoints, so both are exact: the mean is a finite sum of error functions.
+Noise is Gaussian, in units of a feature's mean effect at w0 (`luthier.landscape.units`), independent for every weight;
+what counts here is its part along the line or within the plane. Means are exact: sums of error functions over the whole
+line, or over all cells of a window, each with its share of the noise; nothing is sampled. A line's window says where the
+optimum may be, not where noise ends; what lies beyond the window of a plane is left out of the mean. That no place
+elsewhere has a better mean is not proven.
 """
 
 from __future__ import annotations
@@ -10,7 +14,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import special
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
@@ -18,56 +21,11 @@ from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.polygons import gaussian_shares
 from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
-from luthier.landscape.lines.curve import LineCurve
+from luthier.landscape.curve import mean_gains, worst_gains
 from luthier.landscape.lines.line_report import LineReport
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.landscape.units import effect_units
-
-FAR = 9.0  # beyond so many deviations a normal distribution has less than a double can tell from 0
-AT_ONCE = 1 << 20
-
-
-def mean_gains(curve: LineCurve, positions: Float64, noise: float) -> Float64:
-    """Return the mean gain under Gaussian noise of deviation `noise` about each position, (n,).
-
-    With breakpoints b and gains g it is ``g₀ + Σ (gᵢ₊₁ − gᵢ) Φ((t − bᵢ)/noise)``.
-
-    >>> curve = LineCurve(np.array([0.0]), np.array([1.0, 3.0]), np.ones(1))
-    >>> mean_gains(curve, np.array([-9.0, 0.0, 9.0]), 1.0).tolist()
-    [1.0, 2.0, 3.0]
-    """
-    if noise <= 0.0:
-        return curve.gains[np.searchsorted(curve.breakpoints, positions)]
-    means = np.empty(len(positions))
-    near = np.searchsorted(curve.breakpoints, [positions - FAR * noise, positions + FAR * noise])  # (2, n)
-    step = max(1, AT_ONCE // max(1, len(curve.breakpoints)))
-    for first in range(0, len(positions), step):
-        part = slice(first, first + step)
-        low, high = int(near[0, part].min()), int(near[1, part].max())
-        jumps = np.diff(curve.gains[low : high + 1])
-        shares = special.ndtr((positions[part, None] - curve.breakpoints[low:high]) / noise)
-        means[part] = curve.gains[low] + np.einsum("nb,b->n", shares, jumps)
-    return means
-
-
-def worst_gains(curve: LineCurve, positions: Float64, radius: float) -> Float64:
-    """Return the least gain within `radius` of each position, (n,).
-
-    >>> curve = LineCurve(np.array([0.0, 5.0]), np.array([1.0, 3.0, 2.0]), np.ones(2))
-    >>> worst_gains(curve, np.array([0.5, 2.5, 9.0]), 1.0).tolist()
-    [1.0, 3.0, 2.0]
-    """
-    low = np.searchsorted(curve.breakpoints, positions - radius)
-    high = np.searchsorted(curve.breakpoints, positions + radius)
-    return np.array([curve.gains[a : b + 1].min() for a, b in zip(low.tolist(), high.tolist(), strict=True)])
-
-
-# Places of a line that last: the best mean score under noise of the weights, the best of the worst nearby, most room.
-#
-# Noise is Gaussian, in units of a feature's mean effect at w0 (`luthier.landscape.units`), independent for every weight;
-# what counts here is its part along the line. Means are exact sums of error functions over the whole line; a window says
-# where the place may be, not where noise ends. That no place elsewhere in it has a better mean is not proven.
 
 LEAST_NOISE, MOST_NOISE = 1e-6, 1e3  # mean effects; beyond, shares of cells would be all rounding
 PLACES, INTERVALS = 2000, 200  # places that are tried evenly, and the middles of the best intervals
@@ -161,12 +119,6 @@ def _refined(places: Float64, best: int, means: Callable[[Float64], Float64]) ->
         low, high = max(low, place - quarter), min(high, place + quarter)
     return float(place)
 
-
-# Points of a plane that last: the best mean score under noise of the weights, the best of the worst nearby, most room.
-#
-# Noise is Gaussian, in units of a feature's mean effect at w0 (`luthier.landscape.units`), independent for every weight;
-# what counts here is its part within the plane. The mean is over the cells themselves, each with the exact share of the
-# noise that reaches it: nothing is sampled. What lies beyond the window is left out of it.
 
 CHOICES = ("highest", "robust", "worst", "disc")
 PIXELS = 128  # each way, of the raster that says where to look
