@@ -21,7 +21,7 @@ _HOMES = {
     "load_metric": "luthier.metrics.loading",
     "Problem": "luthier.landscape.problem",
     "tuner": "luthier.tuning.base",
-    "tune": "luthier.jobs.quick",
+    "tune": "luthier.jobs.tune",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from luthier.grammar.grammar import Grammar
     from luthier.grammar.reading import read_grammar
     from luthier.grammar.storage import open_grammar
-    from luthier.jobs.quick import tune
+    from luthier.jobs.tune import tune
     from luthier.kbest.building.lists import read_pool
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
