@@ -17,6 +17,7 @@ from luthier import __version__
 from luthier.cli.flags import spoken
 from luthier.cli.parser import Parser, meant
 from luthier.core.errors import LuthierError, describe_os_error
+from luthier.core.host.command import as_command
 from luthier.core.plugins import Plugin, available
 
 COMMANDS = "luthier.cli.commands"
@@ -67,7 +68,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_closed_streams()
     try:
-        return _flushed(arguments)
+        with as_command():
+            return _flushed(arguments)
     except LuthierError as error:
         _complain(f"error: {error}")
         return error.exit_code

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from luthier.core.errors import LuthierError
+from luthier.core.errors import Interrupted, LuthierError
 from luthier.kbest.derived import with_derived
 from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.weights import Weights, vector_of
@@ -104,6 +104,11 @@ def tune(
     bounds
         Limits ``(low, high)`` of some weights, by name.
 
+    Raises
+    ------
+    Interrupted
+        A KeyboardInterrupt whose `result` has the best weights so far, if Ctrl-C is pressed.
+
     Examples
     --------
     >>> frame = {"id": [0, 0, 1, 1], "hyp": ["a", "b", "c", "d"], "lm": [1.0, 2, 1, 2], "comet": [0.9, 0.1, 0.8, 0.2]}
@@ -129,10 +134,13 @@ def tune(
     report = tune_pool(job)
     (found,) = report.replicas
     scores = found.scores
-    return TunedWeights(
+    tuned = TunedWeights(
         report.named(found.weights), report.metric, _number(scores["tune_before"]), _number(scores["tune_after"]),
         found.interval, scores["heldout_before"], scores["heldout_after"], report.oracle, report,
     )  # fmt: skip
+    if report.interrupted:
+        raise Interrupted(tuned)
+    return tuned
 
 
 def _number(value: float | None) -> float:

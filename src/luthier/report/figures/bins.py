@@ -5,12 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
 from luthier.features.bins import Bins, FeatureBins
 from luthier.report.colors import BLUE
-from luthier.report.pictures import write_figure
+from luthier.report.pictures import make_panels, write_figure
 
 COLUMNS, PANEL, HEAD = 2, (5.6, 2.7), 0.5
 MOST_PANELS = 40
@@ -18,14 +17,11 @@ MOST_PANELS = 40
 
 def draw_bins(bins: Bins, path: Path, width: float | None = None) -> None:
     """Draw a panel for each feature (the first of very many): the population of each bin, by the order of values."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     shown = bins.features[:MOST_PANELS]
     columns = min(COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
     size = (PANEL[0] * columns, PANEL[1] * rows + HEAD)
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    figure, axes = make_panels(rows, columns, figsize=size, squeeze=False, layout="constrained")
     for axis, feature in zip(axes.flat, shown, strict=False):
         _draw_feature(axis, feature)
     for axis in axes.flat[len(shown) :]:

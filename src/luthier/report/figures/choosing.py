@@ -6,10 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
 from luthier.report.colors import line_looks
-from luthier.report.pictures import write_figure
+from luthier.report.pictures import make_panels, write_figure
 from luthier.tuning.chosen import Chosen, Tried
 
 MOST_LABELS = 12
@@ -17,11 +15,8 @@ MOST_LABELS = 12
 
 def draw_chosen(chosen: Chosen, path: Path) -> None:
     """Draw a panel for each axis; the chosen point is ringed."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     names = [name for name, values in chosen.axes.items() if len(values) > 1] or list(chosen.axes)
-    figure, panels = plt.subplots(
+    figure, panels = make_panels(
         1, len(names), figsize=(4.6 * len(names) + 0.6, 4.2), squeeze=False, sharey=True, layout="constrained"
     )
     for panel, name in zip(panels.flat, names, strict=True):

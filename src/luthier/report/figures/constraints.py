@@ -13,7 +13,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.landscape.selections.constraint_curves import ConstraintCurves, Share
 from luthier.report.colors import MARKS
-from luthier.report.pictures import write_figure
+from luthier.report.pictures import make_figure, write_figure
 
 FAINT = "0.55"
 MOST_TICKS = 12
@@ -23,12 +23,9 @@ APART = 0.045  # features, or octaves of sentences
 
 def draw_constraints(curves: ConstraintCurves, path: Path, width: float | None = None) -> None:
     """Draw the share of feasible oracle selections over both axes, along each, and below it lp-mert's time."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     table = share_table(curves.shares)
     mapped, timed = int(min(table[2].shape) > 1), int(bool(curves.costs))
-    figure = plt.figure(figsize=(5.8 * len(curves.axes), 3.6 * (1 + mapped + timed)), layout="constrained")
+    figure = make_figure(figsize=(5.8 * len(curves.axes), 3.6 * (1 + mapped + timed)), layout="constrained")
     parts = figure.subfigures(1 + mapped, 1, squeeze=False, height_ratios=[1] * mapped + [1 + timed])[:, 0]
     if mapped:
         _draw_map(parts[0], parts[0].subplots(), table)

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
 from luthier.features.curves import Curve
 from luthier.report.colors import BLUE, ORANGE, VERMILION
-from luthier.report.pictures import write_figure
+from luthier.report.pictures import make_figure, write_figure
 
 COLUMNS, PANEL = 2, (5.8, 3.9)
 MOST_PANELS = 40
@@ -22,13 +21,10 @@ THINNEST = 0.004  # of a bar, as a share of the axis
 
 def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True, width: float | None = None) -> None:
     """Draw each feature (the first of very many); bins are `steps` over their values, or tips that lines join."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     shown = curves[:MOST_PANELS]
     columns = min(COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
-    figure = plt.figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
+    figure = make_figure(figsize=(PANEL[0] * columns, PANEL[1] * rows), layout="constrained")
     panels = np.atleast_1d(figure.subfigures(rows, columns, squeeze=False)).ravel()
     for panel, curve in zip(panels, shown, strict=False):
         upper, lower = panel.subplots(2, 1, sharex=True, height_ratios=[3, 1])

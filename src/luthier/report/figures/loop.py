@@ -5,20 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
 from luthier.report.colors import BLUE, ORANGE, PURPLE, VERMILION
-from luthier.report.pictures import write_figure
+from luthier.report.pictures import make_panels, write_figure
 from luthier.tuning.iterations import LoopResult
 
 
 def draw_loop(result: LoopResult, path: Path) -> None:
     """Draw scores above; how many hypotheses were new, and how far the weights moved, below."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
     from matplotlib.ticker import MaxNLocator
 
-    figure, (scores, below) = plt.subplots(
+    figure, (scores, below) = make_panels(
         2, 1, figsize=(6.4, 5.6), sharex=True, layout="constrained", height_ratios=[2, 1]
     )
     _draw_scores(scores, result)

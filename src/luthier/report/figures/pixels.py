@@ -9,18 +9,15 @@ import numpy as np
 
 from luthier.landscape.planes.pixels import Pixels
 from luthier.report.figures.surface import BEST, mark_best
-from luthier.report.pictures import save_picture
+from luthier.report.pictures import make_panels, save_picture
 
 COLORS, DPI, LEVELS = "viridis", 100, 64
 
 
 def draw_pixels(pixels: Pixels, path: Path, width: float | None = None) -> None:
     """Draw the raster, and where the best pixel is."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     colors = mpl.colormaps[COLORS if pixels.metric.higher_is_better else f"{COLORS}_r"]
-    figure, axis = plt.subplots(figsize=(6.1, 5.2), layout="constrained")
+    figure, axis = make_panels(figsize=(6.1, 5.2), layout="constrained")
     image = axis.imshow(
         pixels.scores, origin="lower", extent=pixels.window.limits, aspect="auto", cmap=colors, interpolation="nearest"
     )

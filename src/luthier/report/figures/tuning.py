@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
@@ -15,7 +14,7 @@ from luthier.landscape.lines.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.report.colors import BLUE, ORANGE, VERMILION
-from luthier.report.pictures import write_figure
+from luthier.report.pictures import make_figure, write_figure
 from luthier.tuning.traces import RestartTrace
 from luthier.tuning.tuned import TuningReport
 
@@ -36,14 +35,11 @@ class Curve:
 
 def draw_tuning(report: TuningReport, path: Path, width: float | None = None) -> None:
     """Draw the first replica's runs (the best one strongly), then the exact curve of each of its weights."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     result, label = report.replicas[0].result, report.problem.metric.name
     sign = float(report.problem.metric.gain(np.array(1.0)))  # gains times it are scores
     curves = weight_curves(report.problem, report.replicas[0].weights, sign)
     rows = -(-len(curves) // COLUMNS)
-    figure = plt.figure(figsize=(2.6 * COLUMNS, 3.4 + 2.2 * rows), layout="constrained")
+    figure = make_figure(figsize=(2.6 * COLUMNS, 3.4 + 2.2 * rows), layout="constrained")
     grid = figure.add_gridspec(rows + 1, COLUMNS, height_ratios=[1.5] + [1.0] * rows)
     _draw_steps(figure.add_subplot(grid[0, :]), result.traces, result.best_restart, sign, label)
     first = None
