@@ -100,7 +100,7 @@ def _draw_costs(axis: Any, curves: ConstraintCurves, kind: str) -> None:
     color = mpl.colormaps["viridis"](0.4)
     runs = [(getattr(cost, along), seconds) for cost in costs for seconds in cost.seconds]
     axis.plot(*zip(*runs, strict=True), ".", color=FAINT, markersize=5, label="a run")
-    means = [(getattr(cost, along), sum(cost.seconds) / len(cost.seconds)) for cost in costs]
+    means = [(getattr(cost, along), math.fsum(cost.seconds) / len(cost.seconds)) for cost in costs]
     axis.plot(*zip(*means, strict=True), "o-", color=color, linewidth=1.5, markersize=4, label="mean")
     axis.set_yscale("log")
     if any(cost.finished < len(cost.seconds) for cost in costs):
