@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parents[2]
 IGNORED = "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
 IN_THIS_PROCESS = "tests/core/test_guest.py::test_ctrl_c_is_a_hosts_own_and_a_commands_to_listen_to"
 IN_A_CHILD = "tests/cli/test_cli.py::test_an_interrupt_ends_with_130_and_leaves_nothing"
