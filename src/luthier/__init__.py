@@ -44,11 +44,12 @@ _HOMES = {
     "read_grammar": "luthier.grammar.reading",
     "LuthierError": "luthier.core.errors",
     "InputError": "luthier.core.errors",
+    "Interrupted": "luthier.core.errors",
 }
 
 if TYPE_CHECKING:
     from luthier.alignment.aligner import align
-    from luthier.core.errors import InputError, LuthierError
+    from luthier.core.errors import InputError, Interrupted, LuthierError
     from luthier.decoding.chart.options import SearchOptions
     from luthier.decoding.decoder import Decoder
     from luthier.decoding.forests.files import open_forests, save_forests
@@ -110,6 +111,7 @@ __all__ = [
     "read_grammar",
     "LuthierError",
     "InputError",
+    "Interrupted",
 ]
 
 

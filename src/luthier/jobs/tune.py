@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.errors import LuthierError
+from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.plugins import load
 from luthier.core.segments import rows_of_segments
 from luthier.core.tasks import Engine
@@ -96,6 +96,11 @@ def tune(
     options
         Those of every tuner (`luthier.tuning.options.RunOptions`: ``seed=0``, ``restarts=20`` …), and of this one.
 
+    Raises
+    ------
+    Interrupted
+        A KeyboardInterrupt whose `result` is the report of the best weights so far, if Ctrl-C is pressed.
+
     Examples
     --------
     >>> frame = {"id": [0, 0, 1, 1], "hyp": ["a", "b", "c", "d"], "lm": [1.0, 2, 1, 2], "comet": [0.9, 0.1, 0.8, 0.2]}
@@ -133,6 +138,8 @@ def tune(
         report = dataclasses.replace(run_job(dataclasses.replace(job, watch=growing.watch)), searched=searched)
     if trace:
         write_trace(report, trace)
+    if report.interrupted:
+        raise Interrupted(report)
     return report
 
 

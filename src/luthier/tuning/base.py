@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from luthier.core.arrays import Float64, frozen
-from luthier.core.errors import LuthierError
+from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.params import UnknownParameterError, validate
 from luthier.core.plugins import available, load
 from luthier.kbest.weights import vector_of
@@ -118,7 +118,10 @@ class Tuner(abc.ABC):
                 f"expected a problem, found {type(problem).__name__}. hint: luthier.Problem.make makes one"
             )
         vector = None if start is None else vector_of(start, problem.names)
-        return run(self, problem, vector, RunOptions(seed=seed))
+        found = run(self, problem, vector, RunOptions(seed=seed))
+        if found.interrupted:
+            raise Interrupted(found)
+        return found
 
 
 class ListTuner(Tuner):

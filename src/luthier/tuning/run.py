@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import pickle
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -230,6 +231,7 @@ class _Runs:
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     tick: Advance = lambda amount: None  # noqa: ARG005
     watch: Watch = unwatched
+    ended: dict[int, RestartTrace] = dataclasses.field(default_factory=dict)  # in this process, by number
 
     @classmethod
     def make(cls, tuner: Tuner, problems: tuple[Problem, Problem | None], start: Float64, options: RunOptions) -> _Runs:
@@ -280,10 +282,11 @@ def run_one(runs: _Runs, unit: RunUnit) -> RestartTrace:
         runs.stop.set()  # the others end after their present step
         raise
     finished = not runs.stop.is_set()
-    return RestartTrace(
+    runs.ended[unit.number] = RestartTrace(
         unit.number, tuple(states), tuple(heldout_gains), finished=finished, early=options.early,
         process=os.getpid(), cpu_seconds=stopwatch.seconds()[0],
     )  # fmt: skip
+    return runs.ended[unit.number]
 
 
 def _out_of_patience(heldout_gains: list[float], patience: int) -> bool:
@@ -325,6 +328,7 @@ class _Job:
         with (
             progress(f"{name}: runs", len(waiting)) as advance,
             progress(f"{name}: steps of all runs") as self.runs.tick,
+            self._heard_anywhere(),
         ):
 
             def keep(number: int, trace: RestartTrace) -> None:
@@ -344,10 +348,19 @@ class _Job:
                     self._run({number: RunUnit(number, origin)}, keep, Threads(1))
             else:
                 self._run({number: RunUnit(number) for number in waiting}, keep, self.engine)
+        done = {**self.runs.ended, **done}
         traces = [done[number] for number in sorted(done) if done[number].states]
         if not traces:
             raise KeyboardInterrupt
         return traces, self.runs.stop.is_set()
+
+    @contextlib.contextmanager
+    def _heard_anywhere(self) -> Iterator[None]:
+        """Take an interrupt that strikes between two runs for one that strikes in a run: what has ended counts."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.runs.stop.set()
 
     def _run(self, units: dict[int, RunUnit], keep: Any, engine: Engine) -> None:
         run_units(run_one, self.given, units, engine=engine, keep=keep, stop=self.runs.stop)

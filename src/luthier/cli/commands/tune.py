@@ -115,11 +115,15 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
+    from luthier.core.errors import Interrupted
     from luthier.core.jit import compiler_seconds
     from luthier.landscape.sharded_problem import PartedProblem
     from luthier.report.tables.tuning import tuning_tables
 
-    report = _tune(options)
+    try:
+        report = _tune(options)
+    except Interrupted as stopped:
+        report = stopped.result
     written = _write(report, options)
     output.note(f"seed {options.seed}")
     about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
