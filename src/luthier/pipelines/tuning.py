@@ -18,7 +18,7 @@ from luthier.core.progress import notice, progress
 from luthier.core.rng import make_rng
 from luthier.core.tasks import Engine, Given, opened, run_units
 from luthier.core.threads import stopping_gently
-from luthier.evaluation.bootstrap import bootstrap_scores, difference_interval
+from luthier.evaluation.bootstrap import bootstrap_systems, difference_interval
 from luthier.kbest.features import align_features
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile
@@ -296,7 +296,7 @@ def scores_of(
 def interval_of(problem: Scored, start: Float64, weights: Float64) -> tuple[float, float]:
     """Return the paired-bootstrap interval of the change of the score on a problem's sentences."""
     systems = [chosen[None] for chosen in problem.selected(np.array([start, weights]))]  # (1, N, S) each
-    before, after = bootstrap_scores(systems, problem.metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
+    before, after = bootstrap_systems(systems, problem.metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
     found = difference_interval(before, after, higher_is_better=problem.metric.higher_is_better, confidence=0.95)
     return found.low, found.high
 
