@@ -39,10 +39,10 @@ class Lasting:
     worst: float
     radius: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; what is infinite is None."""
-        radius = self.radius if np.isfinite(self.radius) else None
-        return {**dataclasses.asdict(self), "radius": radius}
+    def as_dict(self, origin: float = 0.0) -> dict[str, Any]:
+        """Return it for JSON, the place as `origin` has it; what is infinite is None."""
+        places = {"position": self.position + origin, "offset": self.position}
+        return {**dataclasses.asdict(self), **places, "radius": self.radius if np.isfinite(self.radius) else None}
 
 
 def lasting_place(report: LineReport, choice: str, noise: float) -> Lasting:

@@ -47,10 +47,10 @@ class Steady:
     worst: float
     radius: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; what is infinite is None."""
-        radius = self.radius if np.isfinite(self.radius) else None
-        return {**dataclasses.asdict(self), "position": self.position.tolist(), "radius": radius}
+    def as_dict(self, origin: Float64) -> dict[str, Any]:
+        """Return it for JSON, the place as `origin`, (2,), has it; what is infinite is None."""
+        places = {"position": (self.position + origin).tolist(), "offset": self.position.tolist()}
+        return {**dataclasses.asdict(self), **places, "radius": self.radius if np.isfinite(self.radius) else None}
 
 
 class Surroundings:

@@ -20,6 +20,7 @@ from luthier.core.tasks import Engine
 from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster
+from luthier.landscape.axes import axes_of, origins
 from luthier.landscape.planes.check import Check, certain_cells, check_cells
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.survey import KEPT_AT_LEAST, Survey, SurveyOptions, survey
@@ -62,20 +63,23 @@ class SurfaceCell:
     score: float
     representable: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; what is infinite is None."""
+    def as_dict(self, origin: Float64) -> dict[str, Any]:
+        """Return it for JSON, places as `origin`, (2,), has them; what is infinite is None."""
+        x, y = (self.cell.position + origin).tolist()
         numbers = {
             "score": self.score,
-            "x": float(self.cell.position[0]),
-            "y": float(self.cell.position[1]),
+            "x": x,
+            "y": y,
             "area": self.cell.area,
             "radius": self.cell.radius,
         }
         return {
             **{name: value if np.isfinite(value) else None for name, value in numbers.items()},
+            "offset": self.cell.position.tolist(),
             "representable": self.representable,
             "polygon": [
-                [value if np.isfinite(value) else None for value in corner] for corner in self.cell.polygon.tolist()
+                [value if np.isfinite(value) else None for value in corner]
+                for corner in (self.cell.polygon + origin).tolist()
             ],
         }
 
@@ -147,10 +151,13 @@ class SurfaceReport:
         """Return the report for JSON, without the cells themselves, but with the first `keep` of the best ones."""
         problem, subspace = self.plane.problem, self.plane.subspace
         counts = self.plane.overlay.faces.counts
-        x_low, x_high, y_low, y_high = (end if np.isfinite(end) else None for end in self.plane.window.limits)
+        origin = origins(subspace)
+        ends = np.array(self.plane.window.limits) + np.repeat(origin, 2)
+        x_low, x_high, y_low, y_high = (end if np.isfinite(end) else None for end in ends.tolist())
         return {
             "metric": problem.metric.signature,
             "axes": list(subspace.names),
+            "axes_show": [axis.kind for axis in axes_of(subspace)],
             "window": {subspace.names[0]: [x_low, x_high], subspace.names[1]: [y_low, y_high]},
             "start_weights": dict(zip(problem.names, subspace.start.tolist(), strict=True)),
             "cells": self.survey.cells,
@@ -163,11 +170,11 @@ class SurfaceReport:
             "start": self.start_score,
             "worst": self.worst,
             "optimum": {
-                **self.optimum.as_dict(),
+                **self.optimum.as_dict(origin),
                 "cut_by_window": list(self.cut),
                 "weights": dict(zip(problem.names, self.weights.tolist(), strict=True)),
             },
-            "best": [cell.as_dict() for cell in self.best[:keep]],
+            "best": [cell.as_dict(origin) for cell in self.best[:keep]],
             "histogram": self.survey.histogram.as_dict(),
             "check": dataclasses.asdict(self.check),
         }

@@ -13,12 +13,12 @@ from luthier.report.console import cell, stack, table
 
 def line_tables(report: LineReport, written: Sequence[str], chosen: Lasting | None = None) -> Any:
     """Return what is on the line, the best intervals, the place that was chosen instead, and the files written."""
-    best, check, metric = report.optimum, report.check, report.problem.metric
+    best, check, metric, axis = report.optimum, report.check, report.problem.metric, report.axis
     rows = [
         ("intervals", cell(len(report.scores))),
-        ("score at t = 0", f"{report.start_score:.4f}"),
+        (f"score at w0, {axis.label} {axis.origin:.8g}", f"{report.start_score:.4f}"),
         ("best score", f"{best.score:.4f}"),
-        ("  at t", f"{best.position:.8g}"),
+        (f"  at {axis.label}", f"{best.position + axis.origin:.8g}"),
         ("  on an interval of width", f"{best.width:.4g}"),
         ("re-ranked", f"{check.tried:,} intervals"),
         ("  selected what the curve says", cell(check.agreed)),
@@ -26,20 +26,30 @@ def line_tables(report: LineReport, written: Sequence[str], chosen: Lasting | No
         ("  disagreed", cell(check.wrong)),
     ]
     low, high = report.window
-    ends = "the whole line" if math.isinf(low) and math.isinf(high) else f"t in {low:g} … {high:g}"
+    ends = (
+        "the whole line"
+        if math.isinf(low) and math.isinf(high)
+        else f"{axis.kind} {low + axis.origin:g} … {high + axis.origin:g}"
+    )
     summary = table(f"along {report.line.names[0]}, {ends}", ("", ""), rows, caption=metric.signature)
     intervals = table(
         "best intervals",
-        ("score", "from t", "to t", "width", "a place inside", "re-ranks to it"),
+        ("score", f"from {axis.kind}", f"to {axis.kind}", "width", "a place inside", "re-ranks to it"),
         [
-            (f"{i.score:.4f}", f"{i.low:.8g}", f"{i.high:.8g}", f"{i.width:.4g}", f"{i.position:.8g}", i.holds or "no")
+            (
+                f"{i.score:.4f}",
+                *(f"{place + axis.origin:.8g}" for place in (i.low, i.high)),
+                f"{i.width:.4g}",
+                f"{i.position + axis.origin:.8g}",
+                i.holds or "no",
+            )
             for i in report.best
         ],
     )
     parts = [summary, intervals]
     if chosen is not None:
         rows = [
-            ("t", f"{chosen.position:.8g}"),
+            (axis.label, f"{chosen.position + axis.origin:.8g}"),
             ("score", f"{chosen.score:.4f}"),
             ("mean under noise", f"{chosen.mean:.4f}"),
             ("worst within its deviation", f"{chosen.worst:.4f}"),

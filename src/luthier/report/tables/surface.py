@@ -6,7 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from luthier.core.arrays import Float64
+from luthier.landscape.axes import axes_of
 from luthier.landscape.certified.certificate import Proof
+from luthier.landscape.planes.pixels import told_window
 from luthier.landscape.planes.steady import Steady
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.report.console import FEW, cell, stack, table
@@ -39,7 +42,7 @@ def surface_tables(
         ("score at w0", f"{report.start_score:.4f}"),
         ("best score", f"{optimum.score:.4f}"),
         ("  change from w0", f"{optimum.score - report.start_score:+.4f}"),
-        *((f"  at {axis}", f"{x:+.8g}") for axis, x in zip(axes, optimum.cell.position.tolist(), strict=True)),
+        *((f"  at {label}", text) for label, text in _place(report, optimum.cell.position)),
         ("  room about it", f"{optimum.cell.radius:.4g}"),
         ("worst score", f"{report.worst:.4f}"),
     ]
@@ -70,10 +73,17 @@ def surface_tables(
     return stack(*parts)
 
 
+def _place(report: SurfaceReport, position: Float64) -> list[tuple[str, str]]:
+    """Return a place, along each axis what it is and its number: a weight, or an offset with its sign."""
+    axes = axes_of(report.plane.subspace)
+    numbers = [f"{x + a.origin:.8g}" if a.is_weight else f"{x:+.8g}" for a, x in zip(axes, position, strict=True)]
+    return list(zip((axis.label for axis in axes), numbers, strict=True))
+
+
 def _chosen(report: SurfaceReport, chosen: Steady) -> Any:
     """Return the point that was chosen instead of the optimum, and what it is worth under noise."""
     rows = [
-        *((axis, f"{x:+.8g}") for axis, x in zip(report.plane.subspace.names, chosen.position.tolist(), strict=True)),
+        *_place(report, chosen.position),
         ("score", f"{chosen.score:.4f}"),
         ("mean under noise", f"{chosen.mean:.4f}"),
         ("worst within its deviation", f"{chosen.worst:.4f}"),
@@ -105,8 +115,8 @@ def _changes(changes: Mapping[str, Mapping[str, float]]) -> Any:
 
 
 def _ends(report: SurfaceReport) -> dict[str, tuple[float, float]]:
-    """Return where the window begins and ends along each axis."""
-    x_low, x_high, y_low, y_high = report.plane.window.limits
+    """Return where the window begins and ends along each axis, as weights or offsets."""
+    x_low, x_high, y_low, y_high = told_window(report.plane.subspace, report.plane.window)
     return dict(zip(report.plane.subspace.names, ((x_low, x_high), (y_low, y_high)), strict=True))
 
 
@@ -125,11 +135,11 @@ def _wider(report: SurfaceReport) -> str:
 
 def _best(report: SurfaceReport) -> Any:
     """Return the best cells; a cell that no float reaches for certain is marked."""
-    columns = ("score", *report.plane.subspace.names, "area", "radius", "reached for certain")
+    columns = ("score", *(a.label for a in axes_of(report.plane.subspace)), "area", "radius", "reached for certain")
     rows = [
         (
             f"{one.score:.4f}",
-            *(f"{x:+.8g}" for x in one.cell.position.tolist()),
+            *(text for _, text in _place(report, one.cell.position)),
             f"{one.cell.area:.4g}" if math.isfinite(one.cell.area) else "without end",
             f"{one.cell.radius:.4g}",
             one.representable or "no",
@@ -143,4 +153,7 @@ def _window(report: SurfaceReport) -> str:
     ends = _ends(report)
     if all(math.isinf(end) for pair in ends.values() for end in pair):
         return "the whole plane"
-    return ", ".join(f"{axis} {low:+.4g} … {high:+.4g}" for axis, (low, high) in ends.items())
+    return ", ".join(
+        f"{axis.label} {low:.4g} … {high:.4g}"
+        for axis, (low, high) in zip(axes_of(report.plane.subspace), ends.values(), strict=True)
+    )
