@@ -18,8 +18,9 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.parted.problem import PartedProblem
 from luthier.metrics.base import Metric
 from luthier.pipelines.trace_file import WatchSeed, nobody
-from luthier.pipelines.tuning import aligned, interval_of, numbered, scores_of, unit_length
+from luthier.pipelines.tuning import against_baseline, aligned, numbered, scores_of, unit_length
 from luthier.tuning.base import Tuner
+from luthier.tuning.baselines import Baselines, baselines
 from luthier.tuning.guards import warnings_after, warnings_before
 from luthier.tuning.run import RunOptions, run
 from luthier.tuning.tuned import Tuned, TuningReport
@@ -55,9 +56,11 @@ def tune_parts(job: PartedTuningJob) -> TuningReport:
     start = problem.default_start() if job.start is None else job.start
     for sentence in warnings_before(problem):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
+    found = baselines(problem, start)
+    both = found, None if heldout is None else found.on(heldout)
     replicas: list[Tuned] = []
     for r in range(job.replicas):
-        replicas.append(_replica(job, problem, heldout, start, r))
+        replicas.append(_replica(job, both, heldout, start, r))
         if replicas[-1].result.heldout_note:
             said = f"seed {replicas[-1].seed}: {replicas[-1].result.heldout_note}"
             warnings.warn(said, LuthierWarning, stacklevel=2)
@@ -74,13 +77,18 @@ def tune_parts(job: PartedTuningJob) -> TuningReport:
         f"{sent.lines:,} lines among what was asked"
     )
     return TuningReport(
-        job.tuner.spec, job.metric.signature, problem, problem.names, start, oracle, tuple(replicas), average
+        job.tuner.spec, job.metric.signature, problem, problem.names, start, oracle, tuple(replicas), average, *both
     )
 
 
 def _replica(
-    job: PartedTuningJob, problem: PartedProblem, heldout: ListProblem | None, start: Float64, number: int
+    job: PartedTuningJob,
+    found: tuple[Baselines, Baselines | None],
+    heldout: ListProblem | None,
+    start: Float64,
+    number: int,
 ) -> Tuned:
+    problem = found[0].problem
     path = job.options.checkpoint
     options = dataclasses.replace(
         job.options, seed=job.options.seed + number,
@@ -90,7 +98,9 @@ def _replica(
     notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} run{'s' * bool(options.restarts)}")
     result = run(job.tuner, problem, start, options, heldout=heldout, watch=job.watch(options.seed))
     scores = scores_of(problem, heldout, start, result.weights)
-    held = None if heldout is None else interval_of(heldout, start, result.weights)
+    scores["tune_baseline"], interval = against_baseline(found[0], result.weights)
+    held = None
+    if found[1] is not None:
+        scores["heldout_baseline"], held = against_baseline(found[1], result.weights)
     n_held = 0 if heldout is None else heldout.n_sentences
-    interval = interval_of(problem, start, result.weights)
-    return Tuned(options.seed, result.weights, result, scores, interval, held, n_held)
+    return Tuned(options.seed, result.weights, result, scores, interval, held, n_held, baseline=found[0].best_name)

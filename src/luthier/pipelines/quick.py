@@ -30,8 +30,10 @@ class TunedWeights:
         By name, with the formulas of features that were added to the lists.
     metric : str
         Its signature.
+    baseline : str
+        The best of what can be had without tuning (`report.baselines` has all of it).
     before, after : float
-        Scores of the tuning lists at the start and at `weights`.
+        Scores of the tuning lists of that baseline, and at `weights`.
     interval : (float, float)
         Of the change, by paired bootstrap over the tuning sentences: it is flattering.
     heldout_before, heldout_after : float or None
@@ -44,6 +46,7 @@ class TunedWeights:
 
     weights: Weights
     metric: str
+    baseline: str
     before: float
     after: float
     interval: tuple[float, float]
@@ -63,7 +66,8 @@ class TunedWeights:
         )
         low, high = self.interval
         return (
-            f"<{self._metric_name()} {self.before:.{p}f} → {self.after:.{p}f} ({low:+.{p}f} … {high:+.{p}f}){held}; "
+            f"<{self._metric_name()} {self.before:.{p}f} ({self.baseline}) → {self.after:.{p}f} "
+            f"({low:+.{p}f} … {high:+.{p}f}){held}; "
             f"{len(self.weights)} weights by {self.report.tuner.partition('(')[0]}>"
         )
 
@@ -130,8 +134,9 @@ def tune(
     (found,) = report.replicas
     scores = found.scores
     return TunedWeights(
-        report.named(found.weights), report.metric, _number(scores["tune_before"]), _number(scores["tune_after"]),
-        found.interval, scores["heldout_before"], scores["heldout_after"], report.oracle, report,
+        report.named(found.weights), report.metric, found.baseline, _number(scores["tune_baseline"]),
+        _number(scores["tune_after"]), found.interval, scores["heldout_baseline"],
+        scores["heldout_after"], report.oracle, report,
     )  # fmt: skip
 
 

@@ -9,8 +9,10 @@ import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierWarning
@@ -32,8 +34,10 @@ from luthier.metrics.base import Metric
 from luthier.metrics.oracle import sentence_oracle
 from luthier.pipelines.trace_file import WatchSeed, nobody
 from luthier.tuning.base import Tuner
+from luthier.tuning.baselines import Baselines, baselines
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.guards import warnings_after, warnings_before
+from luthier.tuning.overlap import overlap_note
 from luthier.tuning.run import RunOptions, open_checkpoint, run
 from luthier.tuning.standardize import rescaled, standardized
 from luthier.tuning.tuned import Tuned, TuningReport
@@ -88,6 +92,8 @@ class ReadyJob:
     problem: ListProblem
     heldout: ListProblem | None
     start: Float64
+    baselines: Baselines
+    heldout_baselines: Baselines | None
 
     @classmethod
     def of(cls, job: TuningJob) -> ReadyJob:
@@ -97,7 +103,9 @@ class ReadyJob:
         if job.heldout is not None:
             features = job.pool.features
             heldout = ListProblem.of(aligned(job.heldout, features.names, features.n_dense), job.metric)
-        return cls(job, problem, heldout, problem.default_start() if job.start is None else job.start)
+        start = problem.default_start() if job.start is None else job.start
+        found = baselines(problem, start)
+        return cls(job, problem, heldout, start, found, None if heldout is None else found.on(heldout))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,6 +151,9 @@ def tune_pool(job: TuningJob) -> TuningReport:
     problem, start = ready.problem, ready.start
     for sentence in warnings_before(problem):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
+    shared = "" if ready.heldout is None else overlap_note(problem.pool, ready.heldout.pool)
+    if shared:
+        warnings.warn(shared, LuthierWarning, stacklevel=2)
     replicas = _all_replicas(ready)
     average = np.mean([unit_length(tuned.weights) for tuned in replicas], axis=0) if job.average else None
     for tuned in replicas:
@@ -153,8 +164,9 @@ def tune_pool(job: TuningJob) -> TuningReport:
     for sentence in warnings_after(problem, start, replicas[0].weights, unbeaten=unbeaten):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
     return TuningReport(
-        job.tuner.spec, job.metric.signature, problem, problem.names, start, oracle.score, tuple(replicas), average
-    )
+        job.tuner.spec, job.metric.signature, problem, problem.names, start, oracle.score, tuple(replicas), average,
+        ready.baselines, ready.heldout_baselines,
+    )  # fmt: skip
 
 
 def _all_replicas(ready: ReadyJob) -> list[Tuned]:
@@ -272,32 +284,52 @@ def tune_replica(ready: ReadyJob, replica: Replica) -> Tuned:
     )  # fmt: skip
     weights = seen.weights(result.weights)
     scores = scores_of(ready.problem, ready.heldout, start, weights)
-    held = None if ready.heldout is None else interval_of(ready.heldout, start, weights)
+    scores["tune_baseline"], interval = against_baseline(ready.baselines, weights)
+    held = None
+    if ready.heldout_baselines is not None:
+        scores["heldout_baseline"], held = against_baseline(ready.heldout_baselines, weights)
     n_held = 0 if ready.heldout is None else ready.heldout.n_sentences
-    return Tuned(replica.seed, weights, result, scores, interval_of(ready.problem, start, weights), held, n_held)
+    return Tuned(
+        replica.seed, weights, result, scores, interval, held, n_held, baseline=ready.baselines.best_name
+    )  # fmt: skip
+
+
+def against_baseline(found: Baselines, weights: Float64) -> tuple[float, tuple[float, float]]:
+    """Return the score of the best baseline, and the interval of what weights add to it."""
+    chosen = found.problem.selected(weights[None])[0]
+    return found.best.score, paired_interval(found.problem.metric, found.statistics(found.best), chosen)
 
 
 def scores_of(
     problem: Scored, heldout: ListProblem | None, start: Float64, weights: Float64
 ) -> dict[str, float | None]:
-    """Return the scores at the start and at the answer, on both sets."""
+    """Return the scores at the start, the baseline unless there are others, and at the answer, on both sets."""
 
     def score(part: Scored | None, vector: Float64) -> float | None:
         return None if part is None else float(part.metric.gain(np.array(part.gain(vector))))  # its own inverse
 
+    before, held = score(problem, start), score(heldout, start)
     return {
-        "tune_before": score(problem, start),
+        "tune_baseline": before,
+        "heldout_baseline": held,
+        "tune_before": before,
         "tune_after": score(problem, weights),
-        "heldout_before": score(heldout, start),
+        "heldout_before": held,
         "heldout_after": score(heldout, weights),
     }
 
 
 def interval_of(problem: Scored, start: Float64, weights: Float64) -> tuple[float, float]:
     """Return the paired-bootstrap interval of the change of the score on a problem's sentences."""
-    systems = [chosen[None] for chosen in problem.selected(np.array([start, weights]))]  # (1, N, S) each
-    before, after = bootstrap_systems(systems, problem.metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
-    found = difference_interval(before, after, higher_is_better=problem.metric.higher_is_better, confidence=0.95)
+    before, after = problem.selected(np.array([start, weights]))
+    return paired_interval(problem.metric, before, after)
+
+
+def paired_interval(metric: Metric, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> tuple[float, float]:
+    """Return the paired-bootstrap interval of a change of the score, from statistics of each sentence, (N, S) twice."""
+    systems = [np.asarray(part)[None] for part in (before, after)]
+    scores = bootstrap_systems(systems, metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
+    found = difference_interval(*scores, higher_is_better=metric.higher_is_better, confidence=0.95)
     return found.low, found.high
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 
 import numpy as np
@@ -23,7 +24,8 @@ def warnings_before(problem: Problem) -> list[str]:
     if not isinstance(problem, ListProblem):
         return [*_about_spreads(problem)]
     return [
-        *_about_cheating(problem), *_about_lists(problem), *_about_spreads(problem), *_about_relations(problem),
+        *_about_cheating(problem), *_about_lists(problem), *_about_spreads(problem), *_about_twins(problem),
+        *_about_relations(problem),
     ]  # fmt: skip
 
 
@@ -56,6 +58,17 @@ def _about_spreads(problem: Problem) -> Iterator[str]:
     if len(moving) and moving.max() / SCALE_RATIO > moving.min():
         ratio = moving.max() / moving.min()
         yield f"features differ in scale by a factor of {ratio:,.0f}; standardizing them evens that out"
+
+
+def _about_twins(problem: ListProblem) -> Iterator[str]:
+    """Tell of features that have the same number in every hypothesis."""
+    dense = problem.pool.features.dense
+    same: dict[bytes, list[str]] = {}
+    for d, name in enumerate(problem.names[: dense.shape[1]]):
+        same.setdefault(hashlib.blake2b(dense[:, d].tobytes()).digest(), []).append(name)
+    for names in same.values():
+        if len(names) > 1:
+            yield f"the same number in every hypothesis: {_listed(names)}; only the sum of their weights counts"
 
 
 def _about_relations(problem: ListProblem) -> Iterator[str]:

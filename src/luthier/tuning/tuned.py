@@ -12,6 +12,7 @@ from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.packed_problem import PackedProblem
 from luthier.landscape.parted.problem import PartedProblem
+from luthier.tuning.baselines import START, Baselines
 from luthier.tuning.run import Result
 
 
@@ -24,10 +25,11 @@ class Tuned:
     seed : int
     weights : (D,)
     result : Result
-    scores : before and after, on the tuning set and, where there is one, on the held-out set
+    scores : of the best baseline, of the start and of the answer, on the tuning set and on the held-out set, if any
     interval, heldout_interval : low and high
-        Of the change on the tuning sentences, which is flattering, and on the held-out ones, where there are any.
+        Of what is added to the best baseline, on the tuning sentences, which is flattering, and on the held-out ones.
     n_heldout : how many these are
+    baseline : its name; where the candidates cannot be listed, that of the start
     """
 
     seed: int
@@ -37,13 +39,15 @@ class Tuned:
     interval: tuple[float, float]
     heldout_interval: tuple[float, float] | None = None
     n_heldout: int = 0
+    baseline: str = START
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TuningReport:
     """All replicas of a job, their average if asked for, and what holds for all of them.
 
-    `oracle` is the score of the best selection; None where the candidates cannot be listed.
+    `oracle` is the score of the best selection, `baselines` what can be had without tuning; None where the candidates
+    cannot be listed.
     """
 
     tuner: str
@@ -54,6 +58,8 @@ class TuningReport:
     oracle: float | None
     replicas: tuple[Tuned, ...]
     average: Float64 | None
+    baselines: Baselines | None = None
+    heldout_baselines: Baselines | None = None
 
     @property
     def interrupted(self) -> bool:
@@ -76,9 +82,12 @@ class TuningReport:
             "metric": self.metric,
             "start": self._by_name(self.start),
             "oracle": self.oracle,
+            "baselines": None if self.baselines is None else self.baselines.as_dict(),
+            "heldout_baselines": None if self.heldout_baselines is None else self.heldout_baselines.as_dict(),
             "replicas": [
                 {
                     "seed": replica.seed,
+                    "baseline": replica.baseline,
                     **replica.scores,
                     "interval": list(replica.interval),
                     "heldout_interval": None if replica.heldout_interval is None else list(replica.heldout_interval),
