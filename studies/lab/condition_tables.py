@@ -47,12 +47,13 @@ def main_table(tables: ConditionTables) -> str:
     """Return the conditions with their means, spreads and differences from the baselines."""
     head = ["condition", "bits", "chosen", "features", "replicas", tables.metric[0], "s_opt"]
     for baseline in tables.baselines:
-        head += [f"Δ {baseline}", "95 % interval", "p"]
+        head += [f"Δ {baseline}", "95 % interval", "p (these runs)"]
     head += ["s to decode", "s to tune"]
     rows = [_main_row(name, result, tables.baselines) for name, result in tables.main.items()]
     note = (
-        "Means over replicas; s_opt: standard deviation over them. Intervals by paired bootstrap over sentences, p by "
-        "stratified approximate randomisation, both given these replicas. Seconds of a loop, all turns"
+        "Means over replicas; s_opt: standard deviation over them. Δ of the scores of mean statistics. Intervals by "
+        "paired bootstrap over sentences, and over replicas where a condition has three. p by approximate "
+        "randomisation of whole systems by sentence: about these runs. Seconds of a loop, all turns"
     )
     if tables.tries:
         note = f"Bits and parameters were chosen by re-ranking, see below. {note}"

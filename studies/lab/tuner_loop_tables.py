@@ -47,7 +47,7 @@ def tuning_table(tables: TunerLoopTables) -> str:
 def test_table(tables: TunerLoopTables) -> str:
     """Return metric × tuner: test scores, and how they differ from the baseline's."""
     names = list(dict.fromkeys(name for loop in tables.loops for name in loop.after))
-    head = ["tuned for", "tuner", *(cell for name in names for cell in (name, "Δ", "95 % interval", "p"))]
+    head = ["tuned for", "tuner", *(cell for name in names for cell in (name, "Δ", "95 % interval", "p (these runs)"))]
     rows, seen = [], set[str]()
     for loop in tables.loops:
         if loop.metric not in seen:

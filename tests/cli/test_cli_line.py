@@ -38,7 +38,15 @@ def test_the_tables_say_what_is_on_the_line(run_cli, folder):
     code, out, err = line(run_cli, folder, "--axis", axis_of(folder))
     assert code == 0
     assert "seed 20150531" in err
-    for words in ("score at t = 0", "best score", "too narrow to represent", "best intervals", "re-ranks to it"):
+    for words in (
+        "score at w0, weight of",
+        "at weight of",
+        "from weight",
+        "best score",
+        "too narrow to represent",
+        "best intervals",
+        "re-ranks to it",
+    ):
         assert words in out
 
 
@@ -76,7 +84,7 @@ def test_the_curve_to_standard_output_stands_alone(run_cli, folder):
     rows = [row.split("\t") for row in out.splitlines()]
     assert code == 0
     assert rows[0] == ["low", "high", "position", "score"]
-    assert (float(rows[1][0]), float(rows[-1][1])) == (-0.2, 0.3)
+    assert (float(rows[1][0]), float(rows[-1][1])) == (pytest.approx(-0.2), pytest.approx(0.3))
 
 
 @pytest.mark.parametrize("window", [":", "-0.1:0.2", "5:"])
@@ -102,7 +110,33 @@ def test_a_window_may_name_the_axis(run_cli, folder):
     name = axis_of(folder)
     outs = [line(run_cli, folder, "--axis", name, "--json", w)[1] for w in (f"--window={name}=-1:2", "--window=-1:2")]
     assert outs[0] == outs[1]
-    assert json.loads(outs[0])["window"] == [-1.0, 2.0]
+    assert json.loads(outs[0])["window"] == [pytest.approx(-1.0), pytest.approx(2.0)]
+
+
+def test_places_are_weights_that_can_be_typed_in(run_cli, folder):
+    """Of a feature; along a file they are offsets, and named so."""
+    name = axis_of(folder)
+    found = json.loads(line(run_cli, folder, "--axis", name, "--json")[1])
+    best = found["optimum"]
+    assert (found["axis_shows"], best["position"]) == ("weight", best["weights"][name])
+    assert best["offset"] == pytest.approx(best["position"] - SPEC.decoder_weights[name], abs=1e-12)
+    typed = folder / "typed.txt"
+    changed = {**SPEC.decoder_weights, name: best["position"]}
+    typed.write_text("".join(f"{feature} {weight!r}\n" for feature, weight in changed.items()))
+    again = json.loads(run_cli("line", folder / "pool.arrow", "--weights", typed, "--axis", name, "--json")[1])
+    assert again["start"] == best["score"]
+    # the table has the same weight, and the same window shows the same interval
+    assert f"{best['position']:.8g}" in line(run_cli, folder, "--axis", name)[1]
+    window = f"--window={best['low']!r}:{best['high']!r}"
+    inside = json.loads(line(run_cli, folder, "--axis", name, window, "--json")[1])
+    assert inside["optimum"]["position"] == pytest.approx(best["position"], rel=1e-9)
+    along = json.loads(line(run_cli, folder, "--axis", folder / "direction.txt", "--json")[1])
+    assert (along["axis_shows"], along["optimum"]["offset"]) == ("offset", along["optimum"]["position"])
+    out = line(run_cli, folder, "--axis", folder / "direction.txt")[1]
+    assert "at offset along direction.txt" in out
+    assert "from offset" in out
+    (folder / "one.txt").write_text(f"{name} 1\n")  # a file that is one feature is that feature
+    assert json.loads(line(run_cli, folder, "--axis", folder / "one.txt", "--json")[1])["axis"] == name
 
 
 def test_threads_change_nothing(run_cli, folder):
@@ -151,7 +185,7 @@ def test_weights_of_the_optimum_are_the_start_moved_along_the_axis(run_cli, fold
     found = json.loads(line(run_cli, folder, "--axis", axis_of(folder), "--json")[1])
     start = read_weights(folder / "w.txt").vector(tuple(SPEC.decoder_weights), source="w.txt")
     moved = np.array(list(found["optimum"]["weights"].values())) - start
-    expected = np.where(np.arange(len(start)) == 1, found["optimum"]["position"], 0.0)
+    expected = np.where(np.arange(len(start)) == 1, found["optimum"]["offset"], 0.0)
     np.testing.assert_allclose(moved, expected, atol=1e-12)
 
 
@@ -162,7 +196,7 @@ def test_a_place_that_lasts_can_be_chosen_and_written(run_cli, folder):
         code, out, _ = line(run_cli, folder, "--axis", axis, *more, "--json")
         chosen = json.loads(out)["chosen"]
         assert (code, chosen["choice"]) == (0, choice)
-        assert read_weights(path)[axis] == pytest.approx(SPEC.decoder_weights[axis] + chosen["position"], rel=1e-12)
+        assert read_weights(path)[axis] == pytest.approx(chosen["position"], rel=1e-12)
         assert "mean under noise" in line(run_cli, folder, "--axis", axis, *more)[1]
     code, _, err = line(run_cli, folder, "--axis", axis, "--choose", "robust", "--noise", "nan")
     assert (code, "expected --noise from 1e-06 to 1000" in err) == (2, True)

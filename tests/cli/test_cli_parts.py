@@ -63,7 +63,7 @@ def test_a_raster_is_what_re_ranking_gives(pool, tmp_path, run_cli):
     code, out, err = run_cli(*raster, "-w", tmp_path / "w.txt", "--json")
     assert code == 0, err
     found = json.loads((tmp_path / "s.json").read_text())["columns"]
-    assert (found["lm"], found["length"]) == ([-0.5, 0.5] * 2, [-0.125, -0.125, 0.625, 0.625])
+    assert (found["lm"], found["length"]) == ([-0.5, 0.5] * 2, [-0.125, -0.125, 0.625, 0.625])  # weights
     assert max(found["score"]) == json.loads(out)["best_score"]
     code, out, _ = run_cli("rerank", pool, "--weights", tmp_path / "w.txt", "-o", tmp_path / "best.txt")
     from luthier.kbest.rerank import rerank
@@ -74,7 +74,7 @@ def test_a_raster_is_what_re_ranking_gives(pool, tmp_path, run_cli):
     lists, metric = open_pool(pool), load_metric("bleu")
     stats = pool_statistics(lists, metric)
     for x, y, score in zip(found["lm"], found["length"], found["score"], strict=True):
-        weights = dict.fromkeys(lists.features.names, 1.0) | {"lm": 1.0 + x, "length": 1.0 + y}
+        weights = dict.fromkeys(lists.features.names, 1.0) | {"lm": x, "length": y}
         assert score_selections(stats, rerank(lists, weights), metric) == score
 
 

@@ -80,8 +80,8 @@ def test_changes_lead_from_cell_to_cell(run_cli, folder):
     cells = pa.ipc.open_file(path).read_all().to_pydict()
     start = read_weights(folder / "w.txt").vector(pool.features.names)
     at = np.repeat(start[None], len(cells["x"]), axis=0)
-    at[:, pool.features.names.index("lm")] += cells["x"]
-    at[:, pool.features.names.index("length")] += cells["y"]
+    at[:, pool.features.names.index("lm")] = cells["x"]
+    at[:, pool.features.names.index("length")] = cells["y"]
     found = rerank(pool, at)
     assert set(found[:, 4]) == {-1}
     for cell, below in enumerate(cells["neighbour"]):
@@ -102,7 +102,15 @@ def test_start_and_optimum_are_what_score_finds(run_cli, folder):
     assert again["start"] == pytest.approx(found["optimum"]["score"], abs=1e-12)
     weights = read_weights(best)
     assert dict(weights) == found["optimum"]["weights"]
-    assert weights["lm"] == SPEC.decoder_weights["lm"] + found["optimum"]["x"]
+    assert (weights["lm"], weights["length"]) == (found["optimum"]["x"], found["optimum"]["y"])
+    assert found["axes_show"] == ["weight", "weight"]
+    for place, offset, name in zip("xy", found["optimum"]["offset"], ("lm", "length"), strict=True):
+        assert offset == pytest.approx(found["optimum"][place] - SPEC.decoder_weights[name], abs=1e-12)
+    out = surface(run_cli, folder, *AXES, *WINDOW, "--metric", "ter")[1]
+    for name in ("lm", "length"):
+        assert f"at weight of {name} " in out
+        assert f"{weights[name]:.8g}" in out
+    assert "weight of lm -0.5 … 1, weight of length -2 … 2" in out
 
 
 def test_streamed_and_recorded_find_the_same(run_cli, folder):
@@ -154,6 +162,8 @@ def test_the_picture_is_a_picture(run_cli, folder, monkeypatch, metric, most_pol
     assert "surface.png" in out
     assert path.read_bytes().startswith(b"\x89PNG")
     assert path.stat().st_size > 20_000
+    assert "at offset along direction.txt" in out
+    assert "at weight of length" in out
 
 
 def test_a_best_cell_that_the_window_cuts_is_told(run_cli, folder):
@@ -337,7 +347,8 @@ def test_a_point_that_lasts_can_be_chosen_and_drawn_for_print(run_cli, folder):
     path, picture = folder / "lasting.txt", folder / "lasting.svg"
     found = as_json(run_cli, folder, *AXES, *WINDOW, "--choose", "robust", "-w", path, "--png", picture)
     assert found["chosen"]["mean"] <= found["optimum"]["score"] + 1e-9
-    assert read_weights(path)["lm"] == SPEC.decoder_weights["lm"] + found["chosen"]["position"][0]
+    assert read_weights(path)["lm"] == found["chosen"]["position"][0]
+    assert found["chosen"]["offset"][0] == pytest.approx(found["chosen"]["position"][0] - SPEC.decoder_weights["lm"])
     assert picture.read_bytes().startswith(b"<?xml")
     code, _, err = surface(run_cli, folder, *AXES, "--choose", "disc", "--noise", 0)
     assert (code, "expected --noise from 1e-06 to 1000" in err) == (2, True)

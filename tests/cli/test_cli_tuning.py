@@ -129,6 +129,50 @@ def test_guards_speak(run_cli, folder, tmp_path):
     assert "'twin' can be computed from the other features" in err
 
 
+def test_equal_features_are_said(run_cli, folder, tmp_path):
+    pool = open_pool(folder / "tune.arrow")
+    f = pool.features
+    dense = np.column_stack([f.dense, f.dense[:, 0]])
+    save_pool(pool.with_features(Features.from_dense((*f.names, "copy"), dense)), tmp_path / "twins.arrow")
+    code, _, err = run_cli(
+        "tune", tmp_path / "twins.arrow", "--method", "random", "--rounds", "1", "-o", tmp_path / "w"
+    )
+    assert code == 0
+    assert "the same number in every hypothesis: 'lm', 'copy'; only the sum of their weights counts" in err
+
+
+def test_held_out_sentences_that_were_tuned_on_are_said(run_cli, folder, tmp_path):
+    pool, held = open_pool(folder / "tune.arrow"), open_pool(folder / "heldout.arrow")
+    save_pool(pool.take_sentences([3, 5, 7]), tmp_path / "seen.arrow")
+    more = ("--rounds", "1", "-o", tmp_path / "w.txt", "--heldout")
+    _, _, err = tune(run_cli, folder, *more, tmp_path / "seen.arrow")
+    assert "3 of 3 held-out sentences are tuning sentences too, by their source: they are not unseen" in err
+    assert pool.sources[3].split()[0] in err
+    assert "held-out sentences are" not in tune(run_cli, folder, *more, folder / "heldout.arrow")[2]
+    assert held.n_sentences == 25
+
+
+def test_the_table_has_every_baseline_on_both_sets(run_cli, folder, tmp_path):
+    more = ("--rounds", "1", "--heldout", folder / "heldout.arrow", "-o", tmp_path / "w.txt")
+    code, out, _ = tune(run_cli, folder, *more)
+    assert code == 0
+    found = json.loads(tune(run_cli, folder, *more, "--json")[1])
+    best, replica = found["baselines"]["best"], found["replicas"][0]
+    assert replica["baseline"] == best == found["heldout_baselines"]["best"]
+    assert f"the baseline is {best!r}, the best of those below on the tuning sentences" in " ".join(out.split())
+    scores = {c["name"]: c["score"] for c in found["baselines"]["choices"]}
+    usable = {c["name"]: c["score"] for c in found["baselines"]["choices"] if c["baseline"]}
+    assert replica["tune_baseline"] == scores[best] == max(usable.values())
+    held = {c["name"]: c["score"] for c in found["heldout_baselines"]["choices"]}
+    assert (held.keys(), replica["heldout_baseline"]) == (scores.keys(), held[best])
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines() if line.startswith("│")]
+    for name in ("random choice", "first of each list", "equal weights", "oracle"):
+        assert [name, f"{scores[name]:.2f}", f"{held[name]:.2f}"] in rows
+    assert ["tuned", f"{replica['tune_after']:.2f}", f"{replica['heldout_after']:.2f}"] in rows
+    change, (low, high) = replica["tune_after"] - scores[best], replica["interval"]
+    assert low <= change <= high
+
+
 TWO = """\
 {"id": 0, "hyp": "a b", "lm": -2, "still": 1, "comet": 0.9}
 {"id": 0, "hyp": "a", "lm": -1, "still": 1, "comet": 0.1}

@@ -73,7 +73,7 @@ luthier.save_pool(pool, "pool.arrow")
 same(before, look(), "tune")
 from luthier.report.figures.tuning import draw_tuning
 for ending in ("png", "svg", "pdf"):
-    draw_tuning(tuned.report, Path(f"picture.{ending}"))
+    draw_tuning(tuned, Path(f"picture.{ending}"))
 same(before, look(), "pictures")
 assert "matplotlib.pyplot" not in sys.modules
 print("a good guest")
@@ -266,7 +266,7 @@ try:
 except KeyboardInterrupt as stopped:
     assert isinstance(stopped, luthier.Interrupted), repr(stopped)
     found = stopped.result
-    assert found.report.interrupted and found.after > found.before, found
+    assert found.interrupted and found.after > found.before, found
     assert set(found.weights) == {f"f{d}" for d in range(8)}
     assert signal.getsignal(signal.SIGINT) is before
     print("stopped")

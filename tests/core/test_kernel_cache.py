@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import luthier
-from luthier.core.kernel_cache import imported_names
+from luthier.core.kernel_files import imported_names
 
 pytestmark = pytest.mark.compiled
 SOURCE = Path(luthier.__file__).parent

@@ -39,7 +39,8 @@ def test_an_example_like_multevals(comparison):
         assert dataclasses.replace(same[name], system="baseline", against_baseline=None) == baseline[name]
         nothing = same[name].against_baseline
         assert (nothing.difference, nothing.randomisation_p, nothing.replica_test.permutation_p) == (0.0, 1.0, 1.0)
-        assert (nothing.interval.low, nothing.interval.high) == (0.0, 0.0)
+        assert nothing.interval.low < 0 < nothing.interval.high  # other runs would differ
+        assert nothing.interval.resampled_replicas == (3, 3)
     for name, sign in (("bleu", 1), ("ter", -1)):
         found = better[name].against_baseline
         assert found.difference * sign > 5
@@ -64,6 +65,52 @@ def test_every_number_is_that_of_its_part(comparison):
         contrast = Contrast(*(system.stats[metric.metric] for system in systems[:2]), score)
         assert metric.results[1].against_baseline.randomisation_p == randomisation_p(contrast, shuffles=200)
         assert metric.signature == metrics()[metric.metric].signature
+
+
+def copies(system, count):
+    """Return a system whose replicas are its first one, so many times."""
+    return System(system.name, {name: stats[:1].repeat(count, axis=0) for name, stats in system.stats.items()})
+
+
+def test_copies_of_a_run_change_nothing_and_are_said():
+    baseline, better, _ = example()[1]
+    known = {name: metrics()[name] for name in ("bleu", "length")}
+    base = copies(baseline, 1)
+    found = [compare([base, copies(better, count)], known, FEW) for count in (1, 3, 9)]
+    for metric in range(len(known)):
+        alone, *others = (part.metrics[metric].results[1].against_baseline for part in found)
+        for other in others:
+            assert other.randomisation_p == alone.randomisation_p
+            assert other.difference == pytest.approx(alone.difference, rel=1e-12)
+            assert other.interval.low == pytest.approx(alone.interval.low, rel=1e-9)
+            assert other.interval.high == pytest.approx(alone.interval.high, rel=1e-9)
+    assert found[0].metrics[1].results[1].against_baseline.randomisation_p > 1 / 201
+    assert [part.warnings for part in found] == [
+        (),
+        (
+            "better: 1 of 3 replicas differ in some sentence; an equal one adds no run, "
+            "and makes s_opt, the interval and the tests between runs too sure",
+        ),
+        (
+            "better: 1 of 9 replicas differ in some sentence; an equal one adds no run, "
+            "and makes s_opt, the interval and the tests between runs too sure",
+        ),
+    ]
+
+
+def test_the_difference_is_the_tested_one(comparison):
+    systems = example()[1]
+    for metric in comparison.metrics:
+        score = metrics()[metric.metric].score
+        totals = [float(score(part.stats[metric.metric].mean(axis=0).sum(axis=0))) for part in systems[:2]]
+        assert metric.results[1].against_baseline.difference == pytest.approx(totals[1] - totals[0], rel=1e-9)
+
+
+def test_multevals_exchange_is_an_explicit_choice(comparison):
+    systems = example()[1]
+    found = compare(systems, metrics(), dataclasses.replace(FEW, exchange="multeval"))
+    assert found.metrics[0].results[2].against_baseline.randomisation_p < 0.2  # the same system
+    assert comparison.metrics[0].results[2].against_baseline.randomisation_p == 1.0
 
 
 def test_threads_and_company_change_nothing(comparison):

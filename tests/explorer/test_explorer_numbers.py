@@ -162,7 +162,8 @@ def test_cells_are_those_of_the_command(server):
     assert found["form"] == "cells"
     x_low, x_high, y_low, y_high = found["limits"]
     directions = np.eye(problem.n_features)[[0, 2]]
-    window = [f"a={x_low!r}:{x_high!r}", f"b={y_low!r}:{y_high!r}"]
+    x, y = session.start[[0, 2]].tolist()
+    window = [f"a={x + x_low!r}:{x + x_high!r}", f"b={y + y_low!r}:{y + y_high!r}"]
     from luthier.landscape.planes.plane import read_window
 
     subspace = Subspace(session.start, directions, ("a", "b"))

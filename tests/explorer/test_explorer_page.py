@@ -227,7 +227,7 @@ def test_the_picture_is_the_raster_value_by_value(page, server, monkeypatch, tmp
     limits, _ = ask(server, "surface", axes=[0, 1], pixels=16)
     save_pool(problem.pool, tmp_path / "pool.arrow")
     write_weights(Weights.from_vector(problem.names, start), tmp_path / "w.txt")
-    ends = np.reshape(limits["limits"], (2, 2)).tolist()
+    ends = (np.reshape(limits["limits"], (2, 2)) + np.array(limits["origin"])[:, None]).tolist()
     window = [f"--window={problem.names[i]}={low!r}:{high!r}" for i, (low, high) in enumerate(ends)]
     code, _, err = run_cli(
         "surface", tmp_path / "pool.arrow", "--weights", tmp_path / "w.txt", "--axis", problem.names[0], "--axis",
@@ -237,7 +237,7 @@ def test_the_picture_is_the_raster_value_by_value(page, server, monkeypatch, tmp
     said = [line.split("\t") for line in (tmp_path / "raster.tsv").read_text().splitlines() if line[0] != "#"]
     said = np.array(said[1:], float)
     np.testing.assert_array_equal(rows[:, 2], said[:, -1])
-    np.testing.assert_allclose(rows[:, :2], said[:, :2] + start[:2], rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(rows[:, :2], said[:, :2], rtol=1e-12, atol=1e-12)
     ends, better = (rows[:, 2].min(), rows[:, 2].max()), problem.metric.higher_is_better
     values, step = rows[:, 2].reshape(n, n), n // 12
     # off the cross in the middle; a pixel of the screen shows one of the points about it

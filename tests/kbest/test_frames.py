@@ -106,7 +106,7 @@ def test_tune_in_one_call_and_rerank_by_names():
     found = tune(made, metric="column:comet", method="mert", start={"lm": 1, "n": 0})
     assert found.after == pytest.approx((0.9 + 0.7) / 2, abs=1e-9)
     assert found.weights.keys() == {"lm", "n"}
-    assert repr(found).startswith("<column:comet 0.6000 → 0.8000 (")  # with the digits that its scale needs
+    assert repr(found).startswith("<column:comet 0.8000 (equal weights, signs by correlation) → 0.8000 (")
     assert [made.texts[row] for row in rerank(made, found.weights)] == ["x y", "z z"]
     assert rerank(made, {"lm": 1, "n": 0}).tolist() == [1, 3]
     assert repr(found.weights).startswith("<Weights: lm ")

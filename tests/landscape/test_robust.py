@@ -120,7 +120,7 @@ def test_room_without_end_and_noise_that_is_all_rounding():
     report = plane_of(5)
     found = robust_point(report, "highest", 1e-6)
     assert found.radius == np.inf
-    assert json.loads(json.dumps(found.as_dict(), allow_nan=False))["radius"] is None
+    assert json.loads(json.dumps(found.as_dict(np.zeros(2)), allow_nan=False))["radius"] is None
     for noise in (0.0, 1e-300, 1e-7, 1e4, 1e300, np.inf, np.nan):
         with pytest.raises(LuthierError, match="expected noise from 1e-06 to 1000 mean effects"):
             robust_point(report, "robust", noise)

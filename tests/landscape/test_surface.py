@@ -171,10 +171,11 @@ def test_windows_are_read_by_axis_and_usual_where_nothing_is_said():
     assert usual.bounded
     assert usual.x_low == -usual.x_high
     one = read_window(plane.problem, plane.subspace, ["b=-1:2"], whole=True)
-    assert one.limits == (-np.inf, np.inf, -1.0, 2.0)
+    weight = plane.subspace.start[2]
+    assert one.limits == (-np.inf, np.inf, -1.0 - weight, 2.0 - weight)  # the ends are weights, the limits offsets
     shown = shown_window(dataclasses.replace(plane, window=one), np.array([[100.0, 0.0]]))
     assert shown.limits[1] > 100.0
-    assert shown.limits[2:] == (-1.0, 2.0)
+    assert shown.limits[2:] == one.limits[2:]
     for text in ("-1:2", "c=1:2", "b=x:y", "b=3:3"):
         with pytest.raises(LuthierError, match="expected a window"):
             read_window(plane.problem, plane.subspace, [text])

@@ -1,5 +1,7 @@
 """A comparison as text, Markdown and LaTeX, from made-up numbers."""
 
+import dataclasses
+
 import pytest
 
 from luthier.evaluation.bootstrap import Interval
@@ -50,14 +52,27 @@ def test_text(comparison, capsys):
         ["ter ↓", "base_line", "65.7", "0.4", "0.2", "", "", "", "", ""],
         ["ter ↓", "new [b]|100%-x", "64.8", "0.4", "", "<0.001", "0.100", "", "-0.84", "-1.11 … 0.00"],
     ]
-    assert "with 3 against 3 replicas p (runs) cannot be less than 0.1: too few" in text
+    assert "with 3 against 3 replicas p (other runs) cannot be less than 0.1: too few" in text
     assert "ter: ter(x)|luthier:0" in text
-    assert "10000 shuffles" in text
+    assert "10000 shuffles, two-sided; about these runs on other sentences, not about other runs" in text
+    assert "interval: of Δ, by paired bootstrap over sentences, and over replicas\n" in text
+
+
+def test_warnings_and_what_was_resampled(comparison, capsys):
+    changed = dataclasses.replace(comparison, replicas=(1, 3), warnings=("equal runs",))
+    show(comparison_text(changed))
+    text = capsys.readouterr().out
+    assert "warning: equal runs" in text
+    assert "over sentences, and over replicas but those of base_line (1)" in text
+    show(comparison_text(dataclasses.replace(comparison, replicas=(1, 2), settings=Settings(exchange="multeval"))))
+    text = capsys.readouterr().out
+    assert "replicas are too few to say how runs vary" in text
+    assert "MultEval's exchange of single replicas" in text
 
 
 def test_markdown(comparison):
     lines = comparison_markdown(comparison, decimals=2).splitlines()
-    assert lines[0].startswith("| metric | system | mean | s\\_sel | s\\_opt | p |")
+    assert lines[0].startswith("| metric | system | mean | s\\_sel | s\\_opt | p (these runs) |")
     assert lines[0].endswith("| Δ | 95 % interval |")
     assert lines[2] == "| ter ↓ | base\\_line | 65.66 | 0.36 | 0.20 |  |  |  |  |  |"
     assert lines[3].startswith("|  | new [b]\\|100%-x | 64.81 |")

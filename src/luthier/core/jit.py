@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from luthier.core.kernel_cache import EVERY_RUN, NoStamp
+from luthier.core.kernel_files import EVERY_RUN, NoStamp
 from luthier.core.progress import notice
 from luthier.core.start_up import is_command, load_array_functions, numba_alone
 

@@ -7,14 +7,8 @@ a cache where they fail, and a test edits a callee to see that they do what we t
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import os
 import pickle
-import re
-import stat
 import sys
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -24,124 +18,7 @@ from llvmlite import binding  # type: ignore[import-untyped]
 from numba.core import caching, environment
 from numba.core.runtime import _nrt_python
 
-# Where compiled kernels are kept, and how to know that they are still those of the source.
-#
-# A compiled kernel contains the kernels it calls, from other files too. Its stamp is therefore a hash of
-# its own file and of every kernel file that this one imports, directly or through others: an edited callee
-# makes its callers be compiled again. A file that imports anything else has no stamp, and its kernels are
-# not kept: what they contain could change without notice.
-
-IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(.*)|import[ \t]+(\w.*))$", re.MULTILINE)
-JIT = "luthier.core.jit"
-HARMLESS = ("numpy", "math", "__future__", "typing")  # Numba knows them, and keeps their version apart
-EVERY_RUN = "compiling kernels, and in every run again: "
-
-
-class NoStamp(Exception):
-    """The stamp of a kernel file cannot be made; the message says why."""
-
-
-def imported_names(source: str) -> Iterator[str]:
-    """Yield the modules a source imports; of ``from a import b`` the one of `a` and `a.b` that is loaded."""
-    for origin, names, modules in IMPORT.findall(source):
-        listed = (modules or names).partition("#")[0]
-        for name in re.findall(r"(\w[\w.]*)(?:\s+as\s+\w+)?", listed) or [""]:
-            inner = f"{origin}.{name}"
-            yield name if modules else inner if inner in sys.modules else origin
-
-
-@functools.cache
-def _read(path: str) -> tuple[bytes, tuple[str, ...]]:
-    """Return the hash of a kernel file as it was when first asked for, and the kernel files it imports.
-
-    The first answer is kept, because the code in memory is of that time: a file that is edited while the
-    program runs must not lend its new hash to old code.
-    """
-    data = Path(path).read_bytes()
-    files: list[str] = []
-    if path == sys.modules[JIT].__file__:  # says how kernels are compiled; what it imports is in none of them
-        return hashlib.blake2b(data, digest_size=16).digest(), ()
-    for name in dict.fromkeys(imported_names(data.decode("utf-8"))):
-        if name == JIT or name.endswith("kernels"):
-            found = getattr(sys.modules.get(name), "__file__", None)
-            if found is None:
-                raise NoStamp(f"{path} imports {name}, whose file is not known")
-            files.append(found)
-        elif name.partition(".")[0] not in HARMLESS:
-            raise NoStamp(f"{path} imports {name}, which is no kernel file")
-    return hashlib.blake2b(data, digest_size=16).digest(), tuple(files)
-
-
-@functools.cache
-def stamp(path: str) -> str:
-    """Return a hash of a kernel file and of all kernel files it is compiled from.
-
-    Raises
-    ------
-    NoStamp
-        If the file cannot be read, or imports what is neither NumPy nor a kernel file.
-    """
-    hashes: dict[str, bytes] = {}
-    todo = [path]
-    while todo:
-        here = todo.pop()
-        if here in hashes:
-            continue
-        try:
-            hashes[here], files = _read(here)
-        except (OSError, UnicodeDecodeError) as error:
-            raise NoStamp(f"{here} cannot be read: {error}") from None
-        todo += files
-    return hashlib.blake2b(b"".join(sorted(hashes.values())), digest_size=16).hexdigest()
-
-
-@functools.cache
-def folders(path: str, chosen: str) -> tuple[Path, ...]:
-    """Return where kernels of the file may be kept, best first: chosen, beside the file, home, private."""
-    return tuple(_folders(Path(path).resolve().parent, chosen))
-
-
-def _folders(parent: Path, chosen: str) -> Iterator[Path]:
-    own = f"{parent.name}_{hashlib.blake2b(os.fsencode(parent), digest_size=16).hexdigest()}"
-    if chosen:
-        yield Path(chosen, own)
-    yield parent / "__pycache__"
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - raises nothing
-    if Path(home).is_absolute():
-        yield Path(home, "luthier", own)
-    private = private_folder()
-    if private is not None:
-        yield private / own
-
-
-@functools.cache
-def is_writable(folder: Path) -> bool:
-    """Return whether a file can be made in `folder`, which is made where it is missing."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=folder).close()
-    except OSError:
-        return False
-    return True
-
-
-@functools.cache
-def private_folder() -> Path | None:
-    """Return a folder for temporary files that is this user's alone (mode 0700), or None.
-
-    Kernels are loaded by `pickle`: whoever can write there can run code as this user.
-    """
-    if not hasattr(os, "getuid"):
-        return None
-    try:
-        folder = Path(tempfile.gettempdir(), f"luthier-{os.getuid()}")
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-    except OSError:
-        return None
-    ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == 0o700
-    return folder if ours else None
-
+from luthier.core.kernel_files import EVERY_RUN, NoStamp, folders, is_writable, private_folder, stamp
 
 HINT = "; set NUMBA_CACHE_DIR to a folder that can be written"
 

@@ -76,3 +76,32 @@ def add_shuffled(items, sentences, key, first, sums):
     for start in range(0, len(sums), GROUP):
         stop = min(start + GROUP, len(sums))
         add_group(items, sentences, streams[start:stop], sums[start:stop])
+
+
+@kernel
+def add_multeval(items, sentences, key, first, sums):
+    """Add, for shuffles ``first + b``, the statistics that MultEval's deal gives to both pseudo-systems.
+
+    `items` (n, 2R, S) are R replicas of one system, then R of the other; `sums` (B, 2, S) is added to. With a random
+    permutation π of the replicas and a random bit for each r, the first pseudo-system receives replica π(r) of the
+    system that the bit names, the second replica π⁻¹(r) of the other.
+    """
+    n_replicas, n_stats = items.shape[1] // 2, items.shape[2]
+    order = np.empty(n_replicas, dtype=np.int64)
+    inverse = np.empty(n_replicas, dtype=np.int64)
+    n_words = (n_replicas + 63) // 64
+    for b in range(len(sums)):
+        stream = mixed(key + np.uint64(first + b + 1) * GOLDEN)
+        bits = mixed(stream)  # the start of another stream, of which each word decides 64 exchanges
+        for i in range(len(sentences)):
+            permute(stream, sentences[i], order)
+            for r in range(n_replicas):
+                inverse[order[r]] = r
+            word = np.uint64(0)
+            for r in range(n_replicas):
+                if r % 64 == 0:
+                    word = mixed(bits + np.uint64(sentences[i] * n_words + r // 64 + 1) * GOLDEN)
+                swap = np.int64((word >> np.uint64(r % 64)) & np.uint64(1))
+                for s in range(n_stats):
+                    sums[b, 0, s] += items[i, swap * n_replicas + order[r], s]
+                    sums[b, 1, s] += items[i, (1 - swap) * n_replicas + inverse[r], s]

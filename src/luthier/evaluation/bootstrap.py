@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,10 @@ from luthier.evaluation.randomisation import Score
 
 # Numbers in one block of counts, which bounds the memory.
 BLOCK_SIZE = 1 << 21
+# From so many replicas on an interval says how runs vary: two have one difference only.
+MIN_REPLICAS = 3
+# Spawn key of the generator of drawn replicas, which no block of resamples has.
+REPLICA_STREAM = 1 << 31
 
 
 def resampled_counts(n_sentences: int, *, draws: int, seed: int | np.random.Generator = 0) -> Iterator[Int64]:
@@ -57,6 +61,21 @@ def resample_blocks(n_sentences: int, *, draws: int, seed: int | np.random.Gener
     return {i: Resamples(min(size, draws - first), rngs[i]) for i, first in enumerate(firsts)}
 
 
+class Resampled(NamedTuple):
+    """Scores of a system on B resamples of the sentences.
+
+    Attributes
+    ----------
+    replicas : (R, B)
+        Of each replica.
+    whole : (B,)
+        Of the mean statistics of all replicas.
+    """
+
+    replicas: Float64
+    whole: Float64
+
+
 def bootstrap_scores(
     systems: Sequence[npt.NDArray[Any]],
     score: Score,
@@ -65,7 +84,19 @@ def bootstrap_scores(
     seed: int | np.random.Generator = 0,
     engine: Engine | None = None,
 ) -> list[Float64]:
-    """Return the scores of all replicas of all systems on the same resamples of the sentences.
+    """Return the scores of all replicas of all systems on the same resamples, (R, B) each; see `bootstrap_systems`."""
+    return [found.replicas for found in bootstrap_systems(systems, score, draws=draws, seed=seed, engine=engine)]
+
+
+def bootstrap_systems(
+    systems: Sequence[npt.NDArray[Any]],
+    score: Score,
+    *,
+    draws: int = 1000,
+    seed: int | np.random.Generator = 0,
+    engine: Engine | None = None,
+) -> list[Resampled]:
+    """Return the scores of all systems, and of their replicas, on the same resamples of the sentences.
 
     Resampled statistics are the product of counts (B, N) and statistics (N, S). The same number as
     `seed` gives the same resamples in any other call on N sentences, so metrics are paired as well.
@@ -80,10 +111,6 @@ def bootstrap_scores(
         Number of resamples, B.
     engine
         Who does the blocks of resamples; the scores do not depend on it.
-
-    Returns
-    -------
-    list of (R, B)
     """
     n_sentences, n_stats = systems[0].shape[1:]
     if any(stats.ndim != 3 or stats.shape[1:] != (n_sentences, n_stats) for stats in systems):
@@ -91,11 +118,13 @@ def bootstrap_scores(
         raise LuthierError(f"expected arrays (replicas, N, S) with the same N and S, found {shapes}")
     every = np.concatenate(systems)  # (ΣR, N, S)
     columns = every.transpose(1, 0, 2).reshape(n_sentences, -1)  # (N, ΣR·S)
-    resampling = _Resampling(columns, (len(every), n_stats), score)
+    sizes = tuple(len(stats) for stats in systems)
+    resampling = _Resampling(columns, sizes, n_stats, score)
     units = resample_blocks(n_sentences, draws=draws, seed=seed)
     blocks = run_units(score_resamples, Given(resampling), units, engine=engine)
-    scores = np.concatenate(list(blocks.values())).T  # (ΣR, B)
-    return np.split(scores, np.cumsum([len(stats) for stats in systems])[:-1])
+    scores = np.concatenate(list(blocks.values())).T  # (ΣR + systems, B)
+    replicas = np.split(scores[: len(every)], np.cumsum(sizes)[:-1])
+    return [Resampled(*pair) for pair in zip(replicas, scores[len(every) :], strict=True)]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -103,14 +132,18 @@ class _Resampling:
     """What all blocks of resamples share."""
 
     columns: npt.NDArray[Any]  # (N, ΣR·S)
-    shape: tuple[int, int]  # (ΣR, S)
+    sizes: tuple[int, ...]  # replicas of each system
+    n_stats: int
     score: Score
 
 
 def score_resamples(resampling: _Resampling, block: Resamples) -> Float64:
-    """Return the scores of all replicas on a block of resamples, (b, ΣR)."""
+    """Return the scores of all replicas, then of all systems, on a block of resamples, (b, ΣR + systems)."""
     counts = block.counts(len(resampling.columns))
-    return resampling.score(_product(counts, resampling.columns).reshape(len(counts), *resampling.shape))
+    sums = _product(counts, resampling.columns).reshape(len(counts), -1, resampling.n_stats)  # (b, ΣR, S)
+    firsts = np.cumsum([0, *resampling.sizes[:-1]])
+    wholes = np.add.reduceat(sums, firsts, axis=1) / np.array(resampling.sizes)[:, None]
+    return resampling.score(np.concatenate([sums, wholes], axis=1))
 
 
 def _product(counts: Int64, columns: npt.NDArray[Any]) -> Float64:
@@ -147,27 +180,46 @@ def score_interval(scores: Float64, confidence: float = 0.95) -> tuple[float, fl
 class Interval:
     """Percentile interval of the difference of two systems, and how often the second is better.
 
-    The replicas are taken as given: this is the uncertainty of the test set alone.
+    Attributes
+    ----------
+    low, high, confidence
+    probability_better
+        Share of the resamples where the second system is better, equal scores counting half.
+    resampled_replicas
+        How many replicas of the first and of the second system were drawn anew; 0 where they are too few to say how
+        runs vary, and are taken as given.
     """
 
     low: float
     high: float
     confidence: float
     probability_better: float | None
+    resampled_replicas: tuple[int, int] = (0, 0)
 
 
 def difference_interval(
-    baseline: Float64, system: Float64, *, higher_is_better: bool | None, confidence: float = 0.95
+    baseline: Resampled,
+    system: Resampled,
+    *,
+    higher_is_better: bool | None,
+    confidence: float = 0.95,
+    seed: int = 0,
 ) -> Interval:
-    """Return the paired interval of mean(system) − mean(baseline), from scores on the same resamples.
+    """Return the interval of the difference system − baseline, from scores on the same resamples of the sentences.
+
+    A system of at least `MIN_REPLICAS` replicas has them drawn anew, too, with replacement: to its score on a
+    resample is added the mean deviation of the drawn replicas from the mean of all, times √(R/(R − 1)), since
+    deviations from a mean of R are too small by that. The replicas of two systems are drawn independently.
 
     Parameters
     ----------
-    baseline, system : (R, B)
-        Of `bootstrap_scores`, with their own R.
+    baseline, system
+        Of `bootstrap_systems`.
     higher_is_better
-        Which way a difference must go for `system` to be better; equal scores count half. None where
+        Which way a difference must go for `system` to be better. None where
         neither way is better: then there is no probability either.
+    seed
+        Of the drawn replicas.
 
     References
     ----------
@@ -175,11 +227,25 @@ def difference_interval(
     """
     if not 0 < confidence < 1:
         raise LuthierError(f"the confidence must lie between 0 and 1, got {confidence}")
-    differences = system.mean(axis=0) - baseline.mean(axis=0)  # (B,)
+    shifts = [_replica_shifts(part.replicas, seed, number) for number, part in enumerate((baseline, system))]
+    differences = system.whole + shifts[1] - (baseline.whole + shifts[0])  # (B,)
     tail = (1 - confidence) / 2
     low, high = np.quantile(differences, [tail, 1 - tail])
     better = None
     if higher_is_better is not None:
         gains = differences if higher_is_better else -differences
         better = float(np.mean(gains > 0) + np.mean(gains == 0) / 2)
-    return Interval(float(low), float(high), confidence, better)
+    first, second = (len(part.replicas) if len(part.replicas) >= MIN_REPLICAS else 0 for part in (baseline, system))
+    return Interval(float(low), float(high), confidence, better, (first, second))
+
+
+def _replica_shifts(scores: Float64, seed: int, number: int) -> Float64:
+    """Return by how much replicas drawn anew move a system's score on each resample, (R, B) → (B,)."""
+    n_replicas, draws = scores.shape
+    if n_replicas < MIN_REPLICAS:
+        return np.zeros(draws)
+    rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(REPLICA_STREAM, number)))
+    drawn = rng.integers(n_replicas, size=(n_replicas, draws))
+    deviations = scores - scores.mean(axis=0)
+    shifts = np.take_along_axis(deviations, drawn, axis=0).mean(axis=0)
+    return np.asarray(shifts * np.sqrt(n_replicas / (n_replicas - 1)))

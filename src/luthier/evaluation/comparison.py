@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from luthier.core.arrays import Float64
@@ -11,8 +11,8 @@ from luthier.core.errors import LuthierError
 from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.tasks import Engine
-from luthier.evaluation.bootstrap import Interval, bootstrap_scores, difference_interval, sampling_spread
-from luthier.evaluation.randomisation import Contrast, randomisation_ps
+from luthier.evaluation.bootstrap import Interval, bootstrap_systems, difference_interval, sampling_spread
+from luthier.evaluation.randomisation import EXCHANGES, Contrast, randomisation_ps
 from luthier.evaluation.replicas import ReplicaTest, compare_replicas, optimizer_spread
 from luthier.evaluation.systems import System
 from luthier.metrics.base import Metric
@@ -24,6 +24,9 @@ class Settings:
 
     draws: int = param(1000, low=2, high=10_000_000, help="bootstrap resamples of the test set")
     shuffles: int = param(10_000, low=1, high=1_000_000_000, help="shuffles of approximate randomisation")
+    exchange: str = param(
+        "systems", choices=EXCHANGES, help="what shuffles exchange per sentence: systems, or replicas as MultEval does"
+    )
     confidence: float = param(0.95, low=0.5, high=0.9999, help="share of resamples inside an interval")
     seed: int = param(0, low=0, help="of resamples and shuffles")
 
@@ -38,13 +41,13 @@ class Difference:
     Attributes
     ----------
     difference
-        Mean of the system minus mean of the baseline.
+        Score of the system's mean statistics minus that of the baseline's: what `randomisation_p` is of.
     randomisation_p
-        Of stratified approximate randomisation, given these replicas.
+        Of approximate randomisation by sentence: about these runs on other sentences.
     replica_test
-        Between the replicas' scores.
+        Between the replicas' scores: about other runs.
     interval
-        Of `difference`, by paired bootstrap over sentences, given these replicas.
+        Of `difference`, by paired bootstrap over sentences, and over replicas where they are three or more.
     """
 
     difference: float
@@ -95,7 +98,7 @@ class MetricResults:
 class Comparison:
     """Systems, the first being the baseline, under one or more metrics.
 
-    `as_dict` has only what JSON has.
+    `warnings` are sentences about replicas that are equal. `as_dict` has only what JSON has.
     """
 
     systems: tuple[str, ...]
@@ -103,6 +106,7 @@ class Comparison:
     sentences: int
     settings: Settings
     metrics: tuple[MetricResults, ...]
+    warnings: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as dictionaries, lists, strings and numbers."""
@@ -120,7 +124,7 @@ def compare(
 
     All metrics and systems see the same resamples, and all metrics of a pair of systems the same
     shuffles; a number depends neither on `engine` nor on what else is compared, and is the one that
-    `bootstrap_scores` or `randomisation_ps` gives by itself with the same seed.
+    `bootstrap_systems` or `randomisation_ps` gives by itself with the same seed.
 
     Parameters
     ----------
@@ -136,17 +140,20 @@ def compare(
     settings = settings or Settings()
     _check(systems, metrics)
     with progress("comparing systems", len(systems) - 1 + len(metrics)) as advance:
-        ps = {}
+        tested: dict[tuple[str, str], tuple[float, float]] = {}
         for system in systems[1:]:
             contrasts = [
                 Contrast(systems[0].stats[name], system.stats[name], metric.score) for name, metric in metrics.items()
             ]
-            found = randomisation_ps(contrasts, shuffles=settings.shuffles, seed=settings.seed, engine=engine)
-            ps.update({(system.name, name): p for name, p in zip(metrics, found.tolist(), strict=True)})
+            found = randomisation_ps(
+                contrasts, shuffles=settings.shuffles, seed=settings.seed, exchange=settings.exchange, engine=engine
+            )
+            for name, contrast, p in zip(metrics, contrasts, found.tolist(), strict=True):
+                tested[system.name, name] = contrast.difference(), p
             advance(1)
         results = []
         for name, metric in metrics.items():
-            rows = _results(systems, name, metric, settings, ps, engine=engine)
+            rows = _results(systems, name, metric, settings, tested, engine=engine)
             results.append(MetricResults(name, metric.signature, metric.higher_is_better, rows))
             advance(1)
     return Comparison(
@@ -155,7 +162,19 @@ def compare(
         systems[0].n_sentences,
         settings,
         tuple(results),
+        tuple(_warnings(systems)),
     )
+
+
+def _warnings(systems: Sequence[System]) -> Iterator[str]:
+    """Say which systems have replicas that are copies of each other."""
+    for system in systems:
+        distinct = system.distinct_replicas()
+        if distinct < system.n_replicas:
+            yield (
+                f"{system.name}: {distinct} of {system.n_replicas} replicas differ in some sentence; "
+                "an equal one adds no run, and makes s_opt, the interval and the tests between runs too sure"
+            )
 
 
 def _results(
@@ -163,14 +182,14 @@ def _results(
     name: str,
     metric: Metric,
     settings: Settings,
-    ps: Mapping[tuple[str, str], float],
+    tested: Mapping[tuple[str, str], tuple[float, float]],
     *,
     engine: Engine | None,
 ) -> tuple[Result, ...]:
-    """Return the rows of one metric; `ps` are the p-values by system and metric."""
+    """Return the rows of one metric; `tested` are differences and p-values by system and metric."""
     stats = [system.stats[name] for system in systems]
     draws, seed = settings.draws, settings.seed
-    resampled = bootstrap_scores(stats, metric.score, draws=draws, seed=seed, engine=engine)  # (R, B) each
+    resampled = bootstrap_systems(stats, metric.score, draws=draws, seed=seed, engine=engine)
     scores = [metric.score(array.sum(axis=1)) for array in stats]  # (R,) each
     differences: list[Difference | None] = [None]
     for k in range(1, len(systems)):
@@ -179,11 +198,11 @@ def _results(
             resampled[k],
             higher_is_better=metric.higher_is_better,
             confidence=settings.confidence,
+            seed=seed,
         )
         test = compare_replicas(scores[0], scores[k], seed=settings.seed)
-        distance = float(scores[k].mean() - scores[0].mean())
-        differences.append(Difference(distance, ps[systems[k].name, name], test, interval))
-    return tuple(map(_result, systems, scores, resampled, differences))
+        differences.append(Difference(*tested[systems[k].name, name], test, interval))
+    return tuple(map(_result, systems, scores, (found.replicas for found in resampled), differences))
 
 
 def _result(system: System, scores: Float64, resampled: Float64, difference: Difference | None) -> Result:

@@ -65,6 +65,10 @@ class System:
         """How many sentences, N."""
         return int(next(iter(self.stats.values())).shape[1])
 
+    def distinct_replicas(self) -> int:
+        """Return how many replicas differ in the statistics of some sentence under some metric."""
+        return len({tuple(array[r].tobytes() for array in self.stats.values()) for r in range(self.n_replicas)})
+
 
 def system_from_pool(
     name: str,

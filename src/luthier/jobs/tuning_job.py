@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import pickle
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError, LuthierWarning
@@ -18,15 +21,20 @@ from luthier.core.progress import notice, progress
 from luthier.core.rng import make_rng
 from luthier.core.tasks import Engine, Given, Recipe, opened, run_units
 from luthier.core.threads import stopping_gently
-from luthier.evaluation.bootstrap import bootstrap_scores, difference_interval
+from luthier.evaluation.bootstrap import bootstrap_systems, difference_interval
 from luthier.jobs.trace_file import WatchSeed, nobody
 from luthier.kbest.weights import Weights
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
+from luthier.landscape.sharded_problem import PartedProblem
 from luthier.landscape.subspaces import Directions, directions_along
+from luthier.metrics.base import Metric
 from luthier.tuning.base import Tuner
+from luthier.tuning.baselines import Baselines, baselines
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.diagnostics import warnings_after, warnings_before
 from luthier.tuning.options import RunOptions
+from luthier.tuning.overlap import overlap_note
 from luthier.tuning.report import Tuned, TuningReport
 from luthier.tuning.run import Result, open_checkpoint, run
 from luthier.tuning.standardize import rescaled, standardized
@@ -71,6 +79,14 @@ class TuningJob:
     def first(self) -> Float64:
         """The weights that the first run starts from, (D,)."""
         return self.problem.default_start() if self.start is None else self.start
+
+    @functools.cached_property
+    def baselines(self) -> tuple[Baselines | None, Baselines | None]:
+        """What can be had without tuning, on both sets of sentences; None where the candidates cannot be listed."""
+        if not isinstance(self.problem, ListProblem | PartedProblem):
+            return None, None
+        found = baselines(self.problem, self.first)
+        return found, found.on(self.heldout) if isinstance(self.heldout, ListProblem) else None
 
     def recipe(self) -> JobRecipe | None:
         """Return how another process gets this job; None if one of its problems must travel itself."""
@@ -157,6 +173,9 @@ def run_job(job: TuningJob) -> TuningReport:
     problem, start = job.problem, job.first
     for sentence in warnings_before(problem):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
+    shared = _overlap(problem, job.heldout)
+    if shared:
+        warnings.warn(shared, LuthierWarning, stacklevel=2)
     replicas = _all_replicas(job)
     average = np.mean([unit_length(tuned.weights) for tuned in replicas], axis=0) if job.average else None
     for tuned in replicas:
@@ -169,8 +188,9 @@ def run_job(job: TuningJob) -> TuningReport:
     for sentence in problem.notes():
         notice(sentence)
     return TuningReport(
-        job.tuner.spec, problem.metric.signature, problem, problem.names, start, oracle, tuple(replicas), average
-    )
+        job.tuner.spec, problem.metric.signature, problem, problem.names, start, oracle, tuple(replicas), average,
+        *job.baselines,
+    )  # fmt: skip
 
 
 def _all_replicas(job: TuningJob) -> list[Tuned]:
@@ -246,29 +266,59 @@ def tune_replica(job: TuningJob, replica: Replica) -> Tuned:
 
 
 def tuned_of(job: TuningJob, seed: int, weights: Float64, result: Result) -> Tuned:
-    """Return an answer with its scores on both sets."""
+    """Return an answer with its scores on both sets, and what it adds to the best baseline."""
     problem, heldout, start = job.problem, job.heldout, job.first
-    held = None if heldout is None else interval_of(heldout, start, weights)
-    n_held = 0 if heldout is None else heldout.n_sentences
     scores = scores_of(problem, heldout, start, weights)
-    return Tuned(seed, weights, result, scores, interval_of(problem, start, weights), held, n_held)
+    found, unseen = job.baselines
+    if found is None:
+        held = None if heldout is None else interval_of(heldout, start, weights)
+        n_held = 0 if heldout is None else heldout.n_sentences
+        return Tuned(seed, weights, result, scores, interval_of(problem, start, weights), held, n_held)
+    scores["tune_baseline"], interval = against_baseline(found, weights)
+    held = None
+    if unseen is not None:
+        scores["heldout_baseline"], held = against_baseline(unseen, weights)
+    n_held = 0 if heldout is None else heldout.n_sentences
+    return Tuned(seed, weights, result, scores, interval, held, n_held, baseline=found.best_name)
+
+
+def _overlap(problem: Problem, heldout: Problem | None) -> str:
+    """Say how many held-out sentences are tuning sentences, where both are lists."""
+    if not isinstance(problem, ListProblem) or not isinstance(heldout, ListProblem):
+        return ""
+    return overlap_note(problem.pool, heldout.pool)
+
+
+def against_baseline(found: Baselines, weights: Float64) -> tuple[float, tuple[float, float]]:
+    """Return the score of the best baseline, and the interval of what weights add to it."""
+    chosen = found.problem.selected(weights[None])[0]
+    return found.best.score, paired_interval(found.problem.metric, found.statistics(found.best), chosen)
 
 
 def scores_of(problem: Problem, heldout: Problem | None, start: Float64, weights: Float64) -> dict[str, float | None]:
-    """Return the scores at the start and at the answer, on both sets."""
+    """Return the scores at the start, the baseline unless there are others, and at the answer, on both sets."""
+    before, held = problem.score(start), None if heldout is None else heldout.score(start)
     return {
-        "tune_before": problem.score(start),
+        "tune_baseline": before,
+        "heldout_baseline": held,
+        "tune_before": before,
         "tune_after": problem.score(weights),
-        "heldout_before": None if heldout is None else heldout.score(start),
+        "heldout_before": held,
         "heldout_after": None if heldout is None else heldout.score(weights),
     }
 
 
 def interval_of(problem: Problem, start: Float64, weights: Float64) -> tuple[float, float]:
     """Return the paired-bootstrap interval of the change of the score on a problem's sentences."""
-    systems = [chosen[None] for chosen in problem.selected(np.array([start, weights]))]  # (1, N, S) each
-    before, after = bootstrap_scores(systems, problem.metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
-    found = difference_interval(before, after, higher_is_better=problem.metric.higher_is_better, confidence=0.95)
+    before, after = problem.selected(np.array([start, weights]))
+    return paired_interval(problem.metric, before, after)
+
+
+def paired_interval(metric: Metric, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> tuple[float, float]:
+    """Return the paired-bootstrap interval of a change of the score, from statistics of each sentence, (N, S) twice."""
+    systems = [np.asarray(part)[None] for part in (before, after)]
+    scores = bootstrap_systems(systems, metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
+    found = difference_interval(*scores, higher_is_better=metric.higher_is_better, confidence=0.95)
     return found.low, found.high
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import hashlib
 import pickle
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, Int64, frozen
+from luthier.core.arrays import Bool, Float64, Int64, frozen
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.segments import segment_of_rows
 from luthier.kbest.derived import derived_of
@@ -21,14 +22,14 @@ from luthier.kbest.groups import Groups
 from luthier.kbest.inspect import linear_relations
 from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.rerank import rerank
-from luthier.kbest.spread import spread_in_lists
+from luthier.kbest.spread import differing, spread_in_lists
 from luthier.kbest.storage import PoolFile
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.curve import LineCurve, ListLines
 from luthier.landscape.problem import Problem, errors_of_differences
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
-from luthier.metrics.oracle import sentence_oracle
+from luthier.metrics.oracle import best_rows, sentence_oracle
 from luthier.metrics.pools import pool_statistics, score_selections
 
 # The expected gain of sentences under a softmax over each list, and the way uphill.
@@ -170,6 +171,13 @@ class ListProblem(Problem):
         """Return dense features that can be computed from the others."""
         return [] if self.n_dense < self.n_features else list(linear_relations(self.pool))
 
+    def twins(self) -> list[list[str]]:
+        """Return sets of dense features that have the same number in every hypothesis."""
+        same: dict[bytes, list[str]] = {}
+        for d, name in enumerate(self.names[: self.n_dense]):
+            same.setdefault(hashlib.blake2b(self.pool.features.dense[:, d].tobytes()).digest(), []).append(name)
+        return [names for names in same.values() if len(names) > 1]
+
     def recipe(self) -> ListRecipe | None:
         """Return how another process opens this problem, if its pool is in a file."""
         if self.file is None:
@@ -223,6 +231,38 @@ class ListProblem(Problem):
         """Return the gain at ``start + t·direction`` for each step t, (T,) → (T,), by one line search."""
         (curve,) = self.curves(start, direction[None])
         return curve.gains_at(steps)
+
+    @property
+    def signs(self) -> Float64:
+        """+1 for a score, −1 for a cost, as declared, (D,)."""
+        return self.pool.features.signs
+
+    @functools.cached_property
+    def moving(self) -> Bool:
+        """Which features differ within some list, (D,): all others select nothing."""
+        return frozen(differing(self.pool))
+
+    def mean_statistics(self) -> Float64:
+        """Return the mean statistics of each list, (N, S): what a random choice has on average."""
+        sums = np.add.reduceat(self.stats, self.offsets[:-1], axis=0)
+        return np.asarray(sums / np.diff(self.offsets)[:, None], np.float64)
+
+    def best_statistics(self) -> npt.NDArray[Any]:
+        """Return the statistics of the hypothesis with the best sentence score of each list, (N, S)."""
+        found: npt.NDArray[Any] = self.stats[best_rows(self.sentence_gains, self.offsets)]
+        return found
+
+    def agreement(self, columns: Sequence[int]) -> Float64:
+        """Return Σ h·(g − mean g) of each list for some features, (N, Q): summed, the sign of their correlation."""
+        starts, counts = self.offsets[:-1], np.diff(self.offsets)
+        means = np.add.reduceat(self.sentence_gains, starts) / counts
+        centred = self.sentence_gains - np.repeat(means, counts)
+        found = np.empty((self.n_sentences, len(columns)))
+        for place, column in enumerate(columns):
+            direction = np.zeros(self.n_features)
+            direction[column] = 1.0
+            found[:, place] = np.add.reduceat(self.pool.features.scores(direction) * centred, starts)
+        return found
 
     def uphill(self, weights: Float64, sharpness: float) -> Float64:
         """Return the gradient of the expected gain of sentences under a softmax, (D,)."""

@@ -162,6 +162,10 @@ class Problem(abc.ABC):
         """Return features that can be computed from the others, where that is known."""
         return []
 
+    def twins(self) -> list[list[str]]:
+        """Return sets of features that have the same number in every candidate, where that is known."""
+        return []
+
     def notes(self) -> list[str]:
         """Return what is worth a sentence when the work is done."""
         return []

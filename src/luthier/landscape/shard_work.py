@@ -203,10 +203,32 @@ def part_lines(source: PartsSource, asked: AskedLines) -> list[PartLine]:
     return [PartLine.of(envelope, problem.offsets, problem.stats) for envelope in envelopes]
 
 
+@dataclasses.dataclass(frozen=True)
+class AskedColumns:
+    """A part and numbers of features."""
+
+    part: int
+    columns: tuple[int, ...]
+
+
+def part_moving(source: PartsSource, asked: int) -> npt.NDArray[Any]:
+    """Return which features differ within some list of a part, (1, D)."""
+    return source.problem(asked).moving[None]
+
+
+def part_means(source: PartsSource, asked: int) -> npt.NDArray[Any]:
+    """Return the mean statistics of each list, (n, S)."""
+    return source.problem(asked).mean_statistics()
+
+
+def part_agreement(source: PartsSource, asked: AskedColumns) -> npt.NDArray[Any]:
+    """Return how features go with the gain in each list, (n, Q)."""
+    return source.problem(asked.part).agreement(asked.columns)
+
+
 def part_best(source: PartsSource, asked: int) -> npt.NDArray[Any]:
     """Return the statistics of the hypothesis with the best sentence score of each list, (n, S), packed."""
-    problem = source.problem(asked)
-    return packed(problem.stats[best_rows(problem.sentence_gains, problem.offsets)])
+    return packed(source.problem(asked).best_statistics())
 
 
 def part_alike(source: PartsSource, asked: int) -> Int64:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, frozen
+from luthier.core.arrays import Bool, Float64, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.tasks import Engine, Given, run_units
 from luthier.kbest.groups import Groups
@@ -171,8 +171,30 @@ class PartedProblem(Problem):
 
     def oracle_score(self) -> float:
         """Return the score of the best hypotheses of all lists, each by its own sentence score."""
-        best = joined(self._ask(work.part_best, lambda part: part))
-        return float(self.metric.score(best.sum(axis=0)))
+        return float(self.metric.score(self.best_statistics().sum(axis=0)))
+
+    @property
+    def signs(self) -> Float64:
+        """+1 for a score, −1 for a cost, as declared, (D,)."""
+        return np.array(self.source.manifest.signs)
+
+    @functools.cached_property
+    def moving(self) -> Bool:
+        """Which features differ within some list, (D,): all others select nothing."""
+        return frozen(np.concatenate(self._ask(work.part_moving, lambda part: part)).any(axis=0))
+
+    def best_statistics(self) -> npt.NDArray[Any]:
+        """Return the statistics of the hypothesis with the best sentence score of each list, (N, S)."""
+        return joined(self._ask(work.part_best, lambda part: part))
+
+    def mean_statistics(self) -> Float64:
+        """Return the mean statistics of each list, (N, S): what a random choice has on average."""
+        return np.concatenate(self._ask(work.part_means, lambda part: part))
+
+    def agreement(self, columns: Sequence[int]) -> Float64:
+        """Return Σ h·(g − mean g) of each list for some features, (N, Q): summed, the sign of their correlation."""
+        wanted = tuple(int(column) for column in columns)
+        return np.concatenate(self._ask(work.part_agreement, lambda part: work.AskedColumns(part, wanted)))
 
     def curves(self, start: Float64, directions: Float64) -> Iterator[LineCurve]:
         """Yield the gain along ``start + t·direction`` for each direction, (D,) and (Q, D)."""

@@ -65,7 +65,17 @@ def read_subspace(pool: Pool, weights: str | None, axes: Sequence[str], *, expec
         raise LuthierError(f"expected {'one axis' if expected == 1 else f'{expected} axes'}, found {len(axes)}")
     if not axes:
         raise LuthierError("expected at least one axis, found none")
-    return Subspace(read_start(pool, weights), read_axes(pool, axes), tuple(axes))
+    directions = read_axes(pool, axes)
+    return Subspace(read_start(pool, weights), directions, axis_names(pool, directions, axes))
+
+
+def axis_names(pool: Pool, directions: Float64, axes: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of axes; a file with 1 for one feature, and no more, is that feature."""
+    names = []
+    for direction, axis in zip(directions, axes, strict=True):
+        moving = np.flatnonzero(direction)
+        names.append(pool.features.names[moving[0]] if len(moving) == 1 and direction[moving[0]] == 1.0 else axis)
+    return tuple(names)
 
 
 def read_axes(pool: Pool, axes: Sequence[str]) -> Float64:

@@ -20,6 +20,7 @@ def warnings_before(problem: Problem) -> list[str]:
         *_about_cheating(problem),
         *_about_lists(problem),
         *_about_spreads(problem),
+        *_about_twins(problem),
         *_about_relations(problem),
     ]
 
@@ -54,6 +55,12 @@ def _about_spreads(problem: Problem) -> Iterator[str]:
     if len(moving) and moving.max() / SCALE_RATIO > moving.min():
         ratio = moving.max() / moving.min()
         yield f"features differ in scale by a factor of {ratio:,.0f}; standardizing them evens that out"
+
+
+def _about_twins(problem: Problem) -> Iterator[str]:
+    """Tell of features that have the same number in every hypothesis."""
+    for names in problem.twins():
+        yield f"the same number in every hypothesis: {_listed(names)}; only the sum of their weights counts"
 
 
 def _about_relations(problem: Problem) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from luthier.core.arrays import Float64
 from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
+from luthier.tuning.baselines import START, Baselines
 from luthier.tuning.run import Result
 
 
@@ -20,10 +21,11 @@ class Tuned:
     seed : int
     weights : (D,)
     result : Result
-    scores : before and after, on the tuning set and, where there is one, on the held-out set
+    scores : of the best baseline, of the start and of the answer, on the tuning set and on the held-out set, if any
     interval, heldout_interval : low and high
-        Of the change on the tuning sentences, which is flattering, and on the held-out ones, where there are any.
+        Of what is added to the best baseline, on the tuning sentences, which is flattering, and on the held-out ones.
     n_heldout : how many these are
+    baseline : its name; where the candidates cannot be listed, that of the start
     """
 
     seed: int
@@ -33,13 +35,15 @@ class Tuned:
     interval: tuple[float, float]
     heldout_interval: tuple[float, float] | None = None
     n_heldout: int = 0
+    baseline: str = START
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TuningReport:
     """All replicas of a job, their average if asked for, and what holds for all of them.
 
-    `oracle` is the score of the best selection; None where the candidates cannot be listed.
+    `oracle` is the score of the best selection, `baselines` what can be had without tuning; None where the candidates
+    cannot be listed.
     """
 
     tuner: str
@@ -50,6 +54,8 @@ class TuningReport:
     oracle: float | None
     replicas: tuple[Tuned, ...]
     average: Float64 | None
+    baselines: Baselines | None = None
+    heldout_baselines: Baselines | None = None
     searched: Any = None
 
     @property
@@ -58,36 +64,46 @@ class TuningReport:
         return self.named(self.replicas[0].weights if self.average is None else self.average)
 
     @property
+    def baseline(self) -> str:
+        """The name of the best of what can be had without tuning, on the tuning sentences."""
+        return self.replicas[0].baseline
+
+    @property
     def before(self) -> float:
-        """The score of the tuning sentences at the start."""
-        return self.problem.score(self.start)
+        """The score of that baseline on the tuning sentences."""
+        return self._score("tune_baseline")
 
     @property
     def after(self) -> float:
         """The score of the tuning sentences at the answer of the first replica."""
-        return self.problem.score(self.replicas[0].weights)
+        return self._score("tune_after")
 
     @property
     def interval(self) -> tuple[float, float]:
-        """Of the change on the tuning sentences, by paired bootstrap: it is flattering."""
+        """Of what the answer adds to the baseline on the tuning sentences, by paired bootstrap: it is flattering."""
         return self.replicas[0].interval
 
     @property
     def heldout_before(self) -> float | None:
-        """The score of the held-out sentences at the start."""
-        return self.replicas[0].scores["heldout_before"]
+        """The score of the baseline on the held-out sentences."""
+        return self.replicas[0].scores["heldout_baseline"]
 
     @property
     def heldout_after(self) -> float | None:
         """The score of the held-out sentences at the answer of the first replica."""
         return self.replicas[0].scores["heldout_after"]
 
+    def _score(self, name: str) -> float:
+        found = self.replicas[0].scores[name]
+        assert found is not None
+        return found
+
     def __repr__(self) -> str:
         """Return a short sentence."""
         scores = [self.before, self.after, *self.interval]
         held = [] if self.heldout_after is None else [self.heldout_before, self.heldout_after]
         p = 2 if max(map(abs, scores)) > 1.5 else 4
-        said = f"{scores[0]:.{p}f} → {scores[1]:.{p}f} ({scores[2]:+.{p}f} … {scores[3]:+.{p}f})"
+        said = f"{scores[0]:.{p}f} ({self.baseline}) → {scores[1]:.{p}f} ({scores[2]:+.{p}f} … {scores[3]:+.{p}f})"
         unseen = f", held out {held[0]:.{p}f} → {held[1]:.{p}f}" if held else ""
         metric = self.problem.metric
         name = f"column:{metric.column}" if hasattr(metric, "column") else metric.name
@@ -109,9 +125,12 @@ class TuningReport:
             "metric": self.metric,
             "start": self._by_name(self.start),
             "oracle": self.oracle,
+            "baselines": None if self.baselines is None else self.baselines.as_dict(),
+            "heldout_baselines": None if self.heldout_baselines is None else self.heldout_baselines.as_dict(),
             "replicas": [
                 {
                     "seed": replica.seed,
+                    "baseline": replica.baseline,
                     **replica.scores,
                     "interval": list(replica.interval),
                     "heldout_interval": None if replica.heldout_interval is None else list(replica.heldout_interval),

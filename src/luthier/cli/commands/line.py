@@ -3,9 +3,9 @@
   luthier line pool.arrow --weights weights.txt --axis lm --plot curve.png -o curve.tsv
 
 The weights are w0 + t·a: w0 from a file (without one: 1 for each feature, −1 for costs), a an axis, which is
-a feature by its name or a file of 'name value' lines. The score changes at finitely many t only; between two
-of them it is constant. All intervals are found, none is sampled, and the lists are re-ranked inside each of
-them to show it.
+a feature by its name or a file of 'name value' lines. Places are told as weights of the feature; along a file, as
+offsets t. The score changes at finitely many places only; between two of them it is constant. All intervals are
+found, none is sampled, and the lists are re-ranked inside each of them to show it.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_axis_options(parser)
     parser.add_argument(
         "--window", default=":", metavar="LO:HI",
-        help="t from LO to HI only, also A=LO:HI; a minus sign in front needs --window=LO:HI (default: the whole line)",
+        help="weights from LO to HI only (along a file: offsets), also A=LO:HI; a minus sign in front needs "
+        "--window=LO:HI (default: the whole line)",
     )  # fmt: skip
     parser.add_argument(
         "--check", type=int, metavar="N", help="re-rank N intervals, drawn at random (default: all of them)"
@@ -85,7 +86,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.output != "-":
         about = {"seed": options.seed, **report.as_dict(), "written": written}
         if chosen is not None:
-            about["chosen"] = chosen.as_dict()
+            about["chosen"] = chosen.as_dict(report.axis.origin)
         output.emit(about, lambda: line_tables(report, written, chosen))
     if report.check.wrong:
         told = f"{report.check.wrong} intervals re-rank to another selection: this is a fault of luthier"

@@ -3,8 +3,9 @@
   luthier surface pool.arrow --weights weights.txt --axis lm --axis length --png surface.png
 
 The weights are w0 + x·a1 + y·a2: w0 from a file (without one: 1 for each feature, −1 for costs), the axes features
-by their names or files of 'name value' lines. On each cell of the plane the selection, so the score, is constant.
-All cells of a window are found, each once; none is sampled.
+by their names or files of 'name value' lines. Places are told as weights of the features; along a file, as offsets
+from w0. On each cell of the plane the selection, so the score, is constant. All cells of a window are found, each
+once; none is sampled.
 
 With -o every cell has a row in a table (Arrow, .tsv or .json): a point inside, score, area, margin, radius, whether
 floating-point weights reach it for certain, and the change from a neighbour. Where cells are too many for that,
@@ -47,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_axis_options(parser)
     parser.add_argument(
         "--window", action="append", default=[], metavar="A=LO:HI",
-        help="what is added along an axis, from LO to HI (default: about w0, as far as matters)",
+        help="weights from LO to HI (along a file: offsets from w0; default: about w0, as far as matters)",
     )  # fmt: skip
     parser.add_argument("--whole", action="store_true", help="the whole plane, where --window does not limit it")
     parser.add_argument(
@@ -84,6 +85,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     import warnings
 
     from luthier.core.errors import LuthierWarning
+    from luthier.landscape.axes import origins
     from luthier.landscape.planes.surface import look_at_plane
     from luthier.report.tables.landscape import surface_tables
 
@@ -105,7 +107,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         changes = _changes(report, chosen, metric, options)
         about = {"seed": options.seed, **report.as_dict(options.keep), "changes": changes, "written": written}
         if chosen is not None:
-            about["chosen"] = chosen.as_dict()
+            about["chosen"] = chosen.as_dict(origins(report.plane.subspace))
         if proof is not None:
             about["certified"] = {"bound": proof.bound, "distance": proof.distance, "boxes": proof.boxes}
         output.emit(about, lambda: surface_tables(report, written, changes, chosen, proof))

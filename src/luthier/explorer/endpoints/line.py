@@ -29,7 +29,7 @@ def line(session: Session, asked: Asked) -> Reply:
             "intervals": len(report.scores),
             "start": report.start_score,
             "start_shown": f"{report.start_score:.4f}",
-            "best": {**best.as_dict(), "shown": f"{best.score:.4f}", "width_shown": _width(best)},
+            "best": {**best.as_dict(float(weights[axis])), "shown": f"{best.score:.4f}", "width_shown": _width(best)},
             "low": finite(float(report.low[0])),
             "high": finite(float(report.high[-1])),
         },

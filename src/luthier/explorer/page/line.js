@@ -59,7 +59,7 @@ async function followLine() {
 
 function usualRange() {
   const { low, high } = session.features[curve.feature];
-  const here = weightOf(curve.feature), best = curve.origin + curve.best.position;
+  const here = weightOf(curve.feature), best = curve.best.position;
   const far = Math.abs(best - (low + high) / 2) > 2 * (high - low); // then it would squeeze all else
   const pad = 0.05 * (high - low);
   return [Math.min(low, here, far ? low : best) - pad, Math.max(high, here, far ? high : best) + pad];
@@ -95,7 +95,7 @@ function drawLine(pen, box) {
 }
 
 function drawBest(pen, box, toX, low, high) {
-  const ends = [curve.best.low, curve.best.high].map((end, i) => clamp(end === null ? (i ? high : low) : curve.origin + end, low, high));
+  const ends = [curve.best.low, curve.best.high].map((end, i) => clamp(end === null ? (i ? high : low) : end, low, high));
   const [a, b] = ends.map(toX);
   pen.rect(a, box.top, Math.max(2, b - a), box.height, themeColor("best-soft"));
 }
@@ -125,7 +125,7 @@ function tell() {
   const name = session.metric.name;
   const where = cursor === null ? weightOf(curve.feature) : cursor;
   const i = intervalAt(where);
-  fill(readout, element("b", {}, `best ${name} ${best.shown}`), ` at ${shortNumber(curve.origin + best.position)}, on an interval of width ${best.width_shown} · `,
+  fill(readout, element("b", {}, `best ${name} ${best.shown}`), ` at ${shortNumber(best.position)}, on an interval of width ${best.width_shown} · `,
     `${curve.intervals.toLocaleString("en")} intervals · ${cursor === null ? "here" : "pointer"}: ${shortNumber(where)} → ${curve.scores[i].toFixed(4)}`);
 }
 
@@ -143,7 +143,7 @@ function goToInterval(weight) {
 function goToBest() {
   if (!curve) return;
   remember();
-  setWeight(curve.feature, curve.origin + curve.best.position);
+  setWeight(curve.feature, curve.best.position);
 }
 
 function zoomLine(factor, about = weightOf(state.feature)) {

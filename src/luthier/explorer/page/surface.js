@@ -129,7 +129,7 @@ const seen = () => shown.limits.map((end, i) => end + shown.origin[i >> 1]);
 function drawSurface(pen, box) {
   if (!shown) return;
   const [x0, x1, y0, y1] = seen();
-  const axisName = (i) => (isFeatureAxis(state.axes[i]) ? `weight of ${shown.names[i]}` : `steps along ${shown.names[i]}`);
+  const axisName = (i) => (isFeatureAxis(state.axes[i]) ? `weight of ${shown.names[i]}` : `offset along ${shown.names[i]}`);
   const [toX, toY] = drawAxes(pen, box, { low: x0, high: x1, name: axisName(0) }, { low: y0, high: y1, name: axisName(1) });
   const place = ([x, y]) => [toX(x + shown.origin[0]), toY(y + shown.origin[1])];
   pen.clip(box.left, box.top, box.width, box.height, () => {

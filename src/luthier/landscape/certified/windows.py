@@ -11,6 +11,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.params import param, validate
 from luthier.geometry.subspace import Subspace
+from luthier.landscape.axes import origins
 from luthier.landscape.certified.space import (
     Space,
     all_directions,
@@ -34,7 +35,9 @@ class WindowOptions:
     A window round weights that are all 0 has weights of every direction: then these are searched, without a window.
     """
 
-    window: tuple[str, ...] = param((), help="AXIS=LO:HI, what is added along an axis (default: as far as matters)")
+    window: tuple[str, ...] = param(
+        (), help="AXIS=LO:HI, weights of a feature, or offsets along a file (default: as far as matters)"
+    )
     reach: float = param(0.0, low=0.0, help="what is added along every axis, at most (0: as far as matters)")
     whole: bool = param(False, help="no window: all weights along the axes")
     principal: bool = param(True, help="boxes along the principal axes of differences within lists")
@@ -69,7 +72,10 @@ class WindowOptions:
 
 
 def window_ends(problem: ListProblem, subspace: Subspace, texts: Sequence[str]) -> Float64:
-    """Read ``axis=lo:hi``, at most one for each axis; an axis without has its usual window: (Q, 2)."""
+    """Read ``axis=lo:hi``, at most one for each axis, as offsets; an axis without has its usual window: (Q, 2).
+
+    The ends are weights, or offsets along an axis that combines features (`luthier.landscape.axes`).
+    """
     reach = usual_reach(problem, subspace)
     ends = np.stack([-reach, reach], axis=1)
     given: set[str] = set()
@@ -84,7 +90,8 @@ def window_ends(problem: ListProblem, subspace: Subspace, texts: Sequence[str]) 
         found = read_ends(text, range_text)
         if not np.all(np.isfinite(found)):
             raise LuthierError(f"expected both ends of a window, found {text!r}. hint: or search the whole space")
-        ends[subspace.names.index(name)] = found
+        place = subspace.names.index(name)
+        ends[place] = np.array(found) - origins(subspace)[place]
     return ends
 
 

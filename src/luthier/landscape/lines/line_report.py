@@ -21,6 +21,7 @@ from luthier.core.rng import make_rng
 from luthier.geometry.lines.envelope import Envelope
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank
+from luthier.landscape.axes import Axis, axes_of
 from luthier.landscape.curve import LineCurve, intervals_of, reach_of
 from luthier.landscape.lines.projection_cache import Sighted
 from luthier.landscape.list_problem import ListProblem
@@ -57,9 +58,10 @@ class Interval:
         """How long it is."""
         return self.high - self.low
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; what is infinite is None."""
-        numbers = {**dataclasses.asdict(self), "width": self.width}
+    def as_dict(self, origin: float = 0.0) -> dict[str, Any]:
+        """Return it for JSON, places as `origin` has them; what is infinite is None."""
+        places = {"low": self.low + origin, "high": self.high + origin, "position": self.position + origin}
+        numbers = {**dataclasses.asdict(self), **places, "width": self.width, "offset": self.position}
         return {name: value if np.isfinite(value) else None for name, value in numbers.items()}
 
 
@@ -92,7 +94,7 @@ class LineReport:
     ----------
     line : Subspace with one axis
     low, high, position, scores : (n,)
-        The intervals, from left to right.
+        The intervals, from left to right; places are offsets from w0.
     start_score : float
         At t = 0, by re-ranking.
     best : the best few intervals, the best first; if scores are equal, the widest
@@ -111,6 +113,11 @@ class LineReport:
     check: Check
 
     @property
+    def axis(self) -> Axis:
+        """What a place along the line is: the weight of a feature, or an offset."""
+        return axes_of(self.line)[0]
+
+    @property
     def optimum(self) -> Interval:
         """The best interval that floating-point weights can reach; if none can be, the best."""
         return next((interval for interval in self.best if interval.holds), self.best[0])
@@ -120,26 +127,31 @@ class LineReport:
         return {
             "metric": self.problem.metric.signature,
             "axis": self.line.names[0],
-            "window": [end if np.isfinite(end) else None for end in self.window],
+            "axis_shows": self.axis.kind,
+            "window": [end + self.axis.origin if np.isfinite(end) else None for end in self.window],
             "intervals": len(self.scores),
             "start": self.start_score,
             "optimum": {
-                **self.optimum.as_dict(),
+                **self.optimum.as_dict(self.axis.origin),
                 "weights": dict(
                     zip(self.problem.names, self.line.weights([self.optimum.position]).tolist(), strict=True)
                 ),
             },
-            "best": [interval.as_dict() for interval in self.best],
+            "best": [interval.as_dict(self.axis.origin) for interval in self.best],
             "check": dataclasses.asdict(self.check),
         }
 
 
 def read_window(text: str, line: Subspace) -> tuple[float, float]:
-    """Read ``lo:hi`` or, with the axis's name, ``axis=lo:hi``; an end that is left out is infinite."""
+    """Read ``lo:hi`` or, with the axis's name, ``axis=lo:hi``, as offsets; an end that is left out is infinite.
+
+    The ends are weights, or offsets along an axis that combines features (`luthier.landscape.axes`).
+    """
     name, equals, ends = text.rpartition("=")
     if equals and name != line.names[0]:
         raise LuthierError(f"the window {text!r} is of {name!r}, the line along {line.names[0]!r}")
-    return read_ends(text, ends)
+    (low, high), origin = read_ends(text, ends), axes_of(line)[0].origin
+    return low - origin, high - origin
 
 
 def follow_line(
@@ -208,8 +220,13 @@ def _within(
 
 
 def write_curve(report: LineReport, path: str) -> None:
-    """Write every interval with its ends, a place inside and the score, as .tsv, .json or .arrow."""
-    columns = {"low": report.low, "high": report.high, "position": report.position, "score": report.scores}
+    """Write every interval with its ends, a place inside and the score, as .tsv, .json or .arrow.
+
+    Places are weights, or offsets along an axis that combines features.
+    """
+    origin = report.axis.origin
+    ends = {"low": report.low + origin, "high": report.high + origin}
+    columns = {**ends, "position": report.position + origin, "score": report.scores}
     write_table(path, columns, report.as_dict())
 
 

@@ -19,6 +19,7 @@ from luthier.geometry.plane.raster import raster_changes
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.shards.shard import check_files
+from luthier.landscape.axes import axes_of, origins
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.shard_work import PartsRecipe, PartsSource, Vectors, packed, vectors
 from luthier.landscape.subspaces import project, read_ends
@@ -37,7 +38,7 @@ class Pixels:
     window : Window
     metric : Metric
     xs, ys : (nx,), (ny,)
-        Centres of the pixels.
+        Centres of the pixels, as offsets.
     scores : (ny, nx)
     """
 
@@ -55,14 +56,20 @@ class Pixels:
         return int(row), int(column)
 
     @property
+    def told(self) -> tuple[Float64, Float64]:
+        """Centres of the pixels as weights, or offsets along a combination of features."""
+        x, y = origins(self.subspace)
+        return self.xs + x, self.ys + y
+
+    @property
     def weights(self) -> Float64:
         """Weights at the best pixel's centre, (D,)."""
         row, column = self.best
         return self.subspace.weights((float(self.xs[column]), float(self.ys[row])))
 
     def columns(self) -> dict[str, npt.NDArray[Any]]:
-        """Return a table with a row for each pixel."""
-        x, y = np.meshgrid(self.xs, self.ys)
+        """Return a table with a row for each pixel: its weights, or offsets along a combination of features."""
+        x, y = np.meshgrid(*self.told)
         return {**dict(zip(self.subspace.names, (x.ravel(), y.ravel()), strict=True)), "score": self.scores.ravel()}
 
     def as_dict(self) -> dict[str, Any]:
@@ -71,23 +78,33 @@ class Pixels:
         return {
             "metric": self.metric.signature,
             "axes": list(self.subspace.names),
-            "window": list(self.window.limits),
+            "axes_show": [axis.kind for axis in axes_of(self.subspace)],
+            "window": told_window(self.subspace, self.window),
             "pixels": list(self.scores.shape[::-1]),
             "best_score": float(self.scores[row, column]),
-            "best_position": [float(self.xs[column]), float(self.ys[row])],
+            "best_position": [float(self.told[0][column]), float(self.told[1][row])],
+            "offset": [float(self.xs[column]), float(self.ys[row])],
             "lowest": float(self.scores.min()),
             "highest": float(self.scores.max()),
         }
 
 
+def told_window(subspace: Subspace, window: Window) -> list[float]:
+    """Return the ends of a window as weights, or offsets along a combination of features; perhaps infinite."""
+    ends = np.array(window.limits) + np.repeat(origins(subspace), 2)
+    return [float(end) for end in ends]
+
+
 def read_whole_window(subspace: Subspace, texts: Sequence[str]) -> Window:
-    """Read ``axis=lo:hi`` for each of two axes, with finite ends."""
+    """Read ``axis=lo:hi`` for each of two axes, with finite ends: weights, or offsets along a file of features."""
+    origin = {axis.name: axis.origin for axis in axes_of(subspace)}
     ends: dict[str, tuple[float, float]] = {}
     for text in texts:
         name, equals, ends_text = text.rpartition("=")
         if not equals or name not in subspace.names or name in ends:
             raise LuthierError(f"expected one window for each axis, such as {subspace.names[0]}=-1:1, found {text!r}")
-        ends[name] = read_ends(text, ends_text)
+        low, high = read_ends(text, ends_text)
+        ends[name] = low - origin[name], high - origin[name]
     missing = [name for name in subspace.names if name not in ends or not np.isfinite(ends[name]).all()]
     if missing:
         raise LuthierError(f"a raster needs a window with two ends along {missing[0]!r}. hint: `window` A=LO:HI")

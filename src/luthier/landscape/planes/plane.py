@@ -18,6 +18,7 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.spread import squarable
+from luthier.landscape.axes import axes_of
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes import _noise_kernels as kernels
 from luthier.landscape.planes.rounding import height_noise, rounding_of
@@ -197,11 +198,15 @@ def _spread(offsets: Int64, name: str, changes: Float64, noise: Float64) -> floa
 
 
 def read_window(problem: ListProblem, subspace: Subspace, texts: Sequence[str], *, whole: bool = False) -> Window:
-    """Read ``axis=lo:hi``, at most one for each axis; an axis without has its usual window, or none if `whole`."""
+    """Read ``axis=lo:hi``, at most one for each axis; an axis without has its usual window, or none if `whole`.
+
+    The ends are weights, or offsets along an axis that combines features (`luthier.landscape.axes`).
+    """
     reach = usual_reach(problem, subspace)
     ends = {
         name: (-np.inf, np.inf) if whole else (-r, r) for name, r in zip(subspace.names, reach.tolist(), strict=True)
     }
+    origin = {axis.name: axis.origin for axis in axes_of(subspace)}
     given: set[str] = set()
     for text in texts:
         name, equals, range_text = text.rpartition("=")
@@ -211,6 +216,7 @@ def read_window(problem: ListProblem, subspace: Subspace, texts: Sequence[str], 
         if name in given:
             raise LuthierError(f"expected one window for each axis, found another for {name!r}")
         given.add(name)
-        ends[name] = read_ends(text, range_text)
+        low, high = read_ends(text, range_text)
+        ends[name] = low - origin[name], high - origin[name]
     (x_low, x_high), (y_low, y_high) = (ends[name] for name in subspace.names)
     return Window(x_low, x_high, y_low, y_high)

@@ -48,10 +48,10 @@ class RobustOptimum:
     worst: float
     radius: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; what is infinite is None."""
-        radius = self.radius if np.isfinite(self.radius) else None
-        return {**dataclasses.asdict(self), "position": np.asarray(self.position).tolist(), "radius": radius}
+    def as_dict(self, origin: float | Float64 = 0.0) -> dict[str, Any]:
+        """Return it for JSON, the place as `origin` has it; what is infinite is None."""
+        places = {"position": np.asarray(self.position + origin).tolist(), "offset": np.asarray(self.position).tolist()}
+        return {**dataclasses.asdict(self), **places, "radius": self.radius if np.isfinite(self.radius) else None}
 
 
 def robust_place(report: LineReport, choice: str, noise: float) -> RobustOptimum:

@@ -24,6 +24,7 @@ from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster
 from luthier.kbest.pool import Pool
+from luthier.landscape.axes import axes_of, origins
 from luthier.landscape.planes.check import Check, certain_cells, check_cells
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.survey import KEPT_AT_LEAST, Survey, SurveyOptions, survey
@@ -66,20 +67,23 @@ class SurfaceCell:
     score: float
     representable: bool
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return it for JSON; what is infinite is None."""
+    def as_dict(self, origin: Float64) -> dict[str, Any]:
+        """Return it for JSON, places as `origin`, (2,), has them; what is infinite is None."""
+        x, y = (self.cell.position + origin).tolist()
         numbers = {
             "score": self.score,
-            "x": float(self.cell.position[0]),
-            "y": float(self.cell.position[1]),
+            "x": x,
+            "y": y,
             "area": self.cell.area,
             "radius": self.cell.radius,
         }
         return {
             **{name: value if np.isfinite(value) else None for name, value in numbers.items()},
+            "offset": self.cell.position.tolist(),
             "representable": self.representable,
             "polygon": [
-                [value if np.isfinite(value) else None for value in corner] for corner in self.cell.polygon.tolist()
+                [value if np.isfinite(value) else None for value in corner]
+                for corner in (self.cell.polygon + origin).tolist()
             ],
         }
 
@@ -151,10 +155,13 @@ class SurfaceReport:
         """Return the report for JSON, without the cells themselves, but with the first `keep` of the best ones."""
         problem, subspace = self.plane.problem, self.plane.subspace
         counts = self.plane.overlay.faces.counts
-        x_low, x_high, y_low, y_high = (end if np.isfinite(end) else None for end in self.plane.window.limits)
+        origin = origins(subspace)
+        ends = np.array(self.plane.window.limits) + np.repeat(origin, 2)
+        x_low, x_high, y_low, y_high = (end if np.isfinite(end) else None for end in ends.tolist())
         return {
             "metric": problem.metric.signature,
             "axes": list(subspace.names),
+            "axes_show": [axis.kind for axis in axes_of(subspace)],
             "window": {subspace.names[0]: [x_low, x_high], subspace.names[1]: [y_low, y_high]},
             "start_weights": dict(zip(problem.names, subspace.start.tolist(), strict=True)),
             "cells": self.survey.cells,
@@ -167,11 +174,11 @@ class SurfaceReport:
             "start": self.start_score,
             "worst": self.worst,
             "optimum": {
-                **self.optimum.as_dict(),
+                **self.optimum.as_dict(origin),
                 "cut_by_window": list(self.cut),
                 "weights": dict(zip(problem.names, self.weights.tolist(), strict=True)),
             },
-            "best": [cell.as_dict() for cell in self.best[:keep]],
+            "best": [cell.as_dict(origin) for cell in self.best[:keep]],
             "histogram": self.survey.histogram.as_dict(),
             "check": dataclasses.asdict(self.check),
         }
@@ -265,10 +272,12 @@ def all_columns(report: SurfaceReport, pool: Pool, *, polygons: bool) -> Columns
     """Return the columns of all cells; lists have their numbers in the pool, whose empty ones the report left out."""
     record = report.record
     assert record is not None  # the caller has looked
+    origin = origins(report.plane.subspace)
     changed, sentences = record.change_list, np.flatnonzero(pool.list_lengths > 0)
+    offsets, corners = record.polygons(np.arange(len(record) if polygons else 0))
     return {
-        "x": record.position[:, 0],
-        "y": record.position[:, 1],
+        "x": record.position[:, 0] + origin[0],
+        "y": record.position[:, 1] + origin[1],
         "metric": report.scores,
         "area": record.area,
         "margin": record.margin,
@@ -277,17 +286,18 @@ def all_columns(report: SurfaceReport, pool: Pool, *, polygons: bool) -> Columns
         "neighbour": record.neighbour,
         "change_list": np.where(changed < 0, -1, sentences[changed]),
         "change_row": record.change_row,
-        **({"polygon": Ragged(*record.polygons(np.arange(len(record))))} if polygons else {}),
+        **({"polygon": Ragged(offsets, corners + origin)} if polygons else {}),
     }
 
 
 def best_columns(report: SurfaceReport, keep: int, *, polygons: bool) -> Columns:
     """Return the columns of the best cells alone."""
     best = report.best[:keep]
-    corners = [one.cell.polygon for one in best]
+    origin = origins(report.plane.subspace)
+    corners = [one.cell.polygon + origin for one in best]
     return {
-        "x": np.array([one.cell.position[0] for one in best]),
-        "y": np.array([one.cell.position[1] for one in best]),
+        "x": np.array([one.cell.position[0] for one in best]) + origin[0],
+        "y": np.array([one.cell.position[1] for one in best]) + origin[1],
         "metric": np.array([one.score for one in best]),
         "area": np.array([one.cell.area for one in best]),
         "margin": np.array([one.cell.margin for one in best]),

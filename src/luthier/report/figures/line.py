@@ -19,7 +19,7 @@ CLOSE = 40  # intervals on each side of the optimum that the second panel shows
 
 def draw_line(report: LineReport, path: Path, width: float | None = None) -> None:
     """Draw the steps of the curve, all of it and from near; w0 and the optimum are marked."""
-    name, ranges = report.line.names[0], [shown_range(report)]
+    ranges = [shown_range(report)]
     if len(report.scores) > 2 * CLOSE:
         ranges.append(close_range(report))
     rows, columns = grid_of(len(ranges), width)
@@ -28,10 +28,9 @@ def draw_line(report: LineReport, path: Path, width: float | None = None) -> Non
     for axis, (left, right) in zip(panels.flat, ranges, strict=True):
         shown = _draw_steps(axis, report, left, right)
         axis.set_title(_title(report, shown), fontsize=10)
-        axis.set_xlabel(f"t, the weights being w0 + t · {name}")
+        axis.set_xlabel(report.axis.label)
         axis.grid(visible=True, linewidth=0.3)
         axis.margins(y=0.08)
-        _weight_axis(axis, report, name)
     for axis in panels[:, 0]:
         axis.set_ylabel(report.problem.metric.name)
     handles, labels = panels[0, 0].get_legend_handles_labels()
@@ -40,20 +39,20 @@ def draw_line(report: LineReport, path: Path, width: float | None = None) -> Non
 
 
 def _draw_steps(axis: Any, report: LineReport, left: float, right: float) -> int:
-    """Draw the curve from `left` to `right`; return how many intervals that shows."""
-    best = report.optimum
+    """Draw the curve between two offsets, `left` and `right`; return how many intervals that shows."""
+    best, origin = report.optimum, report.axis.origin
     steps = np.concatenate([[left], report.low[(report.low > left) & (report.low < right)], [right]])
     scores = report.scores[np.maximum(0, np.searchsorted(report.low, steps[:-1], side="right") - 1)]
-    axis.step(steps, np.append(scores, scores[-1]), where="post", color=CURVE, linewidth=1.1)
-    axis.set_xlim(left, right)
+    axis.step(steps + origin, np.append(scores, scores[-1]), where="post", color=CURVE, linewidth=1.1)
+    axis.set_xlim(left + origin, right + origin)
     axis.plot(
-        best.position, best.score, "o", color=BEST, markersize=6, zorder=4,
-        label=f"optimum: {best.score:.2f} at t = {best.position:.4g}",
+        best.position + origin, best.score, "o", color=BEST, markersize=6, zorder=4,
+        label=f"optimum: {best.score:.2f} at {report.axis.kind} {best.position + origin:.4g}",
     )  # fmt: skip
     if left <= 0.0 <= right:
-        axis.axvline(0.0, color=START, linewidth=0.9, linestyle="--", zorder=0)
+        axis.axvline(origin, color=START, linewidth=0.9, linestyle="--", zorder=0)
         axis.plot(
-            0.0, report.start_score, "s", color=START, markersize=6, zorder=3, label=f"w0: {report.start_score:.2f}"
+            origin, report.start_score, "s", color=START, markersize=6, zorder=3, label=f"w0: {report.start_score:.2f}"
         )  # fmt: skip
     return len(steps) - 1
 
@@ -86,15 +85,3 @@ def _title(report: LineReport, shown: int) -> str:
     if every == 1:
         return "one interval"
     return f"all {every:,} intervals" if shown == every else f"{shown:,} of {every:,} intervals"
-
-
-def _weight_axis(axis: Any, report: LineReport, name: str) -> None:
-    """Where the line moves one weight, show that weight above."""
-    direction, start = report.line.directions[0], report.line.start
-    moving = np.flatnonzero(direction)
-    if len(moving) != 1 or report.problem.names[moving[0]] != name:
-        return
-    scale, shift = float(direction[moving[0]]), float(start[moving[0]])
-    above = axis.secondary_xaxis("top", functions=(lambda t: shift + scale * t, lambda w: (w - shift) / scale))
-    above.set_xlabel(f"weight of {name}", fontsize=9)
-    above.tick_params(labelsize=8)

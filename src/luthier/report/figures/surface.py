@@ -12,8 +12,8 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.landscape.planes.pixels import Pixels
-from luthier.landscape.planes.plane import Plane
+from luthier.landscape.axes import axes_of, origins
+from luthier.landscape.planes.pixels import Pixels, told_window
 from luthier.landscape.planes.robust import RobustOptimum
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.landscape.planes.view import Scene
@@ -37,7 +37,7 @@ class SurfaceFigure:
     Attributes
     ----------
     scenes : the window; then, perhaps, the neighbourhood of the optimum
-    labels : of the two axes
+    labels : of the two axes; all places are weights, or offsets along a combination of features
     metric : name of the metric
     higher_is_better : bool
     start, best, chosen : x, y and score; `chosen` is a point that lasts, where one was asked for
@@ -101,19 +101,20 @@ def draw_surface(
 def _figure(report: SurfaceReport, scenes: tuple[Scene, ...], chosen: RobustOptimum | None) -> SurfaceFigure:
     """Return all that the picture shows and says."""
     plane, best, metric = report.plane, report.optimum, report.plane.problem.metric
-    x, y = best.cell.position.tolist()
-    histogram, axes = report.survey.histogram, plane.subspace.names
+    origin = origins(plane.subspace)
+    x, y = (best.cell.position + origin).tolist()
+    histogram, axes = report.survey.histogram, axes_of(plane.subspace)
     return SurfaceFigure(
-        scenes=scenes,
-        labels=(_label(plane, 0), _label(plane, 1)),
+        scenes=tuple(_told(scene, origin) for scene in scenes),
+        labels=(axes[0].label, axes[1].label),
         metric=metric.name,
         higher_is_better=bool(metric.higher_is_better),
-        start=(0.0, 0.0, report.start_score),
+        start=(float(origin[0]), float(origin[1]), report.start_score),
         best=(x, y, best.score),
-        outline=best.cell.polygon,
-        chosen=None if chosen is None else (*chosen.position.tolist(), chosen.score),
+        outline=best.cell.polygon + origin,
+        chosen=None if chosen is None else (*(chosen.position + origin).tolist(), chosen.score),
         where="the window" if plane.window.bounded else "a part",
-        title=f"{metric.name} over {axes[0]} × {axes[1]}: {_cells(report)}",
+        title=f"{metric.name} over {axes[0].name} × {axes[1].name}: {_cells(report)}",
         bars=(histogram.edges, histogram.width, histogram.shares),
     )
 
@@ -125,13 +126,11 @@ def _cells(report: SurfaceReport) -> str:
     return ("" if report.survey.share == 1.0 else "stopped after ") + f"{count_of(report.survey.cells)}{where}"
 
 
-def _label(plane: Plane, axis: int) -> str:
-    name = Path(plane.subspace.names[axis]).name
-    symbol = "xy"[axis]
-    moving = np.flatnonzero(plane.subspace.directions[axis])
-    if len(moving) == 1 and plane.problem.names[moving[0]] == plane.subspace.names[axis]:
-        return f"${symbol}$, added to the weight of {name} ({plane.subspace.start[moving[0]]:.4g})"
-    return f"${symbol}$, times the direction {name}"
+def _told(scene: Scene, origin: Float64) -> Scene:
+    """Return a scene whose places are weights, or offsets along a combination of features."""
+    limits = (np.array(scene.limits) + np.repeat(origin, 2)).tolist()
+    polygons = [polygon + origin for polygon in scene.polygons]
+    return dataclasses.replace(scene, limits=tuple(limits), polygons=polygons)
 
 
 def count_of(cells: int, kind: str = "") -> str:
@@ -273,13 +272,18 @@ def draw_pixels(pixels: Pixels, path: Path, width: float | None = None) -> None:
     colors = mpl.colormaps[COLORS if pixels.metric.higher_is_better else f"{COLORS}_r"]
     figure, axis = make_panels(figsize=(6.1, 5.2), layout="constrained")
     image = axis.imshow(
-        pixels.scores, origin="lower", extent=pixels.window.limits, aspect="auto", cmap=colors, interpolation="nearest"
+        pixels.scores,
+        origin="lower",
+        extent=tuple(told_window(pixels.subspace, pixels.window)),
+        aspect="auto",
+        cmap=colors,
+        interpolation="nearest",
     )
     row, column = pixels.best
     label = f"best, {pixels.scores[row, column]:.4g}"
-    mark_best(axis, float(pixels.xs[column]), float(pixels.ys[row]), label)
-    axis.set_xlabel(f"added along {pixels.subspace.names[0]}")
-    axis.set_ylabel(f"added along {pixels.subspace.names[1]}")
+    mark_best(axis, float(pixels.told[0][column]), float(pixels.told[1][row]), label)
+    axis.set_xlabel(axes_of(pixels.subspace)[0].label)
+    axis.set_ylabel(axes_of(pixels.subspace)[1].label)
     axis.set_title(f"{pixels.metric.name}: exact at every pixel", fontsize=10)
     figure.legend(loc="outside lower center", fontsize=9, frameon=False)
     figure.colorbar(image, ax=axis)

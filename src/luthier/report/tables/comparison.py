@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from luthier.evaluation.bootstrap import MIN_REPLICAS
 from luthier.evaluation.comparison import Comparison, MetricResults, Result
 from luthier.evaluation.ranking import DifferentSentences, SentenceDifference
 from luthier.report.console import as_text, decimals_for, stack, table
@@ -20,7 +21,12 @@ LATEX_SPECIAL = str.maketrans(
     }
 )
 LATEX_SIGNS = str.maketrans({"↑": r"$\uparrow$", "↓": r"$\downarrow$", "Δ": r"$\Delta$", "…": r"\dots{}", "<": "$<$"})
-LATEX_COLUMNS = {"s_sel": r"$s_{\mathrm{sel}}$", "s_opt": r"$s_{\mathrm{opt}}$", "p": "$p$", "p (runs)": "$p$ (runs)"}
+LATEX_COLUMNS = {
+    "s_sel": r"$s_{\mathrm{sel}}$",
+    "s_opt": r"$s_{\mathrm{opt}}$",
+    "p (these runs)": "$p$ (these runs)",
+    "p (other runs)": "$p$ (other runs)",
+}
 
 
 def comparison_text(comparison: Comparison, *, decimals: int | None = None) -> Any:
@@ -93,7 +99,18 @@ def _heading(metric: MetricResults) -> str:
 def comparison_columns(comparison: Comparison) -> list[str]:
     """Return the heads of the columns, that of the metric first."""
     share = f"{comparison.settings.confidence:.4%}".rstrip("0%").rstrip(".")
-    return ["metric", "system", "mean", "s_sel", "s_opt", "p", "p (runs)", "Welch", "Δ", f"{share} % interval"]
+    return [
+        "metric",
+        "system",
+        "mean",
+        "s_sel",
+        "s_opt",
+        "p (these runs)",
+        "p (other runs)",
+        "Welch",
+        "Δ",
+        f"{share} % interval",
+    ]
 
 
 def comparison_rows(metric: MetricResults, decimals: int | None = None) -> list[list[str | None]]:
@@ -149,13 +166,40 @@ def _notes(comparison: Comparison) -> list[str]:
     ]
     if len(comparison.systems) > 1:
         notes += [
-            f"p: stratified approximate randomisation, {settings.shuffles} shuffles, two-sided, given these replicas",
-            "p (runs), Welch: between the replicas' scores, by permutation of runs and by Welch's t-test",
+            _exchange_note(comparison),
+            "p (other runs), Welch: between the replicas' scores, by permutation of runs and by Welch's t-test",
             *_weaknesses(comparison),
-            "Δ: difference from the baseline; interval: of Δ, by paired bootstrap over sentences, given these replicas",
+            "Δ: difference of the scores of mean statistics from the baseline's, which p (these runs) is of",
+            _interval_note(comparison),
         ]
     notes += [f"{metric.metric}: {metric.signature}" for metric in comparison.metrics]
-    return [*notes, f"seed {settings.seed}"]
+    return [*(f"warning: {text}" for text in comparison.warnings), *notes, f"seed {settings.seed}"]
+
+
+def _exchange_note(comparison: Comparison) -> str:
+    if comparison.settings.exchange == "multeval":
+        return (
+            f"p (these runs): MultEval's exchange of single replicas, {comparison.settings.shuffles} shuffles; "
+            "rejects true nulls too often, and gives identical systems a p near 0"
+        )
+    return (
+        f"p (these runs): approximate randomisation of whole systems by sentence, {comparison.settings.shuffles} "
+        "shuffles, two-sided; about these runs on other sentences, not about other runs"
+    )
+
+
+def _interval_note(comparison: Comparison) -> str:
+    """Say what the intervals were resampled over, and for which systems sentences only."""
+    given = [
+        f"{name} ({count})"
+        for name, count in zip(comparison.systems, comparison.replicas, strict=True)
+        if count < MIN_REPLICAS
+    ]
+    if not given:
+        return "interval: of Δ, by paired bootstrap over sentences, and over replicas"
+    if len(given) == len(comparison.systems):
+        return "interval: of Δ, by paired bootstrap over sentences; replicas are too few to say how runs vary"
+    return f"interval: of Δ, by paired bootstrap over sentences, and over replicas but those of {', '.join(given)}"
 
 
 def _weaknesses(comparison: Comparison) -> Iterator[str]:
@@ -167,7 +211,7 @@ def _weaknesses(comparison: Comparison) -> Iterator[str]:
         said.add(count)
         least = result.against_baseline.replica_test.smallest_p
         yield (
-            f"with {comparison.replicas[0]} against {count} replicas p (runs) cannot be less than {least:.3g}"
+            f"with {comparison.replicas[0]} against {count} replicas p (other runs) cannot be less than {least:.3g}"
             + (": too few to show anything at 5 %" if least > 0.05 else "")
         )
 

@@ -7,8 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from luthier.core.arrays import Float64
+from luthier.landscape.axes import axes_of
 from luthier.landscape.certified.certificate import Certificate, Proof
 from luthier.landscape.lines.line_report import LineReport
+from luthier.landscape.planes.pixels import told_window
 from luthier.landscape.planes.robust import RobustOptimum
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.report.console import FEW, cell, stack, table
@@ -16,12 +18,12 @@ from luthier.report.console import FEW, cell, stack, table
 
 def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimum | None = None) -> Any:
     """Return what is on the line, the best intervals, the place that was chosen instead, and the files written."""
-    best, check, metric = report.optimum, report.check, report.problem.metric
+    best, check, metric, axis = report.optimum, report.check, report.problem.metric, report.axis
     rows = [
         ("intervals", cell(len(report.scores))),
-        ("score at t = 0", f"{report.start_score:.4f}"),
+        (f"score at w0, {axis.label} {axis.origin:.8g}", f"{report.start_score:.4f}"),
         ("best score", f"{best.score:.4f}"),
-        ("  at t", f"{best.position:.8g}"),
+        (f"  at {axis.label}", f"{best.position + axis.origin:.8g}"),
         ("  on an interval of width", f"{best.width:.4g}"),
         ("re-ranked", f"{check.tried:,} intervals"),
         ("  selected what the curve says", cell(check.agreed)),
@@ -29,20 +31,30 @@ def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimu
         ("  disagreed", cell(check.wrong)),
     ]
     low, high = report.window
-    ends = "the whole line" if math.isinf(low) and math.isinf(high) else f"t in {low:g} … {high:g}"
+    ends = (
+        "the whole line"
+        if math.isinf(low) and math.isinf(high)
+        else f"{axis.kind} {low + axis.origin:g} … {high + axis.origin:g}"
+    )
     summary = table(f"along {report.line.names[0]}, {ends}", ("", ""), rows, caption=metric.signature)
     intervals = table(
         "best intervals",
-        ("score", "from t", "to t", "width", "a place inside", "re-ranks to it"),
+        ("score", f"from {axis.kind}", f"to {axis.kind}", "width", "a place inside", "re-ranks to it"),
         [
-            (f"{i.score:.4f}", f"{i.low:.8g}", f"{i.high:.8g}", f"{i.width:.4g}", f"{i.position:.8g}", i.holds or "no")
+            (
+                f"{i.score:.4f}",
+                *(f"{place + axis.origin:.8g}" for place in (i.low, i.high)),
+                f"{i.width:.4g}",
+                f"{i.position + axis.origin:.8g}",
+                i.holds or "no",
+            )
             for i in report.best
         ],
     )
     parts = [summary, intervals]
     if chosen is not None:
         rows = [
-            ("t", f"{chosen.position:.8g}"),
+            (axis.label, f"{chosen.position + axis.origin:.8g}"),
             ("score", f"{chosen.score:.4f}"),
             ("mean under noise", f"{chosen.mean:.4f}"),
             ("worst within its deviation", f"{chosen.worst:.4f}"),
@@ -84,7 +96,7 @@ def surface_tables(
         ("score at w0", f"{report.start_score:.4f}"),
         ("best score", f"{optimum.score:.4f}"),
         ("  change from w0", f"{optimum.score - report.start_score:+.4f}"),
-        *((f"  at {axis}", f"{x:+.8g}") for axis, x in zip(axes, optimum.cell.position.tolist(), strict=True)),
+        *((f"  at {label}", text) for label, text in _place(report, optimum.cell.position)),
         ("  room about it", f"{optimum.cell.radius:.4g}"),
         ("worst score", f"{report.worst:.4f}"),
     ]
@@ -115,10 +127,17 @@ def surface_tables(
     return stack(*parts)
 
 
+def _place(report: SurfaceReport, position: Float64) -> list[tuple[str, str]]:
+    """Return a place, along each axis what it is and its number: a weight, or an offset with its sign."""
+    axes = axes_of(report.plane.subspace)
+    numbers = [f"{x + a.origin:.8g}" if a.is_weight else f"{x:+.8g}" for a, x in zip(axes, position, strict=True)]
+    return list(zip((axis.label for axis in axes), numbers, strict=True))
+
+
 def _chosen(report: SurfaceReport, chosen: RobustOptimum) -> Any:
     """Return the point that was chosen instead of the optimum, and what it is worth under noise."""
     rows = [
-        *((axis, f"{x:+.8g}") for axis, x in zip(report.plane.subspace.names, chosen.position.tolist(), strict=True)),
+        *_place(report, chosen.position),
         ("score", f"{chosen.score:.4f}"),
         ("mean under noise", f"{chosen.mean:.4f}"),
         ("worst within its deviation", f"{chosen.worst:.4f}"),
@@ -150,8 +169,8 @@ def _changes(changes: Mapping[str, Mapping[str, float]]) -> Any:
 
 
 def _ends(report: SurfaceReport) -> dict[str, tuple[float, float]]:
-    """Return where the window begins and ends along each axis."""
-    x_low, x_high, y_low, y_high = report.plane.window.limits
+    """Return where the window begins and ends along each axis, as weights or offsets."""
+    x_low, x_high, y_low, y_high = told_window(report.plane.subspace, report.plane.window)
     return dict(zip(report.plane.subspace.names, ((x_low, x_high), (y_low, y_high)), strict=True))
 
 
@@ -170,11 +189,11 @@ def _wider(report: SurfaceReport) -> str:
 
 def _best(report: SurfaceReport) -> Any:
     """Return the best cells; a cell that no float reaches for certain is marked."""
-    columns = ("score", *report.plane.subspace.names, "area", "radius", "reached for certain")
+    columns = ("score", *(a.label for a in axes_of(report.plane.subspace)), "area", "radius", "reached for certain")
     rows = [
         (
             f"{one.score:.4f}",
-            *(f"{x:+.8g}" for x in one.cell.position.tolist()),
+            *(text for _, text in _place(report, one.cell.position)),
             f"{one.cell.area:.4g}" if math.isfinite(one.cell.area) else "without end",
             f"{one.cell.radius:.4g}",
             one.representable or "no",
@@ -188,7 +207,10 @@ def _window(report: SurfaceReport) -> str:
     ends = _ends(report)
     if all(math.isinf(end) for pair in ends.values() for end in pair):
         return "the whole plane"
-    return ", ".join(f"{axis} {low:+.4g} … {high:+.4g}" for axis, (low, high) in ends.items())
+    return ", ".join(
+        f"{axis.label} {low:.4g} … {high:.4g}"
+        for axis, (low, high) in zip(axes_of(report.plane.subspace), ends.values(), strict=True)
+    )
 
 
 # The closing tables of a proof over boxes of weights.

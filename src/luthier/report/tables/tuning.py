@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from luthier.distributed.checked import ClusterCheck, WorkerCheck
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.sharded_problem import PartedProblem
 from luthier.report.console import FEW, as_text, decimals_for, stack, table
+from luthier.tuning.baselines import FIRST, Baselines, Choice
 from luthier.tuning.chosen import Chosen, Tried
 from luthier.tuning.report import Tuned, TuningReport
+
+MOST_ALONE = 8  # scorers alone that the table shows
 
 
 def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = None) -> Any:
     """Return scores before and after, the weights, and the files written; first the curve of a constant, if any."""
     scores = table(
         "tuned",
-        ("seed", "before", "after", "Δ, 95 % interval", "held out: before", "after", "Δ", "oracle",
+        ("seed", "baseline", "tuned", "Δ, 95 % interval", "held out: baseline", "tuned", "Δ", "oracle",
          "runs", "that agree", "CPU s"),
         [_score_row(report, replica) for replica in report.replicas],
-        caption=f"{report.metric}\n{report.tuner}\n{_notes(report)}"
+        caption=f"{report.metric}\n{report.tuner}\n{_notes(report)}{_named_baseline(report)}"
         "intervals are by paired bootstrap; on the tuning sentences themselves it is flattering\n" + _verdict(report),
     )  # fmt: skip
     headings = ("feature", "start", *(f"seed {replica.seed}" for replica in report.replicas))
@@ -32,7 +37,45 @@ def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = 
         caption=f"{len(report.names) - 40} more in the files" if len(report.names) > 40 else "",
     )  # fmt: skip
     files = table("written", ("file",), [(path,) for path in written])
-    return stack(*([] if searched is None else [_curve(searched)]), scores, weights, files)
+    beside = [] if report.baselines is None else [_baselines(report, report.baselines)]
+    return stack(*([] if searched is None else [_curve(searched)]), scores, *beside, weights, files)
+
+
+def _named_baseline(report: TuningReport) -> str:
+    """Say what the answers are compared with."""
+    if report.baselines is None:
+        return "the baseline is the start\n"
+    return f"the baseline is {report.baselines.best_name!r}, the best of those below on the tuning sentences\n"
+
+
+def _baselines(report: TuningReport, found: Baselines) -> Any:
+    """Return what can be had without tuning, on the tuning set and on the held-out set, and the first answer."""
+    held = report.heldout_baselines
+    shown = _shown(found)
+    first = report.replicas[0]
+    rows = [(c.name, c.score, None if held is None else held.named(c.name).score) for c in shown]
+    rows.insert(-1, ("tuned", _number(first.scores["tune_after"], 0.0), first.scores["heldout_after"]))
+    digits = decimals_for([score for _, *scores in rows for score in scores])
+    cells = [(name, *(None if s is None else f"{s:.{digits}f}" for s in scores)) for name, *scores in rows]
+    left = len(found.choices) - len(shown)
+    notes = [f"{left} scorers alone are left out here, and in the JSON"] if left else []
+    return table("without tuning", ("", "tuning", "held out"), cells, caption="\n".join([*notes, *_first_wins(report)]))
+
+
+def _shown(found: Baselines) -> list[Choice]:
+    """Return all choices, of scorers alone the best few."""
+    metric = found.problem.metric
+    alone = [c for c in found.choices if c.name.endswith(" alone")]
+    alone.sort(key=lambda c: -float(metric.gain(np.array(c.score))))
+    dropped = {c.name for c in alone[MOST_ALONE:]} - {found.best_name}
+    return [c for c in found.choices if c.name not in dropped]
+
+
+def _first_wins(report: TuningReport) -> list[str]:
+    """Say so where the order of the lists is better than every weight vector that was tried before tuning."""
+    if report.baselines is None or report.baselines.best_name != FIRST:
+        return []
+    return ["the first of each list is better than every weight vector here: the lists come in a good order"]
 
 
 def _curve(searched: Any) -> Any:
@@ -50,12 +93,12 @@ def _score_row(report: TuningReport, replica: Tuned) -> tuple[Any, ...]:
     digits = decimals_for([*s.values(), report.oracle])
     return (
         str(replica.seed),
-        f"{_number(s['tune_before'], 0.0):.{digits}f}",
+        f"{_number(s['tune_baseline'], 0.0):.{digits}f}",
         f"{_number(s['tune_after'], 0.0):.{digits}f}",
-        _change(s["tune_before"], s["tune_after"], replica.interval, digits),
-        None if s["heldout_before"] is None else f"{s['heldout_before']:.{digits}f}",
+        _change(s["tune_baseline"], s["tune_after"], replica.interval, digits),
+        None if s["heldout_baseline"] is None else f"{s['heldout_baseline']:.{digits}f}",
         None if s["heldout_after"] is None else f"{s['heldout_after']:.{digits}f}",
-        _change(s["heldout_before"], s["heldout_after"], replica.heldout_interval, digits),
+        _change(s["heldout_baseline"], s["heldout_after"], replica.heldout_interval, digits),
         None if report.oracle is None else f"{report.oracle:.{digits}f}",
         len(result.traces),
         result.agreed,
@@ -70,7 +113,7 @@ def _change(before: float | None, after: float | None, interval: tuple[float, fl
 
 
 def _verdict(report: TuningReport) -> str:
-    """Say whether the change of the first answer is more than chance, on held-out sentences if there are any."""
+    """Say whether the first answer adds to the baseline by more than chance, on held-out sentences if there are any."""
     first = report.replicas[0]
     held = first.heldout_interval is not None
     low, high = first.heldout_interval or first.interval
