@@ -16,6 +16,8 @@ _HOMES = {
     "open_pool": "luthier.kbest.storage",
     "save_pool": "luthier.kbest.storage",
     "read_pool": "luthier.kbest.building.lists",
+    "pool_from_frame": "luthier.kbest.building.frames",
+    "pool_to_frame": "luthier.kbest.building.frames",
     "read_weights": "luthier.kbest.weights",
     "rerank": "luthier.kbest.rerank",
     "load_metric": "luthier.metrics.loading",
@@ -58,6 +60,7 @@ if TYPE_CHECKING:
     from luthier.grammar.reading import read_grammar
     from luthier.grammar.storage import open_grammar
     from luthier.jobs.quick import tune
+    from luthier.kbest.building.frames import pool_from_frame, pool_to_frame
     from luthier.kbest.building.lists import read_pool
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
@@ -82,6 +85,8 @@ __all__ = [
     "open_pool",
     "save_pool",
     "read_pool",
+    "pool_from_frame",
+    "pool_to_frame",
     "read_weights",
     "rerank",
     "merge",

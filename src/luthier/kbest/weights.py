@@ -23,7 +23,6 @@ from luthier.core.params import names_of, path_of
 from luthier.core.settings import parse_json
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
-from luthier.kbest.rerank import check_sizes
 
 WeightFormat = Literal["text", "equals", "moses", "json"]
 MOSES_SECTION, SPARSE_SECTION = "[weight]", "[weight-file]"
@@ -32,6 +31,7 @@ FORMULA = re.compile(r"#\s*add\s+([^\s=]+)=(.+)")  # a comment to others
 # Weights and features with fewer common names than these do not belong together.
 LEAST_COMMON, LEAST_SHARE = 3, 0.1
 LARGEST = sys.float_info.max
+LARGEST_WEIGHT = 1e150  # half of the range of numbers is left for features
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,6 +127,23 @@ class Weights(Mapping[str, float]):
 def _fits(number: Any) -> bool:
     """Return whether a number is finite as a float."""
     return bool(abs(number) <= LARGEST)
+
+
+def check_sizes(weights: Float64, largest_feature: float = 0.0) -> None:
+    """Raise where weights are not finite, or so large that sums of weights times features might not be."""
+    if not np.isfinite(weights).all():
+        raise LuthierError("weights must be finite numbers")
+    if np.abs(weights).max(initial=0.0) > LARGEST_WEIGHT:
+        raise LuthierError(
+            f"expected weights of at most {LARGEST_WEIGHT:g}, found {np.abs(weights).max():g}. hint: only their "
+            "direction matters: divide all of them by one number"
+        )
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.abs(weights).sum(axis=-1).max(initial=0.0) * largest_feature):
+            raise LuthierError(
+                f"expected features that can be weighted and added, found one of {largest_feature:g}. "
+                "hint: scale it down"
+            )
 
 
 def vector_of(weights: object, names: Sequence[str]) -> Float64:
