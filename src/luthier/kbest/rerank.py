@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
@@ -120,3 +121,15 @@ def segment_blocks(offsets: Int64, rows: int) -> list[tuple[int, int]]:
 def selected_texts(pool: Pool, rows: Int64) -> list[str]:
     """Return the text of each selected row, '' where a sentence has none."""
     return [pool.texts[row] if row >= 0 else "" for row in rows.tolist()]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reranked:
+    """What one file of weights selected, and where it was written."""
+
+    weights: str
+    output: str
+    sentences: int
+    not_first: int
+    mean_score: float | None
+    mean_words: float | None
