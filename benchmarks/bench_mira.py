@@ -35,10 +35,10 @@ def bench_tuners(label, tuning, other, start, seed):
 
 
 def problem(pool, metric="bleu"):
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
 
-    return Problem.make(pool, load_metric(metric))
+    return ListProblem.of(pool, load_metric(metric))
 
 
 def generated(size, seed):

@@ -21,7 +21,7 @@ _HOMES = {
     "read_weights": "luthier.kbest.weights",
     "rerank": "luthier.kbest.rerank",
     "load_metric": "luthier.metrics.loading",
-    "Problem": "luthier.landscape.problem",
+    "ListProblem": "luthier.landscape.list_problem",
     "tuner": "luthier.tuning.base",
     "tune": "luthier.jobs.quick",
     "LinearTuner": "luthier.tuning.estimator",
@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from luthier.kbest.rerank import rerank
     from luthier.kbest.storage import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.lm.arpa import write_arpa
     from luthier.lm.arpa_reading import read_arpa
     from luthier.lm.estimate import EstimateOptions, estimate_lm
@@ -91,7 +91,7 @@ __all__ = [
     "rerank",
     "merge",
     "load_metric",
-    "Problem",
+    "ListProblem",
     "tuner",
     "tune",
     "LinearTuner",

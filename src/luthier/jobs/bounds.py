@@ -17,7 +17,6 @@ from luthier.geometry.lp.feasible_subset import SelectionTests
 from luthier.kbest.pool import Pool
 from luthier.landscape.dense_rows import dense_rows, varying_rows
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import Problem
 from luthier.landscape.selections.constraint_curves import (
     ConstraintCurves,
     Cost,
@@ -199,7 +198,7 @@ def find_constraints(job: ConstraintJob) -> tuple[GeometryReport, ConstraintCurv
     if pool.features.n_features > pool.features.n_dense:  # of sparse features those that matter
         pool = pool.with_features(pool.features.select([pool.features.names[column] for column in columns]))
         start = None if start is None else start[columns]
-    problem = Problem.make(pool, job.metric)
+    problem = ListProblem.of(pool, job.metric)
     start = tuner(CLIMBER).tune(problem, seed=job.seed).weights if start is None else start
     features = dense_rows(problem.pool.features)
     report = report_geometry(problem, features, start, job.settings, seed=job.seed, threads=job.threads)

@@ -115,7 +115,7 @@ class Tuner(abc.ABC):
 
         if not isinstance(problem, Problem):
             raise LuthierError(
-                f"expected a problem, found {type(problem).__name__}. hint: luthier.Problem.make makes one"
+                f"expected a problem, found {type(problem).__name__}. hint: luthier.ListProblem.of makes one"
             )
         vector = None if start is None else vector_of(start, problem.names)
         return run(self, problem, vector, RunOptions(seed=seed))
