@@ -97,6 +97,7 @@ def round_rows():
     from luthier.metrics.loading import load_metric
     from luthier.synthetic.lists.planted import PlantedLists
     from luthier.tuning.base import tuner
+    from luthier.tuning.run import run
 
     maker = PlantedLists(sentences=1000, k=200, features=3, rules=5000, noise=6.0)
     pool, metric = maker.generate(0), load_metric("column:worth")
@@ -116,8 +117,8 @@ def round_rows():
     ):
         method = tuner("pro", neighbours=kind, beta=beta, **one)
         small = ListProblem.of(problem.pool.take_sentences(np.arange(3)), metric)
-        method.tune(small, np.zeros(problem.n_features))  # warm kernels
-        found = method.tune(problem, np.zeros(problem.n_features))
+        run(method, small, np.zeros(problem.n_features))  # warm kernels
+        found = run(method, problem, np.zeros(problem.n_features))
         did = found.traces[0].states[-1].did
         rows.append(
             (

@@ -96,8 +96,9 @@ def parts_of(problem):
 
 def run_of(name, options, problem, start=None):
     from luthier.tuning.base import tuner
+    from luthier.tuning.run import run
 
-    result = tuner(name.split(" ")[0], **options).tune(problem, start)
+    result = run(tuner(name.split(" ")[0], **options), problem, start)
     return result.seconds[0], result
 
 

@@ -23,6 +23,8 @@ _HOMES = {
     "load_metric": "luthier.metrics.loading",
     "ListProblem": "luthier.landscape.list_problem",
     "tuner": "luthier.tuning.base",
+    "run": "luthier.tuning.run",
+    "RunOptions": "luthier.tuning.options",
     "tune": "luthier.jobs.quick",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
@@ -77,7 +79,8 @@ if TYPE_CHECKING:
     from luthier.tuning.base import tuner
     from luthier.tuning.estimator import LinearTuner
     from luthier.tuning.loop import tune_loop
-    from luthier.tuning.options import LoopOptions
+    from luthier.tuning.options import LoopOptions, RunOptions
+    from luthier.tuning.run import run
 
 __all__ = [
     "Pool",
@@ -93,6 +96,8 @@ __all__ = [
     "load_metric",
     "ListProblem",
     "tuner",
+    "run",
+    "RunOptions",
     "tune",
     "LinearTuner",
     "LoopOptions",

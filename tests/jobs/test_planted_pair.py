@@ -17,6 +17,7 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.pair.pair import PairGenerator
 from luthier.tuning.base import tuner
+from luthier.tuning.run import run
 
 P, OWN = "P_EgivenFCoherent", ("WordPenalty", "Glue", "PassThrough")
 ROUND = {"gains": "sentence", "psi": 1.0, "iterations": 1, "keep": "last"}
@@ -59,7 +60,7 @@ def test_the_logarithm_is_learned_from_what_the_decoder_counts(grammar_and_lists
     bins = bins_of_grammar(grammar, [P], BinOptions(bins=16))
     metric = load_metric("column:worth")
     problem = ListProblem.of(induce_pool(pool, bins), metric)
-    found = tuner("pro", neighbours=kind, beta=1e3, **ROUND).tune(problem, np.zeros(problem.n_features))
+    found = run(tuner("pro", neighbours=kind, beta=1e3, **ROUND), problem, np.zeros(problem.n_features))
     (curve,) = curves(bins, Weights.from_vector(problem.names, found.weights))
     assert curve.log.r2 >= 0.95
     assert curve.log.r2 > curve.line.r2 + 0.2

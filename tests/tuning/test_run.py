@@ -48,7 +48,7 @@ def test_the_best_run_wins_and_the_first_of_equals():
 def test_the_first_run_begins_at_the_start_and_the_default_is_equal_weights():
     result = run(Wanderer(count=1), random_problem(1), START)
     assert result.traces[0].states[0].weights.tolist() == START.tolist()
-    assert Wanderer(count=1).tune(random_problem(1)).traces[0].states[0].weights.tolist() == [1.0, 1.0, 1.0]
+    assert run(Wanderer(count=1), random_problem(1)).traces[0].states[0].weights.tolist() == [1.0, 1.0, 1.0]
 
 
 # One sentence, candidates (1) and (−1): a positive weight selects the first, a negative one the second.
@@ -153,6 +153,24 @@ def test_starts_that_cannot_be_are_refused():
         run(Wanderer(), bounded, START)
     with pytest.raises(LuthierError, match="other features"):
         run(Wanderer(), problem, START, heldout=random_problem(1, features=2))
+
+
+def test_a_start_may_be_weights_by_name_and_stays_as_it_was():
+    problem, start = random_problem(1), START.copy()
+    by_name = dict(zip(problem.names, start.tolist(), strict=True))
+    assert content(run(Wanderer(), problem, by_name)) == content(run(Wanderer(), problem, start))
+    assert start.flags.writeable
+    assert start.tolist() == START.tolist()
+
+
+def test_what_is_no_tuner_problem_or_start_is_refused():
+    problem = random_problem(1)
+    with pytest.raises(LuthierError, match=r"expected a tuner, found 'mert'\. hint: luthier\.tuner makes one"):
+        run("mert", problem)
+    with pytest.raises(LuthierError, match=r"expected a problem, found Pool\. hint: luthier\.ListProblem\.of"):
+        run(Wanderer(), problem.pool)
+    with pytest.raises(LuthierError, match=r"expected weights by name or an array of numbers, found 'weights\.txt'"):
+        run(Wanderer(), problem, "weights.txt")
 
 
 def test_restarts_stay_inside_the_bounds():

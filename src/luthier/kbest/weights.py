@@ -146,8 +146,8 @@ def check_sizes(weights: Float64, largest_feature: float = 0.0) -> None:
             )
 
 
-def vector_of(weights: object, names: Sequence[str]) -> Float64:
-    """Return weights, (D,): of names in a mapping, or those of an array as they are.
+def vector_of(weights: object, names: Sequence[str], what: str = "weights") -> Float64:
+    """Return weights, (D,): of names in a mapping, or those of an array as they are; `what` is their name in errors.
 
     >>> vector_of({"lm": 2, "tm": 1}, ["tm", "lm"]).tolist()
     [1.0, 2.0]
@@ -160,7 +160,7 @@ def vector_of(weights: object, names: Sequence[str]) -> Float64:
     except (TypeError, ValueError, OverflowError):
         raise no_weights(weights) from None
     if vector.shape != (len(names),) or not np.isfinite(vector).all():
-        raise LuthierError(f"expected {len(names)} finite weights, found {np.array2string(vector, threshold=8)}")
+        raise LuthierError(f"expected {len(names)} finite {what}, found {np.array2string(vector, threshold=8)}")
     check_sizes(vector)
     return vector
 

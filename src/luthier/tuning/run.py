@@ -11,17 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from luthier.core.arrays import Float64
+from luthier.core.arrays import Float64, frozen
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import Advance, progress
 from luthier.core.rng import child_rng
 from luthier.core.tasks import Engine, Given, Recipe, Threads, opened, run_units
 from luthier.core.threads import one_blas_thread, stopping_gently
-from luthier.kbest.weights import Weights
+from luthier.kbest.weights import Weights, vector_of
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
-from luthier.tuning.answer import End, choose_end, proof_note, refuses_proof
+from luthier.tuning.answer import End, choose_end, proof_note, refuses_proof, robust_state
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.options import RunOptions as RunOptions
@@ -80,7 +80,7 @@ class Result:
 def run(
     tuner: Tuner,
     problem: Problem,
-    start: Float64 | None = None,
+    start: Float64 | Mapping[str, float] | None = None,
     options: RunOptions | None = None,
     *,
     heldout: Problem | None = None,
@@ -92,12 +92,13 @@ def run(
     """Run a tuner from a start, and from as many others as asked for; return the best end.
 
     With a held-out problem every state is judged by it too, and it has a say in which run is the answer
-    (`luthier.tuning.answer`). The result
-    depends on the seed and not on who runs it. Ctrl-C ends all runs after their present step and returns the
-    best so far, marked `interrupted`.
+    (`luthier.tuning.answer`). The result depends on the seed and not on who runs it. Ctrl-C ends all runs after
+    their present step and returns the best so far, marked `interrupted`.
 
     Parameters
     ----------
+    start
+        A vector, (D,), or weights by name; default: that of the problem.
     engine
         Who does the runs; default: ``options.threads`` threads. Runs that begin where others ended are done here.
     recipe
@@ -182,8 +183,6 @@ def _answer(
     """Return the best run's answer, or the one near the ends of all runs that lasts."""
     if options.choose == "highest" or interrupted:
         return best.states[best.chosen]
-    from luthier.tuning.answer import robust_state  # asked for seldom
-
     ends = [trace.states[trace.chosen] for trace in (best, *(other for other in traces if other is not best))]
     return robust_state(problem, ends, noise=options.noise, draws=options.noise_draws, seed=options.seed)
 
@@ -196,17 +195,20 @@ def _note(problem: Problem, answer: State, options: RunOptions, *, interrupted: 
     return "; ".join(filter(None, (answer.note, proven)))
 
 
-def _checked_start(tuner: Tuner, problem: Problem, start: Float64 | None) -> Float64:
+def _checked_start(tuner: Tuner, problem: Problem, start: Float64 | Mapping[str, float] | None) -> Float64:
+    if not isinstance(tuner, Tuner):
+        raise LuthierError(f"expected a tuner, found {tuner!r}. hint: luthier.tuner makes one of its name")
+    if not isinstance(problem, Problem):
+        raise LuthierError(
+            f"expected a problem, found {type(problem).__name__}. hint: luthier.ListProblem.of makes one"
+        )
     reason = tuner.refuses(problem)
     if reason:
         raise LuthierError(f"{tuner.name} cannot be used here: {reason}")
-    start = problem.default_start() if start is None else np.array(start, dtype=np.float64)
-    if start.shape != (problem.n_features,) or not np.isfinite(start).all():
-        raise LuthierError(f"expected {problem.n_features} finite start weights, found shape {start.shape}")
-    if not problem.bounds.allow(start):
+    given = problem.default_start() if start is None else vector_of(start, problem.names, what="start weights")
+    if not problem.bounds.allow(given):
         raise LuthierError("the start weights are outside their bounds")
-    start.setflags(write=False)
-    return start
+    return frozen(given.copy())
 
 
 @dataclasses.dataclass(frozen=True)
