@@ -1,6 +1,10 @@
 # Two commands for a newcomer: `make demo` and `make test`. Each makes the virtual environment it needs.
 # pip alone does; uv is used where it is installed.
 
+# `make test PYTHON=python3.13` takes another Python, and has an environment of its own for it: .venv-3.13
+ifneq ($(filter command environment,$(origin PYTHON)),)
+VENV ?= .venv-$(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+endif
 VENV ?= .venv
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -20,22 +24,21 @@ BOUNDS := tests/corpus/test_vocab.py tests/corpus/test_texts.py tests/kbest/test
 	tests/decoding/test_lazy_kbest.py tests/decoding/test_forest_lines.py tests/landscape/test_certified_boxes.py
 TUNERS := $(foreach name,adagrad expected listwise mira mira_batch pairs penalties pro pro_all rampion svm,tests/tuning/test_$(name).py)
 
-.PHONY: demo test browser test-jit test-plain test-bounds fuzz soak lint bench dist clean
+.PHONY: demo test browser test-jit test-plain test-bounds test-pythons test-newest fuzz soak lint bench dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/luthier demo -o demo-out
 
-test: browser test-jit test-plain test-bounds
+test: test-jit test-plain test-bounds
 
-# The explorer's page is tried in a real browser. Where there is none it is installed, if that may be done here (Debian,
-# as root); else these tests are skipped, and say so. LUTHIER_BROWSER names another browser; with LUTHIER_BROWSER_NEEDED
-# a skip is a failure.
+# Install the browser in which the explorer's page is tried (Debian, as root), where there is none. Without one these
+# tests are skipped, and say so. LUTHIER_BROWSER names another browser; with LUTHIER_BROWSER_NEEDED a skip is a failure.
 browser:
 	@{ test -n "$$LUTHIER_BROWSER" || command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null \
 		&& command -v chromedriver >/dev/null || { test "$$(id -u)" = 0 && command -v apt-get >/dev/null \
 		&& { apt-get install -y -qq chromium chromium-driver >/dev/null 2>&1 \
 		|| { apt-get update -qq && apt-get install -y -qq chromium chromium-driver; } >/dev/null 2>&1; }; } \
-		|| echo "no browser for the explorer's tests: install chromium and chromium-driver"
+		|| { echo "make: expected Debian and root to install chromium and chromium-driver, found others"; exit 1; }
 
 # The whole suite, kernels compiled: each of them once, before the tests, which would else compile them side by side.
 test-jit: $(VENV)/.test
@@ -54,6 +57,14 @@ test-plain: $(VENV)/.test
 # compiled kernels with and without the check apart. Little optimised, they compile in less time.
 test-bounds: $(VENV)/.test
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 NUMBA_CACHE_DIR=$(VENV)/bounds-cache $(BIN)/python -m pytest -q $(SHARED) -m "not slow" $(BOUNDS)
+
+# The compiled leg on every Python from 3.11 on that is found here, or on the newest if it is not the usual one.
+test-pythons:
+	sh .ci/pythons | while read -r version python; do echo "== Python $$version"; $(MAKE) test-jit PYTHON=$$python </dev/null || exit 1; done
+
+test-newest: $(VENV)/bin/python
+	set -- $$(sh .ci/pythons | tail -n 1) && { test -z "$$1" || $(BIN)/python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$1')" \
+		|| $(MAKE) test-jit PYTHON=$$2; }
 
 # Damaged files of every kind, and mutated requests to the explorer (docs/security.md): `make fuzz N=100000 SEED=7`.
 fuzz: $(VENV)/.test

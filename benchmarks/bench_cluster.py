@@ -12,8 +12,9 @@ from bench_common import SIZES, generated_to_tune, machine, parse_arguments, rea
 from luthier.core.tasks import Given, Threads, run_units
 from luthier.distributed.address import ClusterAddress
 from luthier.distributed.engine import connected
-from luthier.jobs.tuning import JobRecipe, ReadyJob, TuningJob, tune_pool
+from luthier.jobs.tuning_job import TuningJob, run_job
 from luthier.kbest.storage import PoolFile, open_pool, save_pool
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
 from luthier.tuning.run import RunOptions
@@ -50,11 +51,12 @@ def make_job(arguments, folder):
     else:
         pool = generated_to_tune(SIZES[arguments.size], arguments.seed)[0]
     save_pool(pool, folder / "pool.arrow")
+    path = folder / "pool.arrow"
     return TuningJob(
-        tuner=tuner("mert"), pool=open_pool(folder / "pool.arrow"), metric=load_metric("bleu"),
+        tuner=tuner("mert"),
+        problem=ListProblem.of(open_pool(path), load_metric("bleu"), file=PoolFile.of(path)),
         options=RunOptions(seed=1, restarts=RESTARTS[arguments.size], threads=2),
-        pool_file=PoolFile.of(folder / "pool.arrow"),
-    )  # fmt: skip
+    )
 
 
 def main():
@@ -77,7 +79,7 @@ def main():
         heads = ("a unit takes", "units", "CPU", "less the connection's", "wall clock")
         show("command and scheduler, ms a unit", heads, rows)
         job = make_job(arguments, folder)
-        given = Given(ReadyJob.of(job), JobRecipe.of(job))
+        given = Given(job, job.recipe())
         before = run_units(own_memory, Given(None), {i: i for i in range(2)}, engine=cluster).values()
         after = run_units(own_memory, given, {i: i for i in range(2)}, engine=cluster).values()
         rows = [
@@ -90,7 +92,7 @@ def main():
         times = {}
         for label, engine in (("warming", cluster), ("2 threads", Threads(2)), ("2 workers", cluster)) * 2:
             wall = time.perf_counter()
-            result = tune_pool(dataclasses.replace(job, engine=engine)).replicas[0].result
+            result = run_job(dataclasses.replace(job, engine=engine)).replicas[0].result
             times.setdefault(label, []).append((time.perf_counter() - wall, result.seconds[0]))
         rows = [
             (label, *(f"{min(column):.1f}" for column in zip(*found, strict=True))) for label, found in times.items()

@@ -14,7 +14,12 @@ import tempfile
 from bench_common import parse_arguments, show
 
 REPEATS = 10
-BARE = "import luthier.core.jit, pyarrow, rich.console, rich.table"  # what every command on pools begins with
+# what every command on pools begins with
+BARE = """
+from luthier.core.start_up import as_command
+with as_command():
+    import luthier.core.jit, pyarrow, rich.console, rich.table
+"""
 LIMITS = {"rerank": 0.45, "score": 0.45, "inspect": 0.45, "tune mert": 0.8}
 
 
@@ -44,7 +49,7 @@ def main():
             subprocess.run([*luthier, *words], cwd=folder, capture_output=True, check=True)
         jobs = {
             "import numba": [sys.executable, "-c", "import numba"],
-            "Numba as we load it, pyarrow, rich": [sys.executable, "-c", BARE],
+            "Numba as commands load it, pyarrow, rich": [sys.executable, "-c", BARE],
             "import sacrebleu": [sys.executable, "-c", "import sacrebleu"],
             "--help": [*luthier, "--help"],
             "rerank": [*luthier, "rerank", "pool.arrow", "--weights", "lists/weights.txt", "-o", "out.txt"],

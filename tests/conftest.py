@@ -1,6 +1,7 @@
 """What all tests share: kernels as plain Python where asked, and our own doctests."""
 
 import os
+import signal
 
 import hypothesis
 import numpy as np
@@ -11,6 +12,10 @@ CHECKED = os.environ.get("NUMBA_BOUNDSCHECK") == "1"
 FEWER = 4  # examples of a property where kernels are plain Python or checked: another leg has tried all of them
 
 os.environ["COLUMNS"] = "400"  # what tests look for in tables is not folded, whoever's terminal they run in
+
+# A shell starts what runs in its background with Ctrl-C ignored, and children of the tests would ignore it too.
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 if PLAIN:
     # Hashes overflow on purpose; compiled code does so in silence, NumPy's scalars warn.

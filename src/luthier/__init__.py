@@ -23,9 +23,9 @@ _HOMES = {
     "load_metric": "luthier.metrics.loading",
     "ListProblem": "luthier.landscape.list_problem",
     "tuner": "luthier.tuning.base",
-    "run": "luthier.tuning.run",
+    "run_tuner": "luthier.tuning.run",
     "RunOptions": "luthier.tuning.options",
-    "tune": "luthier.jobs.quick",
+    "tune": "luthier.jobs.tune",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -48,11 +48,12 @@ _HOMES = {
     "read_grammar": "luthier.grammar.reading",
     "LuthierError": "luthier.core.errors",
     "InputError": "luthier.core.errors",
+    "Interrupted": "luthier.core.errors",
 }
 
 if TYPE_CHECKING:
     from luthier.alignment.aligner import align
-    from luthier.core.errors import InputError, LuthierError
+    from luthier.core.errors import InputError, Interrupted, LuthierError
     from luthier.decoding.chart.options import SearchOptions
     from luthier.decoding.decoder import Decoder
     from luthier.decoding.forests.files import open_forests, save_forests
@@ -61,7 +62,7 @@ if TYPE_CHECKING:
     from luthier.grammar.grammar import Grammar
     from luthier.grammar.reading import read_grammar
     from luthier.grammar.storage import open_grammar
-    from luthier.jobs.quick import tune
+    from luthier.jobs.tune import tune
     from luthier.kbest.building.frames import pool_from_frame, pool_to_frame
     from luthier.kbest.building.lists import read_pool
     from luthier.kbest.merge import merge
@@ -80,7 +81,7 @@ if TYPE_CHECKING:
     from luthier.tuning.estimator import LinearTuner
     from luthier.tuning.loop import tune_loop
     from luthier.tuning.options import LoopOptions, RunOptions
-    from luthier.tuning.run import run
+    from luthier.tuning.run import run_tuner
 
 __all__ = [
     "Pool",
@@ -96,7 +97,7 @@ __all__ = [
     "load_metric",
     "ListProblem",
     "tuner",
-    "run",
+    "run_tuner",
     "RunOptions",
     "tune",
     "LinearTuner",
@@ -120,6 +121,7 @@ __all__ = [
     "read_grammar",
     "LuthierError",
     "InputError",
+    "Interrupted",
 ]
 
 

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
 from luthier.core.files.journal import Record
-from luthier.report.figure_style import LINES, write_figure
+from luthier.jobs.lab.capacity_tables import ORACLE, agreements
+from luthier.report.figure_style import LINES, make_panels, write_figure
 
 from .capacity_tables import ORACLE, agreements
 
@@ -28,11 +28,9 @@ def draw_capacity(records: Sequence[Record], title: str, path: Path) -> bool:
     compared = _compared(records)
     if len({record["features"] for record in oracles}) < 2 or not compared:
         return False
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
     from matplotlib import ticker
 
-    figure, axes = plt.subplots(1, 3, figsize=(13, 4.2), layout="constrained")
+    figure, axes = make_panels(1, 3, figsize=(13, 4.2), layout="constrained")
     _draw_reach(axes[0], oracles)
     _draw_gains(axes[1], [record for record in compared if record["tuner"] != ORACLE])
     _draw_agreement(axes[2], compared)

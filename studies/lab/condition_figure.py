@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import matplotlib as mpl
 import numpy as np
 
-from luthier.report.figure_style import line_looks, write_figure
+from luthier.jobs.lab.condition_scores import ConditionResult
+from luthier.report.figure_style import line_looks, make_panels, write_figure
 
 from .condition_scores import ConditionResult
 
 
 def draw_turns(results: Sequence[ConditionResult], title: str, path: Path) -> None:
     """Draw a curve for each condition, the mean over its replicas, and the range of these."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
     from matplotlib.ticker import MaxNLocator
 
-    figure, axis = plt.subplots(figsize=(7.2, 4.6), layout="constrained")
+    figure, axis = make_panels(figsize=(7.2, 4.6), layout="constrained")
     for looks, result in zip(line_looks(), results, strict=False):
         length = min(map(len, result.decoded))
         scores = np.array([turns[:length] for turns in result.decoded])  # (R, turns)

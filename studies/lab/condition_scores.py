@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
 
 from luthier.evaluation.comparison import Difference
@@ -46,7 +47,7 @@ class ConditionResult:
     @property
     def mean(self) -> float:
         """The mean score."""
-        return sum(self.scores) / len(self.scores)
+        return math.fsum(self.scores) / len(self.scores)
 
 
 @dataclasses.dataclass(frozen=True)

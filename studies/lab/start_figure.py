@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
-from luthier.report.figure_style import line_looks, write_figure
+from luthier.jobs.lab.reached import UNTUNED, Reached
+from luthier.report.figure_style import line_looks, make_panels, write_figure
 
 from .reached import UNTUNED, Reached
 
@@ -19,12 +19,9 @@ MARKED = 12  # of a curve's points
 
 def draw_starts(units: Sequence[Reached], title: str, path: Path) -> None:
     """Draw the final score from each start, every curve in order of its own scores, the better the higher up."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     metrics = list(dict.fromkeys(r.metric for r in units))
     rows = -(-len(metrics) // COLUMNS)
-    figure, axes = plt.subplots(rows, COLUMNS, figsize=(11, 3.6 * rows + 0.8), squeeze=False, layout="constrained")
+    figure, axes = make_panels(rows, COLUMNS, figsize=(11, 3.6 * rows + 0.8), squeeze=False, layout="constrained")
     for axis, metric in zip(axes.flat, metrics, strict=False):
         own = [r for r in units if r.metric == metric]
         _draw_panel(axis, [r for r in own if r.start != UNTUNED])

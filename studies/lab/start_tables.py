@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -54,7 +55,7 @@ def equal_time_table(units: Sequence[Reached]) -> str:
     rows = []
     for metric in _names(r.metric for r in units):
         own = {t: [r for r in units if (r.metric, r.tuner) == (metric, t)] for t in _tuners(units)}
-        spent = {t: sum(r.cpu_seconds for r in records) for t, records in own.items() if records}
+        spent = {t: math.fsum(r.cpu_seconds for r in records) for t, records in own.items() if records}
         budget = min(spent.values(), default=0.0)
         for tuner, seconds in spent.items():
             records = own[tuner]

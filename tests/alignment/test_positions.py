@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from small_texts import PAIRS, TEXT, posterior_by_place, random_parameters, sentence_pairs, ways
 
-from luthier.alignment import cells as positions
+from luthier.alignment import positions
 
 TENSIONS = st.sampled_from([0.0, 0.1, 4.0, 14.0])
 

@@ -200,8 +200,7 @@ def test_an_interrupt_leaves_nothing(folder, tmp_path):
     command = [
         sys.executable, "-m", "luthier.cli.main", "align", "s", "t", "--passes", "1000", "-o", "l.gz", "--train", "m",
     ]  # fmt: skip
-    heard = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)}  # in the background it is ignored
-    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, **heard) as process:
+    with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         try:
             time.sleep(4)
             process.send_signal(signal.SIGINT)

@@ -83,7 +83,7 @@ def test_a_raster_is_what_re_ranking_gives(pool, tmp_path, run_cli):
     [
         (("inspect", "D"), "expected a pool, found one in parts"),
         (("tune", "D", "--add", "x=lm*2", "-o", "w"), "--add is for whole pools and lists"),
-        (("tune", "D", "--standardize-features", "-o", "w"), "need a whole pool, found one in parts"),
+        (("tune", "D", "--bins", "b", "-o", "w"), "make features of whole lists, found shards"),
         (("tune", "D", "--method", "pro", "-o", "w"), "pro cannot be used here"),
         (("tune", "D", "--metric", "ter", "-o", "w"), "expected parts with the statistics of ter"),
         (("oracle", "D", "--refs", "r"), "--refs is for whole pools and lists"),

@@ -205,7 +205,7 @@ def test_few_held_out_sentences_prove_nothing(run_cli, tmp_path):
         (["--search", "a=0:1", "--search", "b=0:1"], "expected one constant to search, found --search 2 times"),
         (["--search", ""], "expected a constant and its range such as a=0:1.5 to search, found ''"),
         (["--search", "a=-1e300:1"], "expected a constant and its range"),
-        (["--search", "lm=0:1"], "--search lm: the lists have that already"),
+        (["--search", "lm=0:1"], "'lm': the lists have that already"),
         ([], "no feature is called 'a'. known: lm, still, comet, words, chars. hint: if it is a constant, 'luthier "
              "tune' finds its value with --search a=LOW:HIGH"),
     ],
@@ -225,7 +225,7 @@ def test_what_a_search_does_not_take(run_cli, tmp_path, arguments, message):
     [
         (["--metric", "bleu,ter"], "expected one metric"),
         (["--metric", "length"], "no direction"),
-        (["--bound", "lm=a:b"], "--bound lm: expected a range"),
+        (["--bound", "lm=a:b"], "the bound of lm: expected a range"),
         (["--bound", "nosuch=0:1"], "no feature is called 'nosuch'"),
         (["--replicas", "0"], "at least one replica"),
         (["--average-replicas"], "--average-replicas needs --replicas"),

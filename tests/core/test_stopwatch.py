@@ -2,7 +2,7 @@
 
 import time
 
-from luthier.core import progress as stopwatch
+from luthier.core import jit as stopwatch
 
 
 def test_seconds_are_those_of_the_job_without_the_compiler(monkeypatch):

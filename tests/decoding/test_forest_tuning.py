@@ -13,7 +13,7 @@ from luthier.corpus.vocab import Interner, tokenize
 from luthier.decoding.forests.files import Forests, save_forests
 from luthier.decoding.forests.hypergraph import Hypergraph
 from luthier.decoding.forests.lines import ForestLines
-from luthier.jobs.forest_tuning import forest_problem
+from luthier.jobs.tune import forest_problem
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.weights import read_weights
@@ -144,7 +144,7 @@ def test_the_command_tunes_on_forests(run_cli, folder):
         (("--method", "mert", "--forests", "F"), "expected references of the forests' sentences, found none"),
         (("--method", "pro", "--forests", "F", "--refs", "R"), "pro cannot be used here: it needs lists of hypotheses"),
         (("--method", "mert", "--forests", "F", "--refs", "S"), "a reference for each of 3 forests, found 1 lines"),
-        (("--method", "mert", "--forests", "F", "--refs", "R", "--standardize-features"), "need a pool, found"),
+        (("--method", "mert", "--forests", "F", "--refs", "R", "--bins", "B"), "make features of whole lists, found"),
         (("--method", "mert", "--forests", "S", "--refs", "R"), "expected a folder with forests"),
     ],
 )

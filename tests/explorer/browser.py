@@ -21,7 +21,7 @@ def open_browser():
     except ImportError:
         return _missing("selenium is not installed (pip install 'luthier[test]')")
     if not binary or not program:
-        return _missing("no browser: install chromium and chromium-driver, or name one in LUTHIER_BROWSER")
+        return _missing("no browser: `make browser` installs one (Debian, as root), or name one in LUTHIER_BROWSER")
     options = webdriver.ChromeOptions()
     options.binary_location = binary
     for argument in ("--headless=new", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars"):

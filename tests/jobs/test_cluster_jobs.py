@@ -24,7 +24,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.jobs.lab import starts
 from luthier.jobs.lab.lines import START_LINES, read_units
 from luthier.jobs.lab.study import run_study
-from luthier.jobs.tuning import tune_pool
+from luthier.jobs.tuning_job import run_job
 from luthier.kbest.shards.shard import shard
 from luthier.kbest.storage import save_pool
 from luthier.landscape.cones.minkowski import SearchJob, SearchOptions
@@ -82,7 +82,7 @@ def test_runs_and_replicas_are_the_same_and_go_on_from_what_others_kept(engine, 
     here, there = tmp_path / "here", tmp_path / "there"
     expected = trace(job, here)
     assert trace(dataclasses.replace(job, engine=engine), there) == expected
-    spent = tune_pool(dataclasses.replace(job, engine=engine)).replicas[0].result
+    spent = run_job(dataclasses.replace(job, engine=engine)).replicas[0].result
     assert all(run.process != os.getpid() and run.cpu_seconds > 0 for run in spent.traces)
 
     kept = dataclasses.replace(job.options, checkpoint=str(tmp_path / "kept.jsonl"))
@@ -103,7 +103,7 @@ def test_a_pool_that_is_another_on_a_worker_is_refused_with_host_path_and_digest
     save_pool(other, job.pool_file.path)
     told = f"^worker tcp://.*process.*dev: expected the pool {job.pool_file.digest}, found another, {other.digest()}"
     with pytest.raises(LuthierError, match=told):
-        tune_pool(dataclasses.replace(job, engine=engine))
+        run_job(dataclasses.replace(job, engine=engine))
 
 
 def test_resamples_and_shuffles_are_the_same(engine, monkeypatch):

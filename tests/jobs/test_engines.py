@@ -12,7 +12,6 @@ from luthier.core.errors import LuthierError
 from luthier.core.tasks import Processes, Threads
 from luthier.evaluation.bootstrap import bootstrap_scores
 from luthier.evaluation.randomisation import Contrast, randomisation_p
-from luthier.jobs.tuning import JobRecipe
 from luthier.kbest.storage import save_pool
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
@@ -41,17 +40,18 @@ def test_other_processes_open_the_pools_themselves_and_change_nothing(job, tmp_p
 
 
 def test_a_worker_refuses_another_pool_than_the_one_meant(job):
-    recipe = JobRecipe.of(job)
-    assert recipe.open().problem.pool.digest() == job.pool.digest()
-    save_pool(SyntheticLists(sentences=5, k=8, vocabulary=100).generate(1), job.pool_file.path)
-    with pytest.raises(LuthierError, match=f"dev: expected the pool {job.pool_file.digest}, found another, "):
+    recipe = job.recipe()
+    assert recipe.open().problem.pool.digest() == job.problem.pool.digest()
+    save_pool(SyntheticLists(sentences=5, k=8, vocabulary=100).generate(1), job.problem.file.path)
+    with pytest.raises(LuthierError, match=f"dev: expected the pool {job.problem.file.digest}, found another, "):
         recipe.open()
 
 
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_replicas_on_pools_that_are_in_no_file_change_nothing_either(job, tmp_path):
-    job = dataclasses.replace(job, pool_file=None, heldout_file=None, replicas=2)
+    bare = [dataclasses.replace(problem, file=None) for problem in (job.problem, job.heldout)]
+    job = dataclasses.replace(job, problem=bare[0], heldout=bare[1], replicas=2)
     assert trace(dataclasses.replace(job, engine=Processes(1)), tmp_path / "there") == trace(job, tmp_path / "here")
 
 

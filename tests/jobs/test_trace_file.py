@@ -8,7 +8,7 @@ from small_jobs import small_job
 
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.jobs.trace_file import GrowingTrace, write_trace
-from luthier.jobs.tuning import tune_pool
+from luthier.jobs.tuning_job import run_job
 
 pytestmark = pytest.mark.filterwarnings("ignore:the same within each list")
 
@@ -35,7 +35,7 @@ def test_every_state_is_in_the_file_as_soon_as_it_is_told(job, tmp_path):
 
             return tell
 
-        report = tune_pool(dataclasses.replace(job, watch=watch))
+        report = run_job(dataclasses.replace(job, watch=watch))
     assert [len(steps) for steps in counts] == list(range(1, STATES + 1))
     assert counts[-1] == [0, 1, 2, 0, 1, 2]
     grown = path.read_bytes()
@@ -59,14 +59,14 @@ def test_a_job_that_fails_leaves_the_states_it_had(job, tmp_path):
         return tell
 
     with GrowingTrace(str(path)) as trace, pytest.raises(LuthierError, match="enough"):
-        tune_pool(dataclasses.replace(job, watch=watch))
+        run_job(dataclasses.replace(job, watch=watch))
     assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [0, 1, 2]
 
 
 def test_what_cannot_grow_is_left_to_the_end(job, tmp_path):
     for path in ("-", str(tmp_path / "t.jsonl.gz"), None, "/dev/null"):
         with GrowingTrace(path) as trace:
-            report = tune_pool(dataclasses.replace(job, watch=trace.watch))
+            report = run_job(dataclasses.replace(job, watch=trace.watch))
     assert list(tmp_path.iterdir()) == []
     with GrowingTrace(str(tmp_path / "no" / "t.jsonl")) as trace, pytest.warns(LuthierWarning, match="does not grow"):
         trace.watch(3)(0, 0, report.replicas[0].result.traces[0].states[0], None)

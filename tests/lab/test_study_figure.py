@@ -1,7 +1,7 @@
 """The picture of a study: drawn from lines alone, in the order that is said."""
 
 import pytest
-from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 
 from luthier.jobs.lab import start_figure as study_figure
 from luthier.jobs.lab.reached import Reached
@@ -22,7 +22,8 @@ UNITS = [
 @pytest.mark.slow
 def test_curves_ascend_to_the_better_and_panels_say_where_it_began(tmp_path, monkeypatch):
     figures = []
-    monkeypatch.setattr(plt, "close", figures.append)
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (figures.append(self), save(self, *a, **k)))
     study_figure.draw_starts(UNITS, "title", tmp_path / "x.png")
     assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
     bleu, ter = figures[0].axes[:2]
@@ -32,5 +33,3 @@ def test_curves_ascend_to_the_better_and_panels_say_where_it_began(tmp_path, mon
     assert ter.get_title() == "TER\nmean of the starts 6.00"
     assert ter.yaxis_inverted()
     assert not bleu.yaxis_inverted()
-    monkeypatch.undo()
-    plt.close(figures[0])

@@ -11,8 +11,8 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.shards.manifest import read_manifest
 from luthier.kbest.shards.shard import shard
-from luthier.landscape import shard_work as rasters
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.planes import pixels as rasters
 from luthier.landscape.planes.pixels import parted_pixels, pixels_of
 from luthier.landscape.shard_work import PartsRecipe, PartsSource, part_selections
 from luthier.landscape.sharded_problem import PartedProblem

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.figure import Figure
 from matplotlib.text import Text
 from PIL import Image
 
@@ -162,11 +163,10 @@ def test_lines_within_a_box_as_small_steps_find_them():
 )
 def test_no_name_of_a_fan_lies_on_another(tmp_path, monkeypatch, example, ending, width):
     figures = []
-    monkeypatch.setattr(plt, "close", figures.append)
+    save = Figure.savefig
+    monkeypatch.setattr(Figure, "savefig", lambda self, *a, **k: (figures.append(self), save(self, *a, **k)))
     scene = example_scene(example)
     near = regularize(scene, None, 0.0) if example == "figure5" else None
     draw_scene(scene, near, tmp_path / f"x.{ending}", width)
     assert overlapping(figures[0]) == []
     assert sum(isinstance(text, Name) for _, found in boxes(figures[0]) for text, _ in found) > 5
-    monkeypatch.undo()
-    plt.close(figures[0])

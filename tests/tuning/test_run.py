@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from toys import Cut, Scripted, Wanderer, content, cut_after
 
-from luthier.core.errors import LuthierError
+from luthier.core.errors import Interrupted, LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.answer import End, choose_end
 from luthier.tuning.base import tuner
-from luthier.tuning.run import RunOptions, run
+from luthier.tuning.run import RunOptions, run, run_tuner
 from small_problems import problem_of, random_problem
 
 START = np.array([1.0, 0.5, -0.2])
@@ -126,6 +126,15 @@ def test_an_interruption_keeps_the_best_so_far(what, kind, threads):
     assert not all(trace.finished for trace in result.traces)
     for number, states, _ in content(result)[-1]:
         assert states == whole[number][1][: len(states)]  # as far as it went, the same way
+
+
+def test_from_python_an_interruption_is_raised_with_the_best_so_far():
+    problem = random_problem(1)
+    with pytest.raises(Interrupted) as stopped:
+        run_tuner(cut_after(3, "interrupt", count=10_000), problem, START)
+    assert stopped.value.result.interrupted
+    assert stopped.value.result.gain == max(state.gain for state in stopped.value.result.traces[0].states)
+    assert content(run_tuner(Wanderer(), problem, START)) == content(run(Wanderer(), problem, START))
 
 
 def test_an_interruption_in_the_first_step_keeps_the_start():

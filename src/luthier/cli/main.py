@@ -17,6 +17,7 @@ from luthier import __version__
 from luthier.cli.parser import Parser, meant, spoken
 from luthier.core.errors import LuthierError, describe_os_error
 from luthier.core.plugins import Plugin, available
+from luthier.core.start_up import as_command
 
 COMMANDS = "luthier.cli.commands"
 # The order in which groups of commands are listed; each command's file says which is its own.
@@ -66,7 +67,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     _open_closed_streams()
     try:
-        return _flushed(arguments)
+        with as_command():
+            return _flushed(arguments)
     except LuthierError as error:
         _complain(f"error: {error}")
         return error.exit_code

@@ -3,5 +3,5 @@
 Begin with `errors` (how everything that fails says so), `arrays` and `segments` (what data is made of), then `jit` (how
 kernels are compiled; `kernel_cache` and `kernel_files` keep them), `plugins` and `params` (how files become formats,
 methods and commands), `threads` and `tasks` (parallel work), `progress` (how work speaks). `files/` is what is on disk,
-`cluster/` takes tasks to other hosts.
+`host/` whose process this is, `cluster/` takes tasks to other hosts.
 """

@@ -16,6 +16,14 @@ class LuthierWarning(UserWarning):
     """Something was done that the user should know about."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, pressed while weights were tuned from Python; `result` has the best so far."""
+
+    def __init__(self, result: Any) -> None:
+        super().__init__("the attribute 'result' has the best so far")
+        self.result = result
+
+
 class InputError(LuthierError):
     """An input that cannot be used: *what was expected, what was found, where, what to do*.
 

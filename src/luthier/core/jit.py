@@ -12,64 +12,20 @@ from __future__ import annotations
 
 import contextlib
 import gc
-import importlib
 import signal
-import sys
 import threading
 import time
-import types
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from luthier.core.kernel_cache import EVERY_RUN, NoStamp
-from luthier.core.plugins import may_be_declared
 from luthier.core.progress import notice
+from luthier.core.start_up import is_command, load_array_functions, numba_alone
 
-
-@contextlib.contextmanager
-def _absent(*names: str) -> Iterator[None]:
-    """Let modules look as if they were not installed, unless they are loaded already."""
-    hidden = [name for name in names if name not in sys.modules]
-    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type]  # None says "not there"
-    try:
-        yield
-    finally:
-        for name in hidden:
-            del sys.modules[name]
-
-
-EXTENSIONS = "numba.core.entrypoints"
-
-
-@contextlib.contextmanager
-def _extensions_later() -> Iterator[None]:
-    """Let Numba look for packages that extend it only if there may be any: what looks takes a tenth of its import."""
-    if EXTENSIONS in sys.modules:
-        yield
-        return
-    standing_in = types.ModuleType(EXTENSIONS)
-
-    def init_all() -> None:
-        if not may_be_declared("numba_extensions"):
-            standing_in.init_all = lambda: None  # type: ignore[attr-defined]
-            return
-        if sys.modules.get(EXTENSIONS) is standing_in:
-            del sys.modules[EXTENSIONS]
-        importlib.import_module(EXTENSIONS).init_all()
-
-    standing_in.init_all = init_all  # type: ignore[attr-defined]
-    sys.modules[EXTENSIONS] = standing_in
-    yield
-    numba.core.entrypoints = standing_in
-
-
-# Numba asks SciPy for its version only, YAML for settings that hardly anybody has in a file, and Colorama for colours
-# of its own complaints.
-with _extensions_later(), _absent("scipy", "colorama", *([] if Path(".numba_config.yaml").exists() else ["yaml"])):
+with numba_alone() if is_command() else contextlib.nullcontext():
     import numba
     from numba.core import cgutils, event
     from numba.extending import intrinsic
@@ -77,18 +33,10 @@ with _extensions_later(), _absent("scipy", "colorama", *([] if Path(".numba_conf
 FIRST_RUN = "compiling kernels, on the first run only ('luthier warm' does all at once) …"
 
 
-def load_array_functions() -> None:
-    """Load Numba's functions on arrays without SciPy: no kernel calls BLAS, and SciPy takes longer than they do.
-
-    Numba looks for BLAS once, for `np.kron` alone; where it finds none it has a loop of its own. Only what is
-    compiled needs them: kernels that were kept are loaded without.
-    """
-    if not numba.config.DISABLE_JIT:
-        with (
-            _absent("scipy.linalg.cython_blas"),
-            contextlib.suppress(ImportError),
-        ):  # another Numba may name it otherwise
-            importlib.import_module("numba.np.arraymath")
+def _before_compiling() -> None:
+    """Load what only the compiler needs, in our own command without SciPy; kernels that were kept need none of it."""
+    if is_command() and not numba.config.DISABLE_JIT:
+        load_array_functions()
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
@@ -120,7 +68,10 @@ class _Announcer(event.Listener):  # type: ignore[misc]
 
 
 class _Patience:
-    """Lets Ctrl-C wait until a kernel is compiled: inside the compiler it may be swallowed, or leave half a thing."""
+    """Lets Ctrl-C wait until a kernel is compiled: inside the compiler it may be swallowed, or leave half a thing.
+
+    So it is in our own command; a host's Ctrl-C is heard as the host wants it.
+    """
 
     def __init__(self) -> None:
         self._depth, self._heard = 0, False
@@ -128,7 +79,7 @@ class _Patience:
 
     def begin(self) -> None:
         """Hold Ctrl-C back; only the main thread hears it."""
-        if threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread() and (self._depth or is_command()):
             self._depth += 1
             if self._depth == 1:
                 self._heard = False
@@ -139,7 +90,7 @@ class _Patience:
 
     def end(self) -> None:
         """Let it through, after the outermost of kernels that call each other."""
-        if threading.current_thread() is threading.main_thread():
+        if threading.current_thread() is threading.main_thread() and self._depth:
             self._depth -= 1
             if self._depth == 0:
                 signal.signal(signal.SIGINT, signal.SIG_DFL if self._before is None else self._before)
@@ -148,21 +99,23 @@ class _Patience:
 
 
 class _CompilerClock:
-    """Adds up what compiling takes, and lets no garbage be collected meanwhile: that was a seventh of it.
+    """Adds up what compiling takes; our own command collects no garbage meanwhile: that was a seventh of it.
 
     Numba compiles one kernel at a time, whichever thread asks; kernels that it calls come within it.
     """
 
     def __init__(self) -> None:
-        self._depth, self._collects = 0, False
+        self._depth, self._collects = 0, False  # whether collecting is to begin again
         self._began = self.spent = (0.0, 0.0)
 
     def begin(self) -> None:
         """Start the clock, of the outermost of kernels that call each other."""
         self._depth += 1
         if self._depth == 1:
-            self._began, self._collects = (time.thread_time(), time.perf_counter()), gc.isenabled()
-            gc.disable()
+            self._began = time.thread_time(), time.perf_counter()
+            self._collects = is_command() and gc.isenabled()
+            if self._collects:
+                gc.disable()
 
     def end(self) -> None:
         """Stop it."""
@@ -184,7 +137,7 @@ def _keep(compiled: Any) -> None:
         from luthier.core.kernel_cache import KernelCache  # rests on classes that Numba does not document
 
         compiled._cache = KernelCache(
-            compiled.py_func, _announcer.remember, load_array_functions
+            compiled.py_func, _announcer.remember, _before_compiling
         )  # for Numba's enable_caching()
     except NoStamp as error:
         _announcer.remember(EVERY_RUN + str(error))

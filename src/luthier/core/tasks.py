@@ -221,6 +221,9 @@ def _as_finished(
                 continue
             for future in sorted(done, key=running.__getitem__):
                 yield running.pop(future), future.result()
+    except (KeyboardInterrupt, GeneratorExit):
+        stop.set()  # units of this process that look at it end after their present step
+        raise
     finally:  # an error, or nobody listens any more
         for future in running:
             future.cancel()

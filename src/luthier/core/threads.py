@@ -12,11 +12,12 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from luthier.core.errors import LuthierError
+from luthier.core.start_up import is_command
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -52,12 +53,14 @@ def stopping_gently(stop: threading.Event) -> Iterator[None]:
     """Let the first Ctrl-C inside the block set `stop`; a later one interrupts as usual.
 
     An interrupt that strikes anywhere can strike inside a lock; work that looks at `stop` between its
-    steps ends whole. Only the main thread hears signals; elsewhere nothing changes.
+    steps ends whole. So it is in our own command; in a host's process, in threads that hear no signals, and where
+    Ctrl-C is ignored, nothing changes.
     """
-    if threading.current_thread() is not threading.main_thread():
+    before = signal.getsignal(signal.SIGINT)
+    main = threading.current_thread() is threading.main_thread()
+    if not main or not is_command() or before == signal.SIG_IGN:
         yield
         return
-    before = signal.getsignal(signal.SIGINT)
     heard: list[float] = []
 
     def listen(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
@@ -73,17 +76,54 @@ def stopping_gently(stop: threading.Event) -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-@contextmanager
-def one_blas_thread() -> Iterator[None]:
+class _OneBlasThread:
+    """Counts who wants BLAS held to one thread; the last to leave gives back what the first has found."""
+
+    def __init__(self) -> None:
+        self._lock, self._inside = threading.Lock(), 0
+        self._limits: Any = None
+        self._first: threading.Thread | None = None
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Hold it inside the block, whichever threads are in such a block."""
+        from threadpoolctl import threadpool_limits
+
+        with self._lock:
+            if not self._inside:
+                self._limits, self._first = threadpool_limits(limits=1), threading.current_thread()
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if not self._inside:
+                    self._give_back()
+
+    def _give_back(self) -> None:
+        import threadpoolctl
+
+        # newer versions let nobody but the thread that has set a limit change it, until it is freed
+        free = getattr(getattr(threadpoolctl, "OpenBLASController", None), "clear_controlling_thread", None)
+        if free is not None and self._first is not threading.current_thread():
+            free(force=True)
+        self._limits.restore_original_limits()
+        if free is not None:
+            free()
+        self._limits = self._first = None
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
     """Hold BLAS to one thread inside the block.
 
     Its sums depend on how many threads share them; where the last bit of a result must not depend on
     the number of threads, they must not. Parallel work runs above, in whole runs.
     """
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        yield
+    return _one_blas_thread.held()
 
 
 @contextmanager

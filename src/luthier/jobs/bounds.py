@@ -27,7 +27,7 @@ from luthier.landscape.selections.constraint_curves import (
 from luthier.landscape.selections.constraints import GeometryReport, report_geometry
 from luthier.metrics.base import Metric
 from luthier.tuning.base import tuner
-from luthier.tuning.run import RunOptions, run
+from luthier.tuning.run import RunOptions, run_tuner
 
 # How constraints tighten: the share of oracle selections that can be made, and what the best one costs to find.
 #
@@ -200,7 +200,7 @@ def find_constraints(job: ConstraintJob) -> tuple[GeometryReport, ConstraintCurv
         pool = pool.with_features(pool.features.select([pool.features.names[column] for column in columns]))
         start = None if start is None else start[columns]
     problem = ListProblem.of(pool, job.metric)
-    start = run(tuner(CLIMBER), problem, options=RunOptions(seed=job.seed)).weights if start is None else start
+    start = run_tuner(tuner(CLIMBER), problem, options=RunOptions(seed=job.seed)).weights if start is None else start
     features = dense_rows(problem.pool.features)
     report = report_geometry(problem, features, start, job.settings, seed=job.seed, threads=job.threads)
     # the problem has left out sentences without hypotheses

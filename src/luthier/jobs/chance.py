@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.jobs.tuning import interval_of
+from luthier.jobs.tuning_job import interval_of
 from luthier.kbest.features import align_features
 from luthier.kbest.pool import Pool
 from luthier.landscape.list_problem import ListProblem

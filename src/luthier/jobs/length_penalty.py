@@ -14,7 +14,7 @@ import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
-from luthier.jobs.tuning import ReadyJob, Seen, TuningJob, scores_of
+from luthier.jobs.tuning_job import Coordinates, TuningJob, scores_of
 from luthier.kbest.derived import LARGEST
 from luthier.landscape.bounds import parse_range
 from luthier.tuning.run import run
@@ -100,13 +100,12 @@ def _sorted(name: str, found: dict[float, SearchPoint]) -> Searched:
 
 
 def _tuned_at(value: float, job: TuningJob) -> SearchPoint:
-    ready = ReadyJob.of(job)
-    seen = Seen.of(ready)
+    seen = Coordinates.of(job)
     result = run(job.tuner, seen.problem, seen.start, job.options, heldout=seen.heldout)
     if result.interrupted:
         raise KeyboardInterrupt
-    scores = scores_of(ready.problem, ready.heldout, ready.start, seen.weights(result.weights))
+    scores = scores_of(job.problem, job.heldout, job.first, seen.weights(result.weights))
     tuned, held = scores["tune_after"], scores["heldout_after"]
     assert tuned is not None
-    gain = float(job.metric.gain(np.array(tuned if held is None else held)))
+    gain = float(job.problem.metric.gain(np.array(tuned if held is None else held)))
     return SearchPoint(value, tuned, held, gain)

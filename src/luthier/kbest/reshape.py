@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -53,7 +54,7 @@ def split(pool: Pool, shares: Mapping[str, float], *, seed: int) -> dict[str, Po
         raise LuthierError(f"expected shares above 0, found {dict(shares)}")
     if len(shares) > pool.n_sentences:
         raise LuthierError(f"cannot cut {pool.n_sentences} sentences into {len(shares)} parts")
-    exact = np.array(list(shares.values())) / sum(shares.values()) * pool.n_sentences
+    exact = np.array(list(shares.values())) / math.fsum(shares.values()) * pool.n_sentences
     counts = np.floor(exact).astype(np.int64)
     counts[np.argsort(counts - exact, kind="stable")[: pool.n_sentences - counts.sum()]] += 1
     if not counts.all():

@@ -95,17 +95,20 @@ class PackedProblem(Problem):
     metric : Metric
     scores : StringScores
     bounds : Bounds
+    start : (D,) or None
+        The weights that the candidates were found with.
     """
 
     candidates: Packed
     metric: Metric
     scores: StringScores
     bounds: Bounds
+    start: Float64 | None = None
 
     @classmethod
     def of(
         cls, candidates: Packed, metric: Metric, references: Texts, reference_offsets: Int64,
-        *, bounds: Bounds | None = None,
+        *, bounds: Bounds | None = None, start: Float64 | None = None,
     ) -> PackedProblem:  # fmt: skip
         """Return the problem of candidates, a metric and the references of each sentence."""
         if metric.higher_is_better is None:
@@ -116,7 +119,7 @@ class PackedProblem(Problem):
             found = len(reference_offsets) - 1
             raise LuthierError(f"expected references of {candidates.n_sentences} sentences, found {found}")
         scores = StringScores(candidates, metric, references, reference_offsets)
-        return cls(candidates, metric, scores, bounds or Bounds.none(len(candidates.names)))
+        return cls(candidates, metric, scores, bounds or Bounds.none(len(candidates.names)), start)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -127,6 +130,15 @@ class PackedProblem(Problem):
     def spread(self) -> Float64:
         """How much each feature differs between the candidates for a sentence, (D,)."""
         return self.candidates.spread
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences there are, N."""
+        return self.candidates.n_sentences
+
+    def default_start(self) -> Float64:
+        """Return the weights that the candidates were found with, or equal ones, inside the bounds: (D,)."""
+        return super().default_start() if self.start is None else self.bounds.clip(self.start)
 
     def identity(self) -> dict[str, str]:
         """Return the metric's signature and a hash of the candidates."""

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
+import pickle
+import warnings
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, frozen
-from luthier.core.errors import LuthierError
+from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.segments import segment_of_rows
+from luthier.kbest.derived import derived_of
+from luthier.kbest.features import align_features
 from luthier.kbest.groups import Groups
+from luthier.kbest.inspect import linear_relations
 from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.rerank import rerank
 from luthier.kbest.spread import spread_in_lists
+from luthier.kbest.storage import PoolFile
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.curve import LineCurve, ListLines
 from luthier.landscape.problem import Problem, errors_of_differences
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
+from luthier.metrics.oracle import sentence_oracle
 from luthier.metrics.pools import pool_statistics, score_selections
 
 # The expected gain of sentences under a softmax over each list, and the way uphill.
@@ -61,15 +68,20 @@ class ListProblem(Problem):
     metric : Metric
     stats : (M, S)
     bounds : Bounds
+    file : PoolFile or None
+        Where another process finds the pool.
     """
 
     pool: Pool
     metric: Metric
     stats: npt.NDArray[Any]
     bounds: Bounds
+    file: PoolFile | None = None
 
     @classmethod
-    def of(cls, pool: Pool, metric: Metric | str, *, bounds: Bounds | None = None) -> ListProblem:
+    def of(
+        cls, pool: Pool, metric: Metric | str, *, bounds: Bounds | None = None, file: PoolFile | None = None
+    ) -> ListProblem:
         """Return the problem of a pool and a metric; statistics are computed if the pool has none."""
         pool_of(pool)
         metric = as_metric(metric)
@@ -85,7 +97,20 @@ class ListProblem(Problem):
         if np.any(pool.list_lengths == 0):
             pool = pool.take_sentences(np.flatnonzero(pool.list_lengths > 0))
         stats = frozen(np.ascontiguousarray(pool_statistics(pool, metric)))
-        return cls(pool, metric, stats, bounds or Bounds.none(pool.n_features))
+        return cls(pool, metric, stats, bounds or Bounds.none(pool.n_features), file)
+
+    @classmethod
+    def beside(cls, problem: Problem, pool: Pool, *, file: PoolFile | None = None) -> ListProblem:
+        """Return the problem of other lists (held-out ones) with the features and the metric of a problem."""
+        known = set(problem.names)
+        extra = [name for name in pool.features.names if name not in known]
+        if extra:
+            message = (
+                f"the held-out pool has {len(extra)} features that are not tuned, {extra[0]!r} among them: they count 0"
+            )
+            warnings.warn(message, LuthierWarning, stacklevel=3)
+        features = align_features(pool.features, problem.names, problem.n_dense)
+        return cls.of(pool.with_features(features), problem.metric, file=file)
 
     def __repr__(self) -> str:
         """Return a short sentence."""
@@ -115,6 +140,41 @@ class ListProblem(Problem):
     def spread(self) -> Float64:
         """Each feature's standard deviation about the mean of its list, (D,)."""
         return frozen(spread_in_lists(self.pool))
+
+    def oracle_score(self) -> float:
+        """Return the score of the best hypotheses of all lists, each by its own sentence score."""
+        return sentence_oracle(self.metric, self.stats, self.offsets).score
+
+    @property
+    def n_dense(self) -> int:
+        """How many of the features are dense."""
+        return self.pool.features.n_dense
+
+    @property
+    def derived(self) -> Mapping[str, str]:
+        """Formulas of features that were added to the lists."""
+        return derived_of(self.pool)
+
+    def lists_alike(self) -> int:
+        """Return in how many lists all hypotheses have the same statistics."""
+        high, low = (f.reduceat(self.stats, self.offsets[:-1], axis=0) for f in (np.maximum, np.minimum))
+        return int(np.count_nonzero(np.all(high == low, axis=1)))
+
+    def lists_tied(self, weights: Float64) -> int:
+        """Return in how many lists the winner ties with hypotheses of other statistics: the first one is taken then."""
+        scores, winners = self.pool.scores(weights), np.repeat(self.select(weights), self.pool.list_lengths)
+        rivals = (scores == scores[winners]) & np.any(self.stats != self.stats[winners], axis=1)
+        return int(np.count_nonzero(np.logical_or.reduceat(rivals, self.offsets[:-1])))
+
+    def redundant(self) -> list[str]:
+        """Return dense features that can be computed from the others."""
+        return [] if self.n_dense < self.n_features else list(linear_relations(self.pool))
+
+    def recipe(self) -> ListRecipe | None:
+        """Return how another process opens this problem, if its pool is in a file."""
+        if self.file is None:
+            return None
+        return ListRecipe(self.file, pickle.dumps((self.metric, self.bounds, self.names, self.n_dense)))
 
     def identity(self) -> dict[str, str]:
         """Return the metric's signature and the pool's digest."""
@@ -175,3 +235,21 @@ class ListProblem(Problem):
     def with_bounds(self, bounds: Bounds) -> ListProblem:
         """Return the same problem under other limits."""
         return dataclasses.replace(self, bounds=bounds)
+
+
+@dataclasses.dataclass(frozen=True)
+class ListRecipe:
+    """How another process opens the problem of lists: the pool by path and digest, the rest as it is."""
+
+    file: PoolFile
+    rest: bytes  # pickled, because records that are compared by value cannot hold arrays
+
+    def open(self) -> ListProblem:
+        """Return the problem; what there is to warn of was said where it was made."""
+        metric, bounds, names, n_dense = pickle.loads(self.rest)
+        pool = self.file.open()
+        if pool.features.names != names:
+            pool = pool.with_features(align_features(pool.features, names, n_dense))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LuthierWarning)
+            return ListProblem.of(pool, metric, bounds=bounds, file=self.file)

@@ -7,7 +7,7 @@ lists; whoever can tell the gain along a line (a forest, by a semiring) can be a
 from __future__ import annotations
 
 import abc
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
+from luthier.core.tasks import Recipe
 from luthier.kbest.features import unknown_names
 from luthier.kbest.groups import Groups
 from luthier.landscape.bounds import Bounds
@@ -69,12 +70,17 @@ class Problem(abc.ABC):
     A *gain* is the metric's corpus score with the sign that makes more better; no tuner knows about minimising
     or maximising.
 
+    What a tuning job shows beside the answer comes from the problem too: the metric, the statistics that weights select,
+    the oracle's score, what is odd, and how another process opens the same problem.
+
     Attributes
     ----------
+    metric : Metric
     bounds : Bounds
         Limits on the weights.
     """
 
+    metric: Metric
     bounds: Bounds
 
     @property
@@ -101,6 +107,60 @@ class Problem(abc.ABC):
     @abc.abstractmethod
     def with_bounds(self, bounds: Bounds) -> Self:
         """Return the same problem under other limits."""
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences there are that have candidates, N; 0 where the gain is of no sentences."""
+        return 0
+
+    def selected(self, weights: Float64) -> npt.NDArray[Any]:
+        """Return the statistics of what each weight vector selects: (W, D) → (W, N, S)."""
+        raise LuthierError(
+            f"the gain of {type(self).__name__} is of no sentences: {len(weights)} selections cannot be told"
+        )
+
+    def score(self, weights: Float64) -> float:
+        """Return the score of one weight vector, (D,): its gain with the metric's own sign."""
+        return float(self.metric.gain(np.array(self.gain(weights))))  # its own inverse
+
+    def oracle_score(self) -> float | None:
+        """Return the score of the best candidates; None where they cannot be listed."""
+        return None
+
+    @property
+    def n_dense(self) -> int:
+        """How many of the features are dense; they come first."""
+        return self.n_features
+
+    @property
+    def derived(self) -> Mapping[str, str]:
+        """Formulas of features that were made of others, by name."""
+        return {}
+
+    def lists_alike(self) -> int | None:
+        """Return in how many lists all candidates have the same statistics; None where they cannot be listed."""
+        return None
+
+    def lists_tied(self, weights: Float64) -> int | None:  # noqa: ARG002
+        """Return in how many lists the winner ties with candidates of other statistics; None where that is not known."""
+        return None
+
+    def redundant(self) -> list[str]:
+        """Return features that can be computed from the others, where that is known."""
+        return []
+
+    def notes(self) -> list[str]:
+        """Return what is worth a sentence when the work is done."""
+        return []
+
+    @property
+    def parallel(self) -> bool:
+        """Whether several processes work on each question: then runs go one after another, each with all of them."""
+        return False
+
+    def recipe(self) -> Recipe | None:
+        """Return how another process opens the same problem; None where the problem itself must travel."""
+        return None
 
     def identity(self) -> dict[str, str]:
         """Return what the gain is made of, so that a checkpoint knows its own problem; empty if that is not known."""

@@ -209,6 +209,17 @@ def part_best(source: PartsSource, asked: int) -> npt.NDArray[Any]:
     return packed(problem.stats[best_rows(problem.sentence_gains, problem.offsets)])
 
 
+def part_alike(source: PartsSource, asked: int) -> Int64:
+    """Return in how many lists of a part all hypotheses have the same statistics, (1,)."""
+    return np.array([source.problem(asked).lists_alike()])
+
+
+def part_tied(source: PartsSource, asked: AskedWeights) -> Int64:
+    """Return in how many lists of a part the winner of each vector ties with others, (W,)."""
+    problem = source.problem(asked.part)
+    return np.array([problem.lists_tied(np.array(vector)) for vector in asked.weights])
+
+
 # Oracles of a pool in parts, of which no more than one is in memory.
 #
 # The oracles of single sentences are looked for by whoever works on the parts. Those of the corpus are a chain: every

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -91,9 +91,41 @@ class PartedProblem(Problem):
         return f"<Problem: {self.metric.name} of {self.source.manifest!r}>"
 
     @property
-    def metric(self) -> Metric:
+    def metric(self) -> Metric:  # type: ignore[override]
         """What the gain is of."""
         return self.source.metric
+
+    @property
+    def n_dense(self) -> int:
+        """How many of the features are dense."""
+        return self.source.manifest.n_dense
+
+    @property
+    def derived(self) -> Mapping[str, str]:
+        """Formulas of features that were added to the lists."""
+        return self.source.manifest.derived
+
+    @property
+    def parallel(self) -> bool:
+        """Whether an engine works on the shards."""
+        return self.engine is not None
+
+    def notes(self) -> list[str]:
+        """Return what the shards have sent."""
+        sent = self.traffic
+        return [
+            f"{len(self.source.manifest.parts)} parts sent {sent.n_bytes:,} bytes in {sent.answers:,} answers, "
+            f"{sent.lines:,} lines among what was asked"
+        ]
+
+    def lists_alike(self) -> int:
+        """Return in how many lists all hypotheses have the same statistics."""
+        return sum(int(found.sum()) for found in self._ask(work.part_alike, lambda part: part))
+
+    def lists_tied(self, weights: Float64) -> int:
+        """Return in how many lists the winner ties with hypotheses of other statistics."""
+        found = self._ask(work.part_tied, lambda part: work.AskedWeights(part, work.vectors(weights[None])))
+        return sum(int(count.sum()) for count in found)
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import sparse
 
 from luthier.core.arrays import Float64, flat
@@ -19,7 +22,9 @@ from luthier.kbest.groups import Groups
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.curve import LineCurve
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.problem import Problem
 from luthier.landscape.units import movable
 
 
@@ -35,10 +40,14 @@ def read_axis(pool: Pool, axis: str) -> Float64:
 
     In a file a feature that is not named counts 0.
     """
-    names = pool.features.names
+    return named_axis(pool.features.names, axis)
+
+
+def named_axis(names: Sequence[str], axis: str) -> Float64:
+    """Return a direction in the weights of these features, (D,); see `read_axis`."""
     if axis in names:
         direction = np.zeros(len(names))
-        direction[names.index(axis)] = 1.0
+        direction[list(names).index(axis)] = 1.0
         return direction
     if not Path(axis).exists():
         shown = ", ".join(names[:12]) + (" …" if len(names) > 12 else "")
@@ -112,15 +121,81 @@ class Directions:
         """Return the weights of a place, (Q,) → (D,)."""
         return np.asarray(place @ self.matrix)
 
-    def seen_from(self, problem: ListProblem) -> ListProblem:
+    def seen_from(self, problem: Problem) -> Problem:
         """Return the problem whose weights are places: rows have Q features, and gains are the same but for ties."""
+        if not isinstance(problem, ListProblem):
+            return SubstitutedProblem(problem, self.names, self.matrix, Bounds.none(len(self.names)))
         table = Features.from_dense(self.names, np.ascontiguousarray(problem.pool.features.scores(self.matrix).T))
         return ListProblem(
             problem.pool.with_features(table), problem.metric, problem.stats, Bounds.none(len(self.names))
         )
 
 
-def directions_along(problem: ListProblem, start: Float64, axes: Sequence[str], rng: np.random.Generator) -> Directions:
+@dataclasses.dataclass(frozen=True, eq=False)
+class SubstitutedProblem(Problem):
+    """A problem in other coordinates, whatever its candidates are: its weights are ``place @ matrix``, (Q,) → (D,).
+
+    `spread` adds what the features of a direction spread as if they were independent: it sets units, no gain.
+    """
+
+    base: Problem
+    coordinates: tuple[str, ...]
+    matrix: Float64 | sparse.sparray  # (Q, D)
+    bounds: Bounds
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "metric", self.base.metric)
+
+    def weights(self, places: Float64) -> Float64:
+        """Return the weights of places, (…, Q) → (…, D)."""
+        return np.asarray(places @ self.matrix)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the Q coordinates."""
+        return self.coordinates
+
+    @property
+    def spread(self) -> Float64:
+        """How much each coordinate's feature differs between candidates, (Q,)."""
+        return np.sqrt(np.asarray(self.matrix**2 @ self.base.spread**2))
+
+    @property
+    def n_sentences(self) -> int:
+        """How many sentences there are, N."""
+        return self.base.n_sentences
+
+    def selected(self, weights: Float64) -> npt.NDArray[Any]:
+        """Return the statistics of what each place selects: (W, Q) → (W, N, S)."""
+        return self.base.selected(self.weights(weights))
+
+    def gains(self, weights: Float64) -> Float64:
+        """Return the gain of each place, (W, Q) → (W,)."""
+        return self.base.gains(self.weights(weights))
+
+    def curves(self, start: Float64, directions: Float64) -> Iterator[LineCurve]:
+        """Yield the gain along lines of places."""
+        return self.base.curves(self.weights(start), self.weights(directions))
+
+    def uphill(self, weights: Float64, sharpness: float) -> Float64:
+        """Return a direction in which the gain is likely to rise, (Q,)."""
+        return np.asarray(self.matrix @ self.base.uphill(self.weights(weights), sharpness))
+
+    def errors_of_differences(self, weights: Float64, to: int) -> Float64:
+        """Return standard errors of differences in gain."""
+        return self.base.errors_of_differences(self.weights(weights), to)
+
+    def identity(self) -> dict[str, str]:
+        """Return what the gain is made of, and the coordinates."""
+        dense = self.matrix.toarray() if isinstance(self.matrix, sparse.sparray) else self.matrix
+        return {**self.base.identity(), "coordinates": hashlib.blake2b(dense.tobytes(), digest_size=16).hexdigest()}
+
+    def with_bounds(self, bounds: Bounds) -> SubstitutedProblem:
+        """Return the same problem under other limits."""
+        return dataclasses.replace(self, bounds=bounds)
+
+
+def directions_along(problem: Problem, start: Float64, axes: Sequence[str], rng: np.random.Generator) -> Directions:
     """Return the directions that texts name, and the start, (D,), beside them unless it is a sum of them.
 
     A text is a feature, a file of 'name value' lines, ``sums`` (every feature, or where there are bins the sum of its
@@ -141,12 +216,12 @@ def directions_along(problem: ListProblem, start: Float64, axes: Sequence[str], 
 
 
 def _named(
-    problem: ListProblem, start: Float64, axis: str, rng: np.random.Generator
+    problem: Problem, start: Float64, axis: str, rng: np.random.Generator
 ) -> list[tuple[str, Float64]]:  # fmt: skip
     """Return the directions of one text, with their names."""
     kind, _, count = axis.partition(":")
     if axis in problem.names or kind not in MAKERS or (kind == "sums") != (not count):
-        return [(axis, read_axis(problem.pool, axis))]
+        return [(axis, named_axis(problem.names, axis))]
     if kind == "sums":
         made = sums_of_groups(problem, start, problem.groups)
         return list(zip(made.names, made.matrix, strict=True))
@@ -156,12 +231,16 @@ def _named(
         )
     if kind == "random":
         made = random_sums(problem, start, int(count), rng)
-    else:
+    elif isinstance(problem, ListProblem):
         made = leading_differences(problem, start, int(count))
+    else:
+        raise LuthierError(
+            f"{axis!r} looks at the rows of whole lists, which are not here. hint: random:{count} does not"
+        )
     return [(f"{kind} {name}", row) for name, row in zip(made.names[1:], made.matrix[1:], strict=True)]
 
 
-def sums_of_groups(problem: ListProblem, start: Float64, groups: Groups) -> Directions:
+def sums_of_groups(problem: Problem, start: Float64, groups: Groups) -> Directions:
     """Return every feature that is in no group, and for each group the sum of its columns.
 
     The start, (D,), has to weigh the columns of a group alike.
@@ -179,7 +258,7 @@ def sums_of_groups(problem: ListProblem, start: Float64, groups: Groups) -> Dire
     return Directions(names, matrix, start[first])
 
 
-def random_sums(problem: ListProblem, start: Float64, count: int, rng: np.random.Generator) -> Directions:
+def random_sums(problem: Problem, start: Float64, count: int, rng: np.random.Generator) -> Directions:
     """Return the start and random directions beside it, normal in units in which all features spread alike."""
     columns = movable(problem)
     matrix = np.zeros((count + 1, problem.n_features))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -143,8 +144,10 @@ class Expression(Metric):
             left = right
 
     def _sum(self, scores: list[Float64]) -> Float64:
-        terms = [c * score for c, score in zip(self.coefficients, scores, strict=True)]
-        return np.asarray(sum(terms[1:], start=self.constant + terms[0]))
+        total: Any = self.constant
+        for coefficient, score in zip(self.coefficients, scores, strict=True):
+            total = total + coefficient * score
+        return np.asarray(total)
 
     def _formula(self, names: list[str]) -> str:
         text = ""

@@ -6,6 +6,7 @@ import io
 import math
 import warnings
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -94,17 +95,32 @@ def grid_of(panels: int, width: float | None) -> tuple[int, int]:
     return (panels, 1) if width is not None and width < NARROW else (1, panels)
 
 
-def write_figure(figure: Any, path: Path, *, dpi: int, width: float | None = None) -> None:
-    """Write a figure of matplotlib in the form that its name's ending says, and close it; `width` in inches."""
-    from matplotlib import pyplot as plt
+def make_figure(**options: Any) -> Any:
+    """Return a new figure of matplotlib that pyplot does not know: how a host shows its own stays as it is."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
 
+    figure = Figure(**options)
+    FigureCanvasAgg(figure)
+    return figure
+
+
+def make_panels(
+    rows: int = 1, columns: int = 1, *, figsize: tuple[float, float], layout: str, dpi: float | None = None, **grid: Any
+) -> tuple[Any, Any]:
+    """Return a new figure and its panels, as `Figure.subplots` makes them."""
+    figure = make_figure(figsize=figsize, layout=layout, dpi=dpi)
+    return figure, figure.subplots(rows, columns, **grid)
+
+
+def write_figure(figure: Any, path: Path, *, dpi: int, width: float | None = None) -> None:
+    """Write a figure of matplotlib in the form that its name's ending says; `width` in inches."""
     if for_print(path, width):
         fit_for_print(figure, width)
         write_fitted(figure, path)
     else:
         with atomic_write(path) as temporary:
             figure.savefig(temporary, dpi=dpi, format="png", metadata={"Software": None})
-    plt.close(figure)
 
 
 def write_fitted(figure: Any, path: Path) -> None:
@@ -113,7 +129,8 @@ def write_fitted(figure: Any, path: Path) -> None:
 
     kind = Path(path).suffix.lower().lstrip(".") or "png"
     nothing: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {"Software": None})
-    with atomic_write(path) as temporary, rc_context({"svg.hashsalt": "luthier", "pdf.fonttype": 42}):
+    settings: dict[str, Any] = {"pdf": {"pdf.fonttype": 42}, "svg": {"svg.hashsalt": "luthier"}}.get(kind, {})
+    with atomic_write(path) as temporary, rc_context(settings) if settings else nullcontext():
         figure.savefig(temporary, dpi=PRINT_DPI, format=kind, metadata=nothing)
 
 
@@ -193,12 +210,11 @@ def _shrink_box(box: Any, share: float) -> None:
 
 
 def save_picture(figure: Any, path: Path, *, colors: Float64, dpi: int, width: float | None = None) -> None:
-    """Write a figure of matplotlib as a small PNG, or as its name's ending says, and close it.
+    """Write a figure of matplotlib as a small PNG, or as its name's ending says.
 
     A PNG's palette has the given `colors`, (n, 3) from 0 to 1, as they are and darkened by lines, and greys: together
     at most 256. What is drawn in other colours gets the nearest of these.
     """
-    from matplotlib import pyplot as plt
     from PIL import Image
 
     if for_print(path, width):
@@ -210,7 +226,6 @@ def save_picture(figure: Any, path: Path, *, colors: Float64, dpi: int, width: f
     palette.putpalette(np.rint(255 * np.concatenate([*shades, greys])).astype(np.uint8)[:256].tobytes())
     drawn = io.BytesIO()
     figure.savefig(drawn, dpi=dpi, format="png")
-    plt.close(figure)
     with Image.open(drawn) as picture, atomic_write(path) as temporary:
         few = picture.convert("RGB").quantize(palette=palette, dither=Image.Dither.NONE)
         few.save(temporary, format="png", optimize=True)

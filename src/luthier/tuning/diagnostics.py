@@ -7,10 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.kbest.derived import Formula, derived_of
-from luthier.kbest.inspect import linear_relations
-from luthier.kbest.rerank import rerank
-from luthier.landscape.list_problem import ListProblem
+from luthier.kbest.derived import Formula
 from luthier.landscape.problem import Problem
 
 SCALE_RATIO = 1e3  # features whose spreads differ by more are called unscaled
@@ -18,32 +15,34 @@ SMALL_EFFECT, LARGE_EFFECT = 1e-4, 1e4
 
 
 def warnings_before(problem: Problem) -> list[str]:
-    """Return what is odd about a problem before anything is tuned; of lists only where they can be looked into."""
-    if not isinstance(problem, ListProblem):
-        return [*_about_spreads(problem)]
+    """Return what is odd about a problem before anything is tuned, as far as the problem can tell."""
     return [
-        *_about_cheating(problem), *_about_lists(problem), *_about_spreads(problem), *_about_relations(problem),
-    ]  # fmt: skip
+        *_about_cheating(problem),
+        *_about_lists(problem),
+        *_about_spreads(problem),
+        *_about_relations(problem),
+    ]
 
 
-def _about_cheating(problem: ListProblem) -> Iterator[str]:
+def _about_cheating(problem: Problem) -> Iterator[str]:
     """Tell of formulas that use the very score that is tuned for."""
     judged = getattr(problem.metric, "column", None)
-    made = [name for name, formula in derived_of(problem.pool).items() if judged in Formula(formula).names]
+    made = [name for name, formula in problem.derived.items() if judged in Formula(formula).names]
     if made:
         yield f"made of the column {judged!r}, which is tuned for, so that tuning on it cheats: {_listed(made)}"
 
 
-def _about_lists(problem: ListProblem) -> Iterator[str]:
-    starts = problem.offsets[:-1]
-    same = np.all(
-        np.maximum.reduceat(problem.stats, starts, axis=0) == np.minimum.reduceat(problem.stats, starts, axis=0), axis=1
-    )
-    n = int(np.count_nonzero(same))
-    if n == len(same):
+def _about_lists(problem: Problem) -> Iterator[str]:
+    alike = problem.lists_alike()
+    if alike is None:
+        return
+    if alike == problem.n_sentences:
         yield "all hypotheses of every list have the same statistics: no weights can change the score"
-    elif n > 0.2 * len(same):
-        yield f"in {n} of {len(same)} lists all hypotheses have the same statistics: these cannot guide the tuning"
+    elif alike > 0.2 * problem.n_sentences:
+        yield (
+            f"in {alike} of {problem.n_sentences} lists all hypotheses have the same statistics: these cannot guide "
+            "the tuning"
+        )
 
 
 def _about_spreads(problem: Problem) -> Iterator[str]:
@@ -57,16 +56,19 @@ def _about_spreads(problem: Problem) -> Iterator[str]:
         yield f"features differ in scale by a factor of {ratio:,.0f}; standardizing them evens that out"
 
 
-def _about_relations(problem: ListProblem) -> Iterator[str]:
-    relations = {} if problem.pool.features.n_dense < problem.n_features else linear_relations(problem.pool)
-    if relations:
-        yield f"{_listed(list(relations))} can be computed from the other features: their weights are not unique"
+def _about_relations(problem: Problem) -> Iterator[str]:
+    redundant = problem.redundant()
+    if redundant:
+        yield f"{_listed(redundant)} can be computed from the other features: their weights are not unique"
 
 
 def warnings_after(problem: Problem, start: Float64, weights: Float64, *, unbeaten: bool = False) -> list[str]:
     """Return what is odd about an answer; `unbeaten` is a start that scores as the oracle does."""
-    ties = _about_ties(problem, weights) if isinstance(problem, ListProblem) else ()
-    return [*_about_movement(start, weights, unbeaten=unbeaten), *_about_effects(problem, start, weights), *ties]
+    return [
+        *_about_movement(start, weights, unbeaten=unbeaten),
+        *_about_effects(problem, start, weights),
+        *_about_ties(problem, weights),
+    ]
 
 
 def _about_movement(start: Float64, weights: Float64, *, unbeaten: bool) -> Iterator[str]:
@@ -94,15 +96,11 @@ def _about_effects(problem: Problem, start: Float64, weights: Float64) -> Iterat
         yield f"the weight of {_listed(list(names[ruling]))} grew until nothing else counts; a bound may help"
 
 
-def _about_ties(problem: ListProblem, weights: Float64) -> Iterator[str]:
+def _about_ties(problem: Problem, weights: Float64) -> Iterator[str]:
     """Tell when many winners are tied with hypotheses of other statistics: the first one is taken then."""
-    winners = rerank(problem.pool, weights)
-    scores = problem.pool.scores(weights)
-    segments = np.repeat(winners, problem.pool.list_lengths)
-    rivals = (scores == scores[segments]) & np.any(problem.stats != problem.stats[segments], axis=1)
-    tied = int(np.count_nonzero(np.logical_or.reduceat(rivals, problem.offsets[:-1])))
-    if tied > 0.01 * len(winners):
-        yield f"in {tied} of {len(winners)} lists the winner is tied with others: the score rests on their order"
+    tied, lists = problem.lists_tied(weights), problem.n_sentences
+    if tied is not None and tied > 0.01 * lists:
+        yield f"in {tied} of {lists} lists the winner is tied with others: the score rests on their order"
 
 
 def _listed(names: list[str]) -> str:

@@ -16,7 +16,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from luthier.core.arrays import Float64, Int64, frozen
-from luthier.core.errors import LuthierError
+from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.features import Features
@@ -108,6 +108,8 @@ class LinearTuner(BaseEstimator):  # type: ignore[misc]
         chosen = tuner(self.method, **dict(self.options or {}))
         self.result_ = run(chosen, problem, None, RunOptions(seed=self.seed, restarts=self.restarts))
         self.coef_ = np.array(self.result_.weights)
+        if self.result_.interrupted:
+            raise Interrupted(self.result_)
         return self
 
     def predict(self, X: npt.ArrayLike) -> Float64:

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.errors import LuthierError
+from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import notice
 from luthier.kbest.merge import first_rows, merge
@@ -98,6 +98,8 @@ def tune_loop(
     ------
     LuthierError
         If the decoder returns other sentences than before, or the loop in the folder is another one.
+    Interrupted
+        A KeyboardInterrupt whose `result` is that of the turns before, if Ctrl-C is pressed after the first.
     """
     options = options or LoopOptions()
     if options.choose == "heldout" and heldout is None:
@@ -143,7 +145,7 @@ class _Loop:
             if ended:
                 break
         while not ended:
-            turn, took = self._turn(len(self.turns) + 1, weights)
+            turn, took = self._next_turn(weights, start, start_heldout)
             self.turns.append(turn)
             self.seconds.append(took)
             if self.folder is not None:
@@ -152,6 +154,15 @@ class _Loop:
             notice(_said(turn, self.metric))
         notice(f"the loop ends: {ended}")
         return self._finish(start, start_heldout)
+
+    def _next_turn(self, weights: Weights, start: Weights, start_heldout: float | None) -> tuple[Iteration, Seconds]:
+        """Return the next turn; Ctrl-C in one that is not the first has the result of those before it."""
+        try:
+            return self._turn(len(self.turns) + 1, weights)
+        except KeyboardInterrupt:
+            if not self.turns:
+                raise
+            raise Interrupted(self._result(start, start_heldout)) from None
 
     def _begin(self, start: Weights) -> float | None:
         """Return the held-out score of the start, from the folder if it has it."""
@@ -271,12 +282,15 @@ class _Loop:
         known = set(names)
         return Bounds.from_names(names, {name: pair for name, pair in self.bounds.items() if name in known})
 
-    def _finish(self, start: Weights, start_heldout: float | None) -> LoopResult:
+    def _result(self, start: Weights, start_heldout: float | None) -> LoopResult:
         if self.folder is not None:
             self.seconds = list(read_seconds(self.folder.home, self.turns))
-        result = LoopResult.of(
+        return LoopResult.of(
             self.tuner.spec, self.metric, self.options, (start, start_heldout), self.turns, self.seconds
         )
+
+    def _finish(self, start: Weights, start_heldout: float | None) -> LoopResult:
+        result = self._result(start, start_heldout)
         if self.folder is not None:
             self.folder.keep_weights(len(self.turns), self.turns[-1].weights)
             self.folder.keep_answer(result.weights)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any
 
 from luthier.core.arrays import Float64
-from luthier.kbest.derived import derived_of
 from luthier.kbest.weights import Weights
-from luthier.landscape.forest_problem import PackedProblem
-from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.sharded_problem import PartedProblem
-from luthier.tuning.run import Result
+from luthier.landscape.problem import Problem
+from luthier.tuning.traces import Result
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -48,12 +44,54 @@ class TuningReport:
 
     tuner: str
     metric: str
-    problem: ListProblem | PackedProblem | PartedProblem
+    problem: Problem
     names: tuple[str, ...]
     start: Float64
     oracle: float | None
     replicas: tuple[Tuned, ...]
     average: Float64 | None
+    searched: Any = None
+
+    @property
+    def weights(self) -> Weights:
+        """The answer by name: the average of the replicas where there is one, else the first replica's."""
+        return self.named(self.replicas[0].weights if self.average is None else self.average)
+
+    @property
+    def before(self) -> float:
+        """The score of the tuning sentences at the start."""
+        return self.problem.score(self.start)
+
+    @property
+    def after(self) -> float:
+        """The score of the tuning sentences at the answer of the first replica."""
+        return self.problem.score(self.replicas[0].weights)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Of the change on the tuning sentences, by paired bootstrap: it is flattering."""
+        return self.replicas[0].interval
+
+    @property
+    def heldout_before(self) -> float | None:
+        """The score of the held-out sentences at the start."""
+        return self.replicas[0].scores["heldout_before"]
+
+    @property
+    def heldout_after(self) -> float | None:
+        """The score of the held-out sentences at the answer of the first replica."""
+        return self.replicas[0].scores["heldout_after"]
+
+    def __repr__(self) -> str:
+        """Return a short sentence."""
+        scores = [self.before, self.after, *self.interval]
+        held = [] if self.heldout_after is None else [self.heldout_before, self.heldout_after]
+        p = 2 if max(map(abs, scores)) > 1.5 else 4
+        said = f"{scores[0]:.{p}f} → {scores[1]:.{p}f} ({scores[2]:+.{p}f} … {scores[3]:+.{p}f})"
+        unseen = f", held out {held[0]:.{p}f} → {held[1]:.{p}f}" if held else ""
+        metric = self.problem.metric
+        name = f"column:{metric.column}" if hasattr(metric, "column") else metric.name
+        return f"<{name} {said}{unseen}; {len(self.names)} weights by {self.tuner.partition('(')[0]}>"
 
     @property
     def interrupted(self) -> bool:
@@ -62,12 +100,7 @@ class TuningReport:
 
     def named(self, weights: Float64) -> Weights:
         """Return weights by name, with the formulas of features that were added to the lists."""
-        return Weights.from_vector(self.names, weights, self._formulas())
-
-    def _formulas(self) -> Mapping[str, str]:
-        if isinstance(self.problem, ListProblem):
-            return derived_of(self.problem.pool)
-        return self.problem.source.manifest.derived if isinstance(self.problem, PartedProblem) else {}
+        return Weights.from_vector(self.names, weights, self.problem.derived)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -93,6 +126,7 @@ class TuningReport:
                 for replica in self.replicas
             ],
             "average": None if self.average is None else self._by_name(self.average),
+            **({} if self.searched is None else {"search": self.searched.as_dict()}),
         }
 
     def _by_name(self, weights: Float64) -> dict[str, float]:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import os
 import pickle
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from luthier.core.arrays import Float64, frozen
-from luthier.core.errors import InputError, LuthierError
+from luthier.core.errors import InputError, Interrupted, LuthierError
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import Advance, progress
 from luthier.core.rng import child_rng
 from luthier.core.tasks import Engine, Given, Recipe, Threads, opened, run_units
 from luthier.core.threads import one_blas_thread, stopping_gently
-from luthier.kbest.weights import Weights, vector_of
+from luthier.kbest.weights import vector_of
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.tuning.answer import End, choose_end, proof_note, refuses_proof, robust_state
@@ -26,55 +27,7 @@ from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.options import RunOptions as RunOptions
 from luthier.tuning.restarts import draw_start
-from luthier.tuning.traces import RestartTrace, Watch, unwatched
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Result:
-    """Weights, and how they were found.
-
-    Attributes
-    ----------
-    weights : (D,)
-    gain, heldout_gain
-        At `weights`; the latter None without a held-out set.
-    start_gain, start_heldout_gain
-        At the start of the first run.
-    best_restart, agreed
-        Which run it was, and how many runs ended at the same gain.
-    note, record : what the answer's state says of itself
-    heldout_note : where the held-out sentences disagree with it by more than chance; '' if they do not
-    traces : one for each run, in order
-    interrupted : bool
-    seconds : CPU seconds of this process while it ran, and of others for their runs; wall-clock seconds of this
-        process; both without what compiling took
-    """
-
-    weights: Float64
-    gain: float
-    heldout_gain: float | None
-    start_gain: float
-    start_heldout_gain: float | None
-    best_restart: int
-    agreed: int
-    note: str
-    traces: tuple[RestartTrace, ...]
-    interrupted: bool
-    seconds: tuple[float, float]
-    heldout_note: str = ""
-    record: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    names: tuple[str, ...] = ()
-
-    @property
-    def weights_by_name(self) -> Weights:
-        """The weights under the names of their features."""
-        return Weights.from_vector(self.names, self.weights)
-
-    def __repr__(self) -> str:
-        """Return a short sentence."""
-        held = "" if self.heldout_gain is None else f", held out {self.heldout_gain:.4g}"
-        runs = f", {self.agreed} of {len(self.traces)} runs agree" if len(self.traces) > 1 else ""
-        return f"<Result: gain {self.start_gain:.4g} → {self.gain:.4g}{held}{runs}; {len(self.weights)} weights>"
+from luthier.tuning.traces import RestartTrace, Result, Watch, unwatched
 
 
 def run(
@@ -144,6 +97,27 @@ def run(
         record=answer.record,
         names=problem.names,
     )
+
+
+def run_tuner(
+    tuner: Tuner,
+    problem: Problem,
+    start: Float64 | Mapping[str, float] | None = None,
+    options: RunOptions | None = None,
+    *,
+    heldout: Problem | None = None,
+) -> Result:
+    """Run a tuner as `run` does, for people at a Python prompt.
+
+    Raises
+    ------
+    Interrupted
+        A KeyboardInterrupt whose `result` is the best so far, if Ctrl-C is pressed.
+    """
+    found = run(tuner, problem, start, options, heldout=heldout)
+    if found.interrupted:
+        raise Interrupted(found)
+    return found
 
 
 def open_checkpoint(
@@ -232,6 +206,7 @@ class _Runs:
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
     tick: Advance = lambda amount: None  # noqa: ARG005
     watch: Watch = unwatched
+    ended: dict[int, RestartTrace] = dataclasses.field(default_factory=dict)  # in this process, by number
 
     @classmethod
     def make(cls, tuner: Tuner, problems: tuple[Problem, Problem | None], start: Float64, options: RunOptions) -> _Runs:
@@ -282,10 +257,11 @@ def run_one(runs: _Runs, unit: RunUnit) -> RestartTrace:
         runs.stop.set()  # the others end after their present step
         raise
     finished = not runs.stop.is_set()
-    return RestartTrace(
+    runs.ended[unit.number] = RestartTrace(
         unit.number, tuple(states), tuple(heldout_gains), finished=finished, early=options.early,
         process=os.getpid(), cpu_seconds=stopwatch.seconds()[0],
     )  # fmt: skip
+    return runs.ended[unit.number]
 
 
 def _out_of_patience(heldout_gains: list[float], patience: int) -> bool:
@@ -327,6 +303,7 @@ class _Job:
         with (
             progress(f"{name}: runs", len(waiting)) as advance,
             progress(f"{name}: steps of all runs") as self.runs.tick,
+            self._heard_anywhere(),
         ):
 
             def keep(number: int, trace: RestartTrace) -> None:
@@ -346,10 +323,19 @@ class _Job:
                     self._run({number: RunUnit(number, origin)}, keep, Threads(1))
             else:
                 self._run({number: RunUnit(number) for number in waiting}, keep, self.engine)
+        done = {**self.runs.ended, **done}
         traces = [done[number] for number in sorted(done) if done[number].states]
         if not traces:
             raise KeyboardInterrupt
         return traces, self.runs.stop.is_set()
+
+    @contextlib.contextmanager
+    def _heard_anywhere(self) -> Iterator[None]:
+        """Take an interrupt that strikes between two runs for one that strikes in a run: what has ended counts."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            self.runs.stop.set()
 
     def _run(self, units: dict[int, RunUnit], keep: Any, engine: Engine) -> None:
         run_units(run_one, self.given, units, engine=engine, keep=keep, stop=self.runs.stop)

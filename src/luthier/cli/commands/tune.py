@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from luthier.cli.options.cluster import add_cluster_options, cluster_from, file_of
 from luthier.cli.options.fields import add_field_options, field_values
@@ -34,19 +34,10 @@ from luthier.cli.options.weights import (
 from luthier.cli.output import Output
 
 if TYPE_CHECKING:
-    from luthier.core.arrays import Float64
-    from luthier.core.tasks import Engine
-    from luthier.jobs.forest_tuning import ForestTuningJob
-    from luthier.jobs.length_penalty import Searched
-    from luthier.jobs.parted_tuning import PartedTuningJob
-    from luthier.jobs.trace_file import WatchSeed
-    from luthier.jobs.tuning import TuningJob
+    from luthier.decoding.forests.files import Forests
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
-    from luthier.landscape.bounds import Bounds
-    from luthier.metrics.base import Metric
-    from luthier.tuning.base import Tuner
-    from luthier.tuning.options import RunOptions
+    from luthier.kbest.storage import PoolFile
     from luthier.tuning.report import TuningReport
 
 GROUP = "tuning"
@@ -124,228 +115,119 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
+    from luthier.core.errors import Interrupted
     from luthier.core.jit import compiler_seconds
-    from luthier.jobs.trace_file import GrowingTrace
     from luthier.landscape.sharded_problem import PartedProblem
     from luthier.report.tables.tuning import tuning_tables
 
-    with GrowingTrace(options.trace) as trace:
-        report, searched = _tune(options, trace.watch)
+    try:
+        report = _tune(options)
+    except Interrupted as stopped:
+        report = stopped.result
     written = _write(report, options)
     output.note(f"seed {options.seed}")
     about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
     if isinstance(report.problem, PartedProblem):
         about["parts_sent"] = report.problem.traffic.as_dict()
-    if searched:
-        about["search"] = searched.as_dict()
-    output.emit(about, lambda: tuning_tables(report, written, searched))
+    output.emit(about, lambda: tuning_tables(report, written, report.searched))
     return INTERRUPTED if report.interrupted else 0
 
 
-def _tune(options: argparse.Namespace, watch: WatchSeed) -> tuple[TuningReport, Searched | None]:
+def _tune(options: argparse.Namespace) -> TuningReport:
     from luthier.core.errors import LuthierError
+    from luthier.jobs.tune import names_of, tune
+    from luthier.kbest.weights import read_weights
 
     if (options.pool is None) == (options.forests is None):
         raise LuthierError("expected a pool or --forests, found both or neither")
-    if options.pool is not None:
-        from luthier.jobs.parted_tuning import tune_parts
-        from luthier.jobs.tuning import tune_pool
-
-        _checked(options)  # before lists are read
-        manifest = manifest_from(options, options.pool)
-        with cluster_from(options) as engine:
-            if manifest is not None:
-                parted = _parted_job(options, manifest, engine)
-                return tune_parts(dataclasses.replace(parted, watch=watch)), None
-            if options.search:
-                return _search(options, engine, watch)
-            job = _job(options, *_pools(options), engine)
-            return tune_pool(dataclasses.replace(job, watch=watch)), None
-    from luthier.jobs.forest_tuning import tune_forests
-
-    if options.cluster:
-        raise LuthierError("--cluster needs a pool, found --forests")
-    if options.heldout or options.standardize_features or options.bins or options.add or _axes(options):
-        raise LuthierError("--heldout, --bins, --add, --axis and --standardize-features need a pool, found --forests")
-    return tune_forests(dataclasses.replace(_forest_job(options), watch=watch)), None
-
-
-def _search(options: argparse.Namespace, engine: Engine | None, watch: WatchSeed) -> tuple[TuningReport, Searched]:
-    """Search the constant of a formula; tune at the best."""
-    from luthier.core.errors import LuthierError
-    from luthier.jobs.length_penalty import Search, search_constant
-    from luthier.jobs.tuning import tune_pool
-    from luthier.kbest.derived import LENGTHS, Derived, add_derived
-    from luthier.metrics.pools import with_statistics
-
-    if len(options.search) > 1:
-        raise LuthierError(f"expected one constant to search, found --search {len(options.search)} times")
-    search = Search.parse(options.search[0])
-    _, metric, _ = _checked(options)
-    formulas, options.add = [Derived.parse(text) for text in options.add], []
-    if not any(search.name in item.formula.names for item in formulas):
-        raise LuthierError(f"--search {search.name}: no --add formula has such a constant")
-    pools = [None if pool is None else with_statistics(pool, metric) for pool in _pools(options)]
-    if pools[0] is not None and search.name in (*pools[0].features.names, *pools[0].columns, *LENGTHS):
-        raise LuthierError(f"--search {search.name}: the lists have that already. hint: call the constant otherwise")
-
-    def job_at(value: float) -> TuningJob:
-        made = [None if pool is None else add_derived(pool, formulas, {search.name: value}) for pool in pools]
-        assert made[0] is not None
-        return _job(options, made[0], made[1], engine)
-
-    searched = search_constant(search, job_at)
-    return tune_pool(dataclasses.replace(job_at(searched.best.value), watch=watch)), searched
+    settings = _checked(options)  # before lists are read
+    formulas = [] if options.search is None else list(options.add)
+    if formulas:
+        options.add = []
+    with cluster_from(options) as engine:
+        source = _source(options)
+        heldout = pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None
+        names = names_of(source)
+        check_writing(options, names)
+        start = (
+            read_weights(options.start).vector(names, source=options.start, strict=options.strict)
+            if options.start
+            else None
+        )
+        return tune(
+            source,
+            start=start,
+            heldout=heldout,
+            bound=pairs(options.bound, str, "--bound"),
+            bins=options.bins,
+            add=formulas,
+            search=None if options.search is None else options.search[0],
+            axis=tuple(getattr(options, "along", ())),
+            standardize_features=options.standardize_features,
+            replicas=options.replicas,
+            average_replicas=options.average_replicas,
+            refs=options.refs if options.forests else (),
+            trace=options.trace,
+            engine=engine,
+            files=_files(options, source, heldout) if engine else (None, None),
+            **settings,
+        )
 
 
-def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
-    """Check all that can be checked before anything is read; return how to tune, and for what."""
+def _source(options: argparse.Namespace) -> Pool | Manifest | Forests:
+    """Return what to tune on: forests, a sharded pool, or a pool or list."""
+    if options.forests:
+        from luthier.decoding.forests.files import open_forests
+
+        return open_forests(options.forests)
+    return manifest_from(options, options.pool) or pool_from(options, options.pool)
+
+
+def _files(
+    options: argparse.Namespace, source: Pool | Manifest | Forests, heldout: Pool | None
+) -> tuple[PoolFile | None, PoolFile | None]:
+    """Return the files in which other processes find the pools just as they are."""
+    from luthier.kbest.pool import Pool
+
+    return (
+        file_of(options.pool, source) if isinstance(source, Pool) and not options.bins else None,
+        file_of(options.heldout, heldout) if not options.bins else None,
+    )
+
+
+def _checked(options: argparse.Namespace) -> dict[str, Any]:
+    """Check all that can be checked before anything is read; return the metric, the tuner and options of its runs."""
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_writable
     from luthier.core.plugins import load
-    from luthier.jobs.tuning import answer_paths
+    from luthier.jobs.tuning_job import answer_paths
     from luthier.tuning.base import PACKAGE, published_setting
     from luthier.tuning.options import RunOptions
 
     method = load(PACKAGE, options.method)
-    settings = RunOptions(**field_values(RunOptions, options))
+    settings = field_values(RunOptions, options)
     published = published_setting(method, options.method) if options.published else {}
     tuner, metrics = method(**{**published, **field_values(method, options)}), metrics_from(options)
     if len(metrics) != 1:
         raise LuthierError(f"expected one metric to tune for, found {len(metrics)}. hint: a sum is one metric")
-    if options.replicas < 1:
-        raise LuthierError(f"expected at least one replica, found {options.replicas}")
-    if options.average_replicas and options.replicas == 1:
-        raise LuthierError("--average-replicas needs --replicas of at least 2")
-    if _axes(options) and (options.bound or options.standardize_features or options.cluster or settings.certify):
-        raise LuthierError("--axis cannot go with --bound, --standardize-features, --cluster or --certify")
-    for path in filter(None, [*answer_paths(options.output, options.replicas), options.trace, settings.checkpoint]):
+    if options.search and len(options.search) > 1:
+        raise LuthierError(f"expected one constant to search, found --search {len(options.search)} times")
+    checkpoint = RunOptions(**settings).checkpoint
+    paths = answer_paths(options.output, max(1, options.replicas))
+    for path in filter(None, [*paths, options.trace, checkpoint]):
         check_writable(path)
     picture_width(options, options.plot)
-    return tuner, next(iter(metrics.values())), settings
-
-
-def _bounds(options: argparse.Namespace, names: Sequence[str]) -> Bounds:
-    """Return the limits of weights; with these names, what is to be written is looked at too."""
-    from luthier.landscape.bounds import Bounds
-
-    check_writing(options, names)
-    given = pairs(options.bound, str, "--bound")
-    return Bounds.from_names(names, {name: _range(name, text) for name, text in given.items()})
-
-
-def _forest_job(options: argparse.Namespace) -> ForestTuningJob:
-    from luthier.decoding.forests.files import open_forests
-    from luthier.jobs.forest_tuning import ForestTuningJob
-
-    tuner, metric, settings = _checked(options)
-    forests = open_forests(options.forests)
-    names = forests.rules.names
-    return ForestTuningJob(
-        tuner=tuner,
-        forests=forests,
-        refs=options.refs,
-        metric=metric,
-        options=settings,
-        start=_start(options, names),
-        bounds=_bounds(options, names),
-        replicas=options.replicas,
-        average=options.average_replicas,
-    )
-
-
-def _parted_job(options: argparse.Namespace, manifest: Manifest, engine: Engine | None) -> PartedTuningJob:
-    from luthier.core.errors import LuthierError
-    from luthier.jobs.parted_tuning import PartedTuningJob
-
-    if options.standardize_features or options.bins or options.search or _axes(options):
-        raise LuthierError("--bins, --search, --axis and --standardize-features need a whole pool, found one in parts")
-    tuner, metric, settings = _checked(options)
-    names = manifest.feature_names
-    return PartedTuningJob(
-        tuner=tuner,
-        manifest=manifest,
-        metric=metric,
-        options=settings,
-        start=_start(options, names),
-        bounds=_bounds(options, names),
-        heldout=pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None,
-        replicas=options.replicas,
-        average=options.average_replicas,
-        engine=engine,
-    )
-
-
-def _job(options: argparse.Namespace, pool: Pool, heldout: Pool | None, engine: Engine | None) -> TuningJob:
-    from luthier.jobs.tuning import TuningJob
-
-    tuner, metric, settings = _checked(options)
-    names = pool.features.names
-    return TuningJob(
-        tuner=tuner,
-        pool=pool,
-        metric=metric,
-        options=settings,
-        start=_start(options, names),
-        bounds=_bounds(options, names),
-        heldout=heldout,
-        standardize=options.standardize_features,
-        replicas=options.replicas,
-        average=options.average_replicas,
-        axes=_axes(options),
-        engine=engine,
-        pool_file=file_of(options.pool, pool) if engine else None,
-        heldout_file=file_of(options.heldout, heldout) if engine else None,
-    )
-
-
-def _axes(options: argparse.Namespace) -> tuple[str, ...]:
-    """Return the directions that weights are to move along; none for a tuner with axes of its own."""
-    return tuple(getattr(options, "along", ()))
-
-
-def _pools(options: argparse.Namespace) -> tuple[Pool, Pool | None]:
-    """Return the pool and the held-out one, with bins where a file of them is named."""
-    pools = [pool_from(options, options.pool)]
-    if options.heldout:
-        pools.append(pool_from(options, options.heldout, options.heldout_refs))
-    if options.bins:
-        from luthier.features.bins_file import read_bins
-        from luthier.features.induction import with_bins
-
-        bins = read_bins(options.bins)
-        pools = [with_bins(pool, bins) for pool in pools]
-    return pools[0], pools[1] if options.heldout else None
-
-
-def _start(options: argparse.Namespace, names: Sequence[str]) -> Float64 | None:
-    from luthier.kbest.weights import read_weights
-
-    if not options.start:
-        return None
-    return read_weights(options.start).vector(names, source=options.start, strict=options.strict)
-
-
-def _range(name: str, text: str) -> tuple[float, float]:
-    from luthier.core.errors import LuthierError
-    from luthier.landscape.bounds import parse_range
-
-    try:
-        return parse_range(text)
-    except LuthierError as error:
-        raise LuthierError(f"--bound {name}: {error}") from None
+    return {"method": tuner, "metric": next(iter(metrics.values())), **settings}
 
 
 def _write(report: TuningReport, options: argparse.Namespace) -> list[str]:
-    """Write weights, and the trace and the picture where asked for; return the paths."""
-    from luthier.jobs.trace_file import write_trace
-    from luthier.jobs.tuning import answers
+    """Write weights, and the picture where asked for; return the paths."""
+    from luthier.jobs.tuning_job import answers
 
     written = []
     for path, weights in answers(report, options.output).items():
         written += write_in_any_case(weights, path, options)
     if options.trace:
-        write_trace(report, options.trace)
         written.append(options.trace)
     if options.plot:
         from pathlib import Path

@@ -11,7 +11,6 @@ import io
 import os
 import re
 import sys
-import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -234,22 +233,22 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
             yield target
         return
     try:
-        handle, name = tempfile.mkstemp(prefix=_mark(target), suffix=".tmp", dir=target.parent)
+        kept = target.stat().st_mode & 0o777 if target.exists() else None
+        temporary = target.with_name(f"{_mark(target)}{os.urandom(6).hex()}.tmp")
+        os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666 if kept is None else kept | 0o200))
     except OSError as error:
         raise LuthierError(
             f"{target}: cannot write here: {(error.strerror or str(error)).lower()}. "
             "hint: check that the folder exists and is yours to write to"
         ) from None
-    os.close(handle)
     _remove_abandoned(target)
-    temporary = Path(name)
     try:
         with _full_disk_told(target):
             yield temporary
             with open(temporary, "rb+") as written:
                 os.fsync(written.fileno())
-        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-        temporary.chmod(mode & 0o777)
+        if kept is not None:  # a new file has what the umask says
+            temporary.chmod(kept)
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
@@ -304,12 +303,6 @@ def _is_alive(process: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 @contextmanager

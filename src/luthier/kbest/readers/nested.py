@@ -240,7 +240,7 @@ def _whisper(segments: Any) -> dict[str, float]:
         found["tokens"] = float(sum(count or 0 for count in counts))
         if all(_plain(mean) for mean in means):
             pairs = zip(means, counts, strict=True)
-            found["logprob"] = sum(_number(mean, "avg_logprob") * ((count or 0) + 1) for mean, count in pairs)
+            found["logprob"] = math.fsum(_number(mean, "avg_logprob") * ((count or 0) + 1) for mean, count in pairs)
     for name in ("no_speech_prob", "compression_ratio"):
         values = [part.get(name) for part in segments]
         if all(_plain(value) for value in values):

@@ -8,6 +8,7 @@ max(z_0, |z_1|, …, |z_Q|) = 1 with z_0 ≥ 0, and all directions of weights by
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -69,7 +70,7 @@ class Space:
     @property
     def volume(self) -> float:
         """The volume of all root boxes, in their own dimensions."""
-        return float(sum(box_volume(low, high) for low, high in zip(self.lows, self.highs, strict=True)))
+        return math.fsum(box_volume(low, high) for low, high in zip(self.lows, self.highs, strict=True))
 
     @property
     def n_moving(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 
 import numpy as np
 
@@ -62,7 +63,7 @@ class ChrfLimits:
             return flat_limit(len(low), 0.0)
         pairs = [(low[3 * k + 2] / high[3 * k], low[3 * k + 2] / high[3 * k + 1]) for k in orders]
         if self.separate:
-            score = sum(self._mean(*pair) for pair in pairs) / (len(low) // 3)
+            score = math.fsum(self._mean(*pair) for pair in pairs) / (len(low) // 3)
         else:
             score = self._mean(*np.array(pairs).mean(axis=0)) if pairs else 0.0
         return flat_limit(len(low), -100.0 * score * (1 - ROUNDING))

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
 from luthier.features.bins import Bins, FeatureBins
 from luthier.features.curves import Curve
-from luthier.report.figure_style import BLUE, ORANGE, VERMILION, write_figure
+from luthier.report.figure_style import BLUE, ORANGE, VERMILION, make_figure, make_panels, write_figure
 
 COLUMNS, PANEL, HEAD = 2, (5.6, 2.7), 0.5
 MOST_PANELS = 40
@@ -19,14 +18,11 @@ MOST_PANELS = 40
 
 def draw_bins(bins: Bins, path: Path, width: float | None = None) -> None:
     """Draw a panel for each feature (the first of very many): the population of each bin, by the order of values."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     shown = bins.features[:MOST_PANELS]
     columns = min(COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
     size = (PANEL[0] * columns, PANEL[1] * rows + HEAD)
-    figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, layout="constrained")
+    figure, axes = make_panels(rows, columns, figsize=size, squeeze=False, layout="constrained")
     for axis, feature in zip(axes.flat, shown, strict=False):
         _draw_feature(axis, feature)
     for axis in axes.flat[len(shown) :]:
@@ -61,13 +57,10 @@ THINNEST = 0.004  # of a bar, as a share of the axis
 
 def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True, width: float | None = None) -> None:
     """Draw each feature (the first of very many); bins are `steps` over their values, or tips that lines join."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     shown = curves[:MOST_PANELS]
     columns = min(CURVE_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
-    figure = plt.figure(figsize=(CURVE_PANEL[0] * columns, CURVE_PANEL[1] * rows), layout="constrained")
+    figure = make_figure(figsize=(CURVE_PANEL[0] * columns, CURVE_PANEL[1] * rows), layout="constrained")
     panels = np.atleast_1d(figure.subfigures(rows, columns, squeeze=False)).ravel()
     for panel, curve in zip(panels, shown, strict=False):
         upper, lower = panel.subplots(2, 1, sharex=True, height_ratios=[3, 1])

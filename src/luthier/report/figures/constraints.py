@@ -12,7 +12,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.selections.constraint_curves import ConstraintCurves, Share
-from luthier.report.figure_style import MARKS, write_figure
+from luthier.report.figure_style import MARKS, make_figure, write_figure
 
 FAINT = "0.55"
 MOST_TICKS = 12
@@ -22,12 +22,9 @@ APART = 0.045  # features, or octaves of sentences
 
 def draw_constraints(curves: ConstraintCurves, path: Path, width: float | None = None) -> None:
     """Draw the share of feasible oracle selections over both axes, along each, and below it lp-mert's time."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     table = share_table(curves.shares)
     mapped, timed = int(min(table[2].shape) > 1), int(bool(curves.costs))
-    figure = plt.figure(figsize=(5.8 * len(curves.axes), 3.6 * (1 + mapped + timed)), layout="constrained")
+    figure = make_figure(figsize=(5.8 * len(curves.axes), 3.6 * (1 + mapped + timed)), layout="constrained")
     parts = figure.subfigures(1 + mapped, 1, squeeze=False, height_ratios=[1] * mapped + [1 + timed])[:, 0]
     if mapped:
         _draw_map(parts[0], parts[0].subplots(), table)
@@ -102,7 +99,7 @@ def _draw_costs(axis: Any, curves: ConstraintCurves, kind: str) -> None:
     color = mpl.colormaps["viridis"](0.4)
     runs = [(getattr(cost, along), seconds) for cost in costs for seconds in cost.seconds]
     axis.plot(*zip(*runs, strict=True), ".", color=FAINT, markersize=5, label="a run")
-    means = [(getattr(cost, along), sum(cost.seconds) / len(cost.seconds)) for cost in costs]
+    means = [(getattr(cost, along), math.fsum(cost.seconds) / len(cost.seconds)) for cost in costs]
     axis.plot(*zip(*means, strict=True), "o-", color=color, linewidth=1.5, markersize=4, label="mean")
     axis.set_yscale("log")
     if any(cost.finished < len(cost.seconds) for cost in costs):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.landscape.cones.fan_scenes import FanScene, RegularizedScene
+from luthier.report.figure_style import make_figure
 from luthier.report.figures import fan_parts as parts
 from luthier.report.figures.fan_regularized import draw_regularized
 from luthier.report.figures.fan_sum import draw_sum
@@ -25,10 +25,7 @@ def draw_fan(scene: FanScene, path: Path, width: float | None = None) -> None:
     (a) one side and its boundary, (b) the other side at the same corner, (c) the cone between them,
     (d) the whole fan. The corner is the one that the marked weights select, else the lowest row of all.
     """
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure = plt.figure(figsize=(10.0, 8.8), layout="constrained", dpi=100)
+    figure = make_figure(figsize=(10.0, 8.8), layout="constrained", dpi=100)
     figure.get_layout_engine().set(h_pad=0.04, w_pad=0.04)
     grid = figure.add_gridspec(3, 4, height_ratios=[1.25, 1, 1])
     frame = parts.Frame.around(scene.lists[0])
@@ -44,7 +41,6 @@ def draw_fan(scene: FanScene, path: Path, width: float | None = None) -> None:
         left, right = figure.add_subplot(grid[row, column]), figure.add_subplot(grid[row, column + 1])
         _draw_step(left, right, scene, frame, step)
     parts.save(figure, path, width)
-    plt.close(figure)
 
 
 def focus(scene: FanScene) -> int:

@@ -6,11 +6,11 @@ import math
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.cones.fan_scenes import FanScene, RegularizedScene, joint_name
+from luthier.report.figure_style import make_figure
 from luthier.report.figures import fan_parts as parts
 from luthier.report.figures.label_placement import add_name
 
@@ -21,10 +21,7 @@ PLAIN = parts.Frame((0.0, 0.0), 1.0, 1.0)  # angles are what this is about: noth
 
 def draw_regularized(regularized: RegularizedScene, path: Path, width: float | None = None) -> None:
     """Draw the fan coloured by score with w0, the line and both choices; beside it what the line sees."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure = plt.figure(figsize=(13.5, 7.2), layout="constrained", dpi=84)
+    figure = make_figure(figsize=(13.5, 7.2), layout="constrained", dpi=84)
     figure.get_layout_engine().set(w_pad=parts.PADDING, h_pad=parts.PADDING)
     grid = figure.add_gridspec(2, 2, width_ratios=[1.25, 1])
     scene = regularized.scene
@@ -38,7 +35,6 @@ def draw_regularized(regularized: RegularizedScene, path: Path, width: float | N
     _draw_line_view(figure.add_subplot(grid[0, 1]), regularized)
     _draw_angle_view(figure.add_subplot(grid[1, 1]), regularized)
     parts.save(figure, path, width, square=False)
-    plt.close(figure)
 
 
 def _candidates(regularized: RegularizedScene) -> Float64:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.geometry.polytopes.fan import PlanarFan, all_sums
 from luthier.geometry.polytopes.polytope import distinct_rows
 from luthier.landscape.cones.fan_scenes import FanScene, joint_name
+from luthier.report.figure_style import make_panels
 from luthier.report.figures import fan_parts as parts
 from luthier.report.figures.label_placement import add_name
 
@@ -22,10 +22,7 @@ MANY, MOST_SUMS, MOST_NAMES, MOST_RAY_NAMES = 200, 200_000, 12, 10
 
 def draw_sum(scene: FanScene, path: Path, width: float | None = None) -> None:
     """Draw above two polygons and their sum, below two fans and what both together are."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(2, 3, figsize=(11.6, 7.7), layout="constrained", dpi=90)
+    figure, axes = make_panels(2, 3, figsize=(11.6, 7.7), layout="constrained", dpi=90)
     figure.suptitle(f"{scene.title}: the Minkowski sum and the common refinement", fontsize=12)
     figure.get_layout_engine().set(w_pad=parts.PADDING, h_pad=parts.PADDING)
     total = _draw_polygons(axes[0], scene)
@@ -38,7 +35,6 @@ def draw_sum(scene: FanScene, path: Path, width: float | None = None) -> None:
         bar.set_label(scene.metric, fontsize=8)
         bar.ax.tick_params(labelsize=7)
     parts.save(figure, path, width)
-    plt.close(figure)
 
 
 def _draw_polygons(axes: Any, scene: FanScene) -> Float64:

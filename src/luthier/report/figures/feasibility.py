@@ -16,7 +16,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.selections.feasibility import Verdict
-from luthier.report.figure_style import BLUE, ORANGE, PURPLE, write_figure
+from luthier.report.figure_style import BLUE, ORANGE, PURPLE, make_panels, write_figure
 
 INK, MARK, SHADE = "#1f4e79", "#c0392b", "#7f8fa6"
 FORBIDDEN = (BLUE, ORANGE, PURPLE)  # three wishes forbid a plane
@@ -29,19 +29,16 @@ FEW = 30  # sentences that have a mark each
 
 def draw_verdict(verdict: Verdict, path: Path, width: float | None = None) -> None:
     """Draw half-planes if there are two features, else the weights and what they keep apart, or a contradiction."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     names, (labels, wishes) = verdict.pool.features.names, verdict.wishes()
     weights = None if verdict.weights is None else np.array(list(verdict.weights.values()))
     if len(names) == 2:
-        figure, axis = plt.subplots(figsize=(5.4, 5.6), layout="constrained")
+        figure, axis = make_panels(figsize=(5.4, 5.6), layout="constrained")
         _half_planes(axis, names, labels, wishes, weights)
     elif weights is None:
-        figure, axis = plt.subplots(figsize=(9.0, 2.2 + 0.26 * min(len(names), MOST_NAMES)), layout="constrained")
+        figure, axis = make_panels(figsize=(9.0, 2.2 + 0.26 * min(len(names), MOST_NAMES)), layout="constrained")
         _contradiction(axis, names, labels, wishes)
     else:
-        figure, (left, right) = plt.subplots(1, 2, figsize=(9.6, 4.4), layout="constrained")
+        figure, (left, right) = make_panels(1, 2, figsize=(9.6, 4.4), layout="constrained")
         _weights(left, names, weights)
         _leads(right, wishes @ weights)
     write_figure(figure, path, dpi=110, width=width)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
 from luthier.landscape.lines.line_report import LineReport
-from luthier.report.figure_style import grid_of, write_figure
+from luthier.report.figure_style import grid_of, make_figure, write_figure
 
 CURVE, START, BEST = "#1f4e79", "#555555", "#c0392b"
 # Without a window the picture shows the steps between these shares of all breakpoints.
@@ -20,14 +19,11 @@ CLOSE = 40  # intervals on each side of the optimum that the second panel shows
 
 def draw_line(report: LineReport, path: Path, width: float | None = None) -> None:
     """Draw the steps of the curve, all of it and from near; w0 and the optimum are marked."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     name, ranges = report.line.names[0], [shown_range(report)]
     if len(report.scores) > 2 * CLOSE:
         ranges.append(close_range(report))
     rows, columns = grid_of(len(ranges), width)
-    figure = plt.figure(figsize=(6.0 * columns, 4.2 * rows), layout="constrained")
+    figure = make_figure(figsize=(6.0 * columns, 4.2 * rows), layout="constrained")
     panels = figure.subplots(rows, columns, squeeze=False)
     for axis, (left, right) in zip(panels.flat, ranges, strict=True):
         shown = _draw_steps(axis, report, left, right)

@@ -10,7 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.landscape.cones.minkowski_view import SearchView
-from luthier.report.figure_style import save_picture
+from luthier.report.figure_style import make_panels, save_picture
 from luthier.report.figures.surface import BEST, mark_best
 
 OPACITY, SHADES = 0.75, 37
@@ -19,14 +19,12 @@ MOST_BRANCHES = 1_500  # more lines than that are a smear
 
 def draw_search(view: SearchView, path: Path, width: float | None = None) -> None:
     """Draw the cells coloured by the order in which they were found, their borders, and the tree."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
     from matplotlib.collections import LineCollection
 
-    figure, axis = plt.subplots(figsize=(6.9, 6.4), layout="constrained")
+    figure, axis = make_panels(figsize=(6.9, 6.4), layout="constrained")
     left, right, bottom, top = view.window
     order = np.ma.masked_less(view.cells.astype(np.float64), 0.0)
-    colors = plt.get_cmap("viridis").with_extremes(bad="white")
+    colors = mpl.colormaps["viridis"].with_extremes(bad="white")
     image = axis.imshow(
         order, origin="lower", extent=view.window, aspect="auto", cmap=colors, vmin=0, vmax=len(view.parents),
         interpolation="nearest", alpha=OPACITY,
@@ -53,7 +51,7 @@ def draw_search(view: SearchView, path: Path, width: float | None = None) -> Non
     axis.set_title(_title(view), fontsize=10)
     figure.colorbar(image, ax=axis, label="order in which the cells were found")
     figure.legend(fontsize=8, loc="outside lower center", ncols=2, frameon=False)
-    save_picture(figure, path, colors=_palette(plt.get_cmap("viridis")), dpi=110, width=width)
+    save_picture(figure, path, colors=_palette(mpl.colormaps["viridis"]), dpi=110, width=width)
 
 
 def _outline_best(axis: Any, view: SearchView, x: float, y: float) -> None:

@@ -17,7 +17,7 @@ from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.robust import RobustOptimum
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.landscape.planes.view import Scene
-from luthier.report.figure_style import grid_of, save_picture
+from luthier.report.figure_style import grid_of, make_figure, make_panels, save_picture
 
 START, BEST, FRAME, STEADY = "#111111", "#e8303a", "#111111", "#f0a030"
 AT_BORDER = 1e-6  # of a panel: points this near beyond its border are at it, but for rounding
@@ -67,14 +67,11 @@ def draw_surface(
     width: float | None = None,
 ) -> None:
     """Draw the window, and exact cells around the optimum; with the point that was chosen if it is another."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     figure = _figure(report, scenes, chosen)
 
     n = len(figure.scenes)
     rows, columns = grid_of(n, width)
-    canvas = plt.figure(figsize=(5.6 * columns + 0.5, 5.2 * rows), layout="constrained")
+    canvas = make_figure(figsize=(5.6 * columns + 0.5, 5.2 * rows), layout="constrained")
     panels = canvas.subplots(rows, columns, squeeze=False).ravel()
     for axis, scene in zip(panels, figure.scenes, strict=True):
         _draw_scene(canvas, axis, figure, scene)
@@ -273,11 +270,8 @@ def color_limits(scores: Float64, *, higher_is_better: bool) -> tuple[float, flo
 
 def draw_pixels(pixels: Pixels, path: Path, width: float | None = None) -> None:
     """Draw the raster, and where the best pixel is."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     colors = mpl.colormaps[COLORS if pixels.metric.higher_is_better else f"{COLORS}_r"]
-    figure, axis = plt.subplots(figsize=(6.1, 5.2), layout="constrained")
+    figure, axis = make_panels(figsize=(6.1, 5.2), layout="constrained")
     image = axis.imshow(
         pixels.scores, origin="lower", extent=pixels.window.limits, aspect="auto", cmap=colors, interpolation="nearest"
     )

@@ -7,14 +7,22 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.curve import LineCurve
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
-from luthier.report.figure_style import BLUE, ORANGE, PURPLE, VERMILION, line_looks, write_figure
+from luthier.report.figure_style import (
+    BLUE,
+    ORANGE,
+    PURPLE,
+    VERMILION,
+    line_looks,
+    make_figure,
+    make_panels,
+    write_figure,
+)
 from luthier.tuning.chosen import Chosen, Tried
 from luthier.tuning.loop_report import LoopResult
 from luthier.tuning.report import TuningReport
@@ -37,14 +45,11 @@ class Curve:
 
 def draw_tuning(report: TuningReport, path: Path, width: float | None = None) -> None:
     """Draw the first replica's runs (the best one strongly), then the exact curve of each of its weights."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     result, label = report.replicas[0].result, report.problem.metric.name
     sign = float(report.problem.metric.gain(np.array(1.0)))  # gains times it are scores
     curves = weight_curves(report.problem, report.replicas[0].weights, sign)
     rows = -(-len(curves) // COLUMNS)
-    figure = plt.figure(figsize=(2.6 * COLUMNS, 3.4 + 2.2 * rows), layout="constrained")
+    figure = make_figure(figsize=(2.6 * COLUMNS, 3.4 + 2.2 * rows), layout="constrained")
     grid = figure.add_gridspec(rows + 1, COLUMNS, height_ratios=[1.5] + [1.0] * rows)
     _draw_steps(figure.add_subplot(grid[0, :]), result.traces, result.best_restart, sign, label)
     first = None
@@ -105,11 +110,9 @@ def _draw_steps(axis: Any, traces: Sequence[RestartTrace], best: int, sign: floa
 
 def draw_loop(result: LoopResult, path: Path) -> None:
     """Draw scores above; how many hypotheses were new, and how far the weights moved, below."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
     from matplotlib.ticker import MaxNLocator
 
-    figure, (scores, below) = plt.subplots(
+    figure, (scores, below) = make_panels(
         2, 1, figsize=(6.4, 5.6), sharex=True, layout="constrained", height_ratios=[2, 1]
     )
     _draw_scores(scores, result)
@@ -148,11 +151,8 @@ MOST_LABELS = 12
 
 def draw_chosen(chosen: Chosen, path: Path) -> None:
     """Draw a panel for each axis; the chosen point is ringed."""
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
     names = [name for name, values in chosen.axes.items() if len(values) > 1] or list(chosen.axes)
-    figure, panels = plt.subplots(
+    figure, panels = make_panels(
         1, len(names), figsize=(4.6 * len(names) + 0.6, 4.2), squeeze=False, sharey=True, layout="constrained"
     )
     for panel, name in zip(panels.flat, names, strict=True):

@@ -133,7 +133,7 @@ _ENDED = "larger sizes are left out once none ends"
 
 
 def _times(seconds: Sequence[float]) -> tuple[str, str]:
-    return f"{sum(seconds) / len(seconds):.3f}", f"{max(seconds):.3f}"
+    return f"{math.fsum(seconds) / len(seconds):.3f}", f"{max(seconds):.3f}"
 
 
 def _power(log10: float) -> str:

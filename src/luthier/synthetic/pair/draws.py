@@ -45,7 +45,10 @@ class Draws:
 
     def erlang(self, shape: int) -> float:
         """Return a positive number of mean 1 and variance 1/shape."""
-        return -sum(math.log(1.0 - self.unit()) for _ in range(shape)) / shape
+        total = 0.0
+        for _ in range(shape):  # not `sum`, whose last bit depends on the version of Python
+            total += math.log(1.0 - self.unit())
+        return -total / shape
 
 
 class Bag(Generic[Item]):

@@ -1,0 +1,111 @@
+"""Whose process this is: that of our own command, or that of a host who has imported the library.
+
+A host's modules, signal handlers and garbage collector are its own: the library leaves them alone. The command has its
+process to itself, and may use all of them to start sooner and to end in order when Ctrl-C is pressed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.abc
+import sys
+import threading
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from luthier.core.plugins import may_be_declared
+
+_COMMAND = threading.Event()  # seen by all threads
+
+
+@contextmanager
+def as_command() -> Iterator[None]:
+    """Take the process for our own inside the block."""
+    if _COMMAND.is_set():
+        yield
+        return
+    _COMMAND.set()
+    try:
+        yield
+    finally:
+        _COMMAND.clear()
+
+
+def is_command() -> bool:
+    """Return whether the process is our own command's."""
+    return _COMMAND.is_set()
+
+
+# How our own command loads Numba: without what none of our kernels needs. A host's Numba is loaded as it is.
+
+EXTENSIONS = "numba.core.entrypoints"
+BLAS = ("scipy", "scipy.linalg", "scipy.linalg.cython_blas")
+
+
+class _Absent(importlib.abc.MetaPathFinder):
+    """Refuses modules to the thread that made it; all others find them."""
+
+    def __init__(self, names: tuple[str, ...]) -> None:
+        self._names, self._thread = frozenset(names), threading.get_ident()
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> None:  # noqa: ARG002 - Python's form
+        """Raise for a name that is refused here; leave all else to the finders that follow."""
+        if name in self._names and threading.get_ident() == self._thread:
+            raise ModuleNotFoundError(f"{name} is not loaded here", name=name)
+
+
+@contextlib.contextmanager
+def absent(*names: str) -> Iterator[None]:
+    """Let modules look to this thread as if they were not installed, unless they are loaded already."""
+    finder = _Absent(names)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+@contextlib.contextmanager
+def _extensions_later() -> Iterator[None]:
+    """Let Numba look for packages that extend it only if there may be any: what looks takes a tenth of its import."""
+    if EXTENSIONS in sys.modules:
+        yield
+        return
+    standing_in = types.ModuleType(EXTENSIONS)
+
+    def init_all() -> None:
+        if not may_be_declared("numba_extensions"):
+            standing_in.init_all = lambda: None  # type: ignore[attr-defined]
+            return
+        if sys.modules.get(EXTENSIONS) is standing_in:
+            del sys.modules[EXTENSIONS]
+        importlib.import_module(EXTENSIONS).init_all()
+
+    standing_in.init_all = init_all  # type: ignore[attr-defined]
+    sys.modules[EXTENSIONS] = standing_in
+    yield
+    sys.modules["numba.core"].entrypoints = standing_in  # type: ignore[attr-defined]
+
+
+@contextlib.contextmanager
+def numba_alone() -> Iterator[None]:
+    """Let Numba be imported in the block without SciPy, of which it asks the version only.
+
+    Nor does it get YAML, for settings that hardly anybody has in a file, and Colorama, for colours of its complaints.
+    """
+    yaml = [] if Path(".numba_config.yaml").exists() else ["yaml"]
+    with _extensions_later(), absent("scipy", "colorama", *yaml):
+        yield
+
+
+def load_array_functions() -> None:
+    """Load Numba's functions on arrays without SciPy: no kernel calls BLAS, and SciPy takes longer than they do.
+
+    Numba looks for BLAS once, for `np.kron` alone; where it finds none it has a loop of its own.
+    """
+    with absent(*BLAS), contextlib.suppress(ImportError):  # another Numba may name it otherwise
+        importlib.import_module("numba.np.arraymath")

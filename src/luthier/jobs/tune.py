@@ -1,0 +1,258 @@
+"""Tune weights for a metric: ``luthier.tune(pool, metric="bleu")``, on lists, shards of a pool, or forests."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.errors import Interrupted, LuthierError
+from luthier.core.plugins import load
+from luthier.core.segments import rows_of_segments
+from luthier.core.tasks import Engine
+from luthier.jobs.length_penalty import Search, Searched, search_constant
+from luthier.jobs.trace_file import GrowingTrace, write_trace
+from luthier.jobs.tuning_job import TuningJob, run_job
+from luthier.kbest.building.sentences import read_sentence_table
+from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
+from luthier.kbest.pool import Pool, pool_of
+from luthier.kbest.shards.manifest import Manifest
+from luthier.kbest.storage import PoolFile
+from luthier.kbest.weights import Weights, read_weights, vector_of
+from luthier.landscape.bounds import Bounds, parse_range
+from luthier.landscape.forest_problem import PackedProblem
+from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.problem import Problem
+from luthier.landscape.sharded_problem import PartedProblem
+from luthier.metrics.base import Metric
+from luthier.metrics.loading import as_metric
+from luthier.metrics.pools import with_statistics
+from luthier.tuning.base import PACKAGE, Tuner, tuner
+from luthier.tuning.options import RunOptions
+from luthier.tuning.report import TuningReport
+
+if TYPE_CHECKING:
+    from luthier.decoding.forests.files import Forests
+    from luthier.features.bins import Bins
+
+    Candidates = Pool | Manifest | Forests
+
+RUN_FIELDS = {field.name for field in dataclasses.fields(RunOptions)}
+
+
+def tune(
+    pool: Pool | Manifest | Forests,
+    metric: str | Metric = "bleu",
+    method: str | Tuner = "auto",
+    *,
+    start: Mapping[str, float] | Any = None,
+    heldout: Pool | None = None,
+    bound: Mapping[str, tuple[float, float] | str] | None = None,
+    bins: Bins | str | None = None,
+    add: Sequence[str] = (),
+    search: str | None = None,
+    axis: Sequence[str] = (),
+    standardize_features: bool = False,
+    replicas: int = 1,
+    average_replicas: bool = False,
+    published: bool = False,
+    refs: Sequence[str] = (),
+    trace: str | None = None,
+    engine: Engine | None = None,
+    files: tuple[PoolFile | None, PoolFile | None] = (None, None),
+    **options: Any,
+) -> TuningReport:
+    """Tune the weights of linear models on candidates, for a metric; return them by name, with scores.
+
+    Parameters
+    ----------
+    pool : Pool, Manifest or Forests
+        K-best lists (``luthier.read_pool(...)`` or ``luthier.pool_from_frame(...)``), the manifest of a sharded pool,
+        or forests (``luthier.open_forests(...)``) with `refs`, files of references.
+    metric
+        A name (``"bleu"``, ``"column:comet"``, ``"0.5*ter - 0.5*bleu"``) or a metric.
+    method
+        A tuner's name or a tuner.
+    start
+        Weights by name, a file of them, or a vector; default: equal ones, negative for costs; of forests, those that
+        they were decoded with.
+    heldout : Pool
+        Unseen lists that have a say in which run is the answer.
+    bound
+        Limits of some weights by name: ``{"lm": (0, 1)}`` or ``{"lm": "0:1"}``.
+    bins
+        Bins, or a file of them: features of the lists that are made from their derivations.
+    add, search
+        Formulas of more features, and the range of a constant in them, ``"a=0:1.5"``.
+    axis
+        Weights move along these only: features, files, ``"random:5"``, ``"leading:5"``, ``"sums"``.
+    trace
+        File that gets every state of every run, as it comes.
+    engine, files
+        Who runs replicas or restarts elsewhere, and where other processes find the two pools.
+    options
+        Those of every tuner (`luthier.tuning.options.RunOptions`: ``seed=0``, ``restarts=20`` …), and of this one.
+
+    Raises
+    ------
+    Interrupted
+        A KeyboardInterrupt whose `result` is the report of the best weights so far, if Ctrl-C is pressed.
+
+    Examples
+    --------
+    >>> frame = {"id": [0, 0, 1, 1], "hyp": ["a", "b", "c", "d"], "lm": [1.0, 2, 1, 2], "comet": [0.9, 0.1, 0.8, 0.2]}
+    >>> from luthier import pool_from_frame
+    >>> lists = pool_from_frame(frame, columns=["comet"])
+    >>> tune(lists, metric="column:comet", method="mert").weights["lm"] < 0
+    True
+    """
+    run_options = {name: options.pop(name) for name in RUN_FIELDS & options.keys()}
+    settings = RunOptions(**run_options)
+    if axis and "axis" in _own_fields(method):
+        options["axis"], axis = tuple(axis), ()
+    if isinstance(method, Tuner) and options:
+        raise LuthierError(f"expected parameters inside the tuner that was given, found {', '.join(options)}")
+    chosen = method if isinstance(method, Tuner) else tuner(method, published=published, **options)
+    metric = as_metric(metric)
+
+    def job_on(source: Candidates, unseen: Pool | None) -> TuningJob:
+        problem = problem_of(source, metric, refs=refs, bound=bound, engine=engine, file=files[0])
+        return TuningJob(
+            tuner=chosen, problem=problem, options=settings, start=_start(source, problem, start),
+            heldout=None if unseen is None else ListProblem.beside(problem, unseen, file=files[1]),
+            standardize=standardize_features, axes=tuple(axis), replicas=replicas, average=average_replicas,
+            engine=None if isinstance(source, Manifest) else engine,
+        )  # fmt: skip
+
+    pools = _prepared(pool, heldout, start, bins, add if search is None else ())
+    searched: Searched | None = None
+    with GrowingTrace(trace) as growing:
+        if search is None:
+            job = job_on(*pools)
+        else:
+            job, searched = _searched(
+                Search.parse(search), [Derived.parse(text) for text in add], pools, metric, job_on
+            )
+        report = dataclasses.replace(run_job(dataclasses.replace(job, watch=growing.watch)), searched=searched)
+    if trace:
+        write_trace(report, trace)
+    if report.interrupted:
+        raise Interrupted(report)
+    return report
+
+
+def problem_of(
+    source: Candidates,
+    metric: Metric,
+    *,
+    refs: Sequence[str] = (),
+    bound: Mapping[str, tuple[float, float] | str] | None = None,
+    engine: Engine | None = None,
+    file: PoolFile | None = None,
+) -> Problem:
+    """Return the problem of candidates: lists, the shards of a pool, or forests with files of references."""
+    names = names_of(source)
+    bounds = None if not bound else Bounds.from_names(names, {name: _range(name, ends) for name, ends in bound.items()})
+    if isinstance(source, Pool):
+        return ListProblem.of(source, metric, bounds=bounds, file=file)
+    if isinstance(source, Manifest):
+        return PartedProblem.of(source, metric, bounds=bounds, engine=engine)
+    return forest_problem(source, refs, metric, bounds)
+
+
+def forest_problem(
+    forests: Forests, refs: Sequence[str], metric: Metric, bounds: Bounds | None = None
+) -> PackedProblem:
+    """Return the problem of forests and the references of their sentences; those without translation are left out."""
+    from luthier.decoding.forests.lines import ForestLines
+
+    table = read_sentence_table(refs, None, first_id=0, keyed=False, mend=False)
+    if table is None or table.references is None or table.reference_offsets is None:
+        raise LuthierError("expected references of the forests' sentences, found none. hint: give `refs`")
+    if len(table.ids) != len(forests.forests):
+        raise LuthierError(
+            f"expected a reference for each of {len(forests.forests)} forests, found {len(table.ids)} lines"
+        )
+    kept = np.array([i for i, forest in enumerate(forests.forests) if forest.n_nodes], dtype=np.int64)
+    rows = rows_of_segments(table.reference_offsets, kept)
+    per_sentence = int(table.reference_offsets[1]) if len(kept) else 0
+    return PackedProblem.of(
+        ForestLines([forests.forests[i] for i in kept], forests.rules), metric, table.references.take(rows),
+        per_sentence * np.arange(len(kept) + 1), bounds=bounds, start=forests.weights,
+    )  # fmt: skip
+
+
+def _own_fields(method: str | Tuner) -> set[str]:
+    kind = type(method) if isinstance(method, Tuner) else load(PACKAGE, method)
+    return {field.name for field in dataclasses.fields(kind)}
+
+
+def names_of(source: Candidates) -> tuple[str, ...]:
+    if isinstance(source, Pool):
+        return source.features.names
+    return source.feature_names if isinstance(source, Manifest) else source.rules.names
+
+
+def _range(name: str, ends: tuple[float, float] | str) -> tuple[float, float]:
+    try:
+        return parse_range(ends) if isinstance(ends, str) else ends
+    except LuthierError as error:
+        raise LuthierError(f"the bound of {name}: {error}") from None
+
+
+def _start(source: Candidates, problem: Problem, start: Mapping[str, float] | Any) -> Float64 | None:
+    if start is None:
+        return None
+    if isinstance(start, str):
+        return read_weights(start).vector(problem.names, source=start)
+    return vector_of(start, problem.names)
+
+
+def _prepared(
+    pool: Candidates, heldout: Pool | None, start: Any, bins: Bins | str | None, add: Sequence[str]
+) -> tuple[Candidates, Pool | None]:
+    """Return both pools with the features that the start, bins and formulas ask for."""
+    formulas = start.derived if isinstance(start, Weights) else {}
+    if not isinstance(pool, Pool):
+        if bins or add or formulas:
+            raise LuthierError("`bins` and `add` make features of whole lists, found shards or forests")
+        if isinstance(pool, Manifest) or hasattr(pool, "forests"):
+            return pool, None if heldout is None else pool_of(heldout)
+    pools = [pool_of(pool), *([] if heldout is None else [pool_of(heldout)])]
+    pools = [add_derived(with_derived(one, formulas), [Derived.parse(text) for text in add]) for one in pools]
+    if bins is not None:
+        from luthier.features.bins_file import read_bins
+        from luthier.features.induction import with_bins
+
+        made = read_bins(bins) if isinstance(bins, str) else bins
+        pools = [with_bins(one, made) for one in pools]
+    return pools[0], None if heldout is None else pools[1]
+
+
+def _searched(
+    search: Search,
+    formulas: Sequence[Derived],
+    pools: tuple[Candidates, Pool | None],
+    metric: Metric,
+    job_on: Callable[[Candidates, Pool | None], TuningJob],
+) -> tuple[TuningJob, Searched]:
+    """Return the job at the best value of a constant of formulas, and what was tried."""
+    if not any(search.name in item.formula.names for item in formulas):
+        raise LuthierError(f"the constant {search.name!r} to `search`: no formula of `add` has it")
+    pool, heldout = pools
+    if not isinstance(pool, Pool):
+        raise LuthierError("a constant is searched on whole lists, found shards or forests")
+    if search.name in (*pool.features.names, *pool.columns, *LENGTHS):
+        raise LuthierError(f"{search.name!r}: the lists have that already. hint: call the constant otherwise")
+    ready = [None if one is None else with_statistics(one, metric) for one in (pool, heldout)]
+
+    def job_at(value: float) -> TuningJob:
+        made = [None if one is None else add_derived(one, formulas, {search.name: value}) for one in ready]
+        assert made[0] is not None
+        return job_on(made[0], made[1])
+
+    found = search_constant(search, job_at)
+    return job_at(found.best.value), found
