@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 
 from luthier.core.files.journal import Record
-from luthier.jobs.lab.capacity_tables import ORACLE, agreements
-from luthier.report.figure_style import LINES, make_panels, write_figure
+from luthier.report.figure_style import LINES, write_figure
 
 from .capacity_tables import ORACLE, agreements
+from luthier.core.files.journal import Record
+from luthier.report.figure_style import LINES
+from luthier.report.figure_style import make_panels, write_figure
+from luthier.jobs.lab.capacity_tables import ORACLE, agreements
 
 ALL = "all"
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from luthier.core.files.io import open_output
 from luthier.core.tasks import Engine
-from luthier.jobs.sweep import choose
 from luthier.jobs.sweep_config import BITS, texts_of
+from luthier.jobs.sweep import choose
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import open_pool, save_pool

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 
-from luthier.jobs.lab.condition_scores import ConditionResult
-from luthier.report.figure_style import line_looks, make_panels, write_figure
+from luthier.report.figure_style import line_looks, write_figure
 
 from .condition_scores import ConditionResult
+from luthier.jobs.lab.condition_scores import ConditionResult
+from luthier.report.figure_style import line_looks
+from luthier.report.figure_style import make_panels, write_figure
 
 
 def draw_turns(results: Sequence[ConditionResult], title: str, path: Path) -> None:

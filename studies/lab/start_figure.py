@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from luthier.jobs.lab.reached import UNTUNED, Reached
-from luthier.report.figure_style import line_looks, make_panels, write_figure
+from luthier.report.figure_style import line_looks, write_figure
 
 from .reached import UNTUNED, Reached
+from luthier.report.figure_style import line_looks
+from luthier.report.figure_style import make_panels, write_figure
+from luthier.jobs.lab.reached import UNTUNED, Reached
 
 COLUMNS = 2
 MARKED = 12  # of a curve's points

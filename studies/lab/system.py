@@ -21,12 +21,12 @@ from luthier.features.bins import Bins
 from luthier.features.fit_bins import BinOptions, bins_of_grammar
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.storage import open_grammar
-from luthier.jobs.loop import OwnDecoder
 from luthier.jobs.loop_config import Sentences
+from luthier.jobs.loop import OwnDecoder
 from luthier.jobs.score import read_parallel
-from luthier.jobs.train import Steps, Training
 from luthier.jobs.train_config import TrainConfig, read_train_config
 from luthier.jobs.trained_model import LM
+from luthier.jobs.train import Steps, Training
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.lm.model import LanguageModel
