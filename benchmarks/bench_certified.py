@@ -95,14 +95,14 @@ def enumerated(problem, start):
 
 def main():
     from luthier.core.threads import hold_blas
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
 
     hold_blas(1)
     arguments = parse_arguments(__doc__)
     print(machine())
     pool, _, start = real_to_tune(arguments.data) if arguments.data else generated_to_tune(SIZES[arguments.size], 0)
-    problem = Problem.make(pool, load_metric("bleu"))
+    problem = ListProblem.of(pool, load_metric("bleu"))
     row_of(problem, start, (2, 0.01, "principal", 1.0, 40))  # kernels
     enumerated_row = enumerated(problem, start)
     rows = []

@@ -107,6 +107,7 @@ def tune(data, n):
     from luthier.metrics.batch import Batch
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import tuner
+    from luthier.tuning.run import run
 
     grammar, model, sentences, _ = real_system(data)
     sentences = sentences.take(np.arange(min(n, len(sentences))))
@@ -131,7 +132,7 @@ def tune(data, n):
         vector = np.empty(len(names))
         vector[order] = start
         began = time.process_time()
-        result = tuner("mert", directions="coordinates").tune(problem, vector)
+        result = run(tuner("mert", directions="coordinates"), problem, vector)
         spent = time.process_time() - began
         weights = dict(zip(names, result.weights[order].tolist(), strict=True))
         by_forests = problems["forests"].gain(np.array([weights[feature] for feature in names]))

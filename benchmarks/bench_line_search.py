@@ -30,7 +30,7 @@ def direction_sets(features, rng):
 
 def bench_envelopes(size, seed):
     from luthier.geometry.lines.envelope import Envelopes
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
@@ -38,7 +38,7 @@ def bench_envelopes(size, seed):
     spec = SyntheticLists(sentences=sentences, k=k, n_features=12)
     pool = spec.generate(seed)
     weights = np.array(list(spec.decoder_weights.values()))
-    problem = Problem.make(pool, load_metric("bleu"))
+    problem = ListProblem.of(pool, load_metric("bleu"))
     before = peak_megabytes()
     preparing, ready = cpu_seconds(lambda: Envelopes(pool.offsets, pool.features.dense), repeats=1)
     rows = []
@@ -63,10 +63,10 @@ def bench_envelopes(size, seed):
 
 def real_problem(path, reference):
     from luthier import read_pool
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
 
-    return Problem.make(read_pool(path, refs=[str(reference)]), load_metric("bleu"))
+    return ListProblem.of(read_pool(path, refs=[str(reference)]), load_metric("bleu"))
 
 
 def bench_mert(data, first_seed):

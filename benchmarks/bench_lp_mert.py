@@ -33,12 +33,12 @@ def seconds_of(problem, start, limit, **options):
 
 
 def problem_of(sentences, k, n_features, seed):
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     maker = SyntheticLists(sentences=sentences, k=k, n_features=n_features)
-    return Problem.make(maker.generate(seed), load_metric("ter")), np.array(list(maker.decoder_weights.values()))
+    return ListProblem.of(maker.generate(seed), load_metric("ter")), np.array(list(maker.decoder_weights.values()))
 
 
 def main():

@@ -14,6 +14,7 @@ METHODS = ("mira-batch", "mira", "rampion", "svm", "expected")
 def bench_tuners(label, tuning, other, start, seed):
     from luthier.tuning.base import tuner
     from luthier.tuning.ranking.sentence_gains import Outcomes
+    from luthier.tuning.run import RunOptions, run
 
     order = [tuning.names.index(name) for name in other.names]
     floor, _ = cpu_seconds(lambda: tuning.pool.scores(start))
@@ -25,7 +26,9 @@ def bench_tuners(label, tuning, other, start, seed):
     ]
     for name in METHODS:
         method = tuner(name)
-        seconds, result = cpu_seconds(lambda method=method: method.tune(tuning, start, seed=seed), repeats=1)
+        seconds, result = cpu_seconds(
+            lambda method=method: run(method, tuning, start, RunOptions(seed=seed)), repeats=1
+        )
         steps = len(result.traces[0].states) - 2
         rows.append((
             name, f"{seconds:.2f} s", f"{result.gain:.2f}", f"{other.gain(result.weights[order]):.2f}",
@@ -35,10 +38,10 @@ def bench_tuners(label, tuning, other, start, seed):
 
 
 def problem(pool, metric="bleu"):
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
 
-    return Problem.make(pool, load_metric(metric))
+    return ListProblem.of(pool, load_metric(metric))
 
 
 def generated(size, seed):

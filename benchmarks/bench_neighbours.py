@@ -93,17 +93,18 @@ def round_rows():
     """Return CPU seconds of one round of PRO with 12,910 features on 1,000 lists of 200."""
     from luthier.features.fit_bins import BinOptions, bins_of_pool
     from luthier.features.induction import induce_pool
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
     from luthier.synthetic.lists.planted import PlantedLists
     from luthier.tuning.base import tuner
+    from luthier.tuning.run import run
 
     maker = PlantedLists(sentences=1000, k=200, features=3, rules=5000, noise=6.0)
     pool, metric = maker.generate(0), load_metric("column:worth")
     sizes = BinOptions(numbers={**BINS, "Noise": 619}, keep=("Noise",))
     bins = bins_of_pool(pool, [*BINS, "Noise"], sizes)
-    problem = Problem.make(induce_pool(pool, bins), metric)
-    test = Problem.make(induce_pool(maker.generate(1), bins), metric)
+    problem = ListProblem.of(induce_pool(pool, bins), metric)
+    test = ListProblem.of(induce_pool(maker.generate(1), bins), metric)
     rows = []
     one = {"gains": "sentence", "psi": 1.0, "iterations": 1, "keep": "last"}
     for kind, beta in (
@@ -115,9 +116,9 @@ def round_rows():
         ("mnr", AUTHORS_BETA),
     ):
         method = tuner("pro", neighbours=kind, beta=beta, **one)
-        small = Problem.make(problem.pool.take_sentences(np.arange(3)), metric)
-        method.tune(small, np.zeros(problem.n_features))  # warm kernels
-        found = method.tune(problem, np.zeros(problem.n_features))
+        small = ListProblem.of(problem.pool.take_sentences(np.arange(3)), metric)
+        run(method, small, np.zeros(problem.n_features))  # warm kernels
+        found = run(method, problem, np.zeros(problem.n_features))
         did = found.traces[0].states[-1].did
         rows.append(
             (

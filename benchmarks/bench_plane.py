@@ -32,17 +32,17 @@ def measure(case, path, weights, axes, window):
     from luthier.geometry.plane.subdivision import Window
     from luthier.kbest.rerank import rerank
     from luthier.kbest.storage import open_pool
+    from luthier.landscape.list_problem import ListProblem
     from luthier.landscape.planes.plane import Plane
     from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
-    from luthier.landscape.problem import Problem
     from luthier.landscape.subspaces import read_subspace
     from luthier.metrics.loading import load_metric
 
     pool = open_pool(path)
     subspace = read_subspace(pool, weights, axes)
-    problem = Problem.make(pool, load_metric("bleu"))
+    problem = ListProblem.of(pool, load_metric("bleu"))
     ready = peak_megabytes()
-    small = Problem.make(pool.take_sentences(np.arange(3)), problem.metric)
+    small = ListProblem.of(pool.take_sentences(np.arange(3)), problem.metric)
     look_at_plane(Plane.make(small, subspace, Window(*window)), SurfaceOptions(check=1))  # warm
     runs = []
     for _ in range(1 if case == "paper" else REPEATS):

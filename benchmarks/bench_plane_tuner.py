@@ -15,13 +15,13 @@ KINDS = (("random", 1.0), ("walk", 0.3))
 
 def bench(label, tune, test, start, seed):
     from luthier.kbest.weights import Weights
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import tuner
     from luthier.tuning.run import RunOptions, run
 
     metric = load_metric("bleu")
-    problem, unseen = Problem.make(tune, metric), Problem.make(test, metric)
+    problem, unseen = ListProblem.of(tune, metric), ListProblem.of(test, metric)
 
     def on_unseen(weights):
         return unseen.gain(Weights.from_vector(problem.names, weights).vector(unseen.names))

@@ -25,7 +25,7 @@ def sparse_problem(sentences, seed):
     from luthier.corpus.texts import Texts, Tokens
     from luthier.kbest.features import Features
     from luthier.kbest.pool import Pool
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
 
     rng = np.random.default_rng(seed)
@@ -51,17 +51,17 @@ def sparse_problem(sentences, seed):
         Tokens(np.zeros(m + 1, np.int64), np.zeros(0, np.int32)), Texts.from_strings([]),
         columns={"worth": np.clip(worth, 0, 100)},
     )  # fmt: skip
-    return Problem.make(pool, load_metric("column:worth"))
+    return ListProblem.of(pool, load_metric("column:worth"))
 
 
 def dense_problem(arguments):
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     sentences, k = SIZES[arguments.size]
     pool = SyntheticLists(sentences=sentences, k=k).generate(arguments.seed)
-    return Problem.make(pool, load_metric("bleu"))
+    return ListProblem.of(pool, load_metric("bleu"))
 
 
 def parts_of(problem):
@@ -96,15 +96,16 @@ def parts_of(problem):
 
 def run_of(name, options, problem, start=None):
     from luthier.tuning.base import tuner
+    from luthier.tuning.run import run
 
-    result = tuner(name.split(" ")[0], **options).tune(problem, start)
+    result = run(tuner(name.split(" ")[0], **options), problem, start)
     return result.seconds[0], result
 
 
 def real_rows(data):
     """Return a line for each tuner on the De→En lists: tuned on one set, re-ranking the other."""
     from luthier import read_pool, read_weights
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
 
     bleu = load_metric("bleu")
@@ -114,7 +115,7 @@ def real_rows(data):
         data / "kbest-de-en" / "test_2016_flickr.kbest100.gz",
         refs=[str(data / "multi30k" / "test_2016_flickr.en.gz")],
     )
-    val, test = Problem.make(val, bleu), Problem.make(test, bleu)
+    val, test = ListProblem.of(val, bleu), ListProblem.of(test, bleu)
     weights = read_weights(data / "kbest-de-en" / "weights.final")
     start = weights.vector(val.names)
     test = dataclasses.replace(test, pool=test.pool.with_features(test.pool.features.select(val.names)))

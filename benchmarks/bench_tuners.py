@@ -14,12 +14,12 @@ SMALL_ONLY = ("certified", "fan-regularized", "lp-mert")  # they do not end on l
 
 def bench(label, tune, test, starts):
     from luthier.core.plugins import available
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import PACKAGE, tuner
 
     metric = load_metric("bleu")
-    problems = Problem.make(tune, metric), Problem.make(test, metric)
+    problems = ListProblem.of(tune, metric), ListProblem.of(test, metric)
     rows = [("start", "", *scores(problems, starts.values()))]
     for name in (name for name in available(PACKAGE) if name not in SMALL_ONLY):
         for published in (False, True) if tuner(name).published else (False,):

@@ -14,7 +14,7 @@ import argparse
 import numpy as np
 
 from bench_common import show
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.answer import End, choose_end
@@ -50,7 +50,7 @@ def one_split(metric, method, split):
     pool = SyntheticLists(sentences=TUNE + HELDOUT + TEST, k=K).generate(1000 + split)
     order = np.random.default_rng(split).permutation(pool.n_sentences)
     parts = np.split(order, [TUNE, TUNE + HELDOUT])
-    tune, heldout, test = (Problem.make(pool.take_sentences(np.sort(part)), metric) for part in parts)
+    tune, heldout, test = (ListProblem.of(pool.take_sentences(np.sort(part)), metric) for part in parts)
     result = run(tuner(method), tune, None, RunOptions(seed=split, restarts=5), heldout=heldout)
     start = tune.default_start()
     ends = [End(t.states[-1].weights, t.states[-1].gain, t.heldout_gains[-1]) for t in result.traces]

@@ -20,7 +20,7 @@ from scipy import stats
 
 from bench_common import real_to_tune, show
 from luthier.kbest.storage import open_pool
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.answer import robust_state
 from luthier.tuning.base import State, tuner
@@ -62,7 +62,7 @@ def one_split(pool, method, axes, split):
     """Return BLEU on the tuned and the unseen half, of the highest weights and of those that last: (1 + noises, 2)."""
     order = np.random.default_rng(split).permutation(pool.n_sentences)
     halves = np.sort(order[: len(order) // 2]), np.sort(order[len(order) // 2 :])
-    tune, unseen = (Problem.make(pool.take_sentences(half), "bleu") for half in halves)
+    tune, unseen = (ListProblem.of(pool.take_sentences(half), "bleu") for half in halves)
     made = tuner(method, **PARAMETERS[method], **({"axis": axes} if axes else {}))
     start = run(tuner("mert"), tune, None, RunOptions(seed=split)).weights if axes else None
     highest = run(made, tune, start, RunOptions(seed=split))

@@ -48,14 +48,14 @@ def merged_lists(folder):
 
 def one_split(pool, start, method, split):
     """Return the score of the sentences tuned on, a mean of two, and that of all sentences, each unseen when tuned."""
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import tuner
     from luthier.tuning.run import RunOptions, run
 
     metric = load_metric("bleu")
     order = np.random.default_rng(split).permutation(pool.n_sentences)
-    halves = [Problem.make(pool.take_sentences(np.sort(half)), metric) for half in np.array_split(order, 2)]
+    halves = [ListProblem.of(pool.take_sentences(np.sort(half)), metric) for half in np.array_split(order, 2)]
     name, _, directions = method.partition(":")
     chosen = tuner(name, directions=directions) if directions else tuner(name)
     results = [run(chosen, half, start, RunOptions(seed=split)) for half in halves]

@@ -8,6 +8,7 @@ from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.curve import LineCurve
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 
@@ -30,7 +31,7 @@ def pool_of(lists, worths, names=None):
 
 def problem_of(lists, worths, bounds=None, names=None):
     """Return the problem of selecting hypotheses of the highest mean worth."""
-    return Problem.make(pool_of(lists, worths, names), load_metric("column:worth"), bounds=bounds)
+    return ListProblem.of(pool_of(lists, worths, names), load_metric("column:worth"), bounds=bounds)
 
 
 def random_problem(seed, *, sentences=6, k=8, features=3, bounds=None):

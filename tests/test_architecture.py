@@ -5,9 +5,12 @@ To change the architecture, change a line of the tables here, with a reason.
 
 import ast
 import functools
+import graphlib
 import re
 import sys
 from pathlib import Path
+
+import pytest
 
 import room_drawing
 
@@ -80,6 +83,10 @@ KERNEL_ARGUMENT_LIMITS = {"kernel": 10, "fast_kernel": 10, "lean_kernel": 10, "i
 
 FILES = sorted(SOURCE.rglob("*.py"))
 ROOM_FILES = [path for path in FILES if path.parent != SOURCE]
+MODULES = {
+    ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in ROOM_FILES
+}
 STANDARD_LIBRARY = sys.stdlib_module_names | {"__future__"}
 
 
@@ -109,6 +116,19 @@ def imported_modules(path):
     return modules
 
 
+def imported_files(path):
+    """Return the files of rooms that a file imports: at its top, inside functions, and for type checks."""
+    found = set()
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {
+                full if (full := f"{node.module}.{alias.name}") in MODULES else node.module for alias in node.names
+            }
+    return {MODULES[module] for module in found if module in MODULES}
+
+
 def complaints(rule, paths):
     """Return what a rule has to say of files, each with the file's name; one test then shows them all."""
     paths = list(paths)
@@ -133,6 +153,35 @@ def test_a_room_imports_only_what_it_may():
                 yield f"{module} has a file of its own"
 
     assert complaints(rule, ROOM_FILES) == []
+
+
+def test_no_late_import_hides_a_knot():
+    """A file imports nothing, not even inside a function, from which imports lead back to it."""
+    files = {relative(path): {relative(other) for other in imported_files(path)} for path in ROOM_FILES}
+    assert any(files.values()), "nothing is imported: the rule holds for nothing"
+    try:
+        graphlib.TopologicalSorter(files).prepare()
+    except graphlib.CycleError as error:
+        knot = " imports ".join(reversed(error.args[1]))
+        way_out = "move what both need to the lower file, or make a method of the lower one a function of the upper one"
+        pytest.fail(f"{knot}. hint: {way_out}")
+
+
+def test_no_two_folders_import_each_other():
+    folders = {}
+    for path in ROOM_FILES:
+        for other in imported_files(path):
+            if other.parent != path.parent:
+                between = relative(path.parent), relative(other.parent)
+                folders.setdefault(between, f"{relative(path)} imports {relative(other)}")
+    assert folders, "no folder imports another: the rule holds for nothing"
+    faults = [
+        f"{low} and {high} import each other: {folders[low, high]}, {folders[high, low]}. "
+        "hint: the folder that knows less of the other is the lower one; move what it needs down to it"
+        for low, high in folders
+        if low < high and (high, low) in folders
+    ]
+    assert faults == []
 
 
 def test_a_kernel_file_imports_nothing_but_numpy_math_jit_and_kernel_files():

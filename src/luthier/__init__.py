@@ -16,11 +16,15 @@ _HOMES = {
     "open_pool": "luthier.kbest.storage",
     "save_pool": "luthier.kbest.storage",
     "read_pool": "luthier.kbest.building.lists",
+    "pool_from_frame": "luthier.kbest.building.frames",
+    "pool_to_frame": "luthier.kbest.building.frames",
     "read_weights": "luthier.kbest.weights",
     "rerank": "luthier.kbest.rerank",
     "load_metric": "luthier.metrics.loading",
-    "Problem": "luthier.landscape.problem",
+    "ListProblem": "luthier.landscape.list_problem",
     "tuner": "luthier.tuning.base",
+    "run_tuner": "luthier.tuning.run",
+    "RunOptions": "luthier.tuning.options",
     "tune": "luthier.jobs.tune",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
@@ -59,13 +63,14 @@ if TYPE_CHECKING:
     from luthier.grammar.reading import read_grammar
     from luthier.grammar.storage import open_grammar
     from luthier.jobs.tune import tune
+    from luthier.kbest.building.frames import pool_from_frame, pool_to_frame
     from luthier.kbest.building.lists import read_pool
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
     from luthier.kbest.rerank import rerank
     from luthier.kbest.storage import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.lm.arpa import write_arpa
     from luthier.lm.arpa_reading import read_arpa
     from luthier.lm.estimate import EstimateOptions, estimate_lm
@@ -75,7 +80,8 @@ if TYPE_CHECKING:
     from luthier.tuning.base import tuner
     from luthier.tuning.estimator import LinearTuner
     from luthier.tuning.loop import tune_loop
-    from luthier.tuning.options import LoopOptions
+    from luthier.tuning.options import LoopOptions, RunOptions
+    from luthier.tuning.run import run_tuner
 
 __all__ = [
     "Pool",
@@ -83,12 +89,16 @@ __all__ = [
     "open_pool",
     "save_pool",
     "read_pool",
+    "pool_from_frame",
+    "pool_to_frame",
     "read_weights",
     "rerank",
     "merge",
     "load_metric",
-    "Problem",
+    "ListProblem",
     "tuner",
+    "run_tuner",
+    "RunOptions",
     "tune",
     "LinearTuner",
     "LoopOptions",

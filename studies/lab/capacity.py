@@ -30,7 +30,8 @@ from luthier.landscape.subspaces import Directions, leading_differences, project
 from luthier.landscape.units import movable
 from luthier.metrics.oracle import corpus_oracle
 from luthier.tuning.base import tuner as make_tuner
-from luthier.tuning.run import Result, RunOptions, run
+from luthier.tuning.run import RunOptions, run
+from luthier.tuning.traces import Result
 
 from .capacity_lists import CapacityLists, load_lists
 from .capacity_settings import (

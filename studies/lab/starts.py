@@ -23,7 +23,7 @@ from luthier.core.settings import read_toml
 from luthier.core.tasks import Engine, Given
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.units import effect_units
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run import RunOptions, run
@@ -121,8 +121,8 @@ class StartUnits:
         self.tuners = {n: t for n, t in study.tuners.items() if only not in study.tuners or n == only}
         self.metrics = {n: study.metrics[n] for n in entry.metrics if only not in study.metrics or n == only}
         self.starts = self._draw(min(study.starts, entry.starts or study.starts))
-        self.problems = {name: Problem.make(data.tune, metric) for name, metric in self.metrics.items()}
-        self.tests = {name: Problem.make(data.test, metric) for name, metric in study.test_metrics.items()}
+        self.problems = {name: ListProblem.of(data.tune, metric) for name, metric in self.metrics.items()}
+        self.tests = {name: ListProblem.of(data.test, metric) for name, metric in study.test_metrics.items()}
 
     def _draw(self, count: int) -> list[Float64]:
         """Return the starts, the same for all tuners and metrics; the first n of more are those of n."""

@@ -11,7 +11,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.params import ParameterError
 from luthier.core.plugins import available
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import PACKAGE, State, tuner
@@ -31,7 +31,7 @@ def name(request):
 @functools.cache
 def make_problem(seed=3):
     pool = SyntheticLists(sentences=8, k=12, n_features=4, mean_length=8.0).generate(seed)
-    return Problem.make(pool, load_metric("bleu"))
+    return ListProblem.of(pool, load_metric("bleu"))
 
 
 def able(method, problem):
@@ -163,6 +163,6 @@ def test_the_order_of_sentences_does_not_matter(name):
     method, problem = able(tuner(name), make_problem()), make_problem()
     if not method.order_free:
         return
-    turned = Problem.make(problem.pool.take_sentences(np.arange(problem.pool.n_sentences)[::-1]), problem.metric)
-    one, other = (method.tune(p, START).weights for p in (problem, turned))
+    turned = ListProblem.of(problem.pool.take_sentences(np.arange(problem.pool.n_sentences)[::-1]), problem.metric)
+    one, other = (run(method, p, START).weights for p in (problem, turned))
     np.testing.assert_allclose(one, other, rtol=1e-9)

@@ -67,7 +67,7 @@ rng = numpy.random.default_rng(0)
 n = 60
 frame = {"id": numpy.arange(n) // 6, "hyp": [f"h{i}" for i in range(n)], "lm": rng.normal(size=n),
          "tm": rng.normal(size=n), "comet": rng.uniform(size=n)}
-pool = luthier.Pool.from_frame(frame, columns=["comet"])
+pool = luthier.pool_from_frame(frame, columns=["comet"])
 tuned = luthier.tune(pool, metric="column:comet", restarts=3, threads=2)
 luthier.save_pool(pool, "pool.arrow")
 same(before, look(), "tune")
@@ -250,7 +250,7 @@ rng = numpy.random.default_rng(0)
 n = 3000
 frame = {"id": numpy.arange(n) // 10, "hyp": [f"h{i}" for i in range(n)], "comet": rng.uniform(size=n),
          **{f"f{d}": rng.normal(size=n) for d in range(8)}}
-pool = luthier.Pool.from_frame(frame, columns=["comet"])
+pool = luthier.pool_from_frame(frame, columns=["comet"])
 luthier.tune(pool, metric="column:comet")  # compiled from here on
 before = signal.getsignal(signal.SIGINT)
 steps = []

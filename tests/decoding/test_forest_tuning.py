@@ -20,6 +20,7 @@ from luthier.kbest.weights import read_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
+from luthier.tuning.run import run
 
 BLEU = "bleu(order=2)"
 NOTHING = np.zeros((0, 2), np.int32)
@@ -85,7 +86,7 @@ def test_mert_ends_where_it_ends_on_the_list(method, refs):
     forests = forest_problem(Forests(tuple(graphs), rules, start), [refs], metric)
     lists = ListProblem.of(list_of_all(rules, graphs), metric)
     settings = {"random": 0, "gradient": False} if method == "mert-regularized" else {"directions": "coordinates"}
-    found = [tuner(method, **settings).tune(problem, start) for problem in (forests, lists)]
+    found = [run(tuner(method, **settings), problem, start) for problem in (forests, lists)]
     assert found[0].gain == pytest.approx(found[1].gain)
     np.testing.assert_allclose(found[0].weights, found[1].weights, rtol=1e-9)
 

@@ -15,9 +15,9 @@ from luthier.explorer.endpoints.session import Named, Session
 from luthier.explorer.server import Server
 from luthier.features.fit_bins import BinOptions, bins_of_pool
 from luthier.features.induction import with_bins
+from luthier.kbest.building.frames import pool_from_frame
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
-from luthier.kbest.pool import Pool
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
@@ -35,7 +35,7 @@ def make_pool(seed=5):
     texts[int(made.offsets[1])] = ARABIC
     n = len(texts)
     columns = dict(zip(made.features.names, made.features.dense.T, strict=True))
-    pool = Pool.from_frame(
+    pool = pool_from_frame(
         {
             "id": sentences, "hyp": texts, "source": [made.sources[i] for i in sentences],
             "refs": [made.references.of(i)[0] for i in sentences], **columns, "same": np.full(n, 3.0),

@@ -13,7 +13,7 @@ from luthier.jobs.sweep import choose
 from luthier.jobs.sweep_config import read_choosing
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.planted import PlantedLists
 
@@ -65,7 +65,7 @@ def test_a_grid_and_what_is_written(folder):
     assert not chosen.points[0].record  # no penalty where β is 0
     # the best point's files give its score
     bins, weights = read_bins(folder / "out" / "bins.json"), read_weights(folder / "out" / "weights.txt")
-    problem = Problem.make(with_bins(open_pool(folder / "heldout.arrow"), bins), load_metric("column:worth"))
+    problem = ListProblem.of(with_bins(open_pool(folder / "heldout.arrow"), bins), load_metric("column:worth"))
     assert problem.gain(weights.vector(problem.names)) == pytest.approx(chosen.best.gain)
     assert (folder / "out" / "choice.png").read_bytes().startswith(b"\x89PNG")
     assert len(paths) == 4

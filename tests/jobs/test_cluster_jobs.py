@@ -31,7 +31,6 @@ from luthier.landscape.cones.minkowski import SearchJob, SearchOptions
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
-from luthier.landscape.problem import Problem
 from luthier.landscape.sharded_problem import PartedProblem
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
@@ -145,7 +144,7 @@ def test_a_study_loses_a_worker_and_ends_the_same(engine, tmp_path, monkeypatch,
 
 @pytest.mark.parametrize("metric", ["bleu", "column:score"])
 def test_a_stream_of_cells_is_the_same(engine, job, metric):
-    problem = Problem.make(job.pool, load_metric(metric))
+    problem = ListProblem.of(job.pool, load_metric(metric))
     subspace = Subspace(problem.default_start(), np.eye(2, problem.n_features), problem.names[:2])
     plane = Plane.make(problem, subspace, Window(-1.0, 1.0, -1.0, 1.0))
     here, there = (look_at_plane(plane, SurfaceOptions(check=20), engine=e).as_dict() for e in (None, engine))

@@ -13,10 +13,11 @@ from luthier.features.induction import induce_pool
 from luthier.grammar.extraction.extract import extract
 from luthier.grammar.model import read_model
 from luthier.kbest.weights import Weights
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.pair.pair import PairGenerator
 from luthier.tuning.base import tuner
+from luthier.tuning.run import run
 
 P, OWN = "P_EgivenFCoherent", ("WordPenalty", "Glue", "PassThrough")
 ROUND = {"gains": "sentence", "psi": 1.0, "iterations": 1, "keep": "last"}
@@ -58,8 +59,8 @@ def test_the_logarithm_is_learned_from_what_the_decoder_counts(grammar_and_lists
     grammar, pool = grammar_and_lists
     bins = bins_of_grammar(grammar, [P], BinOptions(bins=16))
     metric = load_metric("column:worth")
-    problem = Problem.make(induce_pool(pool, bins), metric)
-    found = tuner("pro", neighbours=kind, beta=1e3, **ROUND).tune(problem, np.zeros(problem.n_features))
+    problem = ListProblem.of(induce_pool(pool, bins), metric)
+    found = run(tuner("pro", neighbours=kind, beta=1e3, **ROUND), problem, np.zeros(problem.n_features))
     (curve,) = curves(bins, Weights.from_vector(problem.names, found.weights))
     assert curve.log.r2 >= 0.95
     assert curve.log.r2 > curve.line.r2 + 0.2

@@ -6,7 +6,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from luthier import Pool, Weights, merge, open_pool, read_pool, read_weights, rerank, save_pool, tune
+from luthier import (
+    Weights,
+    merge,
+    open_pool,
+    pool_from_frame,
+    pool_to_frame,
+    read_pool,
+    read_weights,
+    rerank,
+    save_pool,
+    tune,
+)
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 
 ROWS = {
@@ -23,7 +34,7 @@ ROWS = {
 def pool(frame=None, **roles):
     frame = ROWS if frame is None else frame
     columns = ["comet"] if not isinstance(frame, dict) or "comet" in frame else []
-    return Pool.from_frame(frame, columns=columns, **roles)
+    return pool_from_frame(frame, columns=columns, **roles)
 
 
 def frames():
@@ -61,7 +72,7 @@ def test_columns_can_be_named():
         "r1": ["q", "q"],
         "src": ["s", "s"],
     }
-    found = Pool.from_frame(
+    found = pool_from_frame(
         frame, id="utt", text="out", features=["b"], references=["r0", "r1"], source="src", costs=["b"]
     )
     assert found.features.names == ("b",)
@@ -73,10 +84,10 @@ def test_columns_can_be_named():
 
 def test_a_frame_comes_back():
     made = pool()
-    table = made.to_frame()
+    table = pool_to_frame(made)
     assert table.column_names == ["id", "hyp", "refs", "lm", "n", "comet"]
     assert table.column("hyp").to_pylist() == list(made.texts)
-    again = Pool.from_frame(table, columns=["comet"])
+    again = pool_from_frame(table, columns=["comet"])
     assert again.digest() == made.digest()
 
 
@@ -117,7 +128,7 @@ def test_tune_in_one_call_and_rerank_by_names():
     [
         (
             lambda p: tune("p.arrow"),
-            "expected a Pool, found str. hint: luthier.read_pool makes one of files, luthier.Pool.from_frame",
+            "expected a Pool, found str. hint: luthier.read_pool makes one of files, luthier.pool_from_frame",
         ),
         (lambda p: tune(p, metric="blue"), "there is no metric 'blue'. hint: did you mean 'bleu'"),
         (lambda p: tune(p, metric="comet"), "tuned for as column:comet"),
@@ -166,7 +177,7 @@ def test_a_name_alone_is_one_name():
     found = pool(features="lm", references="ref", costs="lm")
     assert found.features.names == ("lm",)
     assert found.features.costs == {"lm"}
-    assert Pool.from_frame(ROWS, columns="comet", features=["lm"]).columns.keys() == {"comet"}
+    assert pool_from_frame(ROWS, columns="comet", features=["lm"]).columns.keys() == {"comet"}
 
 
 @pytest.mark.parametrize(
@@ -183,7 +194,7 @@ def test_a_name_alone_is_one_name():
 )
 def test_what_was_asked_for_is_never_left_out_in_silence(roles, complaint):
     with pytest.raises(LuthierError, match=complaint):
-        Pool.from_frame(ROWS, **roles)
+        pool_from_frame(ROWS, **roles)
 
 
 def test_numbers_written_as_texts_are_told_of():
@@ -193,7 +204,7 @@ def test_numbers_written_as_texts_are_told_of():
 
 def test_an_object_of_features_is_what_it_is_in_files():
     rest = {name: ROWS[name] for name in ("id", "text", "comet")}
-    found = Pool.from_frame({**rest, "features": [{"lm": float(k), "n": 1.0} for k in range(4)]})
+    found = pool_from_frame({**rest, "features": [{"lm": float(k), "n": 1.0} for k in range(4)]})
     assert found.features.names == ("lm", "n")
     assert found.features.dense[:, 0].tolist() == [0, 2, 1, 3]
     assert list(found.columns) == ["comet"]
@@ -201,7 +212,7 @@ def test_an_object_of_features_is_what_it_is_in_files():
 
 def test_rows_are_those_of_the_pool_and_of_its_own_frame():
     made = pool()
-    winners = made.to_frame().take(rerank(made, {"lm": 1, "n": 0}))
+    winners = pool_to_frame(made).take(rerank(made, {"lm": 1, "n": 0}))
     assert winners.column("hyp").to_pylist() == ["x", "z z"]
     assert winners.column("comet").to_pylist() == [0.5, 0.7]
 
@@ -210,7 +221,7 @@ def test_complaints_of_a_frame_name_nothing_that_it_does_not_have():
     with pytest.raises(InputError, match="leave such rows out of the table"):
         pool({**ROWS, "lm": [1.0, np.inf, 2.0, 3.0]})
     with pytest.raises(LuthierError, match="hint: the table has no columns"):
-        Pool.from_frame({}, columns=["comet"])
+        pool_from_frame({}, columns=["comet"])
 
 
 def test_lists_are_read_with_settings_by_name(tmp_path):

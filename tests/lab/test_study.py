@@ -13,7 +13,7 @@ from luthier.jobs.lab.data import shortened
 from luthier.jobs.lab.lines import START_LINES, read_units
 from luthier.jobs.lab.study import read_study, run_study
 from luthier.jobs.lab.units import Place
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
@@ -97,9 +97,9 @@ def test_every_unit_has_a_line_with_all_that_made_it(file, tmp_path):
     for unit in units:
         metric = load_metric(unit["signature"])
         assert unit["pools"] == [tune.digest(), test.digest()]
-        assert Problem.make(tune, metric).gain(np.array(unit["weights"])) == unit["gain"]
-        assert Problem.make(tune, metric).gain(np.array(unit["start_weights"])) == unit["start_gain"]
-        scores = {name: Problem.make(test, load_metric(name.lower())) for name in unit["test"]}
+        assert ListProblem.of(tune, metric).gain(np.array(unit["weights"])) == unit["gain"]
+        assert ListProblem.of(tune, metric).gain(np.array(unit["start_weights"])) == unit["start_gain"]
+        scores = {name: ListProblem.of(test, load_metric(name.lower())) for name in unit["test"]}
         found = {name: abs(p.gain(np.array(unit["weights"]))) for name, p in scores.items()}
         assert unit["test"] == found
         assert unit["gain"] >= unit["start_gain"]

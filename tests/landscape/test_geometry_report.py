@@ -14,7 +14,7 @@ from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
 from luthier.landscape import dense_rows as dense_module
 from luthier.landscape.dense_rows import dense_rows
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
 from luthier.landscape.selections.constraints import report_geometry
 from luthier.metrics.loading import load_metrics
@@ -40,7 +40,7 @@ def integer_pool(pool, seed, *, sparse=False):
 
 
 def report_of(pool, seed=0, **settings):
-    problem = Problem.make(pool, BLEU)
+    problem = ListProblem.of(pool, BLEU)
     features = dense_rows(problem.pool.features)
     return report_geometry(problem, features, np.ones(features.shape[1]), GeometrySettings(**settings), seed=seed)
 
@@ -95,7 +95,7 @@ def test_a_contradiction_names_differences_that_cancel(pool, seed):
 
 def test_weights_of_a_feasible_oracle_select_it(pool):
     # a feature that is the oracle itself, and noise
-    problem = Problem.make(pool, BLEU)
+    problem = ListProblem.of(pool, BLEU)
     rows = report_of(pool, sample=0).oracle.rows
     table = np.random.default_rng(0).normal(size=(pool.n_hypotheses, 3))
     table[:, 0] = 0.0
@@ -134,7 +134,7 @@ def test_tables_too_large_are_refused(pool, monkeypatch):
 
 
 def test_shares_are_those_of_brute_force(pool):
-    problem = Problem.make(integer_pool(pool, 3), BLEU)
+    problem = ListProblem.of(integer_pool(pool, 3), BLEU)
     h, offsets = problem.pool.features.dense, problem.offsets
     oracle = report_of(problem.pool, sample=0).oracle.rows
     settings = CurveSettings(draws=6, timed_draws=0)
@@ -155,7 +155,7 @@ def test_shares_are_those_of_brute_force(pool):
 
 
 def test_lp_mert_is_timed_along_each_axis(pool):
-    problem = Problem.make(integer_pool(pool, 3), BLEU)
+    problem = ListProblem.of(integer_pool(pool, 3), BLEU)
     oracle = report_of(problem.pool, sample=0).oracle.rows
     settings = CurveSettings(draws=1, timed_draws=1, timed_sentences=2, timed_k=3, time_limit=1e6)  # never given up
     found = constraint_curves(problem, problem.pool.features.dense, oracle, ("dims", "sentences"), settings, seed=0)

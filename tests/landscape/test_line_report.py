@@ -12,7 +12,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.landscape.lines import line_report
 from luthier.landscape.lines.line_report import follow_line
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metrics
 from luthier.metrics.oracle import corpus_score
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
@@ -33,7 +33,7 @@ def integer_problem(pool, seed, *, metric=BLEU, sparse=False, size=3):
         indptr = np.cumsum([0, *map(len, kept)])
         values = np.concatenate([row[k] for row, k in zip(dense, kept, strict=True)])
         features = Features(("a", "b", "c"), np.zeros((len(dense), 0)), indptr, np.concatenate(kept), values)
-    return Problem.make(dataclasses.replace(pool, features=features), metric)
+    return ListProblem.of(dataclasses.replace(pool, features=features), metric)
 
 
 def brute_force(problem, line):
@@ -73,7 +73,7 @@ def test_no_breakpoint_is_missed_or_invented(pool, seed):
 
 
 def test_real_numbers_too(pool):
-    problem = Problem.make(pool, BLEU)
+    problem = ListProblem.of(pool, BLEU)
     start = np.array([Fraction(round(256 * w), 256) for w in SyntheticLists().decoder_weights.values()], dtype=float)
     line = Subspace(start, np.eye(problem.n_features)[1][None])
     report = follow_line(problem, line)
@@ -117,7 +117,7 @@ def test_a_sample_of_intervals_is_drawn_by_the_seed(pool):
 def test_a_line_on_which_nothing_changes(pool):
     same = Features.from_dense(("a", "b", "c"), np.ones((pool.n_hypotheses, 3)))
     report = follow_line(
-        Problem.make(dataclasses.replace(pool, features=same), BLEU), Subspace(np.ones(3), np.eye(3)[:1])
+        ListProblem.of(dataclasses.replace(pool, features=same), BLEU), Subspace(np.ones(3), np.eye(3)[:1])
     )
     assert len(report.scores) == 1
     assert report.scores[0] == report.start_score == report.optimum.score
@@ -131,7 +131,7 @@ def test_intervals_narrower_than_rounding_are_counted(pool):
     dense[:, 1] = np.arange(pool.n_hypotheses) % 7 / 2
     dense[:, 2] = (3 - dense[:, 1]) / 3
     features = Features.from_dense(("a", "b", "c"), dense)
-    problem = Problem.make(dataclasses.replace(pool, features=features), BLEU)
+    problem = ListProblem.of(dataclasses.replace(pool, features=features), BLEU)
     report = follow_line(problem, Subspace(np.array([0.1, 0.1, 0.3]), np.eye(3)[:1]))
     assert report.check.narrow > 0 == report.check.wrong
     assert np.count_nonzero(report.high - report.low < 1e-12) >= report.check.narrow

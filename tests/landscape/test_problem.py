@@ -8,7 +8,7 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.kbest.groups import FeatureGroup
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import State
 from small_problems import pool_of, problem_of, random_problem
@@ -35,7 +35,7 @@ def test_many_vectors_at_once_are_each_alone(seed):
 
 def test_a_gain_is_better_when_higher():
     pool = pool_of([[[1.0], [-1.0]]], [[3, 5]])
-    up, down = (Problem.make(pool, load_metric(f"column('worth', maximize={way})")) for way in (True, False))
+    up, down = (ListProblem.of(pool, load_metric(f"column('worth', maximize={way})")) for way in (True, False))
     assert (up.gain(np.ones(1)), down.gain(np.ones(1))) == (3.0, -3.0)
     assert up.sentence_gains.tolist() == [3.0, 5.0]
     assert down.gain_of_sums(np.array([[8.0, 2.0]])).tolist() == [-4.0]
@@ -43,7 +43,7 @@ def test_a_gain_is_better_when_higher():
 
 def test_sentences_without_hypotheses_are_left_out():
     pool = pool_of([[[1.0], [2.0]], np.zeros((0, 1)), [[3.0]]], [[1, 2], [], [6]])
-    problem = Problem.make(pool, load_metric("column:worth"))
+    problem = ListProblem.of(pool, load_metric("column:worth"))
     assert problem.offsets.tolist() == [0, 2, 3]
     assert problem.gain(np.ones(1)) == 4.0
 
@@ -51,9 +51,9 @@ def test_sentences_without_hypotheses_are_left_out():
 def test_what_cannot_be_tuned_is_refused():
     empty = pool_of([np.zeros((0, 1))], [[]])
     with pytest.raises(LuthierError, match="an empty one"):
-        Problem.make(empty, load_metric("column:worth"))
+        ListProblem.of(empty, load_metric("column:worth"))
     with pytest.raises(LuthierError, match="no direction"):
-        Problem.make(pool_of([[[1.0]]], [[1]]), load_metric("length"))
+        ListProblem.of(pool_of([[[1.0]]], [[1]]), load_metric("length"))
 
 
 def test_the_default_start_is_inside_the_bounds():
@@ -86,4 +86,4 @@ def test_groups_are_those_of_the_features():
     assert problem.groups == ()
     bins = FeatureGroup("bins", (problem.names[2], problem.names[0]))
     pool = problem.pool.with_features(problem.pool.features.group([bins]))
-    assert Problem.make(pool, problem.metric).groups == (bins,)
+    assert ListProblem.of(pool, problem.metric).groups == (bins,)

@@ -6,13 +6,13 @@ import pytest
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.lines.line_report import follow_line, see_line
 from luthier.landscape.lines.projection_cache import MOST_MOVED, SELECTIONS, Sighted
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 
 @pytest.fixture(scope="module")
 def problem():
-    return Problem.make(SyntheticLists(sentences=8, k=60, vocabulary=120).generate(1), "bleu")
+    return ListProblem.of(SyntheticLists(sentences=8, k=60, vocabulary=120).generate(1), "bleu")
 
 
 def test_selections_gains_and_curves_are_the_problem_s_own(problem):

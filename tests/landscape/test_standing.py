@@ -5,7 +5,7 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.kbest.rerank import rerank
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.explanation import changes_between, standing
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
@@ -14,7 +14,7 @@ SPEC = SyntheticLists(sentences=8, k=12, vocabulary=100)
 
 @pytest.fixture(scope="module", params=["bleu", "ter"])
 def problem(request):
-    return Problem.make(SPEC.generate(2), request.param)
+    return ListProblem.of(SPEC.generate(2), request.param)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +89,7 @@ def test_changes_are_sentences_with_other_words(problem, weights):
 
 
 def test_one_hypothesis_cannot_be_overturned():
-    problem = Problem.make(SyntheticLists(sentences=3, k=1, vocabulary=100).generate(0), "bleu")
+    problem = ListProblem.of(SyntheticLists(sentences=3, k=1, vocabulary=100).generate(0), "bleu")
     found = standing(problem, problem.default_start(), 1)
     assert (found.second, found.gap, found.overturns, found.oracle) == (None, None, (), 0)
     with pytest.raises(LuthierError, match="from 0 to 2, found 3"):

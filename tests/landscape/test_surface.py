@@ -10,12 +10,12 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.best_cells import ScoredCells
 from luthier.landscape.planes.plane import Plane, read_window, shown_window
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.landscape.planes.survey import KEPT_AT_LEAST, SurveyOptions, survey
 from luthier.landscape.planes.view import Scene
-from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
@@ -42,7 +42,7 @@ def plane_of(seed, window=None, kind="real", metric="bleu"):
         features, start = pool.features, np.array(list(SPEC.decoder_weights.values()))
     axes = np.zeros((2, features.n_features))
     axes[0, 0], axes[1, 2 if kind != "sparse" else 3] = 1.0, 1.0
-    problem = Problem.make(pool.with_features(features), load_metric(metric))
+    problem = ListProblem.of(pool.with_features(features), load_metric(metric))
     return Plane.make(problem, Subspace(start, axes, ("a", "b")), window)
 
 
@@ -103,7 +103,7 @@ def recorded_cells(plane, lists):
     problem = plane.problem
     pair = dataclasses.replace(problem.pool.take_sentences(np.array(sorted(lists))), stats={})
     return look_at_plane(
-        Plane.make(Problem.make(pair, problem.metric), plane.subspace, plane.window), SurfaceOptions()
+        Plane.make(ListProblem.of(pair, problem.metric), plane.subspace, plane.window), SurfaceOptions()
     ).survey.cells
 
 
@@ -196,7 +196,7 @@ def test_an_axis_that_changes_nothing_is_refused():
     dense[:, 0] = 0.3
     pool = plane.problem.pool.with_features(Features.from_dense(plane.problem.names, dense))
     with pytest.raises(LuthierError, match="constant in every list"):
-        read_window(Problem.make(pool, plane.problem.metric), plane.subspace, [])
+        read_window(ListProblem.of(pool, plane.problem.metric), plane.subspace, [])
 
 
 def test_a_large_list_hides_no_small_one():
@@ -205,7 +205,7 @@ def test_a_large_list_hides_no_small_one():
     dense = old.dense.copy()
     dense[offsets[0] : offsets[1], 0] = 1e300  # constant, and larger than all there is
     pool = plane.problem.pool.with_features(Features.from_dense(old.names, dense))
-    window = read_window(Problem.make(pool, plane.problem.metric), plane.subspace, [])
+    window = read_window(ListProblem.of(pool, plane.problem.metric), plane.subspace, [])
     assert np.isfinite(window.limits).all()
 
 
@@ -215,6 +215,6 @@ def test_the_usual_window_is_the_same_for_features_of_any_size(kind, power):
     plane = plane_of(1, kind=kind)
     pool, old = plane.problem.pool, plane.problem.pool.features
     scaled = dataclasses.replace(old, dense=np.ldexp(old.dense, power), values=np.ldexp(old.values, power))
-    problem = Problem.make(pool.with_features(scaled), load_metric("bleu"))
+    problem = ListProblem.of(pool.with_features(scaled), load_metric("bleu"))
     np.testing.assert_array_equal(problem.spread, np.ldexp(plane.problem.spread, power))
     assert read_window(problem, plane.subspace, []) == read_window(plane.problem, plane.subspace, [])

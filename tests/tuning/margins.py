@@ -10,7 +10,7 @@ from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
 
@@ -57,7 +57,7 @@ def split_features(rows, sparse):
 
 
 def text_problem(metric="bleu", *, bounds=None, **shape):
-    return Problem.make(text_pool(**shape), load_metric(metric), bounds=bounds)
+    return ListProblem.of(text_pool(**shape), load_metric(metric), bounds=bounds)
 
 
 def feature_rows(problem):

@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 
 from luthier.landscape.bounds import Bounds
+from luthier.tuning.run import run
 from small_problems import problem_of
 
 PLANTED = np.array([1.0, -2.0, 0.5, 0.0])
@@ -35,17 +36,17 @@ HALF = Bounds(np.array([-np.inf, -0.5, 0.1, 0.0]), np.array([0.2, np.inf, 0.1, 1
 def check_learns(tuner):
     """Check what every ranking tuner does on lists with a planted direction."""
     problem = planted_problem()
-    result = tuner.tune(problem, START)
+    result = run(tuner, problem, START)
     assert angle(result.weights, PLANTED) > 0.98
     assert result.gain == problem.gain(result.weights) > result.start_gain
-    again = tuner.tune(problem, START)
+    again = run(tuner, problem, START)
     assert again.weights.tobytes() == result.weights.tobytes()
 
 
 def check_bounds(tuner):
     """Check that no state leaves the bounds."""
     problem = planted_problem(bounds=HALF)
-    result = tuner.tune(problem, START)
+    result = run(tuner, problem, START)
     assert all(HALF.allow(state.weights) for state in result.traces[0].states)
     assert result.weights[2] == 0.1
     assert result.gain > result.start_gain

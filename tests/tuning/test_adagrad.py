@@ -6,6 +6,7 @@ from ranked import START, check_bounds, check_learns, planted_problem, with_feat
 from test_pairs import as_sparse
 
 from luthier.tuning.base import tuner
+from luthier.tuning.run import run
 from small_problems import last, problem_of
 
 FEW = {"draws": 60, "kept": 10, "alpha": 1.0, "epochs": 6, "batch": 5}
@@ -30,7 +31,7 @@ def test_the_first_step_is_as_long_as_the_rate_whatever_the_scale():
 def test_l1_makes_zeros_and_l2_shrinks():
     problem = planted_problem(noise=5.0)
     plain, sparse, small = (
-        tuner("adagrad", averaged=False, keep="last", **more, **FEW).tune(problem, START).weights
+        run(tuner("adagrad", averaged=False, keep="last", **more, **FEW), problem, START).weights
         for more in ({"l2": 0.0}, {"l2": 0.0, "l1": 150.0}, {"l2": 1000.0})
     )
     assert np.count_nonzero(plain) == 4
@@ -43,12 +44,12 @@ def test_scaled_features_get_inversely_scaled_weights():
     scaled = with_features(problem, problem.pool.features.scale(by))
     factor = np.array([100.0, 1.0, 0.01, 1.0])
     method = tuner("adagrad", l2=0.0, **FEW)
-    one, other = method.tune(problem, START), method.tune(scaled, START / factor)
+    one, other = run(method, problem, START), run(method, scaled, START / factor)
     assert np.allclose(one.weights, other.weights * factor, rtol=1e-6)
 
 
 def test_sparse_storage_changes_nothing():
     problem = planted_problem()
-    dense = tuner("adagrad", **FEW).tune(problem, START).weights
-    sparse = tuner("adagrad", **FEW).tune(with_features(problem, as_sparse(problem.pool.features, 2)), START)
+    dense = run(tuner("adagrad", **FEW), problem, START).weights
+    sparse = run(tuner("adagrad", **FEW), with_features(problem, as_sparse(problem.pool.features, 2)), START)
     assert np.allclose(dense, sparse.weights, rtol=1e-9)

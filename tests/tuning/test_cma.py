@@ -4,6 +4,7 @@ import numpy as np
 
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
+from luthier.tuning.run import RunOptions, run
 from small_problems import Surface, last, random_problem
 
 
@@ -47,8 +48,8 @@ def test_it_draws_by_its_own_generator_and_leaves_the_global_one_alone():
     problem, start = random_problem(4), np.array([1.0, 0.5, -0.2])
     np.random.seed(7)  # noqa: NPY002 - the package would draw from here
     before = np.random.get_state()[1].tobytes()  # noqa: NPY002
-    one, again = (tuner("cma", generations=8).tune(problem, start, seed=3) for _ in range(2))
-    other = tuner("cma", generations=8).tune(problem, start, seed=4)
+    one, again = (run(tuner("cma", generations=8), problem, start, RunOptions(seed=3)) for _ in range(2))
+    other = run(tuner("cma", generations=8), problem, start, RunOptions(seed=4))
     assert one.weights.tobytes() == again.weights.tobytes()
     assert [s.weights.tobytes() for s in one.traces[0].states] != [s.weights.tobytes() for s in other.traces[0].states]
     assert np.random.get_state()[1].tobytes() == before  # noqa: NPY002

@@ -9,8 +9,8 @@ from scipy.optimize import linprog, nnls
 
 from luthier.geometry.joint_selection.nearest_cone import JointCones
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.best_cells import ScoredCell
-from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import State, tuner
@@ -114,7 +114,7 @@ def test_more_tolerance_is_never_farther_away():
 @pytest.mark.parametrize("seed", range(3))
 def test_planes_find_what_is_nearer_than_where_line_searches_end(seed):
     pool = SyntheticLists(sentences=12, k=12, n_features=5, mean_length=8.0).generate(seed)
-    problem = Problem.make(pool, load_metric("bleu"))
+    problem = ListProblem.of(pool, load_metric("bleu"))
     start = np.array([0.5, 0.2, 0.3, -0.1, 0.4])
     states = last(tuner("fan-regularized", epsilon=1.0, planes=4, climbs=3), problem, start)
     answer, climbed = states[-1], states[1]

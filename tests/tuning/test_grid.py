@@ -10,6 +10,7 @@ from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import tuner
 from luthier.tuning.methods import grid
 from luthier.tuning.methods.grid import Range, read_ranges
+from luthier.tuning.run import run
 from small_problems import Surface, last, problem_of, random_problem
 
 
@@ -86,16 +87,16 @@ def test_bounds_hold_and_fixed_weights_stay():
 def test_absurd_sizes_and_wrong_names_are_refused():
     problem = random_problem(0, features=8)
     with pytest.raises(LuthierError, match=r"11 values of 8 weights has 2\.1e\+08 points, more than 1,000,000\. hint"):
-        tuner("grid", mode="full").tune(problem)
+        run(tuner("grid", mode="full"), problem)
     with pytest.raises(LuthierError, match="values of 8 weights"):
-        tuner("grid", mode="full", points=100_001).tune(problem)
+        run(tuner("grid", mode="full", points=100_001), problem)
     assert tuner("grid", mode="full", features="f0,f1").refuses(problem) == ""
     assert tuner("grid").refuses(problem) == ""
     with pytest.raises(LuthierError, match=r"grid cannot be used here: .*'f9'"):
-        tuner("grid", features="f1,f9").tune(problem)
+        run(tuner("grid", features="f1,f9"), problem)
     fixed = problem.with_bounds(Bounds.from_names(problem.names, {"f1": (1.0, 1.0)}))
     with pytest.raises(LuthierError, match="the weight of 'f1' is fixed"):
-        tuner("grid", features="f1").tune(fixed)
+        run(tuner("grid", features="f1"), fixed)
 
 
 @pytest.mark.parametrize("mode", ["full", "coordinate"])

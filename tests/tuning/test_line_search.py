@@ -11,8 +11,7 @@ from luthier.kbest.features import Features
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.curve import LineCurve
 from luthier.landscape.lines.places import Choice, best_places, smoothed
-from luthier.landscape.list_problem import expected_gain
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem, expected_gain
 from luthier.tuning.base import State, tuner
 from luthier.tuning.search.line_search import (
     conjugate,
@@ -34,7 +33,7 @@ def as_sparse(problem):
     rows, columns = np.nonzero(rest)
     indptr = np.searchsorted(rows, np.arange(len(f) + 1))
     features = Features(f.names, f.dense[:, :1], indptr, columns, rest[rows, columns])
-    return Problem.make(problem.pool.with_features(features), problem.metric)
+    return ListProblem.of(problem.pool.with_features(features), problem.metric)
 
 
 def inside(left, right):

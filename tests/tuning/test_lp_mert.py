@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 
 from luthier.kbest.storage import save_pool
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import tuner
@@ -187,7 +187,7 @@ def pool_of_texts(**options):
 def test_error_rates_against_one_reference_are_sums():
     pool = pool_of_texts()
     for name in ("ter", "wer", "0.5*ter + 0.5*wer"):
-        problem = Problem.make(pool, load_metric(name))
+        problem = ListProblem.of(pool, load_metric(name))
         sums = Additive.of(problem)
         assert sums.exact
         rows = problem.select(np.random.default_rng(0).standard_normal((20, 3)))
@@ -206,7 +206,7 @@ def test_the_example_of_a_metric_in_contributing_is_a_sum():
     sys.modules[module.__name__] = module  # dataclasses look the module up
     try:
         exec(compile(recipe, "CONTRIBUTING.md", "exec"), module.__dict__)
-        problem = Problem.make(pool_of_texts(), module.Method())
+        problem = ListProblem.of(pool_of_texts(), module.Method())
         assert Additive.of(problem).exact
         check_answer(problem, last(tuner("lp-mert"), problem, np.ones(3)))
     finally:
@@ -214,7 +214,7 @@ def test_the_example_of_a_metric_in_contributing_is_a_sum():
 
 
 def test_rates_whose_denominator_moves_are_no_sums():
-    problem = Problem.make(pool_of_texts(), load_metric("wer"))
+    problem = ListProblem.of(pool_of_texts(), load_metric("wer"))
     stats = problem.stats.copy()
     stats[3, 1] += 1  # as if another reference were nearest
     moving = dataclasses.replace(problem, stats=stats)
@@ -223,7 +223,7 @@ def test_rates_whose_denominator_moves_are_no_sums():
 
 
 def test_bleu_is_no_sum_and_the_answer_says_what_was_optimised():
-    problem = Problem.make(pool_of_texts(), load_metric("bleu"))
+    problem = ListProblem.of(pool_of_texts(), load_metric("bleu"))
     assert not Additive.of(problem).exact
     states = last(tuner("lp-mert"), problem, np.ones(3))
     assert "the metric itself is no sum" in states[-1].note

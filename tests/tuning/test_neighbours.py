@@ -19,6 +19,7 @@ from luthier.tuning.neighbours.fit import BandedUnits, minimize_with_neighbours
 from luthier.tuning.neighbours.penalty import Neighbours, damping
 from luthier.tuning.neighbours.smooth_fit import Ridge, minimize, objective
 from luthier.tuning.ranking.pairs import PairLoss
+from luthier.tuning.run import run
 from small_problems import last, random_problem
 
 NAMES = tuple("abcdefghij")
@@ -334,7 +335,7 @@ def test_bins_come_into_line_and_the_record_says_what_beta_was(name, kind):
 
 def test_a_problem_without_bins_is_refused():
     with pytest.raises(LuthierError, match=r"no features are known to be such bins\. hint: 'luthier discretize'"):
-        tuner("pro", neighbours="mnr").tune(random_problem(0), np.ones(3))
+        run(tuner("pro", neighbours="mnr"), random_problem(0), np.ones(3))
 
 
 def test_a_fit_that_is_given_up_is_said(monkeypatch):

@@ -5,10 +5,11 @@ import pytest
 
 from luthier.features.fit_bins import BinOptions, bins_of_pool
 from luthier.features.induction import induce_pool
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.planted import PlantedLists
 from luthier.tuning.base import tuner
+from luthier.tuning.run import run
 
 ROUND = {"gains": "sentence", "psi": 1.0, "iterations": 1, "keep": "last"}
 
@@ -29,10 +30,10 @@ def test_the_logarithm_is_learned_from_raw_probabilities(method, kind):
     pools = [PlantedLists(sentences=60, k=30).generate(seed) for seed in (0, 1)]
     metric = load_metric("column:worth")
     bins = bins_of_pool(pools[0], ["P"], BinOptions(bins=16))
-    raw, raw_test = (Problem.make(pool, metric) for pool in pools)
-    problem, test = (Problem.make(induce_pool(pool, bins), metric) for pool in pools)
-    plain = tuner(method, **ROUND).tune(raw, np.zeros(raw.n_features))
-    found = tuner(method, neighbours=kind, beta=1e3, **ROUND).tune(problem, np.zeros(problem.n_features))
+    raw, raw_test = (ListProblem.of(pool, metric) for pool in pools)
+    problem, test = (ListProblem.of(induce_pool(pool, bins), metric) for pool in pools)
+    plain = run(tuner(method, **ROUND), raw, np.zeros(raw.n_features))
+    found = run(tuner(method, neighbours=kind, beta=1e3, **ROUND), problem, np.zeros(problem.n_features))
     feature = bins.features[0]
     w = np.array([found.weights[problem.index(name)] for name in feature.names])
     by_log, by_line = (explained(x, w, feature.populations) for x in (np.log(feature.means), feature.means))

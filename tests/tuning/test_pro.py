@@ -7,6 +7,7 @@ from test_pairs import as_sparse, slope_by_difference
 
 from luthier.tuning.base import tuner
 from luthier.tuning.ranking.rounds import top_of
+from luthier.tuning.run import RunOptions, run
 from small_problems import last
 
 FEW = {"draws": 60, "kept": 10, "alpha": 1.0, "iterations": 4}
@@ -23,22 +24,22 @@ def test_it_stays_within_bounds():
 
 def test_another_seed_draws_other_pairs():
     problem = planted_problem(noise=20.0)
-    found = {tuner("pro", **FEW).tune(problem, START, seed=seed).weights.tobytes() for seed in (0, 1)}
+    found = {run(tuner("pro", **FEW), problem, START, RunOptions(seed=seed)).weights.tobytes() for seed in (0, 1)}
     assert len(found) == 2
 
 
 def test_sparse_storage_changes_nothing():
     problem = planted_problem()
-    dense = tuner("pro", **FEW).tune(problem, START)
-    sparse = tuner("pro", **FEW).tune(with_features(problem, as_sparse(problem.pool.features, 2)), START)
+    dense = run(tuner("pro", **FEW), problem, START)
+    sparse = run(tuner("pro", **FEW), with_features(problem, as_sparse(problem.pool.features, 2)), START)
     assert np.allclose(dense.weights, sparse.weights, rtol=1e-9)
 
 
 def test_penalties_draw_to_zero_and_to_the_weights_before():
     problem = planted_problem()
-    small = tuner("pro", c=1e6, psi=1.0, **FEW).tune(problem, START).weights
+    small = run(tuner("pro", c=1e6, psi=1.0, **FEW), problem, START).weights
     assert np.abs(small).max() < 1e-2
-    near = tuner("pro", c=0.0, c_prev=1e6, psi=1.0, **FEW).tune(problem, START).weights
+    near = run(tuner("pro", c=0.0, c_prev=1e6, psi=1.0, **FEW), problem, START).weights
     assert np.abs(near - START).max() < 1e-2
 
 
@@ -108,5 +109,5 @@ def test_the_best_round_is_kept_and_can_be_the_start():
 
 def test_nothing_to_learn_from_leaves_the_direction_alone():
     problem = planted_problem()
-    result = tuner("pro", draws=10, kept=5, alpha=1000.0, c=0.0).tune(problem, START)
+    result = run(tuner("pro", draws=10, kept=5, alpha=1000.0, c=0.0), problem, START)
     assert angle(result.weights, START) == pytest.approx(1.0)

@@ -11,6 +11,7 @@ from test_pairs import as_sparse, slope_by_difference
 
 from luthier.tuning.base import tuner
 from luthier.tuning.ranking.ordered import AllPairsLoss, OrderedLists
+from luthier.tuning.run import RunOptions, run
 from small_problems import problem_of, random_problem
 
 CASES = [(loss, by_gap) for loss in ("logistic", "hinge") for by_gap in (False, True)]
@@ -102,20 +103,20 @@ def test_it_stays_within_bounds():
 
 def test_sparse_storage_and_the_order_of_candidates_change_nothing():
     problem, method = planted_problem(), tuner("pro-all", iterations=2)
-    dense = method.tune(problem, START).weights
-    sparse = method.tune(with_features(problem, as_sparse(problem.pool.features, 1)), START).weights
+    dense = run(method, problem, START).weights
+    sparse = run(method, with_features(problem, as_sparse(problem.pool.features, 1)), START).weights
     assert np.allclose(dense, sparse, rtol=1e-9)
     rows = np.arange(problem.pool.n_hypotheses).reshape(25, 12)[:, ::-1].ravel()
     pool = problem.pool.with_features(problem.pool.features.take(rows))
     turned = dataclasses.replace(problem, pool=pool, stats=problem.stats[rows])
-    assert np.allclose(method.tune(turned, START).weights, dense, rtol=1e-5)
+    assert np.allclose(run(method, turned, START).weights, dense, rtol=1e-5)
 
 
 def test_nothing_is_random():
     problem = planted_problem(noise=30.0)
-    assert len({tuner("pro-all", iterations=1).tune(problem, START, seed=s).gain for s in range(3)}) == 1
+    assert len({run(tuner("pro-all", iterations=1), problem, START, RunOptions(seed=s)).gain for s in range(3)}) == 1
 
 
 def test_lists_that_say_nothing_only_shrink_the_weights():
     problem = problem_of([np.eye(3), np.eye(3)[:1]], [[5, 5, 5], [1]])
-    assert tuner("pro-all", c=0.0).tune(problem, START[:3]).weights.tolist() == START[:3].tolist()
+    assert run(tuner("pro-all", c=0.0), problem, START[:3]).weights.tolist() == START[:3].tolist()

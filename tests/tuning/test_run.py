@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from toys import Cut, Scripted, Wanderer, content, cut_after
 
-from luthier.core.errors import LuthierError
+from luthier.core.errors import Interrupted, LuthierError
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.answer import End, choose_end
 from luthier.tuning.base import tuner
-from luthier.tuning.run import RunOptions, run
+from luthier.tuning.run import RunOptions, run, run_tuner
 from small_problems import problem_of, random_problem
 
 START = np.array([1.0, 0.5, -0.2])
@@ -48,7 +48,7 @@ def test_the_best_run_wins_and_the_first_of_equals():
 def test_the_first_run_begins_at_the_start_and_the_default_is_equal_weights():
     result = run(Wanderer(count=1), random_problem(1), START)
     assert result.traces[0].states[0].weights.tolist() == START.tolist()
-    assert Wanderer(count=1).tune(random_problem(1)).traces[0].states[0].weights.tolist() == [1.0, 1.0, 1.0]
+    assert run(Wanderer(count=1), random_problem(1)).traces[0].states[0].weights.tolist() == [1.0, 1.0, 1.0]
 
 
 # One sentence, candidates (1) and (−1): a positive weight selects the first, a negative one the second.
@@ -128,6 +128,15 @@ def test_an_interruption_keeps_the_best_so_far(what, kind, threads):
         assert states == whole[number][1][: len(states)]  # as far as it went, the same way
 
 
+def test_from_python_an_interruption_is_raised_with_the_best_so_far():
+    problem = random_problem(1)
+    with pytest.raises(Interrupted) as stopped:
+        run_tuner(cut_after(3, "interrupt", count=10_000), problem, START)
+    assert stopped.value.result.interrupted
+    assert stopped.value.result.gain == max(state.gain for state in stopped.value.result.traces[0].states)
+    assert content(run_tuner(Wanderer(), problem, START)) == content(run(Wanderer(), problem, START))
+
+
 def test_an_interruption_in_the_first_step_keeps_the_start():
     result = run(cut_after(1), random_problem(1), START)
     assert result.interrupted
@@ -153,6 +162,24 @@ def test_starts_that_cannot_be_are_refused():
         run(Wanderer(), bounded, START)
     with pytest.raises(LuthierError, match="other features"):
         run(Wanderer(), problem, START, heldout=random_problem(1, features=2))
+
+
+def test_a_start_may_be_weights_by_name_and_stays_as_it_was():
+    problem, start = random_problem(1), START.copy()
+    by_name = dict(zip(problem.names, start.tolist(), strict=True))
+    assert content(run(Wanderer(), problem, by_name)) == content(run(Wanderer(), problem, start))
+    assert start.flags.writeable
+    assert start.tolist() == START.tolist()
+
+
+def test_what_is_no_tuner_problem_or_start_is_refused():
+    problem = random_problem(1)
+    with pytest.raises(LuthierError, match=r"expected a tuner, found 'mert'\. hint: luthier\.tuner makes one"):
+        run("mert", problem)
+    with pytest.raises(LuthierError, match=r"expected a problem, found Pool\. hint: luthier\.ListProblem\.of"):
+        run(Wanderer(), problem.pool)
+    with pytest.raises(LuthierError, match=r"expected weights by name or an array of numbers, found 'weights\.txt'"):
+        run(Wanderer(), problem, "weights.txt")
 
 
 def test_restarts_stay_inside_the_bounds():

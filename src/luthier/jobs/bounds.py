@@ -17,7 +17,6 @@ from luthier.geometry.lp.feasible_subset import SelectionTests
 from luthier.kbest.pool import Pool
 from luthier.landscape.dense_rows import dense_rows, varying_rows
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import Problem
 from luthier.landscape.selections.constraint_curves import (
     ConstraintCurves,
     Cost,
@@ -28,6 +27,7 @@ from luthier.landscape.selections.constraint_curves import (
 from luthier.landscape.selections.constraints import GeometryReport, report_geometry
 from luthier.metrics.base import Metric
 from luthier.tuning.base import tuner
+from luthier.tuning.run import RunOptions, run_tuner
 
 # How constraints tighten: the share of oracle selections that can be made, and what the best one costs to find.
 #
@@ -199,8 +199,8 @@ def find_constraints(job: ConstraintJob) -> tuple[GeometryReport, ConstraintCurv
     if pool.features.n_features > pool.features.n_dense:  # of sparse features those that matter
         pool = pool.with_features(pool.features.select([pool.features.names[column] for column in columns]))
         start = None if start is None else start[columns]
-    problem = Problem.make(pool, job.metric)
-    start = tuner(CLIMBER).tune(problem, seed=job.seed).weights if start is None else start
+    problem = ListProblem.of(pool, job.metric)
+    start = run_tuner(tuner(CLIMBER), problem, options=RunOptions(seed=job.seed)).weights if start is None else start
     features = dense_rows(problem.pool.features)
     report = report_geometry(problem, features, start, job.settings, seed=job.seed, threads=job.threads)
     # the problem has left out sentences without hypotheses

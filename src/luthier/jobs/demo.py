@@ -19,7 +19,6 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane, read_window
 from luthier.landscape.planes.surface import SurfaceOptions, SurfaceReport, look_at_plane
 from luthier.landscape.planes.view import surface_scenes
-from luthier.landscape.problem import Problem
 from luthier.metrics.base import Metric
 from luthier.report.figures.surface import draw_surface
 from luthier.report.tables.training import DemoProof, DemoResult
@@ -80,7 +79,7 @@ def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> Demo
 def _last_lists(home: Path, lists: Path, metric: Metric) -> tuple[ListProblem, Float64]:
     """Return the problem of the loop's last lists, and the tuned weights."""
     pool = open_pool(lists)
-    return Problem.make(pool, metric), read_weights(home / "model" / WEIGHTS).vector(pool.features.names)
+    return ListProblem.of(pool, metric), read_weights(home / "model" / WEIGHTS).vector(pool.features.names)
 
 
 def _find_surface(problem: ListProblem, weights: Float64, home: Path, *, seed: int, threads: int) -> SurfaceReport:

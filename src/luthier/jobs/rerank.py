@@ -18,8 +18,8 @@ from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.files.io import PACKED, open_output
 from luthier.kbest.derived import with_derived
 from luthier.kbest.pool import Pool
-from luthier.kbest.rerank import check_sizes, n_best, rerank
-from luthier.kbest.weights import Weights, read_weights
+from luthier.kbest.rerank import Reranked, n_best, rerank
+from luthier.kbest.weights import Weights, check_sizes, read_weights
 
 Form = Literal["text", "jsonl", "moses"]
 FORMS: tuple[Form, ...] = ("text", "jsonl", "moses")
@@ -54,7 +54,10 @@ class Ranked:
     def lines(self, form: Form) -> Iterator[bytes | memoryview]:
         """Yield the bytes of lines in one of the forms."""
         if form == "jsonl":
-            yield from _json_lines(self)
+            from luthier.kbest.writers.jsonl import contribution_lines
+
+            best = self.pool.arranged(self.rows, self.offsets)
+            yield from contribution_lines(best, self.weights, self.scores)
         elif form == "moses":
             from luthier.kbest.writer import TOTAL, moses_lines
 
@@ -77,33 +80,6 @@ def n_broken(ranked: Ranked) -> int:
     return sum(BREAKS.search(text) is not None for text in ranked.first_texts())
 
 
-def _json_lines(ranked: Ranked) -> Iterator[memoryview]:
-    """Yield objects with id, hyp, score, and the contribution of each feature: weight times value."""
-    import pyarrow as pa
-
-    from luthier.kbest.writer import data_of, joined, row_blocks, sentence_of_rows, text_array
-    from luthier.kbest.writers.jsonl import feature_objects, json_numbers, quoted
-
-    pool, weights = ranked.pool.arranged(ranked.rows, ranked.offsets), ranked.weights
-    features = pool.features
-    parts = dataclasses.replace(
-        features,
-        dense=features.dense * weights[: features.n_dense],
-        values=features.values * weights[features.n_dense :][features.indices],
-    )
-    heads = joined('{"id": ', quoted(text_array(pool.sentence_ids)), ', "hyp": ')
-    sentences = sentence_of_rows(pool)
-    for first, last in row_blocks(pool):
-        hypotheses = quoted(text_array(pool.texts, first, last))
-        yield data_of(
-            joined(
-                heads.take(pa.array(sentences[first:last])), hypotheses, ', "score": ',
-                json_numbers(ranked.scores[first:last]), ', "contributions": ', feature_objects(parts, first, last),
-                "}\n",
-            )
-        )  # fmt: skip
-
-
 # Re-ranking from lists to files: weights in, the best of each list out, an account of what changed.
 
 
@@ -118,18 +94,6 @@ class RerankOptions:
     form: str | None = None
     strict: bool = False
     threads: int = 1
-
-
-@dataclasses.dataclass(frozen=True)
-class Reranked:
-    """What one file of weights selected, and where it was written."""
-
-    weights: str
-    output: str
-    sentences: int
-    not_first: int
-    mean_score: float | None
-    mean_words: float | None
 
 
 def rerank_files(

@@ -70,8 +70,8 @@ def tune(
     Parameters
     ----------
     pool : Pool, Manifest or Forests
-        K-best lists (``luthier.read_pool(...)`` or ``luthier.pool_from_frame(...)``), the manifest of a sharded pool, or forests
-        (``luthier.open_forests(...)``) with `refs`, files of references.
+        K-best lists (``luthier.read_pool(...)`` or ``luthier.pool_from_frame(...)``), the manifest of a sharded pool,
+        or forests (``luthier.open_forests(...)``) with `refs`, files of references.
     metric
         A name (``"bleu"``, ``"column:comet"``, ``"0.5*ter - 0.5*bleu"``) or a metric.
     method
@@ -104,7 +104,8 @@ def tune(
     Examples
     --------
     >>> frame = {"id": [0, 0, 1, 1], "hyp": ["a", "b", "c", "d"], "lm": [1.0, 2, 1, 2], "comet": [0.9, 0.1, 0.8, 0.2]}
-    >>> lists = Pool.from_frame(frame, columns=["comet"])
+    >>> from luthier import pool_from_frame
+    >>> lists = pool_from_frame(frame, columns=["comet"])
     >>> tune(lists, metric="column:comet", method="mert").weights["lm"] < 0
     True
     """

@@ -36,8 +36,9 @@ from luthier.tuning.diagnostics import warnings_after, warnings_before
 from luthier.tuning.options import RunOptions
 from luthier.tuning.overlap import overlap_note
 from luthier.tuning.report import Tuned, TuningReport
-from luthier.tuning.run import Result, open_checkpoint, run
+from luthier.tuning.run import open_checkpoint, run
 from luthier.tuning.standardize import rescaled, standardized
+from luthier.tuning.traces import Result
 
 BOOTSTRAP_DRAWS = 1000
 

@@ -153,59 +153,6 @@ class Pool:
             if tokens is not None and tokens.n_types > len(self.vocab):
                 raise LuthierError(f"expected tokens below {len(self.vocab)}, found {tokens.n_types - 1}")
 
-    @classmethod
-    def from_frame(
-        cls,
-        frame: Any,
-        *,
-        id: str | None = None,  # noqa: A002 - the word that tables use
-        text: str | None = None,
-        features: Sequence[str] | None = None,
-        columns: Sequence[str] = (),
-        references: str | Sequence[str] | None = None,
-        source: str | None = None,
-        missing: str = "error",
-        costs: Sequence[str] = (),
-    ) -> Pool:
-        """Return the pool of a table with a row for each hypothesis.
-
-        Parameters
-        ----------
-        frame
-            A data frame of pandas or polars, an Arrow table, or a mapping from names to columns.
-        id, text, source
-            The columns with the sentence's id, the hypothesis and the source; default: by their usual names
-            (``id``, ``hyp`` or ``text``, ``source``).
-        references
-            The column with the reference (texts, or lists of texts), or the columns of several.
-        features
-            The columns of features; default: all other columns of numbers.
-        columns
-            Columns of scores that are no features, such as COMET; tuned for as ``column:NAME``.
-        missing
-            What a missing feature counts, as for files: ``error``, ``zero``, ``worst`` or ``mean``.
-        costs
-            Features of which less is better.
-
-        Examples
-        --------
-        >>> Pool.from_frame({"id": [1, 1], "hyp": ["a b", "a"], "lm": [-2.0, -1.5]})
-        <Pool: 1 sentence, 2 hypotheses, 1 feature (lm), no references>
-        """
-        from luthier.kbest.building.frames import FrameRoles, pool_from_frame
-
-        roles = FrameRoles(id, text, references, source, features, columns)
-        return pool_from_frame(frame, roles, missing=missing, costs=costs)
-
-    def to_frame(self) -> Any:
-        """Return an Arrow table with a row for each hypothesis: id, hyp, source, refs, every feature, every column.
-
-        ``.to_pandas()`` makes a pandas frame of it, ``polars.from_arrow`` one of polars.
-        """
-        from luthier.kbest.building.frames import pool_to_frame
-
-        return pool_to_frame(self)
-
     def __repr__(self) -> str:
         """Return a short sentence."""
         names = ", ".join(self.features.names[:4]) + (", …" if self.n_features > 4 else "")
@@ -329,7 +276,7 @@ def pool_of(pool: object) -> Pool:
     if not isinstance(pool, Pool):
         raise LuthierError(
             f"expected a Pool, found {type(pool).__name__}. hint: luthier.read_pool makes one of files, "
-            "luthier.Pool.from_frame of a data frame"
+            "luthier.pool_from_frame of a data frame"
         )
     return pool
 

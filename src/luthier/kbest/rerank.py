@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 
 import numpy as np
@@ -11,7 +12,9 @@ from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.core.threads import executor
 from luthier.kbest import _score_kernels as kernels
+from luthier.kbest.derived import with_derived
 from luthier.kbest.pool import Pool, pool_of
+from luthier.kbest.weights import Weights, check_sizes, no_weights, vector_of
 
 # The N best hypotheses of each list by given weights.
 
@@ -31,7 +34,6 @@ def n_best(pool: Pool, scores: Float64, n: int) -> tuple[Int64, Int64]:
 
 # Segments one task works on: large enough to hide the call, small enough to share out evenly.
 BLOCK_ROWS = 1 << 16
-LARGEST = 1e150  # of weights: half of the range of numbers is left for features
 
 
 def rerank(pool: Pool, weights: Float64 | Mapping[str, float], *, threads: int = 1) -> Int64:
@@ -53,8 +55,6 @@ def rerank(pool: Pool, weights: Float64 | Mapping[str, float], *, threads: int =
     try:
         weights = np.asarray(weights, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        from luthier.kbest.weights import no_weights
-
         raise no_weights(weights) from None
     if weights.ndim not in (1, 2) or weights.shape[-1] != pool.n_features:
         raise LuthierError(
@@ -66,28 +66,8 @@ def rerank(pool: Pool, weights: Float64 | Mapping[str, float], *, threads: int =
     return _rerank_many(pool, weights, threads)
 
 
-def check_sizes(weights: Float64, largest_feature: float = 0.0) -> None:
-    """Raise where weights are not finite, or so large that sums of weights times features might not be."""
-    if not np.isfinite(weights).all():
-        raise LuthierError("weights must be finite numbers")
-    if np.abs(weights).max(initial=0.0) > LARGEST:
-        raise LuthierError(
-            f"expected weights of at most {LARGEST:g}, found {np.abs(weights).max():g}. hint: only their direction "
-            "matters: divide all of them by one number"
-        )
-    with np.errstate(over="ignore"):
-        if not np.isfinite(np.abs(weights).sum(axis=-1).max(initial=0.0) * largest_feature):
-            raise LuthierError(
-                f"expected features that can be weighted and added, found one of {largest_feature:g}. "
-                "hint: scale it down"
-            )
-
-
 def _named(pool: Pool, weights: Mapping[str, float]) -> tuple[Pool, Float64]:
     """Return the vector of named weights, and the pool with the features that their formulas make."""
-    from luthier.kbest.derived import with_derived
-    from luthier.kbest.weights import Weights, vector_of
-
     pool = with_derived(pool, weights.derived) if isinstance(weights, Weights) else pool
     return pool, vector_of(weights, pool.features.names)
 
@@ -141,3 +121,15 @@ def segment_blocks(offsets: Int64, rows: int) -> list[tuple[int, int]]:
 def selected_texts(pool: Pool, rows: Int64) -> list[str]:
     """Return the text of each selected row, '' where a sentence has none."""
     return [pool.texts[row] if row >= 0 else "" for row in rows.tolist()]
+
+
+@dataclasses.dataclass(frozen=True)
+class Reranked:
+    """What one file of weights selected, and where it was written."""
+
+    weights: str
+    output: str
+    sentences: int
+    not_first: int
+    mean_score: float | None
+    mean_words: float | None

@@ -23,7 +23,6 @@ from luthier.core.params import names_of, path_of
 from luthier.core.settings import parse_json
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
-from luthier.kbest.rerank import check_sizes
 
 WeightFormat = Literal["text", "equals", "moses", "json"]
 MOSES_SECTION, SPARSE_SECTION = "[weight]", "[weight-file]"
@@ -32,6 +31,7 @@ FORMULA = re.compile(r"#\s*add\s+([^\s=]+)=(.+)")  # a comment to others
 # Weights and features with fewer common names than these do not belong together.
 LEAST_COMMON, LEAST_SHARE = 3, 0.1
 LARGEST = sys.float_info.max
+LARGEST_WEIGHT = 1e150  # half of the range of numbers is left for features
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,8 +129,25 @@ def _fits(number: Any) -> bool:
     return bool(abs(number) <= LARGEST)
 
 
-def vector_of(weights: object, names: Sequence[str]) -> Float64:
-    """Return weights, (D,): of names in a mapping, or those of an array as they are.
+def check_sizes(weights: Float64, largest_feature: float = 0.0) -> None:
+    """Raise where weights are not finite, or so large that sums of weights times features might not be."""
+    if not np.isfinite(weights).all():
+        raise LuthierError("weights must be finite numbers")
+    if np.abs(weights).max(initial=0.0) > LARGEST_WEIGHT:
+        raise LuthierError(
+            f"expected weights of at most {LARGEST_WEIGHT:g}, found {np.abs(weights).max():g}. hint: only their "
+            "direction matters: divide all of them by one number"
+        )
+    with np.errstate(over="ignore"):
+        if not np.isfinite(np.abs(weights).sum(axis=-1).max(initial=0.0) * largest_feature):
+            raise LuthierError(
+                f"expected features that can be weighted and added, found one of {largest_feature:g}. "
+                "hint: scale it down"
+            )
+
+
+def vector_of(weights: object, names: Sequence[str], what: str = "weights") -> Float64:
+    """Return weights, (D,): of names in a mapping, or those of an array as they are; `what` is their name in errors.
 
     >>> vector_of({"lm": 2, "tm": 1}, ["tm", "lm"]).tolist()
     [1.0, 2.0]
@@ -143,7 +160,7 @@ def vector_of(weights: object, names: Sequence[str]) -> Float64:
     except (TypeError, ValueError, OverflowError):
         raise no_weights(weights) from None
     if vector.shape != (len(names),) or not np.isfinite(vector).all():
-        raise LuthierError(f"expected {len(names)} finite weights, found {np.array2string(vector, threshold=8)}")
+        raise LuthierError(f"expected {len(names)} finite {what}, found {np.array2string(vector, threshold=8)}")
     check_sizes(vector)
     return vector
 

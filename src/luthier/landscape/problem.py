@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -22,12 +22,6 @@ from luthier.kbest.groups import Groups
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.curve import LineCurve
 from luthier.metrics.base import Metric
-
-if TYPE_CHECKING:
-    from luthier.kbest.pool import Pool
-    from luthier.landscape.list_problem import ListProblem
-    from luthier.metrics.base import Metric
-
 
 # When two gains are the same, and how many of the best places are worth a re-rank.
 
@@ -88,13 +82,6 @@ class Problem(abc.ABC):
 
     metric: Metric
     bounds: Bounds
-
-    @staticmethod
-    def make(pool: Pool, metric: Metric | str, *, bounds: Bounds | None = None) -> ListProblem:
-        """Return the problem of a pool and a metric, which may be named; statistics are computed if need be."""
-        from luthier.landscape.list_problem import ListProblem
-
-        return ListProblem.of(pool, metric, bounds=bounds)
 
     @property
     @abc.abstractmethod

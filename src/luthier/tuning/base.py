@@ -9,21 +9,16 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from luthier.core.arrays import Float64, frozen
-from luthier.core.errors import Interrupted, LuthierError
+from luthier.core.errors import LuthierError
 from luthier.core.params import UnknownParameterError, validate
 from luthier.core.plugins import available, load
-from luthier.kbest.weights import vector_of
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
-
-if TYPE_CHECKING:
-    from luthier.tuning.run import Result
-
 
 PACKAGE = "luthier.tuning.methods"
 
@@ -108,20 +103,6 @@ class Tuner(abc.ABC):
         """The tuner with all its parameters."""
         values = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))
         return f"{self.name}({', '.join(values)})"
-
-    def tune(self, problem: Problem, start: Float64 | Mapping[str, float] | None = None, *, seed: int = 0) -> Result:
-        """Run from one start, an array or weights by name, to the end: the short form of `luthier.tuning.run.run`."""
-        from luthier.tuning.run import RunOptions, run
-
-        if not isinstance(problem, Problem):
-            raise LuthierError(
-                f"expected a problem, found {type(problem).__name__}. hint: luthier.Problem.make makes one"
-            )
-        vector = None if start is None else vector_of(start, problem.names)
-        found = run(self, problem, vector, RunOptions(seed=seed))
-        if found.interrupted:
-            raise Interrupted(found)
-        return found
 
 
 class ListTuner(Tuner):

@@ -9,7 +9,7 @@ from luthier.core.arrays import Float64
 from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
 from luthier.tuning.baselines import START, Baselines
-from luthier.tuning.run import Result
+from luthier.tuning.traces import Result
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

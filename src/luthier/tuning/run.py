@@ -12,76 +12,28 @@ from typing import Any
 
 import numpy as np
 
-from luthier.core.arrays import Float64
-from luthier.core.errors import InputError, LuthierError
+from luthier.core.arrays import Float64, frozen
+from luthier.core.errors import InputError, Interrupted, LuthierError
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import Advance, progress
 from luthier.core.rng import child_rng
 from luthier.core.tasks import Engine, Given, Recipe, Threads, opened, run_units
 from luthier.core.threads import one_blas_thread, stopping_gently
-from luthier.kbest.weights import Weights
+from luthier.kbest.weights import vector_of
 from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
-from luthier.tuning.answer import End, choose_end, proof_note, refuses_proof
+from luthier.tuning.answer import End, choose_end, proof_note, refuses_proof, robust_state
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.options import RunOptions as RunOptions
 from luthier.tuning.restarts import draw_start
-from luthier.tuning.traces import RestartTrace, Watch, unwatched
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class Result:
-    """Weights, and how they were found.
-
-    Attributes
-    ----------
-    weights : (D,)
-    gain, heldout_gain
-        At `weights`; the latter None without a held-out set.
-    start_gain, start_heldout_gain
-        At the start of the first run.
-    best_restart, agreed
-        Which run it was, and how many runs ended at the same gain.
-    note, record : what the answer's state says of itself
-    heldout_note : where the held-out sentences disagree with it by more than chance; '' if they do not
-    traces : one for each run, in order
-    interrupted : bool
-    seconds : CPU seconds of this process while it ran, and of others for their runs; wall-clock seconds of this
-        process; both without what compiling took
-    """
-
-    weights: Float64
-    gain: float
-    heldout_gain: float | None
-    start_gain: float
-    start_heldout_gain: float | None
-    best_restart: int
-    agreed: int
-    note: str
-    traces: tuple[RestartTrace, ...]
-    interrupted: bool
-    seconds: tuple[float, float]
-    heldout_note: str = ""
-    record: Mapping[str, float] = dataclasses.field(default_factory=dict)
-    names: tuple[str, ...] = ()
-
-    @property
-    def weights_by_name(self) -> Weights:
-        """The weights under the names of their features."""
-        return Weights.from_vector(self.names, self.weights)
-
-    def __repr__(self) -> str:
-        """Return a short sentence."""
-        held = "" if self.heldout_gain is None else f", held out {self.heldout_gain:.4g}"
-        runs = f", {self.agreed} of {len(self.traces)} runs agree" if len(self.traces) > 1 else ""
-        return f"<Result: gain {self.start_gain:.4g} → {self.gain:.4g}{held}{runs}; {len(self.weights)} weights>"
+from luthier.tuning.traces import RestartTrace, Result, Watch, unwatched
 
 
 def run(
     tuner: Tuner,
     problem: Problem,
-    start: Float64 | None = None,
+    start: Float64 | Mapping[str, float] | None = None,
     options: RunOptions | None = None,
     *,
     heldout: Problem | None = None,
@@ -93,12 +45,13 @@ def run(
     """Run a tuner from a start, and from as many others as asked for; return the best end.
 
     With a held-out problem every state is judged by it too, and it has a say in which run is the answer
-    (`luthier.tuning.answer`). The result
-    depends on the seed and not on who runs it. Ctrl-C ends all runs after their present step and returns the
-    best so far, marked `interrupted`.
+    (`luthier.tuning.answer`). The result depends on the seed and not on who runs it. Ctrl-C ends all runs after
+    their present step and returns the best so far, marked `interrupted`.
 
     Parameters
     ----------
+    start
+        A vector, (D,), or weights by name; default: that of the problem.
     engine
         Who does the runs; default: ``options.threads`` threads. Runs that begin where others ended are done here.
     recipe
@@ -146,6 +99,27 @@ def run(
     )
 
 
+def run_tuner(
+    tuner: Tuner,
+    problem: Problem,
+    start: Float64 | Mapping[str, float] | None = None,
+    options: RunOptions | None = None,
+    *,
+    heldout: Problem | None = None,
+) -> Result:
+    """Run a tuner as `run` does, for people at a Python prompt.
+
+    Raises
+    ------
+    Interrupted
+        A KeyboardInterrupt whose `result` is the best so far, if Ctrl-C is pressed.
+    """
+    found = run(tuner, problem, start, options, heldout=heldout)
+    if found.interrupted:
+        raise Interrupted(found)
+    return found
+
+
 def open_checkpoint(
     tuner: Tuner, problems: tuple[Problem, Problem | None], start: Float64, options: RunOptions
 ) -> Checkpoint:
@@ -183,8 +157,6 @@ def _answer(
     """Return the best run's answer, or the one near the ends of all runs that lasts."""
     if options.choose == "highest" or interrupted:
         return best.states[best.chosen]
-    from luthier.tuning.answer import robust_state  # asked for seldom
-
     ends = [trace.states[trace.chosen] for trace in (best, *(other for other in traces if other is not best))]
     return robust_state(problem, ends, noise=options.noise, draws=options.noise_draws, seed=options.seed)
 
@@ -197,17 +169,20 @@ def _note(problem: Problem, answer: State, options: RunOptions, *, interrupted: 
     return "; ".join(filter(None, (answer.note, proven)))
 
 
-def _checked_start(tuner: Tuner, problem: Problem, start: Float64 | None) -> Float64:
+def _checked_start(tuner: Tuner, problem: Problem, start: Float64 | Mapping[str, float] | None) -> Float64:
+    if not isinstance(tuner, Tuner):
+        raise LuthierError(f"expected a tuner, found {tuner!r}. hint: luthier.tuner makes one of its name")
+    if not isinstance(problem, Problem):
+        raise LuthierError(
+            f"expected a problem, found {type(problem).__name__}. hint: luthier.ListProblem.of makes one"
+        )
     reason = tuner.refuses(problem)
     if reason:
         raise LuthierError(f"{tuner.name} cannot be used here: {reason}")
-    start = problem.default_start() if start is None else np.array(start, dtype=np.float64)
-    if start.shape != (problem.n_features,) or not np.isfinite(start).all():
-        raise LuthierError(f"expected {problem.n_features} finite start weights, found shape {start.shape}")
-    if not problem.bounds.allow(start):
+    given = problem.default_start() if start is None else vector_of(start, problem.names, what="start weights")
+    if not problem.bounds.allow(given):
         raise LuthierError("the start weights are outside their bounds")
-    start.setflags(write=False)
-    return start
+    return frozen(given.copy())
 
 
 @dataclasses.dataclass(frozen=True)

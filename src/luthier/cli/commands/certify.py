@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.cli.options.landscape import show_certificate
     from luthier.landscape.certified.certify import CertifyOptions, certify
     from luthier.landscape.certified.windows import WindowOptions
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.landscape.subspaces import read_subspace
 
     metric = metric_from(options)
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     _check(options, window, settings)
     pool = pool_from(options, options.pool)
     subspace = read_subspace(pool, options.weights, options.axis)
-    problem = Problem.make(pool, metric)
+    problem = ListProblem.of(pool, metric)
     if options.span:
         space = _spanned(options, problem, window)
     else:

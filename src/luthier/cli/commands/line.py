@@ -53,8 +53,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.core.files.io import check_apart, check_writable
     from luthier.core.files.tables import check_table_path
     from luthier.landscape.lines.line_report import follow_line, read_window, write_curve
+    from luthier.landscape.list_problem import ListProblem
     from luthier.landscape.planes.robust import robust_place
-    from luthier.landscape.problem import Problem
     from luthier.landscape.subspaces import read_subspace
     from luthier.report.figures.line import draw_line
     from luthier.report.tables.landscape import line_tables
@@ -73,7 +73,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     window = read_window(options.window, line)
     output.note(f"seed {options.seed}")
     report = follow_line(
-        Problem.make(pool, metric), line, window, check=options.check, seed=options.seed, threads=options.threads
+        ListProblem.of(pool, metric), line, window, check=options.check, seed=options.seed, threads=options.threads
     )
     chosen = None if options.choose == "highest" else robust_place(report, options.choose, options.noise)
     if options.weights_out:

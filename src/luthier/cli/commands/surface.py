@@ -157,11 +157,11 @@ def _best_only(pool: Pool, metric: Metric, options: argparse.Namespace, output: 
     """Prove how much the best cell scores, by boxes of the plane; return the exit code."""
     from luthier.cli.options.landscape import show_certificate
     from luthier.landscape.certified.certify import CertifyOptions, certify
-    from luthier.landscape.problem import Problem
+    from luthier.landscape.list_problem import ListProblem
     from luthier.landscape.subspaces import read_subspace
 
     subspace = read_subspace(pool, options.weights, options.axis, expected=2)
-    problem = Problem.make(pool, metric)
+    problem = ListProblem.of(pool, metric)
     settings = CertifyOptions(gap=BEST_GAP, threads=options.threads)
     found = certify(problem, _space(problem, subspace, options), subspace.start, settings)
     show_certificate(found, problem, subspace.start, options.weights_out, output)
@@ -188,12 +188,12 @@ def _space(problem: ListProblem, subspace: Subspace, options: argparse.Namespace
 
 
 def _plane(pool: Pool, metric: Metric, options: argparse.Namespace) -> Plane:
+    from luthier.landscape.list_problem import ListProblem
     from luthier.landscape.planes.plane import Plane, read_window
-    from luthier.landscape.problem import Problem
     from luthier.landscape.subspaces import read_subspace
 
     subspace = read_subspace(pool, options.weights, options.axis, expected=2)
-    problem = Problem.make(pool, metric)
+    problem = ListProblem.of(pool, metric)
     return Plane.make(problem, subspace, read_window(problem, subspace, options.window, whole=options.whole))
 
 

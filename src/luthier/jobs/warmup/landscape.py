@@ -29,9 +29,9 @@ from luthier.landscape.certified.certify import CertifyOptions, certify
 from luthier.landscape.certified.windows import WindowOptions, feature_axes
 from luthier.landscape.lines.line_report import see_line
 from luthier.landscape.lines.projection_cache import Sighted
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane, usual_reach
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
-from luthier.landscape.problem import Problem
 from luthier.landscape.selections.explanation import changes_between
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
@@ -80,7 +80,7 @@ def sum_polytopes() -> None:
 
 def search_boxes() -> None:
     """Bound the gain of a few boxes, along the axes and along principal ones."""
-    problem = Problem.make(SyntheticLists(sentences=12, k=20).generate(0), load_metric("bleu"))
+    problem = ListProblem.of(SyntheticLists(sentences=12, k=20).generate(0), load_metric("bleu"))
     start = problem.default_start()
     for principal in (False, True):
         space = WindowOptions(principal=principal).space(problem, feature_axes(problem, start, problem.names[:3]))
@@ -89,7 +89,7 @@ def search_boxes() -> None:
 
 def look_around() -> None:
     """Sight lists, look along a line and over a plane, and compare selections."""
-    problem = Problem.make(SyntheticLists(sentences=4, k=40).generate(0), load_metric("bleu"))
+    problem = ListProblem.of(SyntheticLists(sentences=4, k=40).generate(0), load_metric("bleu"))
     start, directions = problem.default_start(), np.eye(problem.n_features)
     sighted = Sighted(problem)
     see_line(sighted, Subspace(start, directions[:1]))
@@ -119,7 +119,7 @@ def tune_every_way() -> None:
     Envelopes(dense.offsets, f.dense).along_sorted(axes[0], axes[1:])
     for pool in (dense, dense.with_features(sparse)):
         for metric in ("bleu", "bleu_mean"):
-            problem = Problem.make(pool, load_metric(metric))
+            problem = ListProblem.of(pool, load_metric(metric))
             for method in _every_way():
                 if not method.refuses(problem):
                     next(itertools.islice(method.steps(problem, problem.default_start(), make_rng(0)), 2, None), None)

@@ -119,7 +119,7 @@ def _check_numbers(column: pa.ChunkedArray, name: str, *, asked: bool) -> None:
         raise LuthierError(f"expected numbers in the column {name!r}, found {column.type}. {hint}")
     if is_text(column.type) and all(_reads_as_number(text) for text in column.slice(0, LOOKED_AT).to_pylist()):
         told = f"the column {name!r} holds texts such as {column[0].as_py()!r} and is no feature. {hint}"
-        warnings.warn(told, LuthierWarning, stacklevel=6)
+        warnings.warn(told, LuthierWarning, stacklevel=4)
 
 
 def _reads_as_number(text: str | None) -> bool:
@@ -159,29 +159,63 @@ class _Rows(Reader):
 
 
 def pool_from_frame(
-    frame: Any, roles: FrameRoles, *, missing: str = ERROR, costs: Sequence[str] = (), keep_duplicates: bool = False
+    frame: Any,
+    *,
+    id: str | None = None,  # noqa: A002 - the word that tables use
+    text: str | None = None,
+    features: Sequence[str] | None = None,
+    columns: Sequence[str] = (),
+    references: str | Sequence[str] | None = None,
+    source: str | None = None,
+    missing: str = ERROR,
+    costs: Sequence[str] = (),
 ) -> Pool:
-    """Return the pool of a frame; see `Pool.from_frame`."""
+    """Return the pool of a table with a row for each hypothesis.
+
+    Parameters
+    ----------
+    frame
+        A data frame of pandas or polars, an Arrow table, or a mapping from names to columns.
+    id, text, source
+        The columns with the sentence's id, the hypothesis and the source; default: by their usual names
+        (``id``, ``hyp`` or ``text``, ``source``).
+    references
+        The column with the reference (texts, or lists of texts), or the columns of several.
+    features
+        The columns of features; default: all other columns of numbers.
+    columns
+        Columns of scores that are no features, such as COMET; tuned for as ``column:NAME``.
+    missing
+        What a missing feature counts, as for files: ``error``, ``zero``, ``worst`` or ``mean``.
+    costs
+        Features of which less is better.
+
+    Examples
+    --------
+    >>> pool_from_frame({"id": [1, 1], "hyp": ["a b", "a"], "lm": [-2.0, -1.5]})
+    <Pool: 1 sentence, 2 hypotheses, 1 feature (lm), no references>
+    """
     if missing not in POLICIES:
         raise LuthierError(f"expected missing values as {', '.join(POLICIES)}, found {missing!r}")
+    roles = FrameRoles(id, text, references, source, features, columns)
     table = roles.arrange(frame_table(frame))
     if not table.num_rows:
         raise InputError(expected="at least one row", found="an empty table", path=FRAME, kind="empty")
-    columns, costs = names_of(roles.columns, "columns"), names_of(costs, "costs")
+    columns, costs = names_of(columns, "columns"), names_of(costs, "costs")
     reader, names = _Rows(), NameTable()
     object.__setattr__(reader, "table", table)
     builder = PoolBuilder(
         None, names, any_order=True, roles=Roles(frozenset(columns)),
         filling=Filling(missing, frozenset(costs)),
     )  # fmt: skip
-    source = Source(FRAME, Faults(), names, NameTable())
+    rows = Source(FRAME, Faults(), names, NameTable())
     try:
-        builder.add(reader, source)
+        builder.add(reader, rows)
     except InputError as error:
         hint = error.hint.replace("leave such lines out with `skip_bad`", "leave such rows out of the table")
         error.hint = hint.replace("with `skip_bad`", "of the table")
         raise
-    pool = builder.build(source, keep_duplicates=keep_duplicates)
+    pool = builder.build(rows, keep_duplicates=False)
     unknown = [name for name in columns if name not in pool.columns]
     if unknown:
         raise LuthierError(f"the column {unknown[0]!r} holds no number for every row")
@@ -189,7 +223,10 @@ def pool_from_frame(
 
 
 def pool_to_frame(pool: Pool) -> pa.Table:
-    """Return a pool as a table with a row for each hypothesis; see `Pool.to_frame`."""
+    """Return an Arrow table with a row for each hypothesis: id, hyp, source, refs, every feature, every column.
+
+    ``.to_pandas()`` makes a pandas frame of it, ``polars.from_arrow`` one of polars.
+    """
     names = pool.features.names
     if len(names) > MOST_COLUMNS:
         raise LuthierError(

@@ -5,13 +5,14 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from luthier.core.arrays import Float64
 from luthier.core.files.io import open_output
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
@@ -54,8 +55,8 @@ class Method(Writer):
             for first, last in row_blocks(pool):
                 chosen = pa.array(sentences[first:last])
                 parts: list[pa.Array | str] = [heads.take(chosen)]
-                parts += [quoted(text_array(pool.texts, first, last)), ', "features": ']
-                parts += [feature_objects(pool.features, first, last), tails.take(chosen)]
+                parts += [_quoted(text_array(pool.texts, first, last)), ', "features": ']
+                parts += [_feature_objects(pool.features, first, last), tails.take(chosen)]
                 if pool.derivations is not None:
                     parts += [', "derivation": ', _derivations(pool.derivations, rules, first, last)]
                 for name, column in pool.columns.items():
@@ -63,10 +64,34 @@ class Method(Writer):
                 out.write(data_of(joined(*parts, end)))
 
 
-def quoted(texts: pa.Array) -> pa.Array:
+def contribution_lines(pool: Pool, weights: Float64, scores: Float64) -> Iterator[memoryview]:
+    """Yield, as the bytes of lines, objects with id, hyp, score and contributions: weight times value of each feature.
+
+    `weights` are (D,), `scores` those of all rows, (M,).
+    """
+    features = pool.features
+    parts = dataclasses.replace(
+        features,
+        dense=features.dense * weights[: features.n_dense],
+        values=features.values * weights[features.n_dense :][features.indices],
+    )
+    heads = _heads(pool)
+    sentences = sentence_of_rows(pool)
+    for first, last in row_blocks(pool):
+        hypotheses = _quoted(text_array(pool.texts, first, last))
+        yield data_of(
+            joined(
+                heads.take(pa.array(sentences[first:last])), hypotheses, ', "score": ',
+                _numbers(scores[first:last]), ', "contributions": ', _feature_objects(parts, first, last),
+                "}\n",
+            )
+        )  # fmt: skip
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
     r"""Return each text as a JSON string: quotes, backslashes and control characters escaped.
 
-    >>> quoted(pa.array(['say "é"', "a\tb"])).to_pylist()
+    >>> _quoted(pa.array(['say "é"', "a\tb"])).to_pylist()
     ['"say \\"é\\""', '"a\\u0009b"']
     """
     for sign in ("\\", '"'):  # backslashes first: the quotes' own must not be doubled
@@ -78,42 +103,46 @@ def quoted(texts: pa.Array) -> pa.Array:
     return joined('"', texts, '"')
 
 
-def json_numbers(values: npt.NDArray[np.float64]) -> pa.Array:
+def _numbers(values: Float64) -> pa.Array:
     """Return each number as JSON text; −0 with a decimal point, or it would read back as an integer."""
     texts = numbers_as_text(values)
     return pc.if_else(pc.equal(texts, "-0"), "-0.0", texts)
 
 
-def feature_objects(features: Features, first: int, last: int) -> pa.Array:
+def _feature_objects(features: Features, first: int, last: int) -> pa.Array:
     """Return the features of each row as a JSON object."""
     keys = [json.dumps(name, ensure_ascii=False) + ": " for name in features.names]
     parts: list[pa.Array | str] = ["{"]
     for d in range(features.n_dense):
-        parts += [(", " if d else "") + keys[d], json_numbers(features.dense[first:last, d])]
+        parts += [(", " if d else "") + keys[d], _numbers(features.dense[first:last, d])]
     bounds = features.indptr[first : last + 1]
     entries = slice(bounds[0], bounds[-1])
     names = pa.array(keys[features.n_dense :], pa.string())
-    pairs = joined(names.take(pa.array(features.indices[entries])), json_numbers(features.values[entries]))
+    pairs = joined(names.take(pa.array(features.indices[entries])), _numbers(features.values[entries]))
     if features.n_dense:
         parts.append(pc.if_else(pa.array(np.diff(bounds) > 0), ", ", ""))
     return joined(*parts, joined_lists(pairs, bounds - bounds[0], ", "), "}")
 
 
+def _heads(pool: Pool) -> pa.Array:
+    """Return what stands before the hypothesis, for each of N sentences."""
+    return joined('{"id": ', _quoted(text_array(pool.sentence_ids)), ', "hyp": ')
+
+
 def _sentence_parts(pool: Pool) -> tuple[pa.Array, pa.Array]:
     """Return what stands before the hypothesis and behind its features, for each of N sentences."""
-    heads = joined('{"id": ', quoted(text_array(pool.sentence_ids)), ', "hyp": ')
     tails = pa.array([""] * pool.n_sentences, pa.string())
     if pool.sources is not None:
-        tails = joined(', "source": ', quoted(text_array(pool.sources)))
+        tails = joined(', "source": ', _quoted(text_array(pool.sources)))
     if pool.references is not None:
-        lists = joined_lists(quoted(text_array(pool.references.texts)), pool.references.offsets, ", ")
+        lists = joined_lists(_quoted(text_array(pool.references.texts)), pool.references.offsets, ", ")
         tails = joined(tails, ', "refs": [', lists, "]")
-    return heads, tails
+    return _heads(pool), tails
 
 
 def _rule_objects(derivations: Derivations) -> pa.Array:
-    rules = quoted(text_array(derivations.texts))
-    features = feature_objects(derivations.features, 0, len(derivations.features))
+    rules = _quoted(text_array(derivations.texts))
+    features = _feature_objects(derivations.features, 0, len(derivations.features))
     return joined('{"rule": ', rules, ', "features": ', features, "}")
 
 
@@ -123,6 +152,6 @@ def _derivations(derivations: Derivations, rules: pa.Array, first: int, last: in
     return joined("[", joined_lists(used, bounds - bounds[0], ", "), "]")
 
 
-def _column(name: str, values: npt.NDArray[np.float64]) -> pa.Array:
-    pairs = joined(f", {json.dumps(name, ensure_ascii=False)}: ", json_numbers(values))
+def _column(name: str, values: Float64) -> pa.Array:
+    pairs = joined(f", {json.dumps(name, ensure_ascii=False)}: ", _numbers(values))
     return pc.if_else(pa.array(np.isnan(values)), "", pairs)

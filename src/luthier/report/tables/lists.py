@@ -9,10 +9,10 @@ from typing import Any
 
 from luthier.core import plugins
 from luthier.core.params import describe_domain
-from luthier.jobs.rerank import Reranked
 from luthier.kbest.building.lists import Reading
 from luthier.kbest.inspect import FeatureSummary, PoolSummary
 from luthier.kbest.pool import Pool
+from luthier.kbest.rerank import Reranked
 from luthier.metrics.oracle import Oracle
 from luthier.report.console import cell, decimals_for, stack, table
 
