@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from luthier.alignment import cells as positions
+from luthier.alignment import positions
 from luthier.alignment.base import Aligner, Expectation, OneWay
 from luthier.alignment.cells import Direction
 from luthier.alignment.table import Parameters

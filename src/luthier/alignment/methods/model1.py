@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from luthier.alignment import cells as positions
+from luthier.alignment import positions
 from luthier.alignment.base import Aligner, Expectation, OneWay
 from luthier.alignment.cells import Direction
 from luthier.alignment.table import Parameters
