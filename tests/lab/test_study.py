@@ -16,6 +16,7 @@ from luthier.landscape.problem import Problem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
+KINDS = "capacity, conditions, starts, tuner-loops"
 TEXT = """
 kind = "starts"
 name = "tiny"
@@ -181,6 +182,9 @@ def test_faults_of_a_study_are_said(file, tmp_path):
         'by = "TER"': ('by = "PER"', "there is no metric 'PER'"),
         'source = "files"': ('source = "cloud"', "expected the source 'synthetic' or 'files'"),
         'name = "tiny"': ("name = ", "expected a study in TOML"),
+        'kind = "starts"': ("", f'expected a kind of study, kind = "…", one of {KINDS}, found none'),
+        'kind = "starts"\n': ('kind = "ends"\n', f"one of {KINDS}, found 'ends'"),
+        'kind = "starts"\nname': ("kind = 3\nname", "expected a text for 'kind', found 3"),
     }
     for old, (new, message) in cases.items():
         file.write_text(TEXT.replace(old, new, 1))
