@@ -250,7 +250,7 @@ def _run(units: Units, line: LineKind, kept: Kept, writer: SealedWriter, engine:
         try:
             run_units(run_unit, units.given(), dict(enumerate(waiting)), engine=engine, keep=keep)
         except KeyboardInterrupt:
-            notice(f"{len(kept)} units are kept in {units.place.folder / UNITS}; the same command goes on from there")
+            notice(f"{len(kept)} units are kept in {units.place.folder / UNITS}; the same command resumes from there")
             raise
 
 

@@ -29,7 +29,7 @@ class CapacityUnit(NamedTuple):
     ----------
     features : name of a set of features; of cones, how many hypotheses of each sentence
     space : where weights may be: `ALL`, or the name of a projection; of cones, how many axes
-    tuner : its name; `ORACLE` asks whether weights can select the oracle, `CONES` how many selections there are
+    tuner : its name; `ORACLE`: whether weights can select the oracle; `CONES`: how many selections there are
     """
 
     features: str

@@ -51,7 +51,7 @@ def make_choices(
         with open_output(folder / FILE) as file:
             file.write(choice_text(study, condition, system, pools).encode("utf-8"))
         chosen, _ = choose(folder / FILE, folder / CHOICE, engine=engine)
-        ordered = sorted(chosen.points, key=lambda point: -point.gain)  # of equals the first tried
+        ordered = sorted(chosen.points, key=lambda point: -point.gain)  # stable: the first tried of equal gains
         found[condition.name] = [point_of(condition, point) for point in ordered]
         tried[condition.name] = [_as_record(condition, point) for point in chosen.points]
     everything = {**read_choices(place), system.entry.name: tried}

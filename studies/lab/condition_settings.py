@@ -67,7 +67,7 @@ class ConditionStudy(Study):
     confirm : condition → parameter: run with the neighbours of the chosen value too
     shapes : condition → features whose weights are drawn
     shape_bits : bits of these
-    extra : features that the sweep's number of features is also told with
+    extra : features that the sweep's number of features is also reported with
     """
 
     data: tuple[PairData, ...]

@@ -33,7 +33,7 @@ class ConditionResult:
     features : int
     scores : on the test sentences, by replica
     decoded : for each replica the score of the decoder's choice on the tuning sentences, turn by turn
-    wanted : replicas that the study asks for
+    wanted : replicas of the study
     s_opt : standard deviation of `scores`, None for fewer than two
     against : baseline → difference, where that has ended too
     seconds : mean of a loop, decoding and tuning

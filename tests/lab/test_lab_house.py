@@ -1,6 +1,8 @@
 """The runner of studies as a part of the house: found beside the package and nowhere else, small files, no knots."""
 
 import ast
+import doctest
+import importlib
 import os
 import shutil
 import subprocess
@@ -41,6 +43,13 @@ def test_files_are_small_and_import_each_other_in_one_direction():
     assert len([path for path in FILES if path.parent.name == "lab"]) <= 13
 
 
+@pytest.mark.parametrize("name", ["choices", "start_tables", "system"])
+def test_examples_of_docstrings(name):
+    found = doctest.testmod(importlib.import_module(f"luthier.jobs.lab.{name}"))
+    assert found.attempted
+    assert not found.failed
+
+
 def test_every_kind_has_a_study_in_the_repository():
     from luthier.jobs.lab.base import KINDS, read_study
 
@@ -66,11 +75,10 @@ def test_a_wheel_says_what_is_missing_wherever_it_is_called(wheel):
     command = [sys.executable, "-m", "luthier.cli.main", "study", str(study), "--tables"]
     # the working directory has the runner, and does not count
     done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
-    folder = wheel.parents[1].resolve() / "studies" / "lab"
     assert done.returncode == 2
     assert done.stderr == (
-        f"luthier: error: expected the runner of studies in {folder}, found no such folder: a wheel does not have it. "
-        "hint: clone the repository and run 'pip install -e .' in it\n"
+        "luthier: error: expected a clone of the repository, whose studies/lab runs studies, "
+        f"found {wheel / 'luthier'} without it. hint: clone the repository and run 'pip install -e .' in it\n"
     )
     assert done.stdout == ""
 

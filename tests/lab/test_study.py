@@ -64,7 +64,7 @@ def file(tmp_path):
 
 @pytest.fixture(autouse=True)
 def no_pictures(request, monkeypatch):
-    """Draw nothing, unless a test asks for it: that takes long."""
+    """Draw nothing, unless a test needs them: that takes long."""
     if "slow" not in request.keywords:
         monkeypatch.setattr(studies, "draw_starts", lambda units, title, path: path.touch())
 

@@ -123,7 +123,7 @@ class CapacityLists:
     def with_bins(self, cut: tuple[str, ...], bits: int, *, pairs: bool) -> CapacityLists:
         """Return the lists with the columns of 2^bits bins of each feature behind their own features.
 
-        Features that are cut stay. Rules are looked at where lists have derivations, else whole hypotheses. Bins are
+        Features that are cut stay. Bins are of rules where lists have derivations, else of whole hypotheses. They are
         made of the lists to tune on alone. The start weighs none of them.
         """
         if not bits:

@@ -16,6 +16,6 @@ def check_installed() -> None:
 
     if not (FOLDER / "base.py").is_file():
         raise LuthierError(
-            f"expected the runner of studies in {FOLDER}, found no such folder: a wheel does not have it. "
-            "hint: clone the repository and run 'pip install -e .' in it"
+            f"expected a clone of the repository, whose studies/lab runs studies, found {Path(__file__).parents[2]} "
+            "without it. hint: clone the repository and run 'pip install -e .' in it"
         )
