@@ -76,8 +76,8 @@ soak: $(VENV)/.test
 	$(BIN)/python tests/soak/soak.py --workers 30 --schedulers 10 --clients 10 --seed $(SEED)
 
 lint: $(VENV)/.lint
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks studies
+	$(BIN)/ruff format --check src tests benchmarks studies
 	$(BIN)/mypy
 
 # `make bench DATA=folder` measures on real lists too (docs/performance.md says what the folder holds).
@@ -128,4 +128,4 @@ $(VENV)/.dist: pyproject.toml | $(VENV)/bin/python
 
 clean:
 	rm -rf demo-out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
-	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests studies -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple, Self
 
 from luthier.core.errors import LuthierError
-from luthier.core.files.journal import Record
 from luthier.core.settings import Table
-from luthier.core.tasks import Engine
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner
 
-from .conditions import PairData, read_pair
-from .data import DataEntry
-from .lines import CAPACITY_LINES, Kept, LineKind
-from .start_settings import FILES, GENERATED, read_files, read_generated, read_tuner
-from .units import Place, Units, is_plain_name
+from .base import Entry, Study, read_tuner, require_known, take_name, take_seed
+from .lists import FILES, SYNTHETIC, ListEntry, read_lists
+from .system import PairData, read_pair
 
 ORACLE, CONES, ALL = "oracle", "cones", "all"
 SUMS, RANDOM, LEADING = "sums", "random", "leading"
@@ -33,7 +29,7 @@ class CapacityUnit(NamedTuple):
     ----------
     features : name of a set of features; of cones, how many hypotheses of each sentence
     space : where weights may be: `ALL`, or the name of a projection; of cones, how many axes
-    tuner : its name; `ORACLE` asks whether weights can select the oracle, `CONES` how many selections there are
+    tuner : its name; `ORACLE`: whether weights can select the oracle; `CONES`: how many selections there are
     """
 
     features: str
@@ -82,12 +78,12 @@ class Grid:
 
 
 @dataclasses.dataclass(frozen=True)
-class CapacityEntry:
+class CapacityEntry(Entry):
     """A data set.
 
     Attributes
     ----------
-    lists : generated ones or files; None where our own decoder makes them
+    lists : synthetic ones or files; None where our own decoder makes them
     pair : the system of that decoder
     rules, own : its features of rules, and of its own
     k : hypotheses of each sentence
@@ -95,8 +91,7 @@ class CapacityEntry:
     cut : features that bins are made of; the bins of two together fire too, where `pairs` says so
     """
 
-    name: str
-    lists: DataEntry | None
+    lists: ListEntry | None
     pair: PairData | None
     rules: tuple[str, ...]
     own: tuple[str, ...]
@@ -107,13 +102,11 @@ class CapacityEntry:
 
 
 @dataclasses.dataclass(frozen=True)
-class CapacityStudy:
-    """A study file, read and checked: what more features, sentences and directions let weights do."""
+class CapacityStudy(Study):
+    """The settings of a study of capacity: what more features, sentences and directions let weights do."""
 
-    name: str
-    seed: int
-    metric: Metric
     data: tuple[CapacityEntry, ...]
+    metric: Metric
     features: Mapping[str, int]
     projections: Mapping[str, Projection]
     tuners: Mapping[str, CapacityTuner]
@@ -121,43 +114,26 @@ class CapacityStudy:
     most_cones: int
 
     @property
-    def line(self) -> LineKind:
-        """What its lines are."""
-        return CAPACITY_LINES
-
-    @property
     def names(self) -> set[str]:
         """The names of data sets and tuners."""
-        return {*(entry.name for entry in self.data), *self.tuners, ORACLE, CONES}
+        return {*super().names, *self.tuners, ORACLE, CONES}
 
-    def unit_sets(self, place: Place, kept: Kept, engine: Engine | None) -> Iterator[Units]:  # noqa: ARG002
-        """Yield the units of each data set whose files are here."""
-        from .capacity import unit_sets
-
-        return unit_sets(self, place)
-
-    def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
-        """Write tables and figures of the units; return their paths."""
-        from .capacity_results import write_results
-
-        return write_results(self, records, place)
-
-
-def read_capacity_study(values: Mapping[str, Any], path: str) -> CapacityStudy:
-    """Return the study that the tables of a file describe."""
-    file = Table(values, path)
-    study = CapacityStudy(
-        name=file.take("name", str), seed=file.take("seed", int), metric=load_metric(file.take("metric", str, "bleu")),
-        data=tuple(_entry(table, path) for table in file.tables("data")),
-        features=dict(_feature_set(table) for table in file.tables("feature_set")),
-        projections=dict(_projection(table, path) for table in _some(file, "projection")),
-        tuners=dict(_tuner(table, path) for table in file.tables("tuner")),
-        grids=tuple(_grid(table) for table in file.tables("grid")),
-        most_cones=file.take("most_cones", int, 10_000),
-    )  # fmt: skip
-    file.end()
-    _check(study, path)
-    return study
+    @classmethod
+    def read(cls, file: Table, path: str) -> Self:
+        """Return the study that a file describes."""
+        study = cls(
+            name=file.take("name", str), seed=take_seed(file, path),
+            metric=load_metric(file.take("metric", str, "bleu")),
+            data=tuple(_entry(table, path) for table in file.tables("data")),
+            features=dict(_feature_set(table) for table in file.tables("feature_set")),
+            projections=dict(_projection(table, path) for table in _some(file, "projection")),
+            tuners=dict(_tuner(table, path) for table in file.tables("tuner")),
+            grids=tuple(_grid(table) for table in file.tables("grid")),
+            most_cones=file.take("most_cones", int, 10_000),
+        )  # fmt: skip
+        file.end()
+        _check(study, path)
+        return study
 
 
 def _some(file: Table, key: str) -> list[Table]:
@@ -194,22 +170,18 @@ def _grid(table: Table) -> Grid:
 
 
 def _entry(table: Table, path: str) -> CapacityEntry:
-    source, name = table.take("source", str), table.take("name", str)
-    if not is_plain_name(name):
-        raise LuthierError(f"{path}: expected data named so that a file can be, found {name!r}")
+    source, name = table.take("source", str), take_name(table, path)
     k, heldout = table.take("k", int), table.take("heldout", int, 0)
     cut, pairs = table.texts("cut", ()), table.take("pairs", bool, False)
     rules, own = table.texts("rules", ()), table.texts("own", ())
     lists = pair = None
     if source == DECODER:
         pair = read_pair(Table({"name": name, **table.rest()}, path, "data"), path)
-    elif source in (GENERATED, FILES):
-        part: Any = read_generated if source == GENERATED else read_files
-        start = table.take("start", str) if source == FILES else ""
-        lists = DataEntry(name, part(table.table("tune"), path), part(table.table("test"), path), start, (), None, "")
+    elif source in (SYNTHETIC, FILES):
+        lists = read_lists(table, path, name, source)
         table.end()
     else:
-        raise LuthierError(f"{path}: expected the source {GENERATED!r}, {FILES!r} or {DECODER!r}, found {source!r}")
+        raise LuthierError(f"{path}: expected the source {SYNTHETIC!r}, {FILES!r} or {DECODER!r}, found {source!r}")
     if k < 1 or heldout < 0:
         raise LuthierError(f"{path}: expected a list of at least one hypothesis and 0 or more sentences to hold out")
     return CapacityEntry(name, lists, pair, rules, own, k, heldout, cut, pairs)
@@ -218,7 +190,7 @@ def _entry(table: Table, path: str) -> CapacityEntry:
 def _check(study: CapacityStudy, path: str) -> None:
     """Raise for names that nothing has, and for units that cannot be."""
     faults = [
-        (study.seed < 0 or study.most_cones < 1, "a seed from 0 on and at least one cone"),
+        (study.most_cones < 1, "at least one cone"),
         (any(not 0 <= bits <= MOST_BITS for bits in study.features.values()), f"bits from 0 to {MOST_BITS}"),
         (bool({ORACLE, CONES} & set(study.tuners)), "tuners with other names than oracle and cones"),
         (ALL in study.projections, f"projections with other names than {ALL}"),
@@ -235,26 +207,16 @@ def _check(study: CapacityStudy, path: str) -> None:
             (counting and grid.tuners != (CONES,), f"cones alone {own}"),
             (ORACLE in grid.tuners and grid.spaces != (ALL,), f"the oracle with all features {own}"),
         ]
-        known: list[tuple[str, Sequence[str], Sequence[str]]] = [("data set", grid.data, [e.name for e in study.data])]
+        require_known("data set", grid.data, [entry.name for entry in study.data], path)
         if not counting:
-            known += [
-                ("set of features", grid.features, list(study.features)),
-                ("projection", grid.spaces, [ALL, *study.projections]),
-                ("tuner", grid.tuners, [ORACLE, *study.tuners]),
-            ]
-        for kind, names, have in known:
-            _require_known(kind, names, have, path)
+            require_known("set of features", grid.features, study.features, path)
+            require_known("projection", grid.spaces, [ALL, *study.projections], path)
+            require_known("tuner", grid.tuners, [ORACLE, *study.tuners], path)
     for tuner in study.tuners.values():
-        _require_known("projection", [tuner.begin] if tuner.begin else [], list(study.projections), path)
+        require_known("projection", [tuner.begin] if tuner.begin else [], study.projections, path)
     for wrong, expected in faults:
         if wrong:
             raise LuthierError(f"{path}: expected {expected}")
-
-
-def _require_known(kind: str, names: Sequence[str], known: Sequence[str], path: str) -> None:
-    for name in names:
-        if name not in known:
-            raise LuthierError(f"{path}: there is no {kind} {name!r} in this study. known: {', '.join(known)}")
 
 
 def _is_count(text: str) -> bool:

@@ -1,16 +1,36 @@
-"""Studies of capacity as Markdown: reach of the oracle, gains on both sides, agreement of tuners, counts of cones."""
+"""Tables and a figure of capacity: reach of the oracle, gains on both sides, agreement of tuners, counts of cones."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from luthier.core.files.journal import Record
+from luthier.report.figure_style import LINES, make_panels, write_figure
 
-ORACLE = "oracle"
+from .base import markdown
+from .capacity_settings import ALL, CONES, ORACLE
+
+
+def table_parts(title: str, records: Sequence[Record]) -> list[str]:
+    """Return the tables of one grid, as far as it has lines."""
+    parts = [f"### {title}\n"]
+    counted = [record for record in records if record["tuner"] == CONES]
+    oracles = [record for record in records if record["tuner"] == ORACLE]
+    tuned = [record for record in records if record["tuner"] not in (CONES, ORACLE)]
+    if counted:
+        parts.append(cone_table(counted))
+    if oracles:
+        parts.append(oracle_table(oracles))
+    if tuned:
+        parts.append(tuning_table(tuned))
+    if len({record["tuner"] for record in tuned}) > 1 and oracles:
+        parts.append(agreement_table([*oracles, *tuned]))
+    return parts
 
 
 def cone_table(records: Sequence[Record]) -> str:
@@ -24,7 +44,7 @@ def cone_table(records: Sequence[Record]) -> str:
             str(first["columns"]), str(first["sentences"]), first["features"],
             f"{np.mean(counts):,.0f}" if complete else f"≥ {max(counts):,}", f"{_mean(own, 'cpu_seconds'):.2f}",
         ])  # fmt: skip
-    return _markdown(["D", "sentences", "hypotheses", "selections that weights can make", "CPU s"], rows, texts=())
+    return markdown(["D", "sentences", "hypotheses", "selections that weights can make", "CPU s"], rows, ())
 
 
 def oracle_table(records: Sequence[Record]) -> str:
@@ -43,7 +63,7 @@ def oracle_table(records: Sequence[Record]) -> str:
         "\nDraws of sentences on which some weights select the oracle, and the share of sentences on which weights "
         "that were found do. D: weights that select anything, largest draw.\n"
     )
-    return _markdown(["features", "D", *(f"{size} sentences" for size in sizes)], rows, texts=(0,)) + note
+    return markdown(["features", "D", *(f"{size} sentences" for size in sizes)], rows, (0,)) + note
 
 
 def tuning_table(records: Sequence[Record]) -> str:
@@ -61,7 +81,7 @@ def tuning_table(records: Sequence[Record]) -> str:
     head = ["features", "D", "space", "sentences", "tuner", "tuned", "gain", "test", "gain on test", "lost", "draws",
             "CPU s"]  # fmt: skip
     note = "\nGains over the start, with their standard deviation over draws. lost: the gain that test does not have.\n"
-    return _markdown(head, rows, texts=(0, 2, 4)) + note
+    return markdown(head, rows, (0, 2, 4)) + note
 
 
 def agreement_table(records: Sequence[Record]) -> str:
@@ -81,7 +101,7 @@ def agreement_table(records: Sequence[Record]) -> str:
             f"{100 * np.mean(oracle):.0f} %" if oracle else "–",
         ])  # fmt: skip
     head = ["features", "D", "sentences", "two tuners agree", "least", "agree with the oracle"]
-    return _markdown(head, rows, texts=(0,)) + "\nShares of tuning sentences, means over pairs of tuners and draws.\n"
+    return markdown(head, rows, (0,)) + "\nShares of tuning sentences, means over pairs of tuners and draws.\n"
 
 
 def agreements(records: Sequence[Record]) -> dict[tuple[str, str], float]:
@@ -114,6 +134,84 @@ def _spread(values: Sequence[float]) -> str:
     return f"{mean} ± {np.std(values, ddof=1):.2f}" if len(values) > 1 else mean
 
 
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, texts: tuple[int, ...]) -> str:
-    marks = ["---" if column in texts else "--:" for column in range(len(head))]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, marks, *rows])
+def draw_capacity(records: Sequence[Record], title: str, path: Path) -> bool:
+    """Draw a panel each for the oracle, for gains and for agreement, against the number of weights that matter.
+
+    Return whether there was anything to draw: features that differ in number, and tuners at the sentences that most
+    units have.
+    """
+    records = [record for record in records if record["space"] == ALL]
+    oracles = [record for record in records if record["tuner"] == ORACLE]
+    compared = _compared(records)
+    if len({record["features"] for record in oracles}) < 2 or not compared:
+        return False
+    from matplotlib import ticker
+
+    figure, axes = make_panels(1, 3, figsize=(13, 4.2), layout="constrained")
+    _draw_reach(axes[0], oracles)
+    _draw_gains(axes[1], [record for record in compared if record["tuner"] != ORACLE])
+    _draw_agreement(axes[2], compared)
+    for axis in axes:
+        axis.set_xscale("log")
+        axis.xaxis.set_major_locator(ticker.LogLocator(subs=(1.0, 3.0)))
+        axis.xaxis.set_major_formatter(ticker.StrMethodFormatter("{x:,.0f}"))
+        axis.xaxis.set_minor_locator(ticker.NullLocator())
+        axis.set_xlabel("weights that select anything, D", fontsize=9)
+        axis.tick_params(labelsize=8)
+        axis.grid(visible=True, linewidth=0.3)
+        axis.legend(fontsize=8, frameon=False)
+    figure.suptitle(title, fontsize=11)
+    write_figure(figure, path, dpi=110)
+    return True
+
+
+def _compared(records: Sequence[Record]) -> list[Record]:
+    """Return the units of those tuners and sentences that were run with the most sets of features."""
+    sets: dict[tuple[int, str], set[str]] = {}
+    for record in records:
+        if record["tuner"] != ORACLE:
+            sets.setdefault((record["sentences"], record["tuner"]), set()).add(record["features"])
+    most = max((len(found) for found in sets.values()), default=0)
+    if most < 2:
+        return []
+    size = max(size for (size, _), found in sets.items() if len(found) == most)
+    tuners = {tuner for (own, tuner), found in sets.items() if own == size and len(found) == most} | {ORACLE}
+    return [record for record in records if record["sentences"] == size and record["tuner"] in tuners]
+
+
+def _by_features(records: Sequence[Record]) -> list[tuple[float, list[Record]]]:
+    """Return records by their features, with the mean number of weights that matter, in its order."""
+    names = dict.fromkeys(record["features"] for record in records)
+    groups = [[record for record in records if record["features"] == name] for name in names]
+    return sorted(((float(np.mean([r["columns"] for r in own])), own) for own in groups), key=lambda item: item[0])
+
+
+def _draw_reach(axis: Any, records: Sequence[Record]) -> None:
+    for size, color in zip(sorted({r["sentences"] for r in records}), LINES, strict=False):
+        points = _by_features([r for r in records if r["sentences"] == size])
+        shares = [100 * np.mean([r["feasible"] for r in own]) for _, own in points]
+        axis.plot([d for d, _ in points], shares, "o-", color=color, label=f"{size} sentences")
+    axis.set_ylabel("draws on which weights select the oracle, %", fontsize=9)
+
+
+def _draw_gains(axis: Any, records: Sequence[Record]) -> None:
+    for tuner, color in zip(dict.fromkeys(r["tuner"] for r in records), LINES, strict=False):
+        points = _by_features([r for r in records if r["tuner"] == tuner])
+        for style, after, before in (("o-", "tuned", "before"), ("s:", "test", "test_before")):
+            gains = [np.mean([r[after] - r[before] for r in own]) for _, own in points]
+            axis.plot([d for d, _ in points], gains, style, color=color, label=tuner if after == "tuned" else None)
+    axis.set_ylabel("gain on tuning (—) and test (···) sentences", fontsize=9)
+
+
+def _draw_agreement(axis: Any, records: Sequence[Record]) -> None:
+    pairs, oracle, places = [], [], []
+    for d, own in _by_features(records):
+        shares = agreements(own)
+        if not shares:
+            continue
+        places.append(d)
+        pairs.append(100 * np.mean([share for names, share in shares.items() if ORACLE not in names]))
+        oracle.append(100 * np.mean([share for names, share in shares.items() if ORACLE in names] or [np.nan]))
+    axis.plot(places, pairs, "o-", color=LINES[0], label="two tuners")
+    axis.plot(places, oracle, "s-", color=LINES[1], label="a tuner and the oracle")
+    axis.set_ylabel("sentences on which both select the same, %", fontsize=9)

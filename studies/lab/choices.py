@@ -10,19 +10,19 @@ from typing import Any, NamedTuple
 
 from luthier.core.files.io import open_output
 from luthier.core.tasks import Engine
-from luthier.jobs.sweep_config import BITS, texts_of
 from luthier.jobs.sweep import choose
+from luthier.jobs.sweep_config import BITS, texts_of
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.tuning.chosen import Tried
 
-from .conditions import Condition, LoopStudy, Values
-from .loop_results import CHOICES as ALL
-from .loop_results import read_choices
+from .base import Place
+from .condition_results import CHOICES as ALL
+from .condition_results import read_choices
+from .condition_settings import Condition, ConditionStudy, Values
 from .system import HELDOUT, TUNE, System
-from .units import Place
 
 CHOICES, FILE, CHOICE = "choices", "choice.toml", "choice"
 
@@ -35,7 +35,7 @@ class Point(NamedTuple):
 
 
 def make_choices(
-    study: LoopStudy, system: System, weights: Mapping[str, Path], place: Place, engine: Engine | None
+    study: ConditionStudy, system: System, weights: Mapping[str, Path], place: Place, engine: Engine | None
 ) -> dict[str, list[Point]]:
     """Return the points that were tried for each condition with something to choose, the best first.
 
@@ -43,7 +43,7 @@ def make_choices(
     of `luthier choose` in ``choices/CONDITION``; ``choices.json`` of the study's folder has all points.
     """
     found: dict[str, list[Point]] = {}
-    told: dict[str, list[dict[str, Any]]] = {}
+    tried: dict[str, list[dict[str, Any]]] = {}
     for condition in (condition for condition in study.conditions if condition.has_choice):
         folder = system.home / CHOICES / condition.name.replace(" ", "-")
         folder.mkdir(parents=True, exist_ok=True)
@@ -51,10 +51,10 @@ def make_choices(
         with open_output(folder / FILE) as file:
             file.write(choice_text(study, condition, system, pools).encode("utf-8"))
         chosen, _ = choose(folder / FILE, folder / CHOICE, engine=engine)
-        ordered = sorted(chosen.points, key=lambda point: -point.gain)  # of equals the first tried
+        ordered = sorted(chosen.points, key=lambda point: -point.gain)  # stable: the first tried of equal gains
         found[condition.name] = [point_of(condition, point) for point in ordered]
-        told[condition.name] = [_as_record(condition, point) for point in chosen.points]
-    everything = {**read_choices(place), system.entry.name: told}
+        tried[condition.name] = [_as_record(condition, point) for point in chosen.points]
+    everything = {**read_choices(place), system.entry.name: tried}
     with open_output(place.folder / ALL) as file:
         file.write((json.dumps(everything, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
     return found
@@ -67,7 +67,7 @@ def point_of(condition: Condition, tried: Tried) -> Point:
     return Point(int(tried.values[BITS]) if BITS in tried.values else condition.bits[0], values)
 
 
-def choice_text(study: LoopStudy, condition: Condition, system: System, pools: Sequence[Path]) -> str:
+def choice_text(study: ConditionStudy, condition: Condition, system: System, pools: Sequence[Path]) -> str:
     """Return the file of a choice; values of JSON are values of TOML too."""
     settings = system.config.settings
     tuner = {field.name: getattr(settings.tuner, field.name) for field in dataclasses.fields(settings.tuner)}
@@ -89,7 +89,7 @@ def choice_text(study: LoopStudy, condition: Condition, system: System, pools: S
     return "\n".join(lines) + "\n"
 
 
-def _decode(study: LoopStudy, system: System, weights: Mapping[str, Path]) -> list[Path]:
+def _decode(study: ConditionStudy, system: System, weights: Mapping[str, Path]) -> list[Path]:
     """Return the lists of both parts with all features and derivations, decoded unless they are there."""
     made = [f"{CHOICES}/{part}.arrow" for part in (TUNE, HELDOUT)]
     grammars = [system.home / f"{part}.grammar" for part in (TUNE, HELDOUT)]
@@ -104,9 +104,9 @@ def _decode(study: LoopStudy, system: System, weights: Mapping[str, Path]) -> li
     return [system.home / output for output in made]
 
 
-def _lists(study: LoopStudy, system: System, part: str, weights: Mapping[str, Path]) -> Pool:
+def _lists(study: ConditionStudy, system: System, part: str, weights: Mapping[str, Path]) -> Pool:
     """Decode a part with each of the weights; hypotheses that several find stand once."""
-    decoder = system.decoder(part, Condition("", system.grammar(part).feature_names), None)
+    decoder = system.decoder(part, system.grammar(part).feature_names)
     sentences, references = system.sentences(part)
     pools = [
         decoder.decode(sentences, read_weights(path), k=study.choice_k, unique=True, references=references).pool
@@ -116,7 +116,7 @@ def _lists(study: LoopStudy, system: System, part: str, weights: Mapping[str, Pa
     return drop_duplicates(dataclasses.replace(merge(pools), columns={}))
 
 
-def _select(study: LoopStudy, lists: Path, condition: Condition, folder: Path) -> Path:
+def _select(study: ConditionStudy, lists: Path, condition: Condition, folder: Path) -> Path:
     """Write lists with the features of a condition only; derivations keep all."""
     pool, wanted = open_pool(lists), {*condition.features, *study.own}
     names = [name for name in pool.features.names if name in wanted]

@@ -1,28 +1,98 @@
-"""Studies of conditions as Markdown: what each reached, what was chosen and by what, and how loops went."""
+"""Tables and a figure of conditions: what each reached, what was chosen and by what, and how loops went."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import dataclasses
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 
 from luthier.evaluation.comparison import Difference
+from luthier.report.figure_style import line_looks, make_panels, write_figure
 
-from .condition_scores import ConditionResult, ConditionTables, Setting, Tries
-
-LEAST_P = 0.001
-
-
-def condition_tables(name: str, data: Sequence[ConditionTables]) -> str:
-    """Return all tables of a study."""
-    parts = [f"# {name}: tables\n\nMade from `units.jsonl` and `choices.json` alone; scores are on 0–100.\n"]
-    for tables in data:
-        parts += [f"## {tables.data}\n", *_parts(tables)]
-    return "\n".join(parts)
+from .base import difference_cells, markdown
 
 
-def _parts(tables: ConditionTables) -> Iterator[str]:
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """A condition with what was chosen for it: bits of bins (0 for none) and parameters of the tuner, as a text."""
+
+    condition: str
+    bits: int
+    values: str
+
+
+@dataclasses.dataclass(frozen=True)
+class ConditionResult:
+    """The loops of one setting that have ended.
+
+    Attributes
+    ----------
+    features : int
+    scores : on the test sentences, by replica
+    decoded : for each replica the score of the decoder's choice on the tuning sentences, turn by turn
+    wanted : replicas of the study
+    s_opt : standard deviation of `scores`, None for fewer than two
+    against : baseline → difference, where that has ended too
+    seconds : mean of a loop, decoding and tuning
+    together : the most loops at a time among these
+    """
+
+    setting: Setting
+    features: int
+    scores: tuple[float, ...]
+    decoded: tuple[tuple[float, ...], ...]
+    wanted: int
+    s_opt: float | None
+    against: Mapping[str, Difference]
+    seconds: tuple[float, float]
+    together: int
+
+    @property
+    def mean(self) -> float:
+        """The mean score."""
+        return sum(self.scores) / len(self.scores)
+
+
+@dataclasses.dataclass(frozen=True)
+class Tries:
+    """The points that were tried for a condition, in the order of the file: setting, features, tuned and held-out."""
+
+    condition: str
+    points: tuple[tuple[Setting, int, float, float], ...]
+    best: Setting
+
+
+@dataclasses.dataclass(frozen=True)
+class ConditionTables:
+    """All that the tables of one data set show.
+
+    Attributes
+    ----------
+    metric : its name and signature
+    main : a result for each condition, None where no loop has ended
+    baselines : whom they are compared with
+    sweep : one condition with all its bits, and its features if others were cut too, by bits
+    confirmed : the chosen setting of some conditions among its neighbours, by decoding
+    tries : what choices were made among
+    """
+
+    data: str
+    metric: tuple[str, str]
+    main: Mapping[str, ConditionResult | None]
+    baselines: tuple[str, ...]
+    sweep: tuple[ConditionResult, ...]
+    more_features: Mapping[int, int]
+    confirmed: Mapping[str, tuple[ConditionResult, ...]]
+    tries: tuple[Tries, ...]
+
+
+def table_parts(tables: ConditionTables) -> Iterator[str]:
+    """Yield the tables of a data set."""
     label, signature = tables.metric
+    yield f"## {tables.data}\n"
     yield f"Metric: {label}, `{signature}`. Every loop that the tables count has ended.\n"
     yield f"### Conditions on the test sentences\n\n{main_table(tables)}"
     if tables.sweep:
@@ -59,7 +129,7 @@ def main_table(tables: ConditionTables) -> str:
         note = f"Bits and parameters were chosen by re-ranking, see below. {note}"
     together = max((result.together for result in tables.main.values() if result is not None), default=1)
     note += f"; some ran up to {together} at a time, which makes them longer.\n" if together > 1 else ".\n"
-    return f"{_markdown(head, rows, text=3)}\n{note}"
+    return f"{markdown(head, rows, range(3))}\n{note}"
 
 
 def _main_row(name: str, result: ConditionResult | None, baselines: Sequence[str]) -> list[str]:
@@ -80,14 +150,6 @@ def _spread(result: ConditionResult) -> str:
     return "–" if result.s_opt is None else f"{result.s_opt:.2f}"
 
 
-def difference_cells(found: Difference | None) -> list[str]:
-    """Return a difference, its interval and its p, as cells of a table."""
-    if found is None:
-        return ["–"] * 3
-    p = f"< {LEAST_P}" if found.randomisation_p < LEAST_P else f"{found.randomisation_p:.3f}"
-    return [f"{found.difference:+.2f}", f"{found.interval.low:+.2f} … {found.interval.high:+.2f}", p]
-
-
 def sweep_table(tables: ConditionTables) -> str:
     """Return one condition with all its bits."""
     more = tables.more_features
@@ -97,12 +159,12 @@ def sweep_table(tables: ConditionTables) -> str:
         bits = result.setting.bits
         cells = [str(bits), f"{result.features:,}", *([f"{more[bits]:,}"] if more else [])]
         rows.append([*cells, f"{len(result.scores)} of {result.wanted}", f"{result.mean:.2f}", _spread(result)])
-    return _markdown(head, rows, text=0)
+    return markdown(head, rows, range(0))
 
 
 def _scores_table(results: Sequence[ConditionResult]) -> str:
     rows = [[*_setting(r.setting), f"{r.scores[0]:.2f}", f"{r.decoded[0][-1]:.2f}"] for r in results]
-    return _markdown(["condition", "bits", "values", "test", "tuning, last turn"], rows, text=3)
+    return markdown(["condition", "bits", "values", "test", "tuning, last turn"], rows, range(3))
 
 
 def turns_table(tables: ConditionTables) -> str:
@@ -119,7 +181,7 @@ def turns_table(tables: ConditionTables) -> str:
         gains = [turns[-1] - turns[-2] for turns in result.decoded if len(turns) > 1]
         rows.append([result.setting.condition, *cells, f"{np.mean(gains):+.2f}" if gains else "–"])
     note = "Means over replicas. Turn 1 decodes with the weights of the start, turn n with those tuned in turn n − 1.\n"
-    return f"{_markdown(head, rows, text=1)}\n{note}"
+    return f"{markdown(head, rows, range(1))}\n{note}"
 
 
 def tries_table(tries: Tries) -> str:
@@ -129,11 +191,27 @@ def tries_table(tries: Tries) -> str:
          "chosen" if setting == tries.best else ""]
         for setting, features, tuned, heldout in tries.points
     ]  # fmt: skip
-    return _markdown(["condition", "bits", "values", "features", "tuned", "held out", ""], rows, text=1)
+    return markdown(["condition", "bits", "values", "features", "tuned", "held out", ""], rows, range(1))
 
 
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, text: int) -> str:
-    """Return a table whose first columns are texts and whose others are numbers."""
-    marks = ["---"] * text + ["--:"] * (len(head) - text)
-    lines = [head, marks, *rows]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
+def draw_turns(results: Sequence[ConditionResult], title: str, path: Path) -> None:
+    """Draw a curve for each condition, the mean over its replicas, and the range of these."""
+    from matplotlib.ticker import MaxNLocator
+
+    figure, axis = make_panels(figsize=(7.2, 4.6), layout="constrained")
+    for looks, result in zip(line_looks(), results, strict=False):
+        length = min(map(len, result.decoded))
+        scores = np.array([turns[:length] for turns in result.decoded])  # (R, turns)
+        (line,) = axis.plot(
+            np.arange(1, length + 1), scores.mean(axis=0), **looks, markersize=4, label=result.setting.condition
+        )
+        axis.fill_between(
+            np.arange(1, length + 1), scores.min(axis=0), scores.max(axis=0), color=line.get_color(), alpha=0.15
+        )
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axis.set_xlabel("turn")
+    axis.set_ylabel("decoded tuning sentences")
+    axis.set_title(title, fontsize=10)
+    axis.grid(visible=True, linewidth=0.3)
+    axis.legend(fontsize=8, frameon=False)
+    write_figure(figure, path, dpi=110)

@@ -1,25 +1,67 @@
-"""Studies as Markdown: what each tuner reaches from the same starts, and what that is worth on unseen text."""
+"""Tables and a figure of what each tuner reaches from the same starts, and what that is worth on unseen text."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from luthier.core.arrays import Float64
+from luthier.report.figure_style import line_looks, make_panels, write_figure
 
-from .reached import UNTUNED, Reached
+UNTUNED = -1  # number of the start that represents the weights about which starts are drawn
+COLUMNS = 2
+MARKED = 12  # of a curve's points
 
 
-def study_tables(name: str, data: Mapping[str, Sequence[Reached]], chosen: Mapping[str, str]) -> str:
-    """Return all tables of a study: for each data set its units and the metric that chooses for the test."""
-    parts = [f"# {name}: tables\n\nMade from `units.jsonl` alone; scores are on 0–100.\n"]
-    for label, units in data.items():
-        parts.append(f"## {label}\n\n{starts_table(units)}")
-        parts.append(f"At equal CPU time:\n\n{equal_time_table(units)}")
-        parts.append(f"The best weights for {chosen[label]}, on unseen lists:\n\n{unseen_table(units, chosen[label])}")
-    return "\n".join(parts)
+@dataclasses.dataclass(frozen=True)
+class Reached:
+    """One tuner on one metric from one start, on the tuning lists and on the test lists.
+
+    Attributes
+    ----------
+    gain, start_gain : float
+        At the end and at the start; more is better.
+    test : scores on the test lists, by metric
+    """
+
+    metric: str
+    tuner: str
+    start: int
+    gain: float
+    start_gain: float
+    higher_is_better: bool
+    steps: int = 0
+    cpu_seconds: float = 0.0
+    test: Mapping[str, float] = dataclasses.field(default_factory=dict)
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Reached:
+        """Return what a line of units.jsonl says."""
+        return cls(**{field.name: record[field.name] for field in dataclasses.fields(cls)})
+
+    @property
+    def score(self) -> float:
+        """The score at the end."""
+        return self.gain if self.higher_is_better else -self.gain
+
+    @property
+    def start_score(self) -> float:
+        """The score at the start."""
+        return self.start_gain if self.higher_is_better else -self.start_gain
+
+
+def table_parts(label: str, units: Sequence[Reached], chosen: str) -> list[str]:
+    """Return the tables of a data set; `chosen` is the metric whose best weights are tested."""
+    return [
+        f"## {label}\n\n{starts_table(units)}",
+        f"At equal CPU time:\n\n{equal_time_table(units)}",
+        f"The best weights for {chosen}, on unseen lists:\n\n{unseen_table(units, chosen)}",
+    ]
 
 
 def starts_table(units: Sequence[Reached]) -> str:
@@ -127,3 +169,47 @@ def _wins(finals: Mapping[str, Mapping[int, float]]) -> dict[str, float]:
     top = table >= table.max(axis=0) - 1e-9
     shares = (top / top.sum(axis=0)).mean(axis=1)
     return dict(zip(finals, shares.tolist(), strict=True))
+
+
+def draw_starts(units: Sequence[Reached], title: str, path: Path) -> None:
+    """Draw the final score from each start, every curve in order of its own scores, the better the higher up."""
+    metrics = list(dict.fromkeys(r.metric for r in units))
+    rows = -(-len(metrics) // COLUMNS)
+    figure, axes = make_panels(rows, COLUMNS, figsize=(11, 3.6 * rows + 0.8), squeeze=False, layout="constrained")
+    for axis, metric in zip(axes.flat, metrics, strict=False):
+        own = [r for r in units if r.metric == metric]
+        _draw_panel(axis, [r for r in own if r.start != UNTUNED])
+        axis.set_title(f"{metric}\n{_beginnings(own)}", fontsize=9)
+        axis.set_xlabel("starts, sorted by the score at the end", fontsize=9)
+        axis.tick_params(labelsize=8)
+        axis.grid(visible=True, linewidth=0.3)
+        if not own[0].higher_is_better:
+            axis.invert_yaxis()
+    for axis in axes.flat[len(metrics) :]:
+        axis.set_visible(False)
+    handles, labels = axes.flat[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=6, fontsize=9, frameon=False)
+    figure.suptitle(title, fontsize=11)
+    write_figure(figure, path, dpi=110)
+
+
+def _beginnings(units: Sequence[Reached]) -> str:
+    """Return what there was before tuning, as words."""
+    untuned = [f"before tuning {r.score:.2f}" for r in units if r.start == UNTUNED]
+    begin = [r.start_score for r in units if r.start != UNTUNED]
+    return ", ".join([*untuned, *([f"mean of the starts {np.mean(begin):.2f}"] if begin else [])])
+
+
+def _draw_panel(axis: Any, units: Sequence[Reached]) -> None:
+    tuners = list(dict.fromkeys(r.tuner for r in units))
+    for looks, tuner in zip(line_looks(), tuners, strict=False):
+        own = sorted((r for r in units if r.tuner == tuner), key=lambda r: r.gain)
+        axis.plot(
+            np.arange(len(own)),
+            [r.score for r in own],
+            **looks,
+            markersize=4,
+            markevery=1 + len(own) // MARKED,
+            linewidth=1.5,
+            label=tuner,
+        )

@@ -1,19 +1,31 @@
-"""What all conditions of a data set share: text, held-out pairs, alignment, language model, rules; decoders of them."""
+"""A system that is trained for a study, without weights, and whole tuning loops on it.
+
+Text, held-out pairs, alignment, language model and rules are made once for each data set; decoders differ in features.
+"""
 
 from __future__ import annotations
 
+import base64
 import dataclasses
 import functools
+import hashlib
+import json
+import shutil
 import warnings
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
+from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.files.io import write_lines
+from luthier.core.files.journal import Record
 from luthier.core.rng import make_rng
+from luthier.core.settings import Table
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
@@ -21,50 +33,88 @@ from luthier.features.bins import Bins
 from luthier.features.fit_bins import BinOptions, bins_of_grammar
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.storage import open_grammar
-from luthier.jobs.loop_config import Sentences
 from luthier.jobs.loop import OwnDecoder
+from luthier.jobs.loop_config import Sentences
 from luthier.jobs.score import read_parallel
+from luthier.jobs.train import Steps, Training
 from luthier.jobs.train_config import TrainConfig, read_train_config
 from luthier.jobs.trained_model import LM
-from luthier.jobs.train import Steps, Training
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.lm.model import LanguageModel
 from luthier.lm.storage import open_lm
+from luthier.metrics.base import Metric
 from luthier.synthetic.pair.pair import PARTS, PairGenerator
+from luthier.tuning.base import Tuner
+from luthier.tuning.loop import LoopPlace, tune_loop
+from luthier.tuning.loop_folder import LISTS
+from luthier.tuning.loop_report import LoopResult
+from luthier.tuning.options import LoopOptions
 
-from .conditions import Condition, PairData
-from .units import Place
+from .base import Entry, Place, Units, take_name
 
 SYSTEMS, CORPUS = "systems", "corpus"
 TUNE, HELDOUT, TEST = "tune", "heldout", "test"
 KEPT = ("train.source.gz", "train.target.gz", "heldout.source.gz", "heldout.target.gz")
 ALL_FEATURES = ("all",)
+LOOPS, TRANSLATIONS = "loops", "test.txt"  # of a system, and of a loop
+MOST_BYTES = 1 << 28  # of statistics
 
 
-class Named(Protocol):
-    """What a system asks of a study."""
+@dataclasses.dataclass(frozen=True)
+class PairData(Entry):
+    """A data set: a training's file, and how many pairs leave its parallel text first.
 
-    @property
-    def seed(self) -> int:
-        """Of the pairs held out."""
+    Attributes
+    ----------
+    training : a file of `luthier train`, beside the study's
+    hold_out : pairs to choose by; they are neither aligned nor in a model
+    synthetic : sizes and seed of the synthetic language pair whose files the training reads; None for files of others
+    sentences : of those to tune on, so many from the first on; None for all
+    """
 
-    @property
-    def own(self) -> tuple[str, ...]:
-        """Features of the decoder that are tuned."""
+    training: str
+    hold_out: int
+    synthetic: Mapping[str, Any] | None = None
+    sentences: int | None = None
+
+
+def read_pair(table: Table, path: str) -> PairData:
+    """Return what is left of a table as a data set whose system is trained."""
+    name, training = take_name(table, path), table.take("training", str)
+    hold_out = table.take("hold_out", int, 0)
+    synthetic = table.table("synthetic").rest() if table.has("synthetic") else None
+    sentences = table.take("sentences", int, None)
+    table.end()
+    if hold_out < 0:
+        raise LuthierError(f"{path}: expected 0 pairs or more to hold out, found {hold_out}")
+    if sentences is not None and sentences < 1:
+        raise LuthierError(f"{path}: expected at least one sentence of {name!r} to tune on, found {sentences}")
+    return PairData(name, training, hold_out, synthetic, sentences)
 
 
 class System:
-    """A trained system without weights, in ``work/NAME`` of the study's folder.
+    """A trained system without weights, in ``systems/NAME`` of the study's folder.
 
-    Grammars have all kinds of features; a condition takes its own. `prepare` makes what is missing.
+    Grammars have all kinds of features; a decoder takes its own. `prepare` makes what is missing.
+
+    Parameters
+    ----------
+    seed : of the pairs held out
+    own : features of the decoder that are tuned
     """
 
-    def __init__(self, study: Named, entry: PairData, place: Place) -> None:
-        self.seed, self.own, self.entry = study.seed, study.own, entry
+    def __init__(self, entry: PairData, place: Place, *, seed: int, own: tuple[str, ...]) -> None:
+        self.entry, self.seed, self.own = entry, seed, own
         self.home = place.folder / SYSTEMS / entry.name
-        self.data = place.data if entry.embedded is None else str(self.home)
+        self.data = place.data if entry.synthetic is None else str(self.home)
         self.training = Path(place.path).parent / entry.training
+
+    @classmethod
+    def here(cls, entry: PairData, place: Place, *, seed: int, own: tuple[str, ...]) -> Self | None:
+        """Return the system of a data set; None where its files are in a folder not given."""
+        missing = place.data is None and entry.synthetic is None
+        return None if missing else cls(entry, place, seed=seed, own=own)
 
     @property
     def steps(self) -> Steps:
@@ -72,9 +122,9 @@ class System:
         return Steps(self.home)
 
     def prepare(self) -> None:
-        """Make the text if it is the embedded one, hold pairs out, align, estimate, index, extract."""
+        """Make the text if it is synthetic, hold pairs out, align, estimate, index, extract."""
         self.home.mkdir(parents=True, exist_ok=True)
-        if self.entry.embedded is not None:
+        if self.entry.synthetic is not None:
             self._write_pair()
         plain = self._read()
         if self.entry.hold_out:
@@ -92,13 +142,13 @@ class System:
             training.extract(name, part)
 
     def _write_pair(self) -> None:
-        settings = {**(self.entry.embedded or {})}
+        settings = {**(self.entry.synthetic or {})}
         sizes = {name: settings.pop(name) for name in (*PARTS, "seed") if name in settings}
         sizes = {HELDOUT: 0, **sizes}
         generator, folder = PairGenerator(**settings), self.home / CORPUS
         outputs = [f"{CORPUS}/{part}.{kind}.txt" for part in ("train", TUNE, TEST) for kind in ("source", "refs.0")]
         key = self.steps.key([], [dataclasses.asdict(generator), sizes])
-        self.steps.run("embedded pair", key, outputs, lambda: generator.write(folder, **sizes))
+        self.steps.run("synthetic pair", key, outputs, lambda: generator.write(folder, **sizes))
 
     def _hold_out(self, plain: TrainConfig) -> None:
         """Draw the pairs that leave the parallel text."""
@@ -150,7 +200,7 @@ class System:
 
     @functools.cached_property
     def inputs(self) -> str:
-        """A hash of all that loops work on but the condition: rules, language model, sentences, limits."""
+        """A hash of all that loops work on but their features: rules, language model, sentences, limits."""
         files = [self.home / LM, *(self.home / f"{name}.grammar" for name in (TUNE, TEST))]
         texts = [path for name in (TUNE, TEST) for path in (self.parts[name].source, *self.parts[name].refs)]
         c = self.config
@@ -177,9 +227,9 @@ class System:
             warnings.simplefilter("ignore", LuthierWarning)  # features of few values are as they are
             return bins_of_grammar(self.grammar(TUNE), features, BinOptions(bins=1 << bits, induction=induction))
 
-    def decoder(self, part: str, condition: Condition, bins: Bins | None) -> Decoder:
-        """Return the decoder of a condition for the sentences of a part."""
-        grammar = self.grammar(part).select_features(condition.features)
+    def decoder(self, part: str, features: Sequence[str], bins: Bins | None = None) -> Decoder:
+        """Return the decoder with features of rules for the sentences of a part."""
+        grammar = self.grammar(part).select_features(features)
         decoder = Decoder(grammar, self.models, self.config.search, bins=bins)
         unknown = [name for name in self.own if name not in decoder.feature_names]
         if unknown:
@@ -187,7 +237,7 @@ class System:
         return decoder
 
     def columns(self, decoder: Decoder) -> tuple[str, ...]:
-        """Return the features of a decoder that conditions have: those of rules, and of its own the study's."""
+        """Return the features of a decoder that lists have: those of rules, and of its own the study's."""
         wanted = {*decoder.grammar.feature_names, *self.own}
         return tuple(name for name in decoder.feature_names if name in wanted)
 
@@ -196,14 +246,91 @@ def _first_files(tune: Sentences) -> list[str]:
     return ["tune.source.gz", *(f"tune.refs.{number}.gz" for number in range(len(tune.refs)))]
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class ConditionDecoder:
-    """The decoder of a condition as a loop sees it: lists have the condition's features and no others."""
+class LoopUnits(Units):
+    """Loops on one system that do not wait for each other; each has a folder of its own."""
 
-    own: OwnDecoder
-    columns: tuple[str, ...]
+    writes = True
 
-    def __call__(self, weights: Weights) -> Pool:
-        """Return the lists that weights lead to."""
-        pool = self.own(weights)
-        return pool.with_features(pool.features.select(self.columns))
+    def __init__(self, system: System, place: Place) -> None:
+        super().__init__(system.entry.name, place)
+        self.system = system
+
+    def prepare(self) -> None:
+        """Make the system."""
+        self.system.prepare()
+
+    def after(self, record: Record) -> None:
+        """Remove the lists of a loop that has its line: they are large, and its turns have their digests."""
+        shutil.rmtree(self.place.folder / record["folder"] / LISTS, ignore_errors=True)
+
+    def loop(self, task: LoopTask, folder: Path) -> tuple[LoopResult, tuple[str, ...]]:
+        """Run a loop, or resume it in its folder; return its result and the features of its lists."""
+        config = self.system.config
+        decoder = self.system.decoder(TUNE, task.features, task.bins)
+        own = OwnDecoder(decoder, *self.system.sentences(TUNE), config.k, config.unique)
+        columns = self.system.columns(decoder)
+
+        def decode(weights: Weights) -> Pool:
+            pool = own(weights)
+            return pool.with_features(pool.features.select(columns))
+
+        result = tune_loop(
+            decode, config.start or decoder.default_weights(), task.tuner, task.metric, task.options,
+            bounds=config.settings.bounds, place=LoopPlace(str(folder), resume=True, decoder=self.state),
+        )  # fmt: skip
+        return result, columns
+
+    def translate(self, features: Sequence[str], bins: Bins | None, weights: Mapping[str, float]) -> Texts:
+        """Return translations of the test sentences."""
+        sentences, _ = self.test_sentences
+        return self.system.decoder(TEST, features, bins).decode(sentences, weights, derivations=False).texts
+
+    @functools.cached_property
+    def test_sentences(self) -> tuple[Texts, tuple[Texts, ...]]:
+        """The test sentences and their references."""
+        return self.system.sentences(TEST)
+
+
+class LoopTask(NamedTuple):
+    """What a loop decodes and tunes with: features of rules, bins of some, and how it tunes."""
+
+    features: Sequence[str]
+    bins: Bins | None
+    tuner: Tuner
+    metric: Metric
+    options: LoopOptions
+
+
+def digest_of(record: Record, names: Sequence[str], size: int) -> str:
+    """Return a digest of some members of a line, for the name of its folder."""
+    identity = json.dumps([record[name] for name in names], sort_keys=True)
+    return hashlib.blake2b(identity.encode(), digest_size=size).hexdigest()
+
+
+def pack_statistics(stats: npt.NDArray[Any]) -> str:
+    """Return the statistics of N sentences, (N, S), as a text.
+
+    >>> unpack_statistics(pack_statistics(np.array([[3, 4], [5, 6]])), 2).tolist()
+    [[3.0, 4.0], [5.0, 6.0]]
+    """
+    columns = np.ascontiguousarray(stats.T, dtype="<f8")  # a column's numbers are alike, which packs well
+    return base64.b64encode(zlib.compress(columns.tobytes(), 9)).decode("ascii")
+
+
+def unpack_statistics(text: str, n_stats: int) -> Float64:
+    """Return statistics again, (N, S).
+
+    Raises
+    ------
+    ValueError
+        If the text is none of so many columns, or has a number that is not finite.
+    """
+    try:
+        machine = zlib.decompressobj()
+        data = machine.decompress(base64.b64decode(text, validate=True), MOST_BYTES)
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"no statistics ({error})") from None
+    numbers = np.frombuffer(data[: len(data) // 8 * 8], dtype="<f8").astype(np.float64)
+    if not machine.eof or len(data) % (8 * n_stats) or not len(numbers) or not np.isfinite(numbers).all():
+        raise ValueError(f"no statistics of {n_stats} columns")
+    return np.ascontiguousarray(numbers.reshape(n_stats, -1).T)

@@ -1,27 +1,68 @@
-"""Studies of tuners in loops as Markdown: what each reached on the tuning sentences, its price, and the test."""
+"""Tables of tuners in loops: what each reached on the tuning sentences, its price, and the test."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 
 from luthier.evaluation.comparison import Difference
 
-from .condition_tables import difference_cells
-from .tuner_loop_scores import TunerLoopTables
+from .base import difference_cells, markdown
 
 
-def tuner_loop_tables(name: str, data: Sequence[TunerLoopTables]) -> str:
-    """Return all tables of a study."""
-    parts = [f"# {name}: tables\n\nMade from `units.jsonl` alone; scores are on 0–100.\n"]
-    for tables in data:
-        sentences, k, features = tables.size
-        parts.append(
-            f"## {tables.data}\n\n{sentences:,} sentences to tune on, {k}-best lists in every turn, {features} "
-            "features. Every loop that the tables count has ended.\n"
-        )
-        parts.append(f"### On the tuning sentences\n\n{tuning_table(tables)}")
-        parts.append(f"### On the test sentences\n\n{test_table(tables)}")
-    return "\n".join(parts)
+@dataclasses.dataclass(frozen=True)
+class TunerLoop:
+    """One loop of one tuner for one metric.
+
+    Attributes
+    ----------
+    starts : in every turn
+    decoded, tuned : by turn, the score of the decoder's own choice and that on all lists, tuned
+    hypotheses : on all lists
+    tune_cpu : CPU seconds of tuning, all turns
+    before, after : test scores with the weights of the start and of the end, by metric
+    against : differences from the baseline on the test sentences, by metric; none of the baseline itself
+    """
+
+    metric: str
+    tuner: str
+    starts: int
+    decoded: tuple[float, ...]
+    tuned: tuple[float, ...]
+    hypotheses: int
+    tune_cpu: float
+    ended: str
+    before: Mapping[str, float]
+    after: Mapping[str, float]
+    against: Mapping[str, Difference]
+
+
+@dataclasses.dataclass(frozen=True)
+class TunerLoopTables:
+    """All that the tables of one data set show.
+
+    Attributes
+    ----------
+    size : sentences to tune on, hypotheses of each in a turn, features
+    baseline : the tuner that others are compared with
+    loops : in the order of the study
+    """
+
+    data: str
+    size: tuple[int, int, int]
+    baseline: str
+    loops: tuple[TunerLoop, ...]
+
+
+def table_parts(tables: TunerLoopTables) -> list[str]:
+    """Return the tables of a data set."""
+    sentences, k, features = tables.size
+    return [
+        f"## {tables.data}\n\n{sentences:,} sentences to tune on, {k}-best lists in every turn, {features} "
+        "features. Every loop that the tables count has ended.\n",
+        f"### On the tuning sentences\n\n{tuning_table(tables)}",
+        f"### On the test sentences\n\n{test_table(tables)}",
+    ]
 
 
 def tuning_table(tables: TunerLoopTables) -> str:
@@ -41,7 +82,7 @@ def tuning_table(tables: TunerLoopTables) -> str:
         "on the lists of all turns together, which differ from tuner to tuner. a start: CPU seconds of one start in "
         "one turn.\n"
     )
-    return _markdown(head, rows, texts={0, 1, len(head) - 1}) + note
+    return markdown(head, rows, {0, 1, len(head) - 1}) + note
 
 
 def test_table(tables: TunerLoopTables) -> str:
@@ -58,15 +99,10 @@ def test_table(tables: TunerLoopTables) -> str:
         f"\nΔ: less {tables.baseline}. Intervals by paired bootstrap over sentences, p by approximate randomisation: "
         "of one loop each, not of what another seed would give.\n"
     )
-    return _markdown(head, rows, texts={0, 1}) + note
+    return markdown(head, rows, {0, 1}) + note
 
 
 def _cells(scores: Mapping[str, float], against: Mapping[str, Difference], names: Sequence[str]) -> Iterator[str]:
     for name in names:
         yield f"{scores[name]:.2f}" if name in scores else "–"
         yield from difference_cells(against.get(name))
-
-
-def _markdown(head: Sequence[str], rows: Sequence[Sequence[str]], *, texts: set[int]) -> str:
-    marks = ["---" if column in texts else "--:" for column in range(len(head))]
-    return "".join(f"| {' | '.join(cells)} |\n" for cells in [head, marks, *rows])

@@ -1,14 +1,18 @@
 """The recipes of CONTRIBUTING.md, run as printed: each file joins as another distribution's plug-in would."""
 
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import luthier
+from luthier.landscape.list_problem import ListProblem
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = Path(luthier.__file__).parent.parent
@@ -19,14 +23,17 @@ RECIPES = {
     "add a tuner": ("coin_toss", "luthier.tuning.methods"),
     "add a command": ("lengths", "luthier.cli.commands"),
     "add a picture": ("lengths_picture", ""),
+    "add a study": ("oracles", "luthier.jobs.lab.kinds"),
 }
 
 
-def recipe(heading):
+def recipe(heading, language="python"):
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     section = page.split(f"## Recipe: {heading}\n")[1].split("\n## ")[0]
-    (code,) = re.findall(r"```python\n(.*?)```", section, re.S)
-    return code.replace("luthier.report.figures.lengths", "lengths_picture")
+    (code,) = re.findall(rf"```{language}\n(.*?)```", section, re.S)
+    return code.replace("luthier.report.figures.lengths", "lengths_picture").replace(
+        "from ..", "from luthier.jobs.lab."
+    )
 
 
 @pytest.fixture(scope="module")
@@ -84,3 +91,20 @@ def test_a_command_and_a_picture_that_were_added(run):
     assert "lengths" in run("--help")
     assert "longest" in run("lengths", "pool.arrow", "--plot", "lengths.png")
     assert (run.home / "lengths.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.slow
+def test_a_kind_of_study_that_was_added_runs(run):
+    (run.home / "study.toml").write_text(recipe("add a study", "toml"), encoding="utf-8")
+    lines, tables = run("study", "study.toml").split()
+    (line,) = [json.loads(line) for line in (run.home / lines).read_text().splitlines()]
+    row = f"| lists | BLEU | {line['decoder']:.2f} | {line['oracle']:.2f} |"
+    assert row in (run.home / tables).read_text().splitlines()
+    lists = SyntheticLists(sentences=20, k=10, vocabulary=100)
+    pool = lists.generate(1)
+    start = np.array([lists.decoder_weights[name] for name in pool.features.names])
+    assert ListProblem.of(pool, "bleu").gain(start) == pytest.approx(line["decoder"])
+    assert line["oracle"] > line["decoder"]
+    before = (run.home / lines).read_bytes()
+    run("study", "study.toml")
+    assert (run.home / lines).read_bytes() == before  # the unit has its line

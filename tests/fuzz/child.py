@@ -75,7 +75,7 @@ def sound(arguments):
 def main(seed, first, stop):
     """Run the mutants ``first:stop``."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    import luthier.jobs.lab.starts as studies
+    import luthier.jobs.lab.kinds.starts as studies
     import luthier.jobs.loop as loops
     import luthier.jobs.sweep as choices
     import luthier.jobs.train as trainings

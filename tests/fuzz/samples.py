@@ -14,6 +14,7 @@ from luthier.synthetic.lists.planted import PlantedLists
 
 SENTENCES, ROWS = 4, 5
 STUDY = """
+kind = "starts"
 name = "small"
 seed = 5
 starts = { count = 2, kind = "few", size = 0.5 }
@@ -29,7 +30,7 @@ by = "TER"
 metrics = { "TER" = "ter" }
 [[data]]
 name = "made"
-source = "generated"
+source = "synthetic"
 tune = { seed = 1, sentences = 4, k = 5, vocabulary = 100 }
 test = { seed = 2, sentences = 4, k = 5, vocabulary = 100 }
 """

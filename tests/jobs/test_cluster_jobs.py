@@ -21,9 +21,9 @@ from luthier.evaluation.bootstrap import bootstrap_scores
 from luthier.evaluation.randomisation import Contrast, randomisation_p
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
-from luthier.jobs.lab import starts
-from luthier.jobs.lab.lines import START_LINES, read_units
-from luthier.jobs.lab.study import run_study
+from luthier.jobs.lab.base import run_study
+from luthier.jobs.lab.kinds import starts
+from luthier.jobs.lab.lines import read_units
 from luthier.jobs.tuning_job import run_job
 from luthier.kbest.shards.shard import shard
 from luthier.kbest.storage import save_pool
@@ -44,6 +44,7 @@ pytestmark = [
 ]
 
 STUDY = """
+kind = "starts"
 name = "tiny"
 seed = 5
 starts = { count = 12, kind = "few", size = 0.5 }
@@ -59,7 +60,7 @@ by = "BLEU"
 metrics = { "BLEU" = "bleu" }
 [[data]]
 name = "made"
-source = "generated"
+source = "synthetic"
 tune = { seed = 1, sentences = 6, k = 8, n_references = 2, vocabulary = 100 }
 test = { seed = 2, sentences = 5, k = 8, n_references = 2, vocabulary = 100 }
 """
@@ -120,7 +121,7 @@ def test_resamples_and_shuffles_are_the_same(engine, monkeypatch):
 
 def lines(folder):
     """Return the units of a study without their times, in order."""
-    units, _ = read_units(folder / "units.jsonl", START_LINES)
+    units, _ = read_units(folder / "units.jsonl", starts.LINES)
     timed = ("cpu_seconds", "seconds", "together", "host", "processor")
     return sorted(json.dumps({n: v for n, v in unit.items() if n not in timed}) for unit in units.values())
 

@@ -7,7 +7,6 @@ import subprocess
 import sys
 
 import pytest
-from small_system import SMALL_SYSTEM
 
 from luthier.corpus.lines import read_lines
 from luthier.jobs.evaluate import translate_lines
@@ -16,6 +15,7 @@ from luthier.jobs.train_config import read_train_config
 from luthier.jobs.trained_model import TranslationModel
 from luthier.kbest.weights import read_weights
 from luthier.synthetic.pair.pair import PairGenerator
+from small_system import SMALL_SYSTEM
 
 pytestmark = [pytest.mark.slow, pytest.mark.compiled]
 

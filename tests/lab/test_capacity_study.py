@@ -3,6 +3,7 @@
 import functools
 import json
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,17 +11,16 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.core.files.journal import seal, unseal
 from luthier.geometry.lp.certificates import Feasible
-from luthier.jobs.lab import capacity_results
-from luthier.jobs.lab.capacity import CapacityRecipe
+from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
 from luthier.jobs.lab.capacity_tables import agreements
-from luthier.jobs.lab.study import read_study, run_study
-from luthier.jobs.lab.units import Place
+from luthier.jobs.lab.kinds import capacity
 from luthier.kbest.reshape import cap
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.feasibility import Choice, judge
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 STUDY = """
+kind = "capacity"
 name = "tiny"
 seed = 7
 most_cones = 20
@@ -56,7 +56,7 @@ begin = "sums"
 parameters = { sweeps = 1 }
 [[data]]
 name = "made"
-source = "generated"
+source = "synthetic"
 k = 5
 heldout = 4
 cut = ["lm", "direct"]
@@ -93,7 +93,7 @@ def done(tmp_path_factory):
     folder = tmp_path_factory.mktemp("capacity")
     (folder / "study.toml").write_text(STUDY)
     with pytest.MonkeyPatch.context() as patch:  # pictures take long
-        patch.setattr(capacity_results, "draw_capacity", lambda records, title, path: False)
+        patch.setattr(capacity, "draw_capacity", lambda records, title, path: False)
         paths = run_study(folder / "study.toml", folder / "out")
     return folder, paths, [json.loads(line) for line in (folder / "out/units.jsonl").read_text().splitlines()]
 
@@ -192,7 +192,7 @@ def _pairs(lines, one, other):
 
 def test_lines_are_kept_and_checked(done, monkeypatch):
     folder, _, lines = done
-    monkeypatch.setattr(capacity_results, "draw_capacity", lambda records, title, path: False)
+    monkeypatch.setattr(capacity, "draw_capacity", lambda records, title, path: False)
     path = folder / "out/units.jsonl"
     before = path.read_bytes()
     run_study(folder / "study.toml", folder / "out")
@@ -212,7 +212,7 @@ def test_lines_are_kept_and_checked(done, monkeypatch):
         with pytest.raises(LuthierError, match=f"units.jsonl:{at + 1}: expected a unit of a study, found .*'{name}'"):
             run_study(folder / "study.toml", folder / "out", run=False)
     path.write_bytes(before)
-    recipe = CapacityRecipe(Place(str(folder / "study.toml"), folder), "made", ("other", "lists"))
+    recipe = UnitsRecipe(Place(str(folder / "study.toml"), folder), "made", "other lists")
     with pytest.raises(LuthierError, match="the data 'made' are not the same here"):
         recipe.open()
 
@@ -235,7 +235,7 @@ def test_a_picture_is_drawn_of_the_lines(done):
         ('spaces = ["1", "2"]', 'spaces = ["1", "two"]', "expected numbers of hypotheses and axes in the grid 'Cones'"),
         ("sentences = [2, 8]", "sentences = [0]", "expected replicas and sentences in the grid 'Reach and agreement'"),
         ('data = "made"', 'data = "other"', "there is no data set 'other' in this study. known: made"),
-        ('source = "generated"', 'source = "cloud"', "expected the source 'generated', 'files' or 'decoder'"),
+        ('source = "synthetic"', 'source = "cloud"', "expected the source 'synthetic', 'files' or 'decoder'"),
         ('name = "lines"', 'name = "oracle"', "expected tuners with other names than oracle and cones"),
         ("k = 5", "k = 0", "expected a list of at least one hypothesis"),
         ('features = "2 bits"', 'features = "3 bits"', "there is no set of features '3 bits'"),
@@ -250,9 +250,10 @@ def test_what_a_study_cannot_be_is_said(old, new, said, tmp_path):
 
 
 def test_the_studies_of_the_house_are_read():
-    study = read_study("studies/waite-2015/study.toml")
+    studies = Path(__file__).parents[2] / "studies" / "waite-2015"
+    study = read_study(studies / "study.toml")
     assert {entry.name for entry in study.data} == {"embedded", "de-en"}
-    loops = read_study("studies/waite-2015/loops.toml")
+    loops = read_study(studies / "loops.toml")
     assert loops.tuners["boxes"].axis[:2] == ("LanguageModel", "WordPenalty")  # a list of a file is a tuple
 
 

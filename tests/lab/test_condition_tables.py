@@ -3,8 +3,17 @@
 from luthier.evaluation.bootstrap import Interval
 from luthier.evaluation.comparison import Difference
 from luthier.evaluation.replicas import compare_replicas
-from luthier.jobs.lab.condition_scores import ConditionResult, ConditionTables, Setting, Tries
-from luthier.jobs.lab.condition_tables import condition_tables, main_table, sweep_table, tries_table, turns_table
+from luthier.jobs.lab.condition_tables import (
+    ConditionResult,
+    ConditionTables,
+    Setting,
+    Tries,
+    main_table,
+    sweep_table,
+    table_parts,
+    tries_table,
+    turns_table,
+)
 
 DIFFERENCE = Difference(
     1.5, 0.0004, compare_replicas([30.0, 31.0], [32.0, 32.0], seed=0), Interval(-0.25, 2.0, 0.95, None)
@@ -52,6 +61,6 @@ def test_bits_turns_and_tries():
 
 
 def test_the_page_leaves_out_what_there_is_nothing_of():
-    text = condition_tables("s", [TABLES])
+    text = "\n".join(table_parts(TABLES))
     assert "### Disc by bits" in text
     assert "confirmed by decoding" not in text

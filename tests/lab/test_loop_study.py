@@ -6,7 +6,6 @@ import shutil
 
 import numpy as np
 import pytest
-from small_system import SMALL_SYSTEM
 
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import content_hash
@@ -15,9 +14,10 @@ from luthier.core.tasks import Processes
 from luthier.corpus.lines import read_lines
 from luthier.decoding.decoder import Decoder
 from luthier.features.bins_file import read_bins
-from luthier.jobs.lab import loops
-from luthier.jobs.lab.packed_statistics import pack_statistics, unpack_statistics
-from luthier.jobs.lab.study import read_study, run_study
+from luthier.jobs.lab import system as loops
+from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
+from luthier.jobs.lab.kinds import conditions
+from luthier.jobs.lab.system import pack_statistics, unpack_statistics
 from luthier.jobs.sweep import choose
 from luthier.jobs.sweep_config import read_choosing
 from luthier.jobs.sweep_decoding import DecodedPoints
@@ -26,6 +26,7 @@ from luthier.kbest.storage import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
+from small_system import SMALL_SYSTEM
 
 TRAINING = f"""
 replicas = 2
@@ -48,6 +49,7 @@ WordPenalty = -1.0
 PassThrough = -5.0
 """
 STUDY = """
+kind = "conditions"
 name = "tiny"
 seed = 5
 own = ["WordPenalty", "Glue", "PassThrough", "LanguageModel", "LanguageModel_OOV"]
@@ -59,10 +61,10 @@ sweep_with = ["C_F"]
 confirm = { "MNR C" = "beta" }
 shapes = { bits = 2, "MNR C" = ["C_F"] }
 [[data]]
-name = "embedded"
+name = "synthetic"
 training = "pair.toml"
 hold_out = 5
-embedded = { train = 155, tune = 6, test = 6, references = 1, seed = 0 }
+synthetic = { train = 155, tune = 6, test = 6, references = 1, seed = 0 }
 [[condition]]
 name = "P"
 features = ["P_EgivenFCoherent"]
@@ -144,11 +146,11 @@ class TestWhole:
     def test_every_loop_has_a_line_whose_numbers_can_be_made_again(self, whole):
         home, paths = whole
         assert [path.rsplit("/", 1)[-1] for path in paths] == [
-            "units.jsonl", "embedded.turns.png", "embedded.shapes.png", "tables.md"
+            "units.jsonl", "synthetic.turns.png", "synthetic.shapes.png", "tables.md"
         ]  # fmt: skip
         lines = lines_of(home / "out" / "units.jsonl")
         assert len(lines) == RUNS
-        references = [read_lines(home / "out/systems/embedded/corpus/test.refs.0.txt")]
+        references = [read_lines(home / "out/systems/synthetic/corpus/test.refs.0.txt")]
         for line in lines:
             folder, metric = home / "out" / line["folder"], load_metric(line["metric"])
             assert content_hash(folder / "test.txt") == line["translations"]
@@ -169,20 +171,20 @@ class TestWhole:
                 assert rules == {{"P": "P_EgivenFCoherent", "log P": "EgivenFCoherent"}[line["condition"]]}
 
     def test_pairs_held_out_are_in_no_model(self, whole):
-        system = whole[0] / "out/systems/embedded"
+        system = whole[0] / "out/systems/synthetic"
         kept, held = ([*read_lines(system / f"{part}.source.gz")] for part in ("train", "heldout"))
         assert (len(kept), len(held)) == (150, 5)
         assert sorted(kept + held) == sorted(read_lines(system / "corpus/train.source.txt"))
         assert len(read_lines(system / "links.gz")) == 150
 
     def test_choices_are_files_of_their_own_on_lists_with_the_condition_s_features(self, whole):
-        system = whole[0] / "out/systems/embedded"
+        system = whole[0] / "out/systems/synthetic"
         pool = open_pool(system / "choices/MNR-C/heldout.arrow")
         assert pool.n_sentences == 5
         assert set(pool.features.names) == {
             "C_F", "C_FE", "WordPenalty", "Glue", "PassThrough", "LanguageModel", "LanguageModel_OOV"
         }  # fmt: skip
-        points = json.loads((whole[0] / "out/choices.json").read_text())["embedded"]
+        points = json.loads((whole[0] / "out/choices.json").read_text())["synthetic"]
         assert [(p["bits"], p["values"]) for p in points["MNR C"]] == [(2, "beta=1"), (2, "beta=1000")]
         assert [p["bits"] for p in points["Disc P"]] == [1, 2]
         assert (system / "choices/MNR-C/choice/points.jsonl").exists()
@@ -238,19 +240,19 @@ class TestWhole:
         home, _ = whole
         shutil.copytree(home / "out", tmp_path / "out")
         (tmp_path / "out/units.jsonl").unlink()
-        shutil.rmtree(tmp_path / "out/systems/embedded/loops")
+        shutil.rmtree(tmp_path / "out/systems/synthetic/loops")
         run_study(written(tmp_path), tmp_path / "out", engine=Processes(1), only="log P")
         lines = lines_of(tmp_path / "out/units.jsonl")
         assert lines == [
             line for line in lines_of(home / "out/units.jsonl")
             if line["condition"] == "log P" or (line["condition"], line["replica"]) == ("P", 0)
         ]  # fmt: skip
-        recipe = loops.LoopRecipe(loops.Place(str(home / "study.toml"), home / "out"), "embedded", (), "other inputs")
-        with pytest.raises(LuthierError, match="the data 'embedded' are not the same here"):
+        recipe = UnitsRecipe(Place(str(home / "study.toml"), home / "out"), "synthetic", "other inputs")
+        with pytest.raises(LuthierError, match="the data 'synthetic' are not the same here"):
             recipe.open()
 
     def test_a_choice_by_decoding_runs_loops_of_its_own_and_goes_on_with_them(self, whole, tmp_path):
-        system = whole[0] / "out/systems/embedded"
+        system = whole[0] / "out/systems/synthetic"
         for name in ("model.json", "lm.arpa.gz", *(path.name for path in system.glob("rules*"))):
             shutil.copy(system / name, tmp_path)
         shutil.copy(next(system.glob("loops/P.0.1.*/weights.json")), tmp_path)
@@ -283,9 +285,11 @@ class TestWhole:
     def test_results_of_others_are_enough_but_for_the_weights_that_choices_need(self, whole, tmp_path, monkeypatch):
         home, _ = whole
         shutil.copytree(home / "out", tmp_path / "out")
-        shutil.rmtree(tmp_path / "out/systems/embedded/loops")
-        tuned, plain = [], loops.LoopUnits.run
-        monkeypatch.setattr(loops.LoopUnits, "run", lambda self, unit: tuned.append(unit) or plain(self, unit))
+        shutil.rmtree(tmp_path / "out/systems/synthetic/loops")
+        tuned, plain = [], conditions.ConditionUnits.run
+        monkeypatch.setattr(
+            conditions.ConditionUnits, "run", lambda self, unit: tuned.append(unit) or plain(self, unit)
+        )
         run_study(written(tmp_path), tmp_path / "out")
         assert [(unit.condition, unit.replica) for unit in tuned] == [("P", 0), ("log P", 0)]
         assert tables_of(tmp_path / "out") == tables_of(home / "out")
@@ -304,7 +308,7 @@ class TestWhole:
         with pytest.raises(LuthierError, match="no statistics"):
             run_study(home / "study.toml", tmp_path, run=False)
         (tmp_path / "units.jsonl").write_bytes(b"".join([first, *rest]))
-        (tmp_path / "choices.json").write_text('{"embedded": {"Disc P": [{"bits": 1}]}}')
+        (tmp_path / "choices.json").write_text('{"synthetic": {"Disc P": [{"bits": 1}]}}')
         with pytest.raises(LuthierError, match=r"choices\.json: expected the choices of a study"):
             run_study(home / "study.toml", tmp_path, run=False)
 
@@ -321,7 +325,7 @@ CASES = {
     "bits = [2]": ("bits = [40]", "bits from 1 to 20"),
     "shapes = { bits = 2": ("shapes = { bits = 3", "has no such shape"),
     'confirm = { "MNR C" = "beta" }': ('confirm = { "MNR C" = "gamma" }', "nothing to confirm"),
-    'name = "embedded"': ('name = "../up"', "expected data named so that a file can be"),
+    'name = "synthetic"': ('name = "../up"', "expected data named so that a file can be"),
     "beta = [1.0, 1e3]": ("beta = []", "some values, each once"),
 }
 
@@ -337,12 +341,12 @@ def test_further_faults(tmp_path):
     with pytest.raises(LuthierError, match="has no setting 'x'"):
         read_study(written(tmp_path, "x = 1\n" + STUDY))
     with pytest.raises(LuthierError, match=r"expected tables \[\[condition\]\]"):
-        read_study(written(tmp_path, 'condition = ["P"]\ndata = []'))
+        read_study(written(tmp_path, 'kind = "conditions"\ncondition = ["P"]\ndata = []'))
     with pytest.raises(LuthierError, match="there is no 'x' in this study"):
         run_study(written(tmp_path), tmp_path / "out", only="x")
 
 
-@pytest.mark.parametrize("name", ["study.toml", "embedded.toml"])
+@pytest.mark.parametrize("name", ["study.toml", "synthetic.toml"])
 def test_the_studies_of_the_repository_are_read(name):
     from pathlib import Path
 

@@ -8,16 +8,17 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.core.files.journal import seal, unseal
 from luthier.core.tasks import Processes
-from luthier.jobs.lab import starts as studies
-from luthier.jobs.lab.data import shortened
-from luthier.jobs.lab.lines import START_LINES, read_units
-from luthier.jobs.lab.study import read_study, run_study
-from luthier.jobs.lab.units import Place
+from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
+from luthier.jobs.lab.kinds import starts as studies
+from luthier.jobs.lab.lines import read_units
+from luthier.jobs.lab.lists import shortened
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
+KINDS = "capacity, conditions, starts, tuner-loops"
 TEXT = """
+kind = "starts"
 name = "tiny"
 seed = 5
 starts = { count = 3, kind = "few", size = 0.5 }
@@ -40,7 +41,7 @@ by = "TER"
 metrics = { "BLEU" = "bleu", "TER" = "ter" }
 [[data]]
 name = "made"
-source = "generated"
+source = "synthetic"
 tune = { seed = 1, sentences = 6, k = 8, n_references = 2, vocabulary = 100, shorten = 0.2 }
 test = { seed = 2, sentences = 5, k = 8, n_references = 2, vocabulary = 100 }
 [[data]]
@@ -63,7 +64,7 @@ def file(tmp_path):
 
 @pytest.fixture(autouse=True)
 def no_pictures(request, monkeypatch):
-    """Draw nothing, unless a test asks for it: that takes long."""
+    """Draw nothing, unless a test needs them: that takes long."""
     if "slow" not in request.keywords:
         monkeypatch.setattr(studies, "draw_starts", lambda units, title, path: path.touch())
 
@@ -139,7 +140,7 @@ def test_a_changed_condition_is_run_again_and_its_last_line_counts(file, tmp_pat
     file.write_text(TEXT.replace("limit = 5", "limit = 6"))
     run_study(file, tmp_path / "out")
     assert len((tmp_path / "out" / "units.jsonl").read_text().splitlines()) == 14 + 6
-    kept = read_units(tmp_path / "out" / "units.jsonl", START_LINES)[0]
+    kept = read_units(tmp_path / "out" / "units.jsonl", studies.LINES)[0]
     assert len(kept) == 14
     assert all("limit=6" in unit["method"] for unit in kept.values() if unit["tuner"] == "simplex")
 
@@ -150,7 +151,7 @@ def test_tables_come_from_the_lines_alone(file, tmp_path):
     assert "| TER | simplex | 3 |" in first
     assert "BLEU | simplex" not in first
     study = read_study(file)
-    units = list(read_units(tmp_path / "out" / "units.jsonl", START_LINES)[0].values())
+    units = list(read_units(tmp_path / "out" / "units.jsonl", studies.LINES)[0].values())
     study.write_results(units[::-1], Place(str(file), tmp_path / "out"))  # in any order
     assert (tmp_path / "out" / "tables.md").read_text() == first
 
@@ -170,7 +171,7 @@ def test_faults_of_a_study_are_said(file, tmp_path):
     cases = {
         "seed = 5": ("", "expected a whole number for 'seed', found nothing"),
         "count = 3": ("count = 'x'", r"expected a whole number for 'count' in \[starts\], found 'x'"),
-        "k = 8": ("k = -8", r"the 'k' parameter of synthetic must be an int in \[1, 1000000\], got -8"),
+        "k = 8": ("k = -8", r"the 'k' parameter of noisy_channel must be an int in \[1, 1000000\], got -8"),
         'kind = "few"': ('kind = "many"', "expected a kind of starts"),
         "cap = 2": ("caps = 2", r"\[data.tune\] has no setting 'caps'"),
         "sentences = 1 }": ("sentences = 0 }", "expected 'cap' and 'sentences' of at least 1"),
@@ -179,8 +180,11 @@ def test_faults_of_a_study_are_said(file, tmp_path):
         'method = "simplex"': ('method = "none"', "there is no 'none' among the methods"),
         "limit = 5": ("limits = 5", "a parameter is not one"),
         'by = "TER"': ('by = "PER"', "there is no metric 'PER'"),
-        'source = "files"': ('source = "cloud"', "expected the source 'generated' or 'files'"),
+        'source = "files"': ('source = "cloud"', "expected the source 'synthetic' or 'files'"),
         'name = "tiny"': ("name = ", "expected a study in TOML"),
+        'kind = "starts"': ("", f'expected a kind of study, kind = "…", one of {KINDS}, found none'),
+        'kind = "starts"\n': ('kind = "ends"\n', f"one of {KINDS}, found 'ends'"),
+        'kind = "starts"\nname': ("kind = 3\nname", "expected a text for 'kind', found 3"),
     }
     for old, (new, message) in cases.items():
         file.write_text(TEXT.replace(old, new, 1))
@@ -193,7 +197,7 @@ def test_faults_of_a_study_are_said(file, tmp_path):
         run_study(file, tmp_path / "out", only="x")
     (tmp_path / "bad.jsonl").write_text("{}\n")
     with pytest.raises(LuthierError, match=r"bad\.jsonl:1: expected a unit"):
-        read_units(tmp_path / "bad.jsonl", START_LINES)
+        read_units(tmp_path / "bad.jsonl", studies.LINES)
 
 
 @pytest.mark.parametrize("name", ["../../up", "..", ".", "", "a/b", "a\\\\b", "c:", "line\\nfeed"])
@@ -232,7 +236,7 @@ def test_units_in_other_processes_are_the_same(file, folder, tmp_path, monkeypat
     run_study(file, tmp_path / "there", data=str(folder), only="search", engine=Processes(1))
     found = [sorted(map(json.dumps, without_times(tmp_path / name / "units.jsonl"))) for name in ("here", "there")]
     assert found[0] == found[1]
-    recipe = studies.StartRecipe(Place(str(file), tmp_path), "made", ("other", "pools"))
+    recipe = UnitsRecipe(Place(str(file), tmp_path), "made", "other pools")
     with pytest.raises(LuthierError, match="the data 'made' are not the same here"):
         recipe.open()
 

@@ -3,8 +3,8 @@
 import pytest
 from matplotlib.figure import Figure
 
-from luthier.jobs.lab import start_figure as study_figure
-from luthier.jobs.lab.reached import Reached
+from luthier.jobs.lab import start_tables as study_figure
+from luthier.jobs.lab.start_tables import Reached
 
 
 def unit(tuner, start, gain, metric, *, higher):

@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from luthier.jobs.lab.reached import Reached
-from luthier.jobs.lab.start_tables import equal_time_table, expected_best, starts_table, unseen_table
+from luthier.jobs.lab.start_tables import Reached, equal_time_table, expected_best, starts_table, unseen_table
 
 
 def unit(tuner, start, gain, **more):

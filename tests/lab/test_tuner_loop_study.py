@@ -9,9 +9,8 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.corpus.lines import read_lines
 from luthier.decoding.decoder import Decoder
-from luthier.jobs.lab.study import read_study, run_study
+from luthier.jobs.lab.base import Place, read_study, run_study
 from luthier.jobs.lab.system import System
-from luthier.jobs.lab.units import Place
 from luthier.jobs.loop import OwnDecoder
 from luthier.kbest.weights import Weights
 from luthier.metrics.batch import Batch
@@ -41,6 +40,7 @@ pops = 20
 iterations = 2
 """
 STUDY = """
+kind = "tuner-loops"
 name = "tiny"
 seed = 4
 features = ["EgivenFCoherent", "MaxLexEgivenF"]
@@ -66,7 +66,7 @@ baseline = "MER"
 name = "pair"
 training = "pair.toml"
 sentences = 7
-embedded = { train = 120, tune = 9, test = 6, references = 2, tune_references = 2, seed = 0 }
+synthetic = { train = 120, tune = 9, test = 6, references = 2, tune_references = 2, seed = 0 }
 [[data]]
 name = "elsewhere"
 training = "pair.toml"
@@ -88,7 +88,7 @@ def test_a_loop_is_the_one_that_its_line_says(done):
     folder, _, lines = done
     assert [(line["metric"], line["tuner"]) for line in lines] == [("TER", "MER"), ("TER", "one start")]
     study = read_study(folder / "study.toml")
-    system = System(study, study.data[0].pair, Place(str(folder / "study.toml"), folder / "out"))
+    system = System(study.data[0], Place(str(folder / "study.toml"), folder / "out"), seed=study.seed, own=study.own)
     decoder = Decoder(system.grammar("tune").select_features(study.features), system.models, system.config.search)
     names = {*study.features, *study.own}
 

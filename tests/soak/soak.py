@@ -23,9 +23,11 @@ from pathlib import Path
 
 from separate import Separate
 
-from luthier.jobs.lab.lines import START_LINES, read_units
+from luthier.jobs.lab.kinds.starts import LINES
+from luthier.jobs.lab.lines import read_units
 
 STUDY = """
+kind = "starts"
 name = "soak"
 seed = 5
 starts = {{ count = {starts}, kind = "few", size = 0.5 }}
@@ -41,7 +43,7 @@ by = "BLEU"
 metrics = {{ "BLEU" = "bleu" }}
 [[data]]
 name = "made"
-source = "generated"
+source = "synthetic"
 tune = {{ seed = 1, sentences = 50, k = 40, n_references = 1, vocabulary = 300 }}
 test = {{ seed = 2, sentences = 5, k = 8, n_references = 1, vocabulary = 100 }}
 """
@@ -64,7 +66,7 @@ class Soak:
 
     def read(self, folder):
         """Return the lines of a run without times, in order, and how many there are in the file."""
-        units, _ = read_units(folder / "units.jsonl", START_LINES)
+        units, _ = read_units(folder / "units.jsonl", LINES)
         plain = sorted(json.dumps({n: v for n, v in unit.items() if n not in TIMES}) for unit in units.values())
         return plain, len((folder / "units.jsonl").read_text().splitlines())
 

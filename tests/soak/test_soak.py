@@ -4,7 +4,7 @@ import pytest
 from separate import Separate
 
 import soak
-from luthier.jobs.lab import starts
+from luthier.jobs.lab.kinds import starts
 
 
 @pytest.mark.slow

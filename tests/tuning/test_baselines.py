@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from luthier.kbest.features import Features
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.problem import Problem
+from luthier.landscape.list_problem import ListProblem
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.baselines import CORRELATED, DECLARED, FIRST, ORACLE, RANDOM, START, baselines
 from small_problems import random_problem
@@ -53,7 +53,7 @@ def test_every_choice_is_that_of_a_plain_loop(seed, metric):
         problem = random_problem(seed, sentences=1 + seed % 7, k=1 + seed % 5)
     else:
         lists = SyntheticLists(sentences=1 + seed % 7, k=1 + seed % 5, vocabulary=100)
-        problem = Problem.make(lists.generate(seed), metric)
+        problem = ListProblem.of(lists.generate(seed), metric)
     start = np.random.default_rng(seed).normal(size=problem.n_features)
     found = baselines(problem, start)
     better = max if problem.metric.higher_is_better else min

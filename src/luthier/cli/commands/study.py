@@ -6,10 +6,10 @@
   luthier study studies/clark-2014/study.toml --data multi30k --jobs 2
   luthier study studies/zhao-2009/study.toml --cluster local:4
 
-A study file names its data and what is done with them: tuners, metrics and starts, or conditions. Where its data are
-systems to train (`training`), tuners run in loops with a decoder. Each unit that
-finishes is a line in results/units.jsonl; started again, a study goes on where it was, loops in their last turn.
-Tables and figures are made from these lines alone. Data sets whose files are not here are left out.
+A study's file says its kind: starts (tuners from many starts), tuner-loops, conditions (features, bins and tuners by
+whole loops) or capacity. Each unit that finishes is a line in results/units.jsonl; started again, a study resumes where
+it was, loops in their last turn. Tables and figures are made from these lines alone. Data sets whose files are not here
+are left out. Studies need a clone of the repository and an editable install: a wheel has no runner.
 """
 
 from __future__ import annotations
@@ -39,7 +39,10 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.core.tasks import Here, Processes
-    from luthier.jobs.lab.study import run_study
+    from luthier.jobs.lab import check_installed
+
+    check_installed()
+    from luthier.jobs.lab.base import run_study
 
     if options.jobs < 1:
         raise LuthierError(f"expected at least one job, found {options.jobs}")

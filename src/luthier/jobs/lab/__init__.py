@@ -6,4 +6,16 @@ of this file and never by the working directory, so that other processes of the 
 
 from pathlib import Path
 
-__path__ = [str(Path(__file__).parents[4] / "studies" / "lab")]
+FOLDER = (Path(__file__).parent / "../../../../studies/lab").resolve()
+__path__ = [str(FOLDER)]
+
+
+def check_installed() -> None:
+    """Raise where the runner's folder is not there, as in a wheel."""
+    from luthier.core.errors import LuthierError
+
+    if not (FOLDER / "base.py").is_file():
+        raise LuthierError(
+            f"expected a clone of the repository, whose studies/lab runs studies, found {Path(__file__).parents[2]} "
+            "without it. hint: clone the repository and run 'pip install -e .' in it"
+        )

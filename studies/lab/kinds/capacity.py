@@ -1,29 +1,34 @@
-"""The units of a study of capacity: a tuner with some features, sentences and directions; whether the oracle is within
-reach of any weights; how many selections there are at all.
+"""Capacity: what a tuner reaches with some features, sentences and directions, whether any weights select the oracle,
+and how many selections there are at all.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterator
-from pathlib import Path
+import itertools
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from luthier import __version__
 from luthier.core.arrays import Float64, Int64
-from luthier.core.errors import LuthierError
+from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.files.journal import Record
 from luthier.core.jit import Stopwatch
-from luthier.core.progress import notice
 from luthier.core.rng import make_rng
-from luthier.core.settings import read_toml
-from luthier.core.tasks import Given
+from luthier.features.bins import conjoined_names
+from luthier.features.fit_bins import BinOptions, bins_of_pool
+from luthier.features.induction import induce_pool
 from luthier.geometry.minkowski.reverse_search import ReverseSearch
 from luthier.geometry.minkowski.summands import Summands
 from luthier.geometry.subspace import Subspace
+from luthier.kbest.groups import FeatureGroup, Groups
+from luthier.kbest.pool import Pool
 from luthier.kbest.reshape import cap
+from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.sparse_feasibility import lists_followed, weights_that_select
 from luthier.landscape.subspaces import Directions, leading_differences, project, random_sums, sums_of_groups
@@ -33,73 +38,166 @@ from luthier.tuning.base import tuner as make_tuner
 from luthier.tuning.run import RunOptions, run
 from luthier.tuning.traces import Result
 
-from .capacity_lists import CapacityLists, load_lists
-from .capacity_settings import (
-    ALL,
-    CONES,
-    LEADING,
-    ORACLE,
-    SUMS,
-    CapacityEntry,
-    CapacityStudy,
-    CapacityUnit,
-    read_capacity_study,
-)
-from .units import Place
+from ..base import Place, Units, write_tables
+from ..capacity_settings import ALL, CONES, LEADING, ORACLE, SUMS, CapacityEntry, CapacityStudy, CapacityUnit
+from ..capacity_tables import draw_capacity, table_parts
+from ..lines import LineKind, require, require_counts, require_numbers, require_texts
+from ..lists import load_lists
+from ..system import TEST, TUNE, System
 
 KEPT_VIEWS = 2  # sets of features that are kept ready
 
 
-def unit_sets(study: CapacityStudy, place: Place) -> Iterator[CapacityUnits]:
-    """Yield the units of each data set that is here."""
-    names = {entry.name for entry in study.data}
-    for entry in study.data:
-        if place.only in names - {entry.name}:
-            continue
-        lists = load_lists(study, entry, place)
-        if lists is None:
-            notice(f"{entry.name}: left out, for its files are not here. hint: `data` DIR")
-            continue
-        yield CapacityUnits(study, entry, lists, place)
+def _check_line(record: Record) -> None:
+    require_texts(record, "study", "data", "features", "space", "tuner", "method", "metric", "made_of")
+    require_numbers(record, "cpu_seconds")
+    require_counts(record, "sentences", "replica", "seed", "columns")
+    if record["tuner"] == CONES:
+        require_counts(record, "cones", least=1)
+        require(type(record["complete"]) is bool, "complete")
+        return
+    require_numbers(record, "tuned")
+    rows = record["selected"]
+    require(isinstance(rows, list) and bool(rows) and all(type(row) is int and row >= 0 for row in rows), "selected")
+    if record["tuner"] == ORACLE:
+        require(type(record["feasible"]) is bool, "feasible")
+        require(type(record["followed"]) is int and 0 <= record["followed"] <= len(rows), "followed")
+    else:
+        require_numbers(record, "before", "test_before", "test")
+
+
+LINES = LineKind(
+    ("data", "features", "space", "sentences", "tuner", "replica"),
+    ("method", "watched", "metric", "pools", "made_of", "seed"), _check_line,
+)  # fmt: skip
 
 
 @dataclasses.dataclass(frozen=True)
-class CapacityRecipe:
-    """How another process gets the units of a data set: from the study's file, with the digests of its lists."""
+class Method(CapacityStudy):
+    """A study of capacity."""
 
-    place: Place
-    name: str
+    line = LINES
+
+    def units(self, entry: CapacityEntry, place: Place) -> CapacityUnits | None:
+        """Return the units of a data set; None where its files are not here."""
+        lists = make_lists(self, entry, place)
+        return None if lists is None else CapacityUnits(self, entry, lists, place)
+
+    def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
+        """Write tables, and a figure for each data set, of the units that the study still names; return their paths."""
+        parts, pictures = [], []
+        for entry in self.data:
+            lines = {self.line.key_of(record): record for record in records if record["data"] == entry.name}
+            if not lines:
+                continue
+            parts.append(f"## {entry.name}\n")
+            drawn: dict[CapacityUnit, Record] = {}
+            for grid in (grid for grid in self.grids if entry.name in grid.data):
+                found = {unit: lines[entry.name, *unit] for unit in grid.units() if (entry.name, *unit) in lines}
+                drawn |= found
+                parts += table_parts(grid.title, list(found.values()))
+            picture = place.folder / f"{entry.name}.png"
+            if draw_capacity([r for r in drawn.values() if r["tuner"] != CONES], f"{self.name}: {entry.name}", picture):
+                pictures.append(str(picture))
+        return [*pictures, write_tables(place, self.name, parts)] if parts else []
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class CapacityLists:
+    """Lists to tune on, held out and to test on, with the same features, and weights to start from.
+
+    Attributes
+    ----------
+    heldout : Pool or None
+    start : (D,)
+    digests : of tuning and test lists
+    groups : columns that come of one feature, or of two together
+    """
+
+    tune: Pool
+    heldout: Pool | None
+    test: Pool
+    start: Float64
     digests: tuple[str, str]
+    groups: Groups = ()
 
-    def open(self) -> CapacityUnits:
-        """Return the units; refuse lists that are not those of the process that asks."""
-        path = Path(self.place.path)
-        study = read_capacity_study(read_toml(path, "a study"), str(path))
-        for entry in (entry for entry in study.data if entry.name == self.name):
-            lists = load_lists(study, entry, self.place)
-            if lists is not None and lists.digests == self.digests:
-                return CapacityUnits(study, entry, lists, self.place)
-        raise LuthierError(f"{path}: the data {self.name!r} are not the same here")
+    def with_bins(self, cut: tuple[str, ...], bits: int, *, pairs: bool) -> CapacityLists:
+        """Return the lists with the columns of 2^bits bins of each feature behind their own features.
+
+        Features that are cut stay. Bins are of rules where lists have derivations, else of whole hypotheses. They are
+        made of the lists to tune on alone. The start weighs none of them.
+        """
+        if not bits:
+            return self
+        couples = tuple(itertools.combinations(cut, 2)) if pairs else ()
+        options = BinOptions(bins=1 << bits, keep=cut, conjunctions=couples)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LuthierWarning)  # features of few values are as they are
+            scope: Any = "global" if self.tune.derivations is None else "local"
+            bins = bins_of_pool(self.tune, cut, options, scope=scope)
+        tune, test = induce_pool(self.tune, bins), induce_pool(self.test, bins)
+        heldout = None if self.heldout is None else induce_pool(self.heldout, bins)
+        start = np.zeros(tune.n_features)
+        for name, weight in zip(self.tune.features.names, self.start, strict=True):
+            start[tune.features.index(name)] = weight
+        together = (FeatureGroup(f"{a.feature}&{b.feature}", conjoined_names(a, b)) for a, b in bins.pairs)
+        return CapacityLists(tune, heldout, test, start, self.digests, (*bins.groups, *together))
+
+    @functools.cached_property
+    def n_sentences(self) -> int:
+        """How many there are to tune on."""
+        return self.tune.n_sentences
 
 
-class CapacityUnits:
+def make_lists(study: CapacityStudy, entry: CapacityEntry, place: Place) -> CapacityLists | None:
+    """Return the lists of a data set; None where they are in a folder not given."""
+    if entry.lists is None:
+        assert entry.pair is not None
+        system = System.here(entry.pair, place, seed=study.seed, own=entry.own)
+        if system is None:
+            return None
+        tune, test, start = _decode(system, entry)
+    else:
+        data = load_lists(entry.lists, place.data)
+        if data is None:
+            return None
+        tune, test, start = cap(data.tune, entry.k), cap(data.test, entry.k), data.start
+    heldout = None
+    digests = tune.digest(), test.digest()
+    if entry.heldout:
+        left = tune.n_sentences - entry.heldout
+        if left < 1:
+            raise LuthierError(f"expected more than {entry.heldout} sentences of {entry.name!r}, found {left}")
+        tune, heldout = tune.take_sentences(np.arange(left)), tune.take_sentences(np.arange(left, tune.n_sentences))
+    return CapacityLists(tune, heldout, test, start, digests)
+
+
+def _decode(system: System, entry: CapacityEntry) -> tuple[Pool, Pool, Float64]:
+    """Train the system, and decode both sets once, with derivations."""
+    system.prepare()
+    pools = []
+    for part in (TUNE, TEST):
+        decoder = system.decoder(part, entry.rules)
+        weights = system.config.start or decoder.default_weights()
+        sentences, references = system.sentences(part)
+        pool = decoder.decode(sentences, weights, k=entry.k, unique=True, references=references).pool
+        names = system.columns(decoder)
+        pools.append(pool.with_features(pool.features.select(names)))
+    return pools[0], pools[1], np.array(Weights(weights).vector(names))
+
+
+class CapacityUnits(Units):
     """The units of one data set."""
 
     def __init__(self, study: CapacityStudy, entry: CapacityEntry, lists: CapacityLists, place: Place) -> None:
-        self.study, self.entry, self.lists, self.place = study, entry, lists, place
+        super().__init__(entry.name, place)
+        self.study, self.entry, self.lists = study, entry, lists
         self._view = functools.lru_cache(KEPT_VIEWS)(self._make_view)
 
     @property
-    def label(self) -> str:
-        """What they are, for people."""
-        return self.entry.name
-
-    def given(self) -> Given:
-        """Return these units, and how another process gets them."""
-        return Given(self, CapacityRecipe(self.place.absolute(), self.label, self.lists.digests))
-
-    def after(self, record: Record) -> None:
-        """Do nothing: a line is all there is."""
+    def state(self) -> str:
+        """The digests of tuning and test lists."""
+        return " ".join(self.lists.digests)
 
     def all(self) -> Iterator[CapacityUnit]:
         """Yield every unit once; those with the same features follow each other."""

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.journal import Record
 from luthier.core.settings import Table
-from luthier.core.tasks import Engine
 from luthier.features.induction import load_induction
 
-from .lines import LOOP_LINES, Kept, LineKind
-from .units import Place, Units, is_plain_name
+from .base import Study, is_plain_name, require_known, take_seed
+from .system import PairData, read_pair
 
 MOST_BITS = 20
 Values = tuple[tuple[str, Any], ...]  # parameters of the tuner that are this condition's own, in the file's order
@@ -55,27 +53,8 @@ class Condition:
 
 
 @dataclasses.dataclass(frozen=True)
-class PairData:
-    """A data set: a training's file, and how many pairs leave its parallel text first.
-
-    Attributes
-    ----------
-    training : a file of `luthier train`, beside the study's
-    hold_out : pairs to choose by; they are neither aligned nor in a model
-    embedded : sizes and seed of the embedded language pair whose files the training reads; None for files of others
-    sentences : of those to tune on, so many from the first on; None for all
-    """
-
-    name: str
-    training: str
-    hold_out: int
-    embedded: Mapping[str, Any] | None = None
-    sentences: int | None = None
-
-
-@dataclasses.dataclass(frozen=True)
-class LoopStudy:
-    """A study file, read and checked.
+class ConditionStudy(Study):
+    """The settings of a study of conditions.
 
     Attributes
     ----------
@@ -88,13 +67,11 @@ class LoopStudy:
     confirm : condition → parameter: run with the neighbours of the chosen value too
     shapes : condition → features whose weights are drawn
     shape_bits : bits of these
-    extra : features that the sweep's number of features is also told with
+    extra : features that the sweep's number of features is also reported with
     """
 
-    name: str
-    seed: int
-    conditions: tuple[Condition, ...]
     data: tuple[PairData, ...]
+    conditions: tuple[Condition, ...]
     own: tuple[str, ...]
     lists_of: tuple[str, ...]
     choice_k: int
@@ -108,53 +85,35 @@ class LoopStudy:
     shape_bits: int
 
     @property
-    def line(self) -> LineKind:
-        """What its lines are."""
-        return LOOP_LINES
-
-    @property
     def names(self) -> set[str]:
         """The names of data sets and conditions."""
-        return {*(entry.name for entry in self.data), *(condition.name for condition in self.conditions)}
+        return {*super().names, *(condition.name for condition in self.conditions)}
 
     def condition(self, name: str) -> Condition:
         """Return a condition by its name."""
         return next(condition for condition in self.conditions if condition.name == name)
 
-    def unit_sets(self, place: Place, kept: Kept, engine: Engine | None) -> Iterator[Units]:
-        """Yield, for each data set that is here, the loops that choices need, and then all others."""
-        from .loops import unit_sets  # a study that is only read decodes nothing
-
-        return unit_sets(self, place, kept, engine)
-
-    def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
-        """Write tables and figures of the loops; return their paths."""
-        from .loop_results import write_results
-
-        return write_results(self, records, place)
-
-
-def read_loop_study(values: Mapping[str, Any], path: str) -> LoopStudy:
-    """Return the study that the tables of a file describe."""
-    file = Table(values, path)
-    conditions = tuple(_condition(table, path) for table in _tables(file, "condition", path))
-    data = tuple(read_pair(table, path) for table in _tables(file, "data", path))
-    choice, tables = file.table("choice"), file.table("tables")
-    shapes = tables.table("shapes")
-    shape_bits = shapes.take("bits", int, 4)
-    study = LoopStudy(
-        name=file.take("name", str), seed=file.take("seed", int, 0), conditions=conditions, data=data,
-        own=file.texts("own"), lists_of=choice.texts("lists", ()), choice_k=choice.take("k", int, 100),
-        order=choice.take("order", str, "grid"), passes=choice.take("passes", int, 1),
-        baselines=tables.texts("baselines", ()), sweep=tables.take("sweep", str, ""),
-        extra=tables.texts("sweep_with", ()),
-        confirm=tables.table("confirm").rest(), shapes={k: tuple(v) for k, v in shapes.rest().items()},
-        shape_bits=shape_bits,
-    )  # fmt: skip
-    for table in (choice, tables, file):
-        table.end()
-    _check(study, path)
-    return study
+    @classmethod
+    def read(cls, file: Table, path: str) -> Self:
+        """Return the study that a file describes."""
+        conditions = tuple(_condition(table, path) for table in _tables(file, "condition", path))
+        data = tuple(read_pair(table, path) for table in _tables(file, "data", path))
+        choice, tables = file.table("choice"), file.table("tables")
+        shapes = tables.table("shapes")
+        shape_bits = shapes.take("bits", int, 4)
+        study = cls(
+            name=file.take("name", str), seed=take_seed(file, path, 0), conditions=conditions, data=data,
+            own=file.texts("own"), lists_of=choice.texts("lists", ()), choice_k=choice.take("k", int, 100),
+            order=choice.take("order", str, "grid"), passes=choice.take("passes", int, 1),
+            baselines=tables.texts("baselines", ()), sweep=tables.take("sweep", str, ""),
+            extra=tables.texts("sweep_with", ()),
+            confirm=tables.table("confirm").rest(), shapes={k: tuple(v) for k, v in shapes.rest().items()},
+            shape_bits=shape_bits,
+        )  # fmt: skip
+        for table in (choice, tables, file):
+            table.end()
+        _check(study, path)
+        return study
 
 
 def _tables(file: Table, key: str, path: str) -> list[Table]:
@@ -186,32 +145,14 @@ def _condition(table: Table, path: str) -> Condition:
     return found
 
 
-def read_pair(table: Table, path: str) -> PairData:
-    """Return what is left of a table as a data set whose system is trained."""
-    name, training = table.take("name", str), table.take("training", str)
-    hold_out = table.take("hold_out", int, 0)
-    embedded = table.table("embedded").rest() if table.has("embedded") else None
-    sentences = table.take("sentences", int, None)
-    table.end()
-    if not is_plain_name(name):
-        raise LuthierError(f"{path}: expected data named so that a file can be, found {name!r}")
-    if hold_out < 0:
-        raise LuthierError(f"{path}: expected 0 pairs or more to hold out, found {hold_out}")
-    if sentences is not None and sentences < 1:
-        raise LuthierError(f"{path}: expected at least one sentence of {name!r} to tune on, found {sentences}")
-    return PairData(name, training, hold_out, embedded, sentences)
-
-
-def _check(study: LoopStudy, path: str) -> None:
+def _check(study: ConditionStudy, path: str) -> None:
     """Raise for names that nothing has, and for choices that nothing can be chosen by."""
     for kind, names in (("condition", [c.name for c in study.conditions]), ("data set", [d.name for d in study.data])):
         if len(set(names)) != len(names):
             raise LuthierError(f"{path}: expected each {kind} once")
     known = {condition.name: condition for condition in study.conditions}
     named = (*study.lists_of, *study.baselines, *study.confirm, *study.shapes, *filter(None, [study.sweep]))
-    for name in named:
-        if name not in known:
-            raise LuthierError(f"{path}: there is no condition {name!r} in this study. known: {', '.join(known)}")
+    require_known("condition", named, known, path)
     for name, axis in study.confirm.items():
         if axis not in known[name].axes:
             raise LuthierError(f"{path}: {name!r} has no {axis!r} to choose, so there is nothing to confirm")

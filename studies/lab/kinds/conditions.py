@@ -1,47 +1,47 @@
-"""The units of a study of conditions: whole tuning loops, each in a folder of its own, and tests of what they found."""
+"""Conditions: features, bins and tuners by whole tuning loops, each in its own folder, and tests of what they found."""
 
 from __future__ import annotations
 
 import dataclasses
-import functools
-import hashlib
 import json
 import math
-import shutil
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
-
-import numpy.typing as npt
+from typing import NamedTuple
 
 from luthier import __version__
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import content_hash, write_lines
 from luthier.core.files.journal import Record
-from luthier.core.progress import notice
-from luthier.core.tasks import Engine, Given
-from luthier.features.bins import Bins
+from luthier.core.tasks import Engine
 from luthier.features.bins_file import write_bins
-from luthier.jobs.loop import OwnDecoder
-from luthier.kbest.weights import Weights
 from luthier.metrics.batch import Batch
 from luthier.tuning.base import Tuner
-from luthier.tuning.loop import LoopPlace, tune_loop
-from luthier.tuning.loop_folder import ANSWER, LISTS
-from luthier.tuning.loop_report import LoopResult
-from luthier.tuning.options import LoopOptions
+from luthier.tuning.loop_folder import ANSWER
 
-from .choices import Point, make_choices, text_of
-from .conditions import Condition, LoopStudy, Values, read_loop_study
-from .lines import Kept
-from .loop_results import BINS
-from .packed_statistics import pack_statistics
-from .system import TEST, TUNE, ConditionDecoder, System
-from .units import Place
+from ..base import Place
+from ..choices import Point, make_choices, text_of
+from ..condition_results import BINS, write_results
+from ..condition_settings import Condition, ConditionStudy, Values
+from ..lines import Kept, LineKind, is_number, require, require_counts, require_numbers, require_texts
+from ..system import LOOPS, TRANSLATIONS, LoopTask, LoopUnits, PairData, System, digest_of, pack_statistics
 
-LOOPS, TRANSLATIONS = "loops", "test.txt"
 REPLICA_SEEDS = 1000  # between the seeds of replicas: every turn of a loop has one
+
+
+def _check_line(record: Record) -> None:
+    require_texts(record, "study", "data", "condition", "values", "tuner", "metric", "inputs", "made_of", "folder")
+    require_texts(record, "ended", "weights", "translations", "statistics")
+    require_numbers(record, "test", "decode_seconds", "tune_seconds")
+    require_counts(record, "bits", "replica", "replicas", "seed", "features")
+    require(isinstance(record["decoded"], list) and bool(record["decoded"]), "decoded")
+    require(all(map(is_number, record["decoded"])), "decoded")
+
+
+LINES = LineKind(
+    ("data", "condition", "bits", "values", "replica"),
+    ("tuner", "metric", "inputs", "made_of", "start", "loop", "seed"), _check_line,
+)  # fmt: skip
 
 
 class LoopUnit(NamedTuple):
@@ -53,29 +53,35 @@ class LoopUnit(NamedTuple):
     replica: int
 
 
-def unit_sets(study: LoopStudy, place: Place, kept: Kept, engine: Engine | None) -> Iterator[LoopUnits]:
-    """Yield, for each data set that is here, the loops that choices need, and then all others."""
-    names = {entry.name for entry in study.data}
-    for entry in study.data:
-        if place.only in names - {entry.name}:
-            continue
-        if place.data is None and entry.embedded is None:
-            notice(f"{entry.name}: left out, for its files are not here. hint: `data` DIR")
-            continue
-        system = System(study, entry, place)
-        system.prepare()
-        first = [LoopUnit(name, 0, (), 0) for name in study.lists_of]
-        units = LoopUnits(study, system, place, first)
+@dataclasses.dataclass(frozen=True)
+class Method(ConditionStudy):
+    """A study of conditions."""
+
+    line = LINES
+
+    def units(self, entry: PairData, place: Place) -> ConditionUnits | None:
+        """Return the loops that choices need; None where the files of a data set are not here."""
+        system = System.here(entry, place, seed=self.seed, own=self.own)
+        first = [LoopUnit(name, 0, (), 0) for name in self.lists_of]
+        return None if system is None else ConditionUnits(self, system, place, first)
+
+    def rounds(self, units: ConditionUnits, kept: Kept, engine: Engine | None) -> Iterator[ConditionUnits]:
+        """Yield the loops that choices need, and then all others."""
         units.forget(kept)
         yield units
-        weights = {unit.condition: units.weights_of(kept, unit) for unit in first}
-        points = make_choices(study, system, weights, place, engine)
-        wanted = [unit for unit in all_units(study, points, system.config.replicas) if unit not in first]
-        chosen = [u for u in wanted if place.only in names | {""} or u.condition == place.only]
-        yield LoopUnits(study, system, place, chosen)
+        system, place, data = units.system, units.place, {entry.name for entry in self.data}
+        weights = {unit.condition: units.weights_of(kept, unit) for unit in units.all()}
+        points = make_choices(self, system, weights, place, engine)
+        wanted = [unit for unit in all_units(self, points, system.config.replicas) if unit not in units.loops]
+        chosen = [u for u in wanted if place.only in data | {""} or u.condition == place.only]
+        yield ConditionUnits(self, system, place, chosen)
+
+    def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
+        """Write tables and figures of the loops that have ended; return their paths."""
+        return write_results(self, records, place)
 
 
-def all_units(study: LoopStudy, points: Mapping[str, Sequence[Point]], replicas: int) -> Iterator[LoopUnit]:
+def all_units(study: ConditionStudy, points: Mapping[str, Sequence[Point]], replicas: int) -> Iterator[LoopUnit]:
     """Yield every loop, replica after replica; of each what the main table has comes first.
 
     `points` are those that were tried for each condition with a choice, the best first.
@@ -97,7 +103,7 @@ def _chosen(condition: Condition, points: Mapping[str, Sequence[Point]]) -> Poin
     return Point(condition.bits[0] if condition.bits else 0, ())
 
 
-def _confirming(study: LoopStudy, points: Mapping[str, Sequence[Point]]) -> Iterator[LoopUnit]:
+def _confirming(study: ConditionStudy, points: Mapping[str, Sequence[Point]]) -> Iterator[LoopUnit]:
     """Yield the neighbours of a chosen value: a choice by re-ranking is confirmed by decoding."""
     for name, axis in study.confirm.items():
         bits, values = _chosen(study.condition(name), points)
@@ -107,7 +113,7 @@ def _confirming(study: LoopStudy, points: Mapping[str, Sequence[Point]]) -> Iter
             yield LoopUnit(name, bits, tuple((n, other if n == axis else v) for n, v in values), 0)
 
 
-def _shapes(study: LoopStudy, points: Mapping[str, Sequence[Point]]) -> Iterator[LoopUnit]:
+def _shapes(study: ConditionStudy, points: Mapping[str, Sequence[Point]]) -> Iterator[LoopUnit]:
     """Yield the loops whose weights are drawn, where the chosen bits are others: with the best values at theirs."""
     for name in study.shapes:
         condition = study.condition(name)
@@ -117,45 +123,21 @@ def _shapes(study: LoopStudy, points: Mapping[str, Sequence[Point]]) -> Iterator
             yield LoopUnit(name, *best, 0)
 
 
-@dataclasses.dataclass(frozen=True)
-class LoopRecipe:
-    """How another process gets the loops of a data set: from the study's file and the folder of its system."""
+class ConditionUnits(LoopUnits):
+    """Loops of one data set."""
 
-    place: Place
-    name: str
-    units: tuple[LoopUnit, ...]
-    inputs: str
-
-    def open(self) -> LoopUnits:
-        """Return the loops; refuse a system that is not that of the process that asks."""
-        path = Path(self.place.path)
-        study = read_loop_study(tomllib.loads(path.read_text(encoding="utf-8")), str(path))
-        entry = next((entry for entry in study.data if entry.name == self.name), None)
-        system = None if entry is None else System(study, entry, self.place)
-        if system is None or system.inputs != self.inputs:
-            raise LuthierError(f"{path}: the data {self.name!r} are not the same here")
-        return LoopUnits(study, system, self.place, self.units)
-
-
-class LoopUnits:
-    """Loops of one data set that do not wait for each other."""
-
-    def __init__(self, study: LoopStudy, system: System, place: Place, units: Sequence[LoopUnit]) -> None:
-        self.study, self.system, self.place, self.units = study, system, place, tuple(dict.fromkeys(units))
+    def __init__(self, study: Method, system: System, place: Place, loops: Sequence[LoopUnit]) -> None:
+        super().__init__(system, place)
+        self.study, self.loops = study, tuple(dict.fromkeys(loops))
 
     @property
-    def label(self) -> str:
-        """What they are, for people."""
-        return self.system.entry.name
-
-    def given(self) -> Given:
-        """Return these units, and how another process gets them."""
-        recipe = LoopRecipe(self.place.absolute(), self.label, self.units, self.system.inputs)
-        return Given(self, recipe, twice=False)  # a loop writes into its folder
+    def state(self) -> str:
+        """A hash of the system."""
+        return self.system.inputs
 
     def all(self) -> Iterator[LoopUnit]:
         """Yield every loop, in the order of the study."""
-        yield from self.units
+        yield from self.loops
 
     def tuner(self, unit: LoopUnit) -> Tuner:
         """Return the tuner of a loop: the training's, with the condition's parameters."""
@@ -181,8 +163,7 @@ class LoopUnits:
 
     def folder(self, record: Record) -> Path:
         """Return the folder of a loop: its name says what it is, and no other loop has it."""
-        identity = json.dumps([record[part] for part in self.study.line.identity], sort_keys=True)
-        state = hashlib.blake2b(identity.encode(), digest_size=4).hexdigest()
+        state = digest_of(record, self.study.line.identity, 4)
         words = [record["condition"], str(record["bits"]), record["values"], str(record["replica"] + 1), state]
         return self.system.home / LOOPS / ".".join(word.replace(" ", "-") for word in words if word)
 
@@ -198,55 +179,37 @@ class LoopUnits:
 
     def forget(self, kept: Kept) -> None:
         """Take lines out whose weights are not here, as in results of others: these loops are run again."""
-        for unit in self.units:
+        for unit in self.loops:
             record = self.record(unit)
             if not (self.folder(record) / ANSWER).is_file():
                 kept.pop(self.study.line.key_of(record), None)
 
     def run(self, unit: LoopUnit) -> Record:
-        """Run a loop, or go on with it; translate the test sentences; return its line."""
+        """Run or resume a loop; translate the test sentences; return its line."""
         identity = self.record(unit)
         folder, condition = self.folder(identity), self.study.condition(unit.condition)
         bins = self.system.bins(condition.cut, condition.induction, unit.bits) if unit.bits else None
-        result, n_features = self._loop(unit, bins, folder)
+        settings = self.system.config.settings
+        options = dataclasses.replace(settings.options, seed=identity["seed"])
+        task = LoopTask(condition.features, bins, self.tuner(unit), settings.metric, options)
+        result, names = self.loop(task, folder)
         if bins is not None:
             write_bins(bins, folder / BINS)
-        stats = self._test(condition, bins, result.weights, folder)
-        test = float(self.system.config.settings.metric.score(stats.sum(axis=0)))
+        texts = self.translate(condition.features, bins, result.weights)
+        write_lines(folder / TRANSLATIONS, texts)
+        stats = settings.metric.stats(Batch.from_lines(texts, self.test_sentences[1]))
+        test = float(settings.metric.score(stats.sum(axis=0)))
         spent = [[getattr(took, part) for took in result.seconds] for part in ("decode", "tune")]
         decode, tune = (math.fsum(s for s in seconds if s is not None) for seconds in spent)
         return {
-            **identity, "replicas": self.system.config.replicas, "features": n_features, "test": test,
+            **identity, "replicas": self.system.config.replicas, "features": len(names), "test": test,
             "decoded": [turn.decoded for turn in result.iterations],
             "tuned": result.iterations[-1].after, "hypotheses": result.iterations[-1].merged, "ended": result.ended,
             "decode_seconds": round(decode, 1), "tune_seconds": round(tune, 1),
             "folder": str(folder.relative_to(self.place.folder)), "weights": content_hash(folder / ANSWER),
-            "translations": content_hash(folder / TRANSLATIONS), "more_features": self._more_features(unit, n_features),
+            "translations": content_hash(folder / TRANSLATIONS), "more_features": self._more_features(unit, len(names)),
             "luthier": __version__, "statistics": pack_statistics(stats),
         }  # fmt: skip
-
-    def _loop(self, unit: LoopUnit, bins: Bins | None, folder: Path) -> tuple[LoopResult, int]:
-        system, config = self.system, self.system.config
-        decoder = system.decoder(TUNE, self.study.condition(unit.condition), bins)
-        own = OwnDecoder(decoder, *system.sentences(TUNE), config.k, config.unique)
-        decode = ConditionDecoder(own, system.columns(decoder))
-        result = tune_loop(
-            decode, config.start or decoder.default_weights(), self.tuner(unit), config.settings.metric,
-            self._options(unit), bounds=config.settings.bounds,
-            place=LoopPlace(str(folder), resume=True, decoder=system.inputs),
-        )  # fmt: skip
-        return result, len(decode.columns)
-
-    def _options(self, unit: LoopUnit) -> LoopOptions:
-        return dataclasses.replace(self.system.config.settings.options, seed=self.record(unit)["seed"])
-
-    def _test(self, condition: Condition, bins: Bins | None, weights: Weights, folder: Path) -> npt.NDArray[Any]:
-        """Translate the test sentences; return the statistics of each translation, (N, S)."""
-        sentences, references = self._test_sentences
-        decoder = self.system.decoder(TEST, condition, bins)
-        texts = decoder.decode(sentences, weights, derivations=False).texts
-        write_lines(folder / TRANSLATIONS, texts)
-        return self.system.config.settings.metric.stats(Batch.from_lines(texts, references))
 
     def _more_features(self, unit: LoopUnit, n_features: int) -> int | None:
         """Return how many features there were if those that the study names beside the sweep were cut too."""
@@ -254,11 +217,3 @@ class LoopUnits:
             return None
         more = self.system.bins(self.study.extra, self.study.condition(unit.condition).induction, unit.bits)
         return n_features + len(more.names)
-
-    @functools.cached_property
-    def _test_sentences(self) -> Any:
-        return self.system.sentences(TEST)
-
-    def after(self, record: Record) -> None:
-        """Remove the lists of a loop that has its line: they are large, and its turns have their digests."""
-        shutil.rmtree(self.place.folder / record["folder"] / LISTS, ignore_errors=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import content_hash, open_output
+from luthier.core.files.io import content_hash
 from luthier.core.files.journal import Record
 from luthier.core.progress import notice
 from luthier.evaluation.comparison import Comparison, Difference, Settings, compare
@@ -23,42 +24,39 @@ from luthier.metrics.loading import load_metric
 from luthier.report.figures.bins import draw_curves
 from luthier.tuning.loop_folder import ANSWER
 
-from .condition_figure import draw_turns
-from .condition_scores import ConditionResult, ConditionTables, Setting, Tries
-from .condition_tables import condition_tables
-from .conditions import Condition, LoopStudy
-from .packed_statistics import unpack_statistics
-from .units import TABLES, Place
+from .base import UNITS, Place, write_tables
+from .condition_settings import Condition, ConditionStudy
+from .condition_tables import ConditionResult, ConditionTables, Setting, Tries, draw_turns, table_parts
+from .system import unpack_statistics
 
 CHOICES, BINS = "choices.json", "bins.json"
 
 Choices = Mapping[str, Sequence[Mapping[str, Any]]]  # condition → its points, in the order they were tried
 
 
-def write_results(study: LoopStudy, records: Sequence[Record], place: Place) -> list[str]:
+def write_results(study: ConditionStudy, records: Sequence[Record], place: Place) -> list[str]:
     """Write tables and figures of the loops that have ended; return their paths."""
     choices = read_choices(place)
-    paths, tables = [], []
+    paths: list[str] = []
+    parts: list[str] = []
     for entry in study.data:
         lines = [record for record in records if record["data"] == entry.name]
         if not lines:
             continue
         results = _Results(study, lines, choices.get(entry.name, {}))
         found = results.tables(entry.name)
-        tables.append(found)
+        parts += table_parts(found)
         done = [result for result in found.main.values() if result is not None]
         if done:
-            paths.append(place.folder / f"{entry.name}.turns.png")
-            draw_turns(done, f"{study.name}: {entry.name}", paths[-1])
+            paths.append(str(place.folder / f"{entry.name}.turns.png"))
+            draw_turns(done, f"{study.name}: {entry.name}", Path(paths[-1]))
         shapes = results.shapes(place)
         if shapes:
-            paths.append(place.folder / f"{entry.name}.shapes.png")
-            draw_curves(shapes, paths[-1])
-    if tables:
-        paths.append(place.folder / TABLES)
-        with open_output(paths[-1]) as file:
-            file.write(condition_tables(study.name, tables).encode("utf-8"))
-    return [str(path) for path in paths]
+            paths.append(str(place.folder / f"{entry.name}.shapes.png"))
+            draw_curves(shapes, Path(paths[-1]))
+    if parts:
+        paths.append(write_tables(place, study.name, parts, made_from=f"`{UNITS}` and `{CHOICES}`"))
+    return paths
 
 
 def read_choices(place: Place) -> dict[str, Choices]:
@@ -87,7 +85,7 @@ def _is_point(point: Any) -> bool:
 class _Results:
     """The lines of one data set, and what was chosen."""
 
-    def __init__(self, study: LoopStudy, lines: Sequence[Record], choices: Choices) -> None:
+    def __init__(self, study: ConditionStudy, lines: Sequence[Record], choices: Choices) -> None:
         self.study, self.lines, self.choices = study, lines, choices
         self.metric: Metric = load_metric(lines[0]["metric"])
         self.wanted = max(record["replicas"] for record in lines)

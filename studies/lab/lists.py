@@ -1,10 +1,11 @@
-"""The data of a study: lists that are generated, or files in a folder that the user has."""
+"""Lists that a study tunes on and tests on: synthetic ones, or files in a folder that the user has."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from luthier.core.arrays import Float64, frozen
 from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
 from luthier.core.segments import offsets_from_counts
+from luthier.core.settings import Table
 from luthier.corpus.texts import Tokens
 from luthier.kbest.building.lists import read_pool
 from luthier.kbest.features import Features, align_features
@@ -20,9 +22,13 @@ from luthier.kbest.reshape import cap
 from luthier.kbest.weights import Weights, read_weights
 from luthier.synthetic.lists.noisy_channel import SyntheticLists, texts_of
 
+from .base import Entry
+
+SYNTHETIC, FILES = "synthetic", "files"
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class StudyData:
+class StudyLists:
     """Lists to tune on, lists to test on, and the weights that starts are drawn about.
 
     Attributes
@@ -40,8 +46,8 @@ class StudyData:
 
 
 @dataclasses.dataclass(frozen=True)
-class GeneratedPart:
-    """Lists of an invented decoder; references lose words where `shorten` says so (see `shortened`)."""
+class SyntheticPart:
+    """Lists of a synthetic decoder; references lose words where `shorten` says so (see `shortened`)."""
 
     lists: SyntheticLists
     seed: int
@@ -85,30 +91,49 @@ class FilePart:
 
 
 @dataclasses.dataclass(frozen=True)
-class DataEntry:
-    """Data as a study names them.
+class ListEntry(Entry):
+    """Lists as a study names them.
 
     Attributes
     ----------
-    tune, test : both generated, or both in files
-    start : a file of weights; of generated lists, the invented decoder's are taken
-    metrics : names of those to tune for
-    starts : how many, if other than the study's
-    test_by : the metric whose best weights are tested
+    tune, test : both synthetic, or both in files
+    start : a file of weights; of synthetic lists, the decoder's are taken
     """
 
-    name: str
-    tune: GeneratedPart | FilePart
-    test: GeneratedPart | FilePart
+    tune: SyntheticPart | FilePart
+    test: SyntheticPart | FilePart
     start: str
-    metrics: tuple[str, ...]
-    starts: int | None
-    test_by: str
 
 
-def load_data(entry: DataEntry, folder: str | None) -> StudyData | None:
-    """Return the data of an entry; None where they are in a folder not given."""
-    if isinstance(entry.tune, GeneratedPart) and isinstance(entry.test, GeneratedPart):
+def read_lists(table: Table, path: str, name: str, source: str) -> ListEntry:
+    """Return what a table says of lists; other keys are left in it."""
+    part: Any = _read_synthetic if source == SYNTHETIC else _read_files
+    tune, test = (part(table.table(side), path) for side in ("tune", "test"))
+    return ListEntry(name, tune, test, table.take("start", str) if source == FILES else "")
+
+
+def _read_synthetic(table: Table, path: str) -> SyntheticPart:
+    seed, share = table.take("seed", int), table.take("shorten", float, 0.0)
+    lists = table.fields(SyntheticLists)
+    table.end()
+    if seed < 0 or not 0 <= share < 1:
+        raise LuthierError(f"{path}: expected a seed from 0 on and a share to shorten below 1, found {seed}, {share}")
+    return SyntheticPart(lists, seed, share)
+
+
+def _read_files(table: Table, path: str) -> FilePart:
+    part = FilePart(
+        table.texts("lists"), table.texts("refs"), table.take("cap", int, None), table.take("sentences", int, None)
+    )
+    table.end()
+    if any(limit is not None and limit < 1 for limit in (part.cap, part.sentences)):
+        raise LuthierError(f"{path}: expected 'cap' and 'sentences' of at least 1")
+    return part
+
+
+def load_lists(entry: ListEntry, folder: str | None) -> StudyLists | None:
+    """Return the lists of an entry; None where they are in a folder not given."""
+    if isinstance(entry.tune, SyntheticPart) and isinstance(entry.test, SyntheticPart):
         tune, test = entry.tune.make(), entry.test.make()
         start = Weights(tune.provenance["decoder_weights"])
     elif isinstance(entry.tune, FilePart) and isinstance(entry.test, FilePart) and folder is not None:
@@ -119,7 +144,7 @@ def load_data(entry: DataEntry, folder: str | None) -> StudyData | None:
     if tune.features.names != test.features.names:
         test = test.with_features(_in_order(test.features, tune.features))
     vector = frozen(np.array(start.vector(tune.features.names)))
-    return StudyData(entry.name, tune, test, vector, (tune.digest(), test.digest()))
+    return StudyLists(entry.name, tune, test, vector, (tune.digest(), test.digest()))
 
 
 def shortened(pool: Pool, share: float, seed: int) -> Pool:

@@ -1,0 +1,284 @@
+"""Tuners in loops: decode, merge, tune from many starts, decode again; every tuner for every metric is a loop."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from luthier import __version__
+from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError
+from luthier.core.files.io import content_hash, write_lines
+from luthier.core.files.journal import Record
+from luthier.core.settings import Table
+from luthier.corpus.texts import Texts
+from luthier.evaluation.comparison import Difference, Settings, compare
+from luthier.evaluation.systems import System as Compared
+from luthier.metrics.base import Metric
+from luthier.metrics.batch import Batch
+from luthier.metrics.loading import load_metric
+from luthier.tuning.base import Tuner
+from luthier.tuning.loop_folder import ANSWER, LISTS
+from luthier.tuning.options import LoopOptions
+
+from ..base import Place, Starts, Study, read_metric, read_starts, read_tuner, require_known, take_seed, write_tables
+from ..lines import LineKind, is_number, require, require_counts, require_numbers, require_texts
+from ..system import (
+    LOOPS,
+    TEST,
+    TRANSLATIONS,
+    TUNE,
+    LoopTask,
+    LoopUnits,
+    PairData,
+    System,
+    digest_of,
+    pack_statistics,
+    read_pair,
+    unpack_statistics,
+)
+from ..tuner_loop_tables import TunerLoop, TunerLoopTables, table_parts
+
+
+def _check_line(record: Record) -> None:
+    require_texts(
+        record, "study", "data", "tuner", "metric", "method", "signature", "inputs", "folder", "ended", "answer"
+    )
+    require_numbers(record, "decode_seconds", "tune_seconds", "tune_cpu")
+    require_counts(record, "sentences", "k", "hypotheses", "features", least=1)
+    for name in ("decoded", "tuned"):
+        require(isinstance(record[name], list) and bool(record[name]) and all(map(is_number, record[name])), name)
+    require(len(record["decoded"]) == len(record["tuned"]), "tuned")
+    require(type(record["higher_is_better"]) is bool, "higher_is_better")
+    for name in ("test", "test_before", "tests"):
+        require(isinstance(record[name], dict) and all(isinstance(v, str) for v in record[name].values()), name)
+    starts = record["loop"]["restarts"]
+    require(type(starts) is int and starts >= 0, "loop")
+
+
+LINES = LineKind(("data", "tuner", "metric"), ("method", "signature", "inputs", "start", "loop", "tests"), _check_line)
+
+
+@dataclasses.dataclass(frozen=True)
+class TunerLoopEntry(PairData):
+    """A system to train, and the names of the metrics that are tuned for on it."""
+
+    metrics: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(Study):
+    """A study of tuners in loops.
+
+    Attributes
+    ----------
+    features : of rules
+    own : features of the decoder; its others are left out
+    tuners : by the names the study gives them
+    starts : of every turn; `counts` has how many, by tuner
+    metrics, test_metrics : to tune for, and to score test translations with, by name
+    baseline : the tuner that others are compared with
+    """
+
+    line = LINES
+
+    data: tuple[TunerLoopEntry, ...]
+    features: tuple[str, ...]
+    own: tuple[str, ...]
+    tuners: Mapping[str, Tuner]
+    starts: Starts
+    counts: Mapping[str, int]
+    metrics: Mapping[str, Metric]
+    test_metrics: Mapping[str, Metric]
+    baseline: str
+
+    @classmethod
+    def read(cls, file: Table, path: str) -> Self:
+        """Return the study that a file describes."""
+        starts, test = read_starts(file.table("starts"), path), file.table("test")
+        metrics = dict(read_metric(table) for table in file.tables("metric"))
+        counts: dict[str, int] = {}
+        tuners: dict[str, Tuner] = {}
+        for table in file.tables("tuner"):
+            count = table.take("starts", int, starts.count)
+            name, method = read_tuner(table, path)
+            tuners[name], counts[name] = method, count
+        study = cls(
+            name=file.take("name", str), seed=take_seed(file, path), features=file.texts("features"),
+            own=file.texts("own"), data=tuple(_entry(table, path, tuple(metrics)) for table in file.tables("data")),
+            tuners=tuners, starts=starts, counts=counts, metrics=metrics,
+            test_metrics={name: load_metric(str(spec)) for name, spec in test.table("metrics").rest().items()},
+            baseline=test.take("baseline", str),
+        )  # fmt: skip
+        for table in (test, file):
+            table.end()
+        if min(counts.values()) < 1:
+            raise LuthierError(f"{path}: expected at least one start of every tuner")
+        require_known("metric", [name for entry in study.data for name in entry.metrics], study.metrics, path)
+        require_known("tuner", [study.baseline], study.tuners, path)
+        if not study.test_metrics:
+            raise LuthierError(f"{path}: expected metrics to test with in [test.metrics], found none")
+        return study
+
+    @property
+    def names(self) -> set[str]:
+        """The names of data sets, tuners and metrics."""
+        return {*super().names, *self.tuners, *self.metrics}
+
+    def units(self, entry: TunerLoopEntry, place: Place) -> TunerLoopUnits | None:
+        """Return the loops of a data set; None where its files are not here."""
+        system = System.here(entry, place, seed=self.seed, own=self.own)
+        return None if system is None else TunerLoopUnits(self, entry, system, place)
+
+    def write_results(self, records: Sequence[Record], place: Place) -> list[str]:
+        """Write the tables of the loops that have ended; return their paths."""
+        found = [self._tables(entry, records) for entry in self.data]
+        parts = [part for tables in found if tables.loops for part in table_parts(tables)]
+        return [write_tables(place, self.name, parts)] if parts else []
+
+    def _tables(self, entry: TunerLoopEntry, records: Sequence[Record]) -> TunerLoopTables:
+        """Return what is shown of a data set: the loops that the study still names, in its order."""
+        lines = {(r["metric"], r["tuner"]): r for r in records if r["data"] == entry.name}
+        loops: list[TunerLoop] = []
+        size = (0, 0, 0)
+        for metric in entry.metrics:
+            own = [lines[metric, tuner] for tuner in self.tuners if (metric, tuner) in lines]
+            against = self._differences(own)
+            for record in own:
+                size = record["sentences"], record["k"], record["features"]
+                loops.append(self._loop(record, against.get(record["tuner"], {})))
+        return TunerLoopTables(entry.name, size, self.baseline, tuple(loops))
+
+    def _loop(self, record: Record, against: dict[str, Difference]) -> TunerLoop:
+        before, after = (
+            {n: float(m.score(self._statistics(record, part, n).sum(axis=0))) for n, m in self.test_metrics.items()}
+            for part in ("test_before", "test")
+        )
+        return TunerLoop(
+            record["metric"], record["tuner"], record["loop"]["restarts"] + 1, tuple(record["decoded"]),
+            tuple(record["tuned"]), record["hypotheses"], float(record["tune_cpu"]), record["ended"],
+            before, after, against,
+        )  # fmt: skip
+
+    def _differences(self, records: Sequence[Record]) -> dict[str, dict[str, Difference]]:
+        """Return how the loops of one metric differ from the baseline's on the test sentences: tuner → metric → how."""
+        order = sorted(records, key=lambda record: record["tuner"] != self.baseline)
+        if len(order) < 2 or order[0]["tuner"] != self.baseline:
+            return {}
+        systems = [
+            Compared(r["tuner"], {name: self._statistics(r, "test", name)[None] for name in self.test_metrics})
+            for r in order
+        ]
+        found: dict[str, dict[str, Difference]] = {record["tuner"]: {} for record in order[1:]}
+        for compared in compare(systems, self.test_metrics, Settings(seed=self.seed)).metrics:
+            for result in compared.results[1:]:
+                assert result.against_baseline is not None
+                found[result.system][compared.metric] = result.against_baseline
+        return found
+
+    def _statistics(self, record: Record, part: str, name: str) -> Float64:
+        """Return the test statistics of a line under one metric, (N, S)."""
+        try:
+            return np.asarray(unpack_statistics(record[part][name], len(self.test_metrics[name].stat_names)))
+        except (KeyError, ValueError) as error:
+            where = f"the line of {record['tuner']!r} for {record['metric']!r}"
+            raise LuthierError(f"{where} has no statistics of {name!r}: {error}") from None
+
+
+def _entry(table: Table, path: str, metrics: tuple[str, ...]) -> TunerLoopEntry:
+    own = table.texts("metrics", metrics)
+    return TunerLoopEntry(**vars(read_pair(table, path)), metrics=own)
+
+
+class TunerLoopUnit(NamedTuple):
+    """One loop, by the names of the study."""
+
+    metric: str
+    tuner: str
+
+
+class TunerLoopUnits(LoopUnits):
+    """Loops of one data set."""
+
+    def __init__(self, study: Method, entry: TunerLoopEntry, system: System, place: Place) -> None:
+        super().__init__(system, place)
+        self.study, self.entry = study, entry
+
+    def all(self) -> Iterator[TunerLoopUnit]:
+        """Yield every loop, in the order of the study."""
+        study, only = self.study, self.place.only
+        for metric in (m for m in self.entry.metrics if only not in study.metrics or m == only):
+            yield from (TunerLoopUnit(metric, t) for t in study.tuners if only not in study.tuners or t == only)
+
+    @functools.cached_property
+    def state(self) -> str:
+        """A hash of all that loops work on: the system, its features, the sentences."""
+        return self.system.steps.key([], [self.system.inputs, self.study.features, self.study.own])
+
+    def options(self, unit: TunerLoopUnit) -> LoopOptions:
+        """Return how a loop is run: as the training says, from the study's starts."""
+        return dataclasses.replace(
+            self.system.config.settings.options, seed=self.study.seed, restarts=self.study.counts[unit.tuner] - 1,
+            restart_kind=self.study.starts.kind, restart_size=self.study.starts.size,
+        )  # fmt: skip
+
+    def record(self, unit: TunerLoopUnit) -> Record:
+        """Return what identifies a loop, in full."""
+        loop = dataclasses.asdict(self.options(unit))
+        del loop["threads"]
+        return {
+            "study": self.study.name, "data": self.label, "tuner": unit.tuner, "metric": unit.metric,
+            "method": self.study.tuners[unit.tuner].spec, "signature": self.study.metrics[unit.metric].signature,
+            "inputs": self.state, "start": dict(self.system.config.start or {}), "loop": loop,
+            "tests": {name: metric.signature for name, metric in self.study.test_metrics.items()},
+        }  # fmt: skip
+
+    def folder(self, record: Record) -> Path:
+        """Return the folder of a loop, which no other loop has."""
+        state = digest_of(record, self.study.line.identity, 6)
+        method = record["method"].partition("(")[0]
+        return self.system.home / LOOPS / f"{method}.{state}"
+
+    def run(self, unit: TunerLoopUnit) -> Record:
+        """Run or resume a loop; translate the test sentences with the start and the end; return its line."""
+        identity, metric = self.record(unit), self.study.metrics[unit.metric]
+        folder = self.folder(identity)
+        if (folder / ANSWER).exists() and not (folder / LISTS).exists():  # its line was there, and has been removed
+            shutil.rmtree(folder)
+        task = LoopTask(self.study.features, None, self.study.tuners[unit.tuner], metric, self.options(unit))
+        result, _ = self.loop(task, folder)
+        last = result.iterations[-1]
+        spent = {
+            name: round(math.fsum(getattr(took, part) or 0.0 for took in result.seconds), 2)
+            for name, part in (("decode_seconds", "decode"), ("tune_seconds", "tune"), ("tune_cpu", "tune_cpu"))
+        }
+        translations = self.translate(self.study.features, None, result.weights)
+        write_lines(folder / TRANSLATIONS, translations)
+        return {
+            **identity, **spent, "higher_is_better": bool(metric.higher_is_better),
+            "sentences": len(self.system.sentences(TUNE)[0]), "k": self.system.config.k, "hypotheses": last.merged,
+            "features": len(last.weights), "decoded": [turn.decoded for turn in result.iterations],
+            "tuned": [turn.after for turn in result.iterations], "ended": result.ended,
+            "weights": dict(result.weights), "test": self._statistics(translations),
+            "test_before": self._before, "luthier": __version__,
+            "answer": content_hash(folder / ANSWER), "folder": str(folder.relative_to(self.place.folder)),
+        }  # fmt: skip
+
+    @functools.cached_property
+    def _before(self) -> dict[str, str]:
+        """The statistics of what the weights of the start, which all loops share, make of the test sentences."""
+        features = self.study.features
+        start = self.system.config.start or self.system.decoder(TEST, features).default_weights()
+        return self._statistics(self.translate(features, None, start))
+
+    def _statistics(self, texts: Texts) -> dict[str, str]:
+        """Return the statistics of all test translations under each metric, packed."""
+        batch = Batch.from_lines(texts, self.test_sentences[1])
+        return {name: pack_statistics(metric.stats(batch)) for name, metric in self.study.test_metrics.items()}
