@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 import numpy as np
 
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, LuthierWarning, unwarned
 from luthier.core.files.io import open_output
 from luthier.kbest.derived import with_derived
 from luthier.kbest.n_best import n_best
@@ -86,8 +86,7 @@ def _formulas(read: dict[str, Weights]) -> dict[str, str]:
 
 def _refuse(read: dict[str, Weights], pool: Pool, *, strict: bool) -> None:
     """Raise where weights do not belong to the lists; what else there is to say is said in the end."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LuthierWarning)
+    with unwarned():
         for path, values in read.items():
             values.vector(pool.features.names, source=path, strict=strict)
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from luthier.core.arrays import Float64, flat
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, unwarned
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import read_weights
@@ -37,8 +36,7 @@ def read_axis(pool: Pool, axis: str) -> Float64:
         raise LuthierError(
             f"the axis {axis!r} is neither a feature nor a file of 'name value' lines. hint: features are {shown}"
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LuthierWarning)
+    with unwarned():
         return read_weights(axis).vector(names, source=axis, strict=True)
 
 

@@ -7,12 +7,11 @@ import dataclasses
 import hashlib
 import shutil
 import tempfile
-import warnings
 from pathlib import Path
 
 import numpy as np
 
-from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.core.errors import InputError, LuthierError, unwarned
 from luthier.core.files.io import content_hash, write_lines
 from luthier.core.programs import ProgramError, last_lines, run_program
 from luthier.corpus.lines import read_lines
@@ -123,8 +122,7 @@ class OutsideDecoder(NumberedDecoder):
             raise ProgramError(f"{what} ended well, but wrote no lists to {kbest}. {last_lines(log)}")
         options = dataclasses.replace(self.command.reading, allow_empty=True)
         try:
-            with warnings.catch_warnings():  # lists that are empty are counted below
-                warnings.filterwarnings("ignore", "[0-9]+ of [0-9]+ sentences have no hypotheses", LuthierWarning)
+            with unwarned("^[0-9]+ of [0-9]+ sentences have no hypotheses"):  # these are counted below
                 pool = read_lists([str(kbest)], self.refs, self.source, options).pool
             self._check(pool)
         except LuthierError as error:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, unwarned
 from luthier.features.bins import conjoined_names
 from luthier.features.induce import induce_pool
 from luthier.features.making import BinOptions, bins_of_pool
@@ -55,8 +54,7 @@ class CapacityLists:
             return self
         couples = tuple(itertools.combinations(cut, 2)) if pairs else ()
         options = BinOptions(bins=1 << bits, keep=cut, conjunctions=couples)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LuthierWarning)  # features of few values are as they are
+        with unwarned():  # features of few values are as they are
             scope: Any = "global" if self.tune.derivations is None else "local"
             bins = bins_of_pool(self.tune, cut, options, scope=scope)
         tune, test = induce_pool(self.tune, bins), induce_pool(self.test, bins)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, unwarned
 from luthier.core.files.io import write_lines
 from luthier.core.rng import make_rng
 from luthier.corpus.lines import read_lines
@@ -173,8 +172,7 @@ class System:
 
     def bins(self, features: tuple[str, ...], induction: str, bits: int) -> Bins:
         """Return bins of the rules for the tuning sentences; a rule counts once for every sentence that has it."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LuthierWarning)  # features of few values are as they are
+        with unwarned():  # features of few values are as they are
             return bins_of_grammar(self.grammar(TUNE), features, BinOptions(bins=1 << bits, induction=induction))
 
     def decoder(self, part: str, condition: Condition, bins: Bins | None) -> Decoder:
