@@ -11,7 +11,6 @@ import functools
 import hashlib
 import json
 import shutil
-import warnings
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Float64
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, unwarned
 from luthier.core.files.io import write_lines
 from luthier.core.files.journal import Record
 from luthier.core.rng import make_rng
@@ -223,8 +222,7 @@ class System:
 
     def bins(self, features: tuple[str, ...], induction: str, bits: int) -> Bins:
         """Return bins of the rules for the tuning sentences; a rule counts once for every sentence that has it."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LuthierWarning)  # features of few values are as they are
+        with unwarned():  # features of few values are as they are
             return bins_of_grammar(self.grammar(TUNE), features, BinOptions(bins=1 << bits, induction=induction))
 
     def decoder(self, part: str, features: Sequence[str], bins: Bins | None = None) -> Decoder:

@@ -10,9 +10,11 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 
 import pytest
 
+from luthier.core.errors import LuthierWarning, unwarned, warn
 from luthier.core.files.io import atomic_write
 from luthier.core.start_up import absent, as_command, is_command
 from luthier.core.threads import stopping_gently
@@ -238,6 +240,23 @@ def test_files_of_other_threads_keep_their_rights_while_ours_are_written(tmp_pat
         assert os.umask(0o027) == 0o027
     finally:
         os.umask(before)
+
+
+def test_what_one_thread_leaves_unsaid_another_says_and_filters_stay(recwarn):
+    filters = list(warnings.filters)
+    with unwarned("a .* word"):
+        warn("a single word")
+        warn("another sentence")
+        thread = threading.Thread(target=warn, args=("a loud word",))
+        thread.start()
+        thread.join()
+        assert warnings.filters == filters
+    with unwarned():
+        warn("nothing")
+    warn("after")
+    assert [str(said.message) for said in recwarn] == ["another sentence", "a loud word", "after"]
+    assert {said.category for said in recwarn} == {LuthierWarning}
+    assert recwarn[0].filename == __file__
 
 
 INTERRUPTED = """

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 
@@ -14,6 +19,29 @@ class LuthierError(Exception):
 
 class LuthierWarning(UserWarning):
     """Something was done that the user should know about."""
+
+
+_unsaid: ContextVar[str | None] = ContextVar("luthier_unsaid", default=None)
+
+
+@contextmanager
+def unwarned(about: str = "") -> Iterator[None]:
+    """Let this thread leave unsaid, in the block, what `warn` says and what has `about`, an expression, in it.
+
+    Filters of warnings are the host's, and those of all its threads; they stay as they are.
+    """
+    token = _unsaid.set(about)
+    try:
+        yield
+    finally:
+        _unsaid.reset(token)
+
+
+def warn(message: str, *, stacklevel: int = 1) -> None:
+    """Warn by a `LuthierWarning`, for code whose callers may be `unwarned`."""
+    about = _unsaid.get()
+    if about is None or not re.search(about, message):
+        warnings.warn(message, LuthierWarning, stacklevel=stacklevel + 1)
 
 
 class Interrupted(KeyboardInterrupt):

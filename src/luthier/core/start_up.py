@@ -35,8 +35,13 @@ def as_command() -> Iterator[None]:
         _COMMAND.clear()
 
 
+def take_process() -> None:
+    """Take the process for our own to its end: one that we have started for our own work."""
+    _COMMAND.set()
+
+
 def is_command() -> bool:
-    """Return whether the process is our own command's."""
+    """Return whether the process is our own command's, or one that does its work."""
     return _COMMAND.is_set()
 
 

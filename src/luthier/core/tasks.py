@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from luthier.core.errors import LuthierError
+from luthier.core.start_up import take_process
 from luthier.core.threads import hold_blas
 
 Work = Callable[[Any, Any], Any]
@@ -232,6 +233,7 @@ def _as_finished(
 def _begin_worker() -> None:
     """Make a worker process leave Ctrl-C to the process that started it, and BLAS to one thread."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    take_process()
     hold_blas(1)
 
 

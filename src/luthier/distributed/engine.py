@@ -69,8 +69,10 @@ def connected(
     """Yield the engine of a cluster; one of this machine is started, and ended with the block."""
     if silence < LEAST_SILENCE:
         raise LuthierError(f"expected at least {LEAST_SILENCE:g} seconds of silence, found {silence:g}")
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what matters is said by us, in a sentence
+    logger = logging.getLogger("distributed")
     with contextlib.ExitStack() as stack:
+        stack.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL)  # what matters is said by us, in a sentence
         stack.enter_context(dask.config.set(CONFIG))
         started = stack.enter_context(_local(place.workers, silence)) if place.kind == LOCAL else None
         client = _client(started or place.text, place, certificates or Certificates())

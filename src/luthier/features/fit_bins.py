@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, warn
 from luthier.features.bins import MOST_BINS, Bins, FeatureBins, Scope, bin_feature
 from luthier.features.counts import (
     TARGET_WORDS,
@@ -153,4 +152,4 @@ def _warn(feature: FeatureBins) -> None:
         message = f"{feature.feature!r} has {feature.n_values} values: as many bins, not {feature.wanted}"
     else:
         return
-    warnings.warn(message, LuthierWarning, stacklevel=3)
+    warn(message, stacklevel=3)

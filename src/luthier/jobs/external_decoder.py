@@ -10,14 +10,13 @@ import shutil
 import signal
 import subprocess
 import tempfile
-import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 
-from luthier.core.errors import InputError, LuthierError, LuthierWarning, describe_os_error, printable
+from luthier.core.errors import InputError, LuthierError, describe_os_error, printable, unwarned
 from luthier.core.files.io import content_hash, write_lines
 from luthier.corpus.lines import read_lines
 from luthier.kbest.building.lists import ReadOptions, read_lists
@@ -219,8 +218,7 @@ class OutsideDecoder(NumberedDecoder):
             raise ProgramError(f"{what} ended well, but wrote no lists to {kbest}. {last_lines(log)}")
         options = dataclasses.replace(self.command.reading, allow_empty=True)
         try:
-            with warnings.catch_warnings():  # lists that are empty are counted below
-                warnings.filterwarnings("ignore", "[0-9]+ of [0-9]+ sentences have no hypotheses", LuthierWarning)
+            with unwarned("^[0-9]+ of [0-9]+ sentences have no hypotheses"):  # these are counted below
                 pool = read_lists([str(kbest)], self.refs, self.source, options).pool
             self._check(pool)
         except LuthierError as error:

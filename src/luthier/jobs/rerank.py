@@ -14,7 +14,7 @@ from typing import BinaryIO, Literal
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, LuthierWarning, unwarned
 from luthier.core.files.io import PACKED, open_output
 from luthier.kbest.derived import with_derived
 from luthier.kbest.pool import Pool
@@ -137,8 +137,7 @@ def _formulas(read: dict[str, Weights]) -> dict[str, str]:
 
 def _refuse(read: dict[str, Weights], pool: Pool, *, strict: bool) -> None:
     """Raise where weights do not belong to the lists; what else there is to say is said in the end."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LuthierWarning)
+    with unwarned():
         for path, values in read.items():
             values.vector(pool.features.names, source=path, strict=strict)
 

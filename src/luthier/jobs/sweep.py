@@ -10,13 +10,12 @@ import dataclasses
 import math
 import os
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.core.errors import InputError, LuthierError, unwarned
 from luthier.core.files.journal import Record, SealedWriter, read_sealed
 from luthier.core.progress import progress
 from luthier.core.tasks import Engine, Given, run_units
@@ -74,8 +73,7 @@ class Points:
         """Return the bins at a point, made of the tuning pool, and both pools with them; the last ones are kept."""
         options = self.choosing.bin_options(point)
         if self._induced is None or self._induced[0] != options.bins:
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", LuthierWarning)  # of features with few values, at every point
+            with unwarned():  # of features with few values, at every point
                 bins = bins_of_pool(
                     self.pools[0], self.choosing.bins["features"], options, scope=self.choosing.scope,
                     by_use=bool(self.choosing.bins.get("by_use", False)),

@@ -7,10 +7,9 @@ import hashlib
 import json
 import shutil
 import time
-import warnings
 from pathlib import Path
 
-from luthier.core.errors import LuthierWarning
+from luthier.core.errors import unwarned
 from luthier.core.files.io import content_hash
 from luthier.core.files.journal import Record
 from luthier.corpus.lines import read_lines
@@ -77,8 +76,7 @@ class DecodedPoints:
 
     def bins(self, point: Point) -> Bins:
         """Return the bins of a point, of the rules for the tuning sentences."""
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LuthierWarning)  # of features with few values, at every point
+        with unwarned():  # of features with few values, at every point
             return bins_of_grammar(self._parts[0][2], self.choosing.bins["features"], self.choosing.bin_options(point))
 
     def place(self, point: Point) -> Path:

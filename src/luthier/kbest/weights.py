@@ -7,7 +7,6 @@ import json
 import os
 import re
 import sys
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Real
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.core.errors import InputError, LuthierError, warn
 from luthier.core.files.io import display_name, open_output
 from luthier.core.params import names_of, path_of
 from luthier.core.settings import parse_json
@@ -98,7 +97,7 @@ class Weights(Mapping[str, float]):
             raise LuthierError(f"cannot normalize by {how!r}: weights are too small or too large beside one another")
         if self.get(how, 0.0) < 0:
             told = f"the weight of {how!r} is negative and becomes -1: dividing by it would turn the ranking round"
-            warnings.warn(told, LuthierWarning, stacklevel=2)
+            warn(told, stacklevel=2)
         return Weights.from_vector(list(self), found, self.derived)
 
     def vector(self, names: Sequence[str], *, source: str = "the weights", strict: bool = False) -> Float64:
@@ -186,7 +185,7 @@ def too_few(common: int, n_weights: int, n_features: int) -> bool:
 
 def _count_as_0(what: str, names: Sequence[str]) -> None:
     shown = ", ".join(repr(name) for name in names[:5]) + (" …" if len(names) > 5 else "")
-    warnings.warn(f"{what} and count 0: {shown}", LuthierWarning, stacklevel=3)
+    warn(f"{what} and count 0: {shown}", stacklevel=3)
 
 
 def read_weights(path: str | os.PathLike[str]) -> Weights:
@@ -247,7 +246,7 @@ def sparse_weights(lines: Sequence[str], path: str | os.PathLike[str]) -> dict[s
     found = next((file for file in places if file.is_file()), None)
     if found is None:
         told = f"{display_name(path)}: there is no file {named!r}, which {SPARSE_SECTION} names: its weights count 0"
-        warnings.warn(told, LuthierWarning, stacklevel=3)
+        warn(told, stacklevel=3)
         return {}
     return dict(_from_lines(list(read_lines(found)), display_name(found)))
 
@@ -328,7 +327,7 @@ def write_weights(
         text = above + MOSES_SECTION + "\n" + "".join(f"{line}\n" for line in _moses_lines(weights))
     elif style == "equals":
         if formulas:
-            warnings.warn("formulas of added features are not kept in 'name=value'", LuthierWarning, stacklevel=2)
+            warn("formulas of added features are not kept in 'name=value'", stacklevel=2)
         text = "".join(f"{_one_word(name)}={float(value)!r}\n" for name, value in weights.items())
     else:
         text = above + "".join(f"{_plain(name)} {float(value)!r}\n" for name, value in weights.items())

@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, Int64, frozen
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, LuthierWarning, unwarned
 from luthier.core.segments import segment_of_rows
 from luthier.kbest.derived import derived_of
 from luthier.kbest.features import align_features
@@ -290,6 +290,5 @@ class ListRecipe:
         pool = self.file.open()
         if pool.features.names != names:
             pool = pool.with_features(align_features(pool.features, names, n_dense))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LuthierWarning)
+        with unwarned():
             return ListProblem.of(pool, metric, bounds=bounds, file=self.file)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import numpy.typing as npt
 from scipy import sparse
 
 from luthier.core.arrays import Float64, flat
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, unwarned
 from luthier.core.segments import segment_of_rows
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
@@ -54,8 +53,7 @@ def named_axis(names: Sequence[str], axis: str) -> Float64:
         raise LuthierError(
             f"the axis {axis!r} is neither a feature nor a file of 'name value' lines. hint: features are {shown}"
         )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", LuthierWarning)
+    with unwarned():
         return read_weights(axis).vector(names, source=axis, strict=True)
 
 

@@ -129,7 +129,8 @@ def write_fitted(figure: Any, path: Path) -> None:
 
     kind = Path(path).suffix.lower().lstrip(".") or "png"
     nothing: dict[str, Any] = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}.get(kind, {"Software": None})
-    settings: dict[str, Any] = {"pdf": {"pdf.fonttype": 42}, "svg": {"svg.hashsalt": "luthier"}}.get(kind, {})
+    known: dict[str, dict[str, Any]] = {"pdf": {"pdf.fonttype": 42}, "svg": {"svg.hashsalt": "luthier"}}
+    settings = known.get(kind)
     with atomic_write(path) as temporary, rc_context(settings) if settings else nullcontext():
         figure.savefig(temporary, dpi=PRINT_DPI, format=kind, metadata=nothing)
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import itertools
-import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from luthier import __version__
 from luthier.core.arrays import Float64, Int64
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, unwarned
 from luthier.core.files.journal import Record
 from luthier.core.jit import Stopwatch
 from luthier.core.rng import make_rng
@@ -131,8 +130,7 @@ class CapacityLists:
             return self
         couples = tuple(itertools.combinations(cut, 2)) if pairs else ()
         options = BinOptions(bins=1 << bits, keep=cut, conjunctions=couples)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", LuthierWarning)  # features of few values are as they are
+        with unwarned():  # features of few values are as they are
             scope: Any = "global" if self.tune.derivations is None else "local"
             bins = bins_of_pool(self.tune, cut, options, scope=scope)
         tune, test = induce_pool(self.tune, bins), induce_pool(self.test, bins)

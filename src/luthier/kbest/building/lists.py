@@ -16,7 +16,7 @@ import numpy as np
 
 from luthier import __version__
 from luthier.core import plugins
-from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt
+from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt, warn
 from luthier.core.files.io import STDIN, display_name, open_bytes
 from luthier.core.files.streams import DAMAGE, damage_error
 from luthier.core.params import names_of, path_of, paths_of
@@ -234,10 +234,9 @@ def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str,
         )  # fmt: skip
     if empty:
         first = int(np.argmax(pool.list_lengths == 0))
-        warnings.warn(
+        warn(
             f"{empty} of {pool.n_sentences} sentences have no hypotheses "
             f"(the first is {pool.sentence_ids[first]!r}); they are kept, empty",
-            LuthierWarning,
             stacklevel=4,
         )
     return Reading(pool, faults, formats, rows, duplicates, empty)
