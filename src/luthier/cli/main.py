@@ -15,6 +15,7 @@ from typing import Any
 
 from luthier import __version__
 from luthier.cli.flags import spoken
+from luthier.cli.output import naming_output
 from luthier.cli.parser import Parser, meant
 from luthier.core.errors import LuthierError, describe_os_error
 from luthier.core.plugins import Plugin, available
@@ -114,7 +115,8 @@ def _flushed(arguments: list[str]) -> int:
     try:
         return _run(arguments)
     finally:
-        sys.stdout.flush()
+        with naming_output():
+            sys.stdout.flush()
 
 
 def _run(arguments: list[str]) -> int:

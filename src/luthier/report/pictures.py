@@ -79,13 +79,15 @@ def write_figure(figure: Any, path: Path, *, dpi: int, width: float | None = Non
     """Write a figure of matplotlib in the form that its name's ending says, and close it; `width` in inches."""
     from matplotlib import pyplot as plt
 
-    if for_print(path, width):
-        fit_for_print(figure, width)
-        write_fitted(figure, path)
-    else:
-        with atomic_write(path) as temporary:
-            figure.savefig(temporary, dpi=dpi, format="png", metadata={"Software": None})
-    plt.close(figure)
+    try:
+        if for_print(path, width):
+            fit_for_print(figure, width)
+            write_fitted(figure, path)
+        else:
+            with atomic_write(path) as temporary:
+                figure.savefig(temporary, dpi=dpi, format="png", metadata={"Software": None})
+    finally:
+        plt.close(figure)
 
 
 def write_fitted(figure: Any, path: Path) -> None:

@@ -20,6 +20,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import make_folder
 from luthier.core.files.json_text import parse_json
 from luthier.core.files.sealed_lines import Record, SealedWriter, read_sealed
+from luthier.core.files.written import secondary
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile, save_pool, verify_pool
 from luthier.kbest.weights import read_weights, write_weights
@@ -73,7 +74,7 @@ class LoopFolder:
     def keep_lists(self, part: str, number: int, pool: Pool) -> Pool:
         """Write what was decoded; return it as it will be read again."""
         path = _list_path(self.home, part, number)
-        path.parent.mkdir(exist_ok=True)
+        make_folder(path.parent)
         save_pool(pool, path)
         return PoolFile.of(path).open()
 
@@ -91,8 +92,8 @@ class LoopFolder:
         self._writer.append(turn.as_record())
         self.turns.append(turn)
         line = json.dumps({"number": turn.number, **dataclasses.asdict(took)})
-        with open(self.home / TIMES, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        with secondary(self.home / TIMES), open(self.home / TIMES, "ab", buffering=0) as file:
+            file.write(f"{line}\n".encode())
 
     def keep_answer(self, weights: Mapping[str, float]) -> None:
         """Write the answer."""

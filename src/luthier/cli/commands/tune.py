@@ -30,6 +30,7 @@ from luthier.cli.weight_options import add_strict_option, add_writing_options, c
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
+    from luthier.core.files.written import Written
     from luthier.core.tasks import Engine
     from luthier.kbest.parts.manifest import Manifest
     from luthier.kbest.pool import Pool
@@ -126,7 +127,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     with GrowingTrace(options.trace) as trace:
         report, searched = _tune(options, trace.watch)
-    written = _write(report, options)
+    files = _write(report, options)
+    written = files.paths
     output.note(f"seed {options.seed}")
     about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
     if isinstance(report.problem, PartedProblem):
@@ -134,6 +136,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if searched:
         about["search"] = searched.as_dict()
     output.emit(about, lambda: tuning_tables(report, written, searched))
+    files.check()
     return INTERRUPTED if report.interrupted else 0
 
 
@@ -196,7 +199,7 @@ def _search(options: argparse.Namespace, engine: Engine | None, watch: WatchSeed
 def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
     """Check all that can be checked before anything is read; return how to tune, and for what."""
     from luthier.core.errors import LuthierError
-    from luthier.core.files.io import check_writable
+    from luthier.core.files.io import check_distinct, check_writable
     from luthier.core.plugins import load
     from luthier.pipelines.tuning import answer_paths
     from luthier.tuning.base import PACKAGE, published_setting
@@ -214,7 +217,9 @@ def _checked(options: argparse.Namespace) -> tuple[Tuner, Metric, RunOptions]:
         raise LuthierError("--average-replicas needs --replicas of at least 2")
     if _axes(options) and (options.bound or options.standardize_features or options.cluster or settings.certify):
         raise LuthierError("--axis cannot go with --bound, --standardize-features, --cluster or --certify")
-    for path in filter(None, [*answer_paths(options.output, options.replicas), options.trace, settings.checkpoint]):
+    answers = answer_paths(options.output, options.replicas, average=options.average_replicas)
+    check_distinct(*answers, options.trace, settings.checkpoint, options.plot)
+    for path in filter(None, [*answers, options.trace, settings.checkpoint]):
         check_writable(path)
     picture_width(options, options.plot)
     return tuner, next(iter(metrics.values())), settings
@@ -331,22 +336,23 @@ def _range(name: str, text: str) -> tuple[float, float]:
         raise LuthierError(f"--bound {name}: {error}") from None
 
 
-def _write(report: TuningReport, options: argparse.Namespace) -> list[str]:
-    """Write weights, and the trace and the picture where asked for; return the paths."""
+def _write(report: TuningReport, options: argparse.Namespace) -> Written:
+    """Write weights, and the trace and the picture where asked for; return what was written."""
+    from luthier.core.files.written import Written
     from luthier.pipelines.trace_file import write_trace
     from luthier.pipelines.tuning import answers
 
-    written = []
+    written = Written()
     for path, weights in answers(report, options.output).items():
-        written += write_in_any_case(weights, path, options)
+        write_in_any_case(weights, path, options, written)
     if options.trace:
-        write_trace(report, options.trace)
-        written.append(options.trace)
+        with written.beside(options.trace):
+            write_trace(report, options.trace)
     if options.plot:
         from pathlib import Path
 
         from luthier.report.figures.tuning import draw_tuning
 
-        draw_tuning(report, Path(options.plot), picture_width(options, options.plot))
-        written.append(options.plot)
+        with written.beside(options.plot):
+            draw_tuning(report, Path(options.plot), picture_width(options, options.plot))
     return written

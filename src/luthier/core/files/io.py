@@ -166,6 +166,18 @@ def check_apart(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] 
             raise LuthierError(f"{output}: cannot write here: it is read, and would be lost. hint: name another file")
 
 
+def check_distinct(*outputs: str | os.PathLike[str] | None) -> None:
+    """Raise `LuthierError` if two files that a job writes are one: the first would be lost."""
+    seen: set[str] = set()
+    for path in outputs:
+        if path is None or not str(path):
+            continue
+        place = str(path) if str(path) == STDIN else os.path.realpath(path)
+        if place in seen and (not Path(place).exists() or Path(place).is_file()):  # a device takes both
+            raise LuthierError(f"{display_name(path)}: expected another file for each result, found it twice")
+        seen.add(place)
+
+
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; it takes the name `path` only when all went well.
@@ -175,7 +187,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file() and not target.is_dir():
-        with _full_disk_told(target):
+        with naming(target):
             yield target
         return
     try:
@@ -189,30 +201,31 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     _remove_abandoned(target)
     temporary = Path(name)
     try:
-        with _full_disk_told(target):
+        with naming(target, temporary):
             yield temporary
             with open(temporary, "rb+") as written:
                 os.fsync(written.fileno())
-        mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
-        temporary.chmod(mode & 0o777)
-        temporary.replace(target)
+            mode = target.stat().st_mode if target.exists() else 0o666 & ~_umask()
+            temporary.chmod(mode & 0o777)
+            temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
-def _full_disk_told(target: Path) -> Iterator[None]:
-    """Turn what a full disk raises, wherever it is met, into an error with the file's name."""
+def naming(target: str | Path, temporary: Path | None = None) -> Iterator[None]:
+    """Turn what goes wrong with a file being written into an error with its name: the system often names none."""
     try:
         yield
+    except BrokenPipeError:  # whoever read it has gone, and need not be told
+        raise
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.filename is not None and os.fsdecode(error.filename) != str(temporary):
             raise
-        raise LuthierError(
-            f"{target}: cannot write here: {os.strerror(error.errno).lower()}; nothing was kept. "
-            "hint: make room, or name another place"
-        ) from None
+        why = os.strerror(error.errno).lower() if error.errno else str(error).lower()
+        hint = "make room, or name another place" if error.errno in NO_ROOM else "name another place"
+        raise LuthierError(f"{target}: cannot write here: {why}; nothing was kept. hint: {hint}") from None
 
 
 def _mark(target: Path) -> str:
@@ -261,8 +274,9 @@ def _umask() -> int:
 def open_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Yield a binary file to write to: standard output for ``-``; gz or zst by the name's ending."""
     if str(path) == STDIN:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with naming("<standard output>"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
     with atomic_write(path) as temporary, open(temporary, "wb") as raw:
         if str(path).endswith(".gz"):

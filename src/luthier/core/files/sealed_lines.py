@@ -6,6 +6,7 @@ writes leaves half a line at the end, which is dropped; a line that was changed 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
@@ -101,16 +102,22 @@ class SealedWriter:
             with open_output(self._path) as file:
                 file.write(lines)
         else:
-            with open(self._path, "r+b") as file:
+            self._extend(lines)
+        self._length += len(lines)
+
+    def _extend(self, lines: bytes) -> None:
+        try:
+            with open(self._path, "r+b", buffering=0) as file:
                 file.truncate(self._length)
                 file.seek(self._length)
                 try:
-                    file.write(lines)
-                    file.flush()
-                except OSError as error:
-                    os.ftruncate(file.fileno(), self._length)
-                    raise OSError(error.errno, error.strerror, str(self._path)) from None  # the system names no file
-        self._length += len(lines)
+                    if file.write(lines) != len(lines):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                except OSError:
+                    file.truncate(self._length)
+                    raise
+        except OSError as error:  # the system names no file
+            raise OSError(error.errno, error.strerror, str(self._path)) from None
 
     def close(self) -> None:
         """Let others add to the file."""

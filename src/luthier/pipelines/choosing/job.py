@@ -17,7 +17,9 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.core.files.io import make_folder
 from luthier.core.files.sealed_lines import Record, SealedWriter, read_sealed
+from luthier.core.files.written import secondary
 from luthier.core.progress import progress
 from luthier.core.tasks import Engine, Given, run_units
 from luthier.features.bins import Bins
@@ -144,7 +146,7 @@ def choose(
     """
     target = Path(folder)
     points = open_points(path, target)
-    target.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     kept, length = _read(target / POINTS)
     with SealedWriter(target / POINTS, length) as writer:
         search = _Search(points, kept, writer, engine)
@@ -158,8 +160,11 @@ def choose(
     weights, bins = points.answer(best)
     write_weights(weights, str(target / WEIGHTS))
     write_bins(bins, target / BINS)
-    draw_chosen(chosen, target / PICTURE)
-    return chosen, [str(target / name) for name in (POINTS, WEIGHTS, BINS, PICTURE)]
+    names = [POINTS, WEIGHTS, BINS]
+    with secondary(target / PICTURE):
+        draw_chosen(chosen, target / PICTURE)
+        names.append(PICTURE)
+    return chosen, [str(target / name) for name in names]
 
 
 class _Search:

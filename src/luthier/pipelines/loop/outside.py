@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.files.io import content_hash, write_lines
+from luthier.core.files.io import content_hash, make_folder, write_lines
 from luthier.core.programs import ProgramError, last_lines, run_program
 from luthier.corpus.lines import read_lines
 from luthier.kbest.pool import Pool
@@ -83,7 +83,7 @@ class OutsideDecoder(NumberedDecoder):
         ProgramError
             It failed, took too long, or its lists are not what they should be; its last words are in the error.
         """
-        Path(self.work).mkdir(parents=True, exist_ok=True)
+        make_folder(self.work)
         # a folder for each attempt: what an orphan of a killed run still writes does no harm
         place = Path(tempfile.mkdtemp(prefix=f"{self.part}.{number:03d}.", dir=self.work))
         kbest, log = place / "kbest.txt", place / "log.txt"

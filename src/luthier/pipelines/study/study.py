@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 from luthier.core.errors import LuthierError
+from luthier.core.files.io import make_folder
 from luthier.core.files.sealed_lines import Record, SealedWriter
 from luthier.core.files.toml_tables import read_toml
 from luthier.core.progress import notice, progress
@@ -64,7 +65,7 @@ def run_study(
     if only and only not in study.names:
         raise LuthierError(f"there is no {only!r} in this study. known: {', '.join(sorted(study.names))}")
     place = Place(str(Path(path).absolute()), Path(folder), data, only)
-    place.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(place.folder)
     lines = place.folder / UNITS
     kept, length = read_units(lines, study.line)
     if run:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from luthier.core.errors import LuthierError, LuthierWarning
-from luthier.core.files.io import write_lines
+from luthier.core.files.io import make_folder, write_lines
 from luthier.core.rng import make_rng
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -73,7 +73,7 @@ class System:
 
     def prepare(self) -> None:
         """Make the text if it is the embedded one, hold pairs out, align, estimate, index, extract."""
-        self.home.mkdir(parents=True, exist_ok=True)
+        make_folder(self.home)
         if self.entry.embedded is not None:
             self._write_pair()
         plain = self._read()

@@ -13,6 +13,7 @@ from typing import Any
 from luthier import __version__
 from luthier.core.files.io import content_hash, open_output
 from luthier.core.files.json_text import parse_json
+from luthier.core.files.written import secondary
 from luthier.core.progress import notice
 
 FILE = "steps.json"
@@ -57,7 +58,7 @@ class Steps:
             notice(f"{name} …")
             work()
             self._kept[name] = {"key": key, "outputs": {name: content_hash(self.folder / name) for name in outputs}}
-            with open_output(self._path) as file:
+            with secondary(self._path), open_output(self._path) as file:
                 file.write((json.dumps(self._kept, indent=1) + "\n").encode("utf-8"))
         self.done.append(Step(name, skipped, round(time.perf_counter() - begin, 3)))
 

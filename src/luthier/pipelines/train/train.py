@@ -23,14 +23,12 @@ from luthier.pipelines.align import AlignJob, align_files
 from luthier.pipelines.compare import systems_from_files
 from luthier.pipelines.language_model import EstimateJob
 from luthier.pipelines.loop.config import Sentences
-from luthier.pipelines.loop.job import PICTURE, TABLE
+from luthier.pipelines.loop.job import show_loop
 from luthier.pipelines.loop.ours import OwnDecoder
 from luthier.pipelines.scoring import read_parallel
 from luthier.pipelines.train.config import TrainConfig
 from luthier.pipelines.train.model import LM, WEIGHTS, ModelSettings, TranslationModel
 from luthier.pipelines.train.steps import Steps
-from luthier.report.figures.loop import draw_loop
-from luthier.report.tables.loop import loop_markdown
 from luthier.report.tables.train import Sample, Trained
 from luthier.tuning.iterations import LoopResult
 from luthier.tuning.loop import LoopPlace, tune_loop
@@ -177,9 +175,8 @@ class Training:
                 decode, start, settings.tuner, settings.metric, self.options_of(replica), heldout=heldout,
                 bounds=settings.bounds, place=LoopPlace(str(folder), resume=True, decoder=key),
             )  # fmt: skip
-            write_lines(folder / TABLE, loop_markdown(result).splitlines())
-            draw_loop(result, folder / PICTURE)
             write_weights(result.weights, self.path(self.weights_of(replica)))
+            show_loop(result, folder)
             found.append(result)
         write_weights(start, self.path(START))
         write_weights(found[0].weights, self.path(WEIGHTS))

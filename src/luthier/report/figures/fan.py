@@ -41,7 +41,6 @@ def draw_fan(scene: FanScene, path: Path, width: float | None = None) -> None:
         left, right = figure.add_subplot(grid[row, column]), figure.add_subplot(grid[row, column + 1])
         _draw_step(left, right, scene, frame, step)
     parts.save(figure, path, width)
-    plt.close(figure)
 
 
 def focus(scene: FanScene) -> int:

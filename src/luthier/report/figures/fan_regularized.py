@@ -38,7 +38,6 @@ def draw_regularized(regularized: RegularizedScene, path: Path, width: float | N
     _draw_line_view(figure.add_subplot(grid[0, 1]), regularized)
     _draw_angle_view(figure.add_subplot(grid[1, 1]), regularized)
     parts.save(figure, path, width, square=False)
-    plt.close(figure)
 
 
 def _candidates(regularized: RegularizedScene) -> Float64:

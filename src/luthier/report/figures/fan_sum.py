@@ -38,7 +38,6 @@ def draw_sum(scene: FanScene, path: Path, width: float | None = None) -> None:
         bar.set_label(scene.metric, fontsize=8)
         bar.ax.tick_params(labelsize=7)
     parts.save(figure, path, width)
-    plt.close(figure)
 
 
 def _draw_polygons(axes: Any, scene: FanScene) -> Float64:
