@@ -22,7 +22,7 @@ from luthier.features.derived import TARGET_WORDS, count_words
 from luthier.features.induce import check_local
 from luthier.features.induction import NONE, Fired, both_present, fire_both, load_induction
 from luthier.grammar.reading import _rule_kernels as rule_kernels
-from luthier.grammar.reading.grammars import Lines, cut_lines
+from luthier.grammar.reading.grammars import Lines, check_once, cut_lines
 from luthier.grammar.writing import DIGITS
 from luthier.kbest.features import unknown_names
 
@@ -74,6 +74,7 @@ class Rewriter:
         """Return the lines of a block with bins."""
         lines, firsts, lasts, counts = cut_lines(block, name, N_FIELDS, LEAST_FIELDS)
         entries = self._entries(lines.data, firsts[:, FEATURES], lasts[:, FEATURES])
+        check_once(lines, entries.rows, entries.ids, self.names)
         edits: list[Edits] = []
         present: list[Present] = []
         for number, feature in enumerate(self.bins.features):

@@ -19,7 +19,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.core.files.io import display_name, open_output
-from luthier.core.files.json_text import parse_json
+from luthier.core.files.json_text import parse_json, repeated
 from luthier.core.params import names_of, path_of
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
@@ -214,9 +214,7 @@ def _from_json(text: str, path: str) -> Weights:
 def _once(pairs: list[tuple[str, object]], path: str) -> dict[str, object]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise InputError(expected="each name once", found=f"{repeated!r} twice", path=path)
+        raise InputError(expected="each name once", found=f"{repeated(pairs)!r} twice", path=path)
     return table
 
 
