@@ -21,7 +21,6 @@ from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
 
 fsspec = pytest.importorskip("fsspec")
-pytest.importorskip("aiohttp")
 
 
 @pytest.fixture(autouse=True)
