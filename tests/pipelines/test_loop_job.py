@@ -186,7 +186,7 @@ def test_names_of_files_stay_names(tmp_path):
         ("iterations = 4", "iterations = 0", "the 'iterations' parameter of loop_options must be an int in [1"),
         ("iterations = 4", 'choose = "heldout"', 'choose = "heldout" needs a table [heldout]'),
         ("plain = -1.0", 'plain = "x"', "expected weights to start from in [start]"),
-        ('refs = "refs.txt"', 'refs = "no.txt"', "no.txt: there is no such file"),
+        ('refs = "refs.txt"', 'refs = "no.txt"', "no.txt: expected a readable file, found no such file"),
         ('weights = "text"', 'weights = "xml"', "expected weights = one of text, equals, moses, json, found 'xml'"),
         (
             "command = [",

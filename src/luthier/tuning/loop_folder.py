@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import make_folder
+from luthier.core.files.io import make_folder, regular
 from luthier.core.files.json_text import parse_json
 from luthier.core.files.sealed_lines import Record, SealedWriter, read_sealed
 from luthier.core.files.written import secondary
@@ -126,7 +126,7 @@ class RecordedLists:
         if not found:
             raise LuthierError(f"{home}: expected the folder of a loop, found no weights in it")
         for path in found:
-            if dict(read_weights(path)) == dict(weights):
+            if dict(read_weights(regular(path))) == dict(weights):
                 number = int(path.stem) if path.stem.isdigit() else -1
                 kept = _list_path(home, self.part, number)
                 if kept.exists():
@@ -146,7 +146,7 @@ def read_result(folder: str | os.PathLike[str], tuner: str, metric: Metric, opti
     if not ends:
         raise LuthierError(f"{folder}: expected a loop that has ended, found {len(turns)} turns")
     kept = turns[: ends[0]]
-    begin = read_weights(_weights_path(Path(folder), 0)), _start(path, records[1])
+    begin = read_weights(regular(_weights_path(Path(folder), 0))), _start(path, records[1])
     return LoopResult.of(tuner, metric, options, begin, kept, read_seconds(Path(folder), kept))
 
 
@@ -154,7 +154,7 @@ def read_seconds(home: Path, turns: Sequence[Iteration]) -> tuple[Seconds, ...]:
     """Return how long each turn took, where that is known: a process that was killed may not have said it."""
     found: dict[int, Seconds] = {}
     path = home / TIMES
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []:
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []:
         try:
             record = parse_json(line)
             number, parts = record.pop("number"), record.values()

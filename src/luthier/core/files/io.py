@@ -9,6 +9,7 @@ import hashlib
 import io
 import os
 import re
+import stat
 import sys
 import tempfile
 import zlib
@@ -28,6 +29,9 @@ BOM = b"\xef\xbb\xbf"
 STDIN = "-"
 PACKED = (".gz", ".zst")
 LINE_FEED = 10
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"} | dict.fromkeys(
+    (stat.S_IFCHR, stat.S_IFBLK), "a device"
+)
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -75,6 +79,25 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
         ) from None
     with raw, _telling_damage(path):
         yield decompressed(raw, BLOCK_BYTES)
+
+
+def regular(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a regular file; raise `InputError` for what may never end: devices, pipes, sockets.
+
+    A path that somebody typed may be a pipe. What a file names, or what stands in a folder, may not.
+    """
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - names may be bytes
+    except OSError as error:
+        raise InputError(
+            expected="a readable file", found=(error.strerror or str(error)).lower(), path=display_name(path),
+            hint=_beside(path),
+        ) from None  # fmt: skip
+    if not stat.S_ISREG(mode):
+        raise InputError(
+            expected="a regular file", found=_KINDS.get(stat.S_IFMT(mode), "none"), path=display_name(path)
+        )
+    return Path(path)
 
 
 def _beside(path: str | os.PathLike[str]) -> str:
@@ -301,7 +324,7 @@ def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
 def content_hash(path: str | os.PathLike[str]) -> str:
     """Return a hash of a file's bytes, as they are on disk."""
     try:
-        with open(path, "rb") as file:
+        with open(regular(path), "rb") as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
     except OSError as error:
         found = (error.strerror or str(error)).lower()

@@ -12,12 +12,11 @@ import json
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from luthier.core.errors import InputError
-from luthier.core.files.io import open_output
+from luthier.core.files.io import open_output, regular
 from luthier.core.files.json_text import parse_json
 from luthier.core.files.locks import locked
 
@@ -68,7 +67,7 @@ def read_sealed(path: str | os.PathLike[str], what: str) -> tuple[list[Record], 
     InputError
         If a whole line is not what was written; `what` says what a line should be.
     """
-    data = Path(path).read_bytes()
+    data = regular(path).read_bytes()
     length = data.rfind(b"\n") + 1
     records = []
     for number, line in enumerate(data[:length].split(b"\n")[:-1], start=1):

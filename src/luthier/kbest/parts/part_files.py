@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from luthier.core.errors import InputError
-from luthier.core.files.io import content_hash
+from luthier.core.files.io import content_hash, regular
 from luthier.kbest.parts.manifest import Manifest
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import open_pool
@@ -52,12 +52,12 @@ def _stamp(manifest: Manifest, number: int, path: Path) -> None:
     """Raise unless the file of a part is there, with as many bytes as it should have."""
     part = manifest.parts[number]
     try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise _other(manifest, number, f"none ({(error.strerror or str(error)).lower()})") from None
+        size = regular(path).stat().st_size
+    except InputError as error:
+        raise _other(manifest, number, f"none ({error.found})" if not path.exists() else error.found) from None
     if size != part.size:
         what = "a file cut off" if size < part.size else "a longer file"
-        raise _other(manifest, number, f"{what}, {content_hash(path)}, of {size:,} bytes in place of {part.size:,}")
+        raise _other(manifest, number, f"{what}, of {size:,} bytes in place of {part.size:,}")
 
 
 def _other(manifest: Manifest, number: int, found: str) -> InputError:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.files.io import regular
 from luthier.core.files.toml_tables import Table, read_toml
 from luthier.features.bins import SCOPES, Scope
 from luthier.features.making import BinOptions
@@ -156,9 +157,9 @@ def _choosing(path: str, table: Mapping[str, Any]) -> Choosing:
     axes = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     choosing = Choosing(
         path=path,
-        tune=home if decoding else home / table["tune"],
-        heldout=home if decoding else home / table["heldout"],
-        start=home / table["start"] if "start" in table else None,
+        tune=home if decoding else regular(home / table["tune"]),
+        heldout=home if decoding else regular(home / table["heldout"]),
+        start=regular(home / table["start"]) if "start" in table else None,
         metric=load_metric(table["metric"]),
         seed=table.get("seed", 0),
         order=table.get("order", "grid"),

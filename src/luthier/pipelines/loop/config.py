@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from luthier.core.errors import LuthierError
+from luthier.core.files.io import regular
 from luthier.core.files.toml_tables import Table
 from luthier.kbest.reading.lists import ReadOptions
 from luthier.kbest.weights import WeightFormat, Weights, read_weights
@@ -115,15 +116,14 @@ def take_sentences(table: Table, base: Path) -> Sentences:
     table.end()
     found = Sentences(str(base / source), tuple(str(base / ref) for ref in refs))
     for path in (found.source, *found.refs):
-        if not Path(path).is_file():
-            raise LuthierError(f"{path}: there is no such file")
+        regular(path)
     return found
 
 
 def take_start(table: Table, base: Path) -> Weights:
     """Take weights to start from: 'file', or names with numbers."""
     if table.has("file"):
-        found = read_weights(base / table.take("file", str))
+        found = read_weights(regular(base / table.take("file", str)))
         table.end()
         return found
     weights: dict[str, Any] = table.rest()

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.files.io import content_hash, make_folder, write_lines
+from luthier.core.files.io import content_hash, make_folder, regular, write_lines
 from luthier.core.programs import ProgramError, last_lines, run_program
 from luthier.corpus.lines import read_lines
 from luthier.kbest.pool import Pool
@@ -112,14 +112,14 @@ class OutsideDecoder(NumberedDecoder):
     def _write_weights(self, weights: Weights, place: Path) -> Path:
         path = place / f"weights.{ENDINGS[self.command.style]}"
         if self.command.into:
-            lines = read_lines(Path(self.folder) / self.command.into)
+            lines = read_lines(regular(Path(self.folder) / self.command.into))
             write_lines(path, replace_moses_section(lines, weights))
         else:
             write_weights(weights, path, style=self.command.style)
         return path
 
     def _read(self, kbest: Path, log: Path, what: str) -> Pool:
-        if not kbest.exists():
+        if not kbest.is_file():
             raise ProgramError(f"{what} ended well, but wrote no lists to {kbest}. {last_lines(log)}")
         options = dataclasses.replace(self.command.reading, allow_empty=True)
         try:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import content_hash, open_output
+from luthier.core.files.io import content_hash, open_output, regular
+from luthier.core.files.json_text import parse_json
 from luthier.core.files.sealed_lines import Record
 from luthier.core.progress import notice
 from luthier.evaluation.comparison import Comparison, Difference, Settings, compare
@@ -66,7 +66,7 @@ def read_choices(place: Place) -> dict[str, Choices]:
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(regular(path).read_bytes())
         points = [point for data in found.values() for tried in data.values() for point in tried]
         if not all(_is_point(point) for point in points):
             raise ValueError("a point without its numbers")

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from luthier.core.errors import LuthierError, LuthierWarning
-from luthier.core.files.io import make_folder, write_lines
+from luthier.core.files.io import make_folder, regular, write_lines
 from luthier.core.rng import make_rng
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -123,7 +123,7 @@ class System:
             write_lines(self.home / name, side.take(rows))
 
     def _read(self) -> TrainConfig:
-        config = read_train_config(self.training, data=self.data, seed=self.seed, threads=1)
+        config = read_train_config(regular(self.training), data=self.data, seed=self.seed, threads=1)
         if config.test is None:
             raise LuthierError(f"{self.training}: expected a table [test] with sentences to test on, found none")
         return dataclasses.replace(config, features=ALL_FEATURES)

@@ -10,6 +10,7 @@ from luthier.alignment.base import DEFAULT, Aligner, aligner
 from luthier.alignment.bitext import MAX_WORDS
 from luthier.alignment.symmetrize import DEFAULT_WAY, WAYS
 from luthier.core.errors import LuthierError
+from luthier.core.files.io import regular
 from luthier.core.files.toml_tables import Table
 from luthier.decoding.options import SearchOptions
 from luthier.grammar.extraction.feature_kinds import feature_names
@@ -58,12 +59,12 @@ def read_train_config(path: str | os.PathLike[str], *, data: str | None = None, 
     file = Table.read(path, "a training's settings")
     base = Path(data) if data is not None else Path(path).parent
     corpus = file.table("corpus")
-    source, target = (str(base / corpus.take(side, str)) for side in ("source", "target"))
+    source, target = (str(regular(base / corpus.take(side, str))) for side in ("source", "target"))
     max_words = corpus.take("max_words", int, MAX_WORDS)
     corpus.end()
     method, how = _alignment(file.table("alignment"), str(path))
     lm = file.table("lm")
-    lm_text = str(base / lm.take("text", str)) if lm.has("text") else target
+    lm_text = str(regular(base / lm.take("text", str))) if lm.has("text") else target
     estimate = EstimateOptions(order=lm.take("order", int, 5), prune=tuple(lm.numbers("prune", (0,))))
     lm.end()
     rules = file.table("grammar")

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from luthier import __version__
-from luthier.core.files.io import content_hash, open_output
+from luthier.core.errors import InputError
+from luthier.core.files.io import content_hash, open_output, regular
 from luthier.core.files.json_text import parse_json
 from luthier.core.files.written import secondary
 from luthier.core.progress import notice
@@ -70,10 +71,10 @@ class Steps:
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     """Return what was done; nothing where the file is not what we write, and all is done again."""
     try:
-        found = parse_json(path.read_bytes()) if path.exists() else {}
+        found = parse_json(regular(path).read_bytes()) if path.exists() else {}
         if isinstance(found, dict) and all(isinstance(found[name]["outputs"], dict) for name in found):
             return found
-    except (ValueError, TypeError, KeyError, OSError):
+    except (ValueError, TypeError, KeyError, OSError, InputError):
         pass
     notice(f"{path}: damaged; all steps are done again")
     return {}
