@@ -74,7 +74,7 @@ def test_a_part_that_is_missing_cut_off_or_changed_is_named_with_both_digests(ma
     with pytest.raises(InputError, match=f"{named}another file, [0-9a-f]{{32}}"):
         open_part(manifest, 1)
     shutil.copy(tmp_path / "parts" / "part-1.arrow", path)  # a good pool, but another
-    with pytest.raises(InputError, match=f"expected part 2 of 3, {part.digest}, found .*{manifest.parts[0].digest}"):
+    with pytest.raises(InputError, match=f"{named}a longer file, of"):
         open_part(manifest, 1)
     path.unlink()
     with pytest.raises(InputError, match=f"{named}none"):

@@ -17,7 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.errors import InputError, LuthierError, LuthierWarning
+from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt
 from luthier.core.files.io import display_name, open_output
 from luthier.core.files.json_text import parse_json, repeated
 from luthier.core.params import names_of, path_of
@@ -244,7 +244,7 @@ def _from_moses(lines: list[str], path: str, sparse: Mapping[str, float]) -> Wei
         elif inside and text and not text.startswith("#"):
             name, equals, rest = text.rpartition("=")
             if not equals or not rest.split():
-                raise InputError(expected="'Name= value …'", found=repr(text), path=path, line=number)
+                raise InputError(expected="'Name= value …'", found=excerpt(text.encode()), path=path, line=number)
             values = rest.split()
             for position, value in enumerate(values):
                 full = name.strip() if len(values) == 1 else f"{name.strip()}_{position}"
@@ -264,7 +264,7 @@ def _from_lines(lines: list[str], path: str) -> Weights:
             parts = list(text.rpartition("=")[::2])
         if len(parts) != 2 or not parts[0]:
             raise InputError(
-                expected="'name value'", found=repr(text), path=path, line=number,
+                expected="'name value'", found=excerpt(text.encode()), path=path, line=number,
                 hint="weights are 'name value' lines, a Moses [weight] section, or a JSON object",
             )  # fmt: skip
         _put(found, parts[0].removesuffix("=").rstrip(), parts[1], path, number)

@@ -25,6 +25,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.streams import DAMAGE, damage_error, decompressed
 
 BLOCK_BYTES = 1 << 20
+LONGEST_LINE = 1 << 28
 BOM = b"\xef\xbb\xbf"
 STDIN = "-"
 PACKED = (".gz", ".zst")
@@ -67,7 +68,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
     raw: BinaryIO
     if str(path) == STDIN:
         with _telling_damage(path):
-            yield decompressed(sys.stdin.buffer, BLOCK_BYTES)
+            yield decompressed(sys.stdin.buffer, BLOCK_BYTES, display_name(path))
         return
     try:
         raw = open(path, "rb")  # noqa: SIM115 - closed below, once the errors of opening are told apart
@@ -78,7 +79,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
             expected="a readable file", found=(error.strerror or str(error)).lower(), path=str(path), hint=_beside(path)
         ) from None
     with raw, _telling_damage(path):
-        yield decompressed(raw, BLOCK_BYTES)
+        yield decompressed(raw, BLOCK_BYTES, display_name(path))
 
 
 def regular(path: str | os.PathLike[str]) -> Path:
@@ -122,11 +123,17 @@ def line_blocks(stream: io.BufferedReader, path: str, block_bytes: int = BLOCK_B
 
     The blocks are copies that the caller owns. Memory is bounded by the block and the longest line.
     When the stream breaks, the whole lines before the damage are yielded first.
+
+    Raises
+    ------
+    InputError
+        A line of more than `LONGEST_LINE` bytes.
     """
     tail: Bytes = np.zeros(0, dtype=np.uint8)
     first_line, broken = 1, None
     while broken is None:
-        room = np.empty(len(tail) + block_bytes + 1, dtype=np.uint8)  # one for a line feed that is missing
+        # one byte more for a line feed that is missing; twice the tail, so that a long line is copied a few times only
+        room = np.empty(max(2 * len(tail), block_bytes) + 1, dtype=np.uint8)
         room[: len(tail)] = tail
         filled, broken = _fill(stream, memoryview(room), len(tail))  # type: ignore[arg-type]
         if filled == len(tail) and broken is None:
@@ -134,8 +141,15 @@ def line_blocks(stream: io.BufferedReader, path: str, block_bytes: int = BLOCK_B
                 return
             room[filled] = LINE_FEED  # the last line has no end of its own
             filled += 1
-        ends = np.flatnonzero(room[:filled] == LINE_FEED)
+        ends = np.flatnonzero(room[len(tail) : filled] == LINE_FEED) + len(tail)  # the tail has none
         cut = int(ends[-1]) + 1 if len(ends) else 0
+        longest = int(np.max(np.diff(ends, prepend=-1), initial=filled - cut))
+        if longest > LONGEST_LINE:
+            raise InputError(
+                expected=f"lines of at most {LONGEST_LINE >> 20} MB", found="a longer one", path=path,
+                line=first_line + (int(np.argmax(np.diff(ends, prepend=-1) > LONGEST_LINE)) if len(ends) else 0),
+                hint="is it a text at all?", kind="long line",
+            )  # fmt: skip
         tail = room[cut:filled].copy()
         if cut:
             yield LineBlock(room[:cut], ends, first_line)

@@ -20,6 +20,7 @@ import numpy as np
 from luthier.core.arrays import Bool, Int32, Int64
 from luthier.core.errors import InputError, excerpt
 from luthier.core.files.io import BOM
+from luthier.core.files.json_text import repeated
 from luthier.core.params import param
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
@@ -124,8 +125,8 @@ class _Header:
             where = names.index("") + 1
             raise error("a name for each column", f"none for column {where} of {len(names)}",
                         "the first line of the TSV names its columns")  # fmt: skip
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
+        if len(set(names)) < len(names):
+            twice = repeated((name, None) for name in names)
             raise error("column names that differ", f"{twice!r} {names.count(twice)} times")
         roles = {}
         for role, candidates in ROLES.items():
