@@ -26,7 +26,7 @@ def read_arpa(path: str | os.PathLike[str]) -> Arpa:
     Raises
     ------
     InputError
-        A broken line, counts that disagree, a probability above 1, a word that is no unigram, an n-gram
+        A broken line, no </s>, counts that disagree, a probability above 1, a word that is no unigram, an n-gram
         twice, bad UTF-8, a file cut off, or a file of another kind; with its line.
     """
     reader = _Reader(display_name(path))

@@ -16,7 +16,7 @@ from luthier.features.bins import SCOPES, Scope
 from luthier.features.making import BinOptions
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
-from luthier.pipelines.loop.config import Sentences, take_sentences
+from luthier.pipelines.loop.config import Sentences, check_k, take_sentences
 from luthier.tuning.base import Tuner, tuner
 from luthier.tuning.loop_options import LoopOptions
 
@@ -185,8 +185,9 @@ def _decoding(path: str, table: Mapping[str, Any]) -> Decoding:
     model, k, features = file.take("model", str), file.take("k", int, 100), file.texts("features", ())
     found = Decoding(home / model, tune, heldout, k, features or None, options)
     file.end()
-    if found.k < 1 or options.choose == "heldout":
-        raise LuthierError(f"{path}: expected k of at least 1, and loops whose answer is their last")
+    check_k(found.k, path)
+    if options.choose == "heldout":
+        raise LuthierError(f"{path}: expected loops whose answer is their last")
     return found
 
 

@@ -22,6 +22,8 @@ from luthier.kbest.weights import WeightFormat, Weights, replace_moses_section, 
 from luthier.tuning.loop import NumberedDecoder
 
 PLACES = ("weights", "source", "kbest", "k", "iteration")
+# What a decoder may write: the log, and each hypothesis that it is asked for with its features.
+MOST_BYTES, BYTES_OF_HYPOTHESIS = 1 << 26, 1 << 16
 ENDINGS = {"text": "txt", "equals": "txt", "moses": "ini", "json": "json"}
 
 
@@ -94,6 +96,7 @@ class OutsideDecoder(NumberedDecoder):
         what = f"the decoder ({self.command.template[0]})"
         run_program(
             self.command.arguments(values), log=log, folder=Path(self.folder), what=what, seconds=self.command.seconds,
+            most_bytes=MOST_BYTES + len(read_lines(self.source)) * self.command.k * BYTES_OF_HYPOTHESIS,
             stdin=None if self.command.has("source") else Path(self.source),
             stdout=None if self.command.has("kbest") else kbest,
         )  # fmt: skip

@@ -12,6 +12,7 @@ from luthier.core.files.toml_tables import Table
 from luthier.core.tasks import Engine
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
+from luthier.pipelines.loop.config import check_k
 from luthier.pipelines.study.conditions import PairData, read_pair
 from luthier.pipelines.study.data import DataEntry
 from luthier.pipelines.study.lines import CAPACITY_LINES, Kept, LineKind
@@ -196,7 +197,7 @@ def _entry(table: Table, path: str) -> CapacityEntry:
     source, name = table.take("source", str), table.take("name", str)
     if not is_plain_name(name):
         raise LuthierError(f"{path}: expected data named so that a file can be, found {name!r}")
-    k, heldout = table.take("k", int), table.take("heldout", int, 0)
+    k, heldout = check_k(table.take("k", int), path), table.take("heldout", int, 0)
     cut, pairs = table.texts("cut", ()), table.take("pairs", bool, False)
     rules, own = table.texts("rules", ()), table.texts("own", ())
     lists = pair = None

@@ -11,6 +11,7 @@ from luthier.core.files.sealed_lines import Record
 from luthier.core.files.toml_tables import Table
 from luthier.core.tasks import Engine
 from luthier.features.induction import load_induction
+from luthier.pipelines.loop.config import check_k
 from luthier.pipelines.study.lines import LOOP_LINES, Kept, LineKind
 from luthier.pipelines.study.units import Place, Units, is_plain_name
 
@@ -143,7 +144,7 @@ def read_loop_study(values: Mapping[str, Any], path: str) -> LoopStudy:
     shape_bits = shapes.take("bits", int, 4)
     study = LoopStudy(
         name=file.take("name", str), seed=file.take("seed", int, 0), conditions=conditions, data=data,
-        own=file.texts("own"), lists_of=choice.texts("lists", ()), choice_k=choice.take("k", int, 100),
+        own=file.texts("own"), lists_of=choice.texts("lists", ()), choice_k=check_k(choice.take("k", int, 100), path),
         order=choice.take("order", str, "grid"), passes=choice.take("passes", int, 1),
         baselines=tables.texts("baselines", ()), sweep=tables.take("sweep", str, ""),
         extra=tables.texts("sweep_with", ()),

@@ -17,7 +17,16 @@ from luthier.grammar.extraction.feature_kinds import feature_names
 from luthier.grammar.extraction.limits import Limits
 from luthier.kbest.weights import Weights
 from luthier.lm.estimate import EstimateOptions
-from luthier.pipelines.loop.config import Sentences, TunerSettings, take_sentences, take_start, tuner_settings
+from luthier.pipelines.loop.config import (
+    Sentences,
+    TunerSettings,
+    check_k,
+    take_sentences,
+    take_start,
+    tuner_settings,
+)
+
+MOST_REPLICAS = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,8 +94,9 @@ def read_train_config(path: str | os.PathLike[str], *, data: str | None = None, 
         replicas=file.take("replicas", int, 1),
     )  # fmt: skip
     file.end()
-    if found.k < 1 or found.replicas < 1:
-        raise LuthierError(f"{path}: expected k and replicas of at least 1, found {found.k} and {found.replicas}")
+    check_k(found.k, str(path))
+    if not 1 <= found.replicas <= MOST_REPLICAS:
+        raise LuthierError(f"{path}: expected replicas from 1 to {MOST_REPLICAS:,}, found {found.replicas:,}")
     if found.settings.options.choose == "heldout" and found.heldout is None:
         raise LuthierError(f"{path}: choose = \"heldout\" needs a table [heldout] with its 'source' and 'refs'")
     return found
