@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import open_output
+from luthier.core.files.io import make_folder, open_output
 from luthier.core.files.journal import Record, SealedWriter
 from luthier.core.plugins import available, load
 from luthier.core.progress import notice, progress
@@ -219,7 +219,7 @@ def run_study(
     if only and only not in study.names:
         raise LuthierError(f"there is no {only!r} in this study. known: {', '.join(sorted(study.names))}")
     place = Place(str(Path(path).absolute()), Path(folder), data, only)
-    place.folder.mkdir(parents=True, exist_ok=True)
+    make_folder(place.folder)
     lines = place.folder / UNITS
     kept, length = read_units(lines, study.line)
     if run:

@@ -8,6 +8,7 @@ from typing import NamedTuple, Self
 
 from luthier.core.errors import LuthierError
 from luthier.core.settings import Table
+from luthier.jobs.loop_config import check_k
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner
@@ -171,7 +172,7 @@ def _grid(table: Table) -> Grid:
 
 def _entry(table: Table, path: str) -> CapacityEntry:
     source, name = table.take("source", str), take_name(table, path)
-    k, heldout = table.take("k", int), table.take("heldout", int, 0)
+    k, heldout = check_k(table.take("k", int), path), table.take("heldout", int, 0)
     cut, pairs = table.texts("cut", ()), table.take("pairs", bool, False)
     rules, own = table.texts("rules", ()), table.texts("own", ())
     lists = pair = None

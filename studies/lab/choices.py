@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from luthier.core.files.io import open_output
+from luthier.core.files.io import make_folder, open_output
 from luthier.core.tasks import Engine
 from luthier.jobs.sweep import choose
 from luthier.jobs.sweep_config import BITS, texts_of
@@ -46,7 +46,7 @@ def make_choices(
     tried: dict[str, list[dict[str, Any]]] = {}
     for condition in (condition for condition in study.conditions if condition.has_choice):
         folder = system.home / CHOICES / condition.name.replace(" ", "-")
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         pools = [_select(study, lists, condition, folder) for lists in _decode(study, system, weights)]
         with open_output(folder / FILE) as file:
             file.write(choice_text(study, condition, system, pools).encode("utf-8"))
@@ -96,7 +96,7 @@ def _decode(study: ConditionStudy, system: System, weights: Mapping[str, Path]) 
     key = system.steps.key([*grammars, *weights.values()], [study.choice_k, system.inputs])
 
     def work() -> None:
-        (system.home / CHOICES).mkdir(exist_ok=True)
+        make_folder(system.home / CHOICES)
         for part, output in zip((TUNE, HELDOUT), made, strict=True):
             save_pool(_lists(study, system, part, weights), system.home / output)
 

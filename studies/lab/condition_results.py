@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import content_hash
+from luthier.core.files.io import content_hash, regular
 from luthier.core.files.journal import Record
 from luthier.core.progress import notice
+from luthier.core.settings import parse_json
 from luthier.evaluation.comparison import Comparison, Difference, Settings, compare
 from luthier.evaluation.replicas import optimizer_spread
 from luthier.evaluation.systems import System
@@ -65,7 +65,7 @@ def read_choices(place: Place) -> dict[str, Choices]:
     if not path.exists():
         return {}
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(regular(path).read_bytes())
         points = [point for data in found.values() for tried in data.values() for point in tried]
         if not all(_is_point(point) for point in points):
             raise ValueError("a point without its numbers")

@@ -9,6 +9,7 @@ from typing import Any, Self
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.settings import Table
 from luthier.features.induction import load_induction
+from luthier.jobs.loop_config import check_k
 
 from .base import Study, is_plain_name, require_known, take_seed
 from .system import PairData, read_pair
@@ -103,7 +104,8 @@ class ConditionStudy(Study):
         shape_bits = shapes.take("bits", int, 4)
         study = cls(
             name=file.take("name", str), seed=take_seed(file, path, 0), conditions=conditions, data=data,
-            own=file.texts("own"), lists_of=choice.texts("lists", ()), choice_k=choice.take("k", int, 100),
+            own=file.texts("own"), lists_of=choice.texts("lists", ()),
+            choice_k=check_k(choice.take("k", int, 100), path),
             order=choice.take("order", str, "grid"), passes=choice.take("passes", int, 1),
             baselines=tables.texts("baselines", ()), sweep=tables.take("sweep", str, ""),
             extra=tables.texts("sweep_with", ()),

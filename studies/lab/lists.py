@@ -11,6 +11,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, frozen
 from luthier.core.errors import LuthierError
+from luthier.core.files.io import regular
 from luthier.core.rng import make_rng
 from luthier.core.segments import offsets_from_counts
 from luthier.core.settings import Table
@@ -82,7 +83,8 @@ class FilePart:
             raise LuthierError(
                 f"{missing[0]}: there is no such list. hint: `data` names the folder that has the study's files"
             )
-        pool = read_pool(paths, refs=[str(folder / name) for name in self.refs])
+        refs = [str(regular(folder / name)) for name in self.refs]
+        pool = read_pool([str(regular(path)) for path in paths], refs=refs)
         if self.cap is not None:
             pool = cap(pool, self.cap)
         if self.sentences is not None:
@@ -138,7 +140,7 @@ def load_lists(entry: ListEntry, folder: str | None) -> StudyLists | None:
         start = Weights(tune.provenance["decoder_weights"])
     elif isinstance(entry.tune, FilePart) and isinstance(entry.test, FilePart) and folder is not None:
         tune, test = entry.tune.read(Path(folder)), entry.test.read(Path(folder))
-        start = read_weights(Path(folder) / entry.start)
+        start = read_weights(regular(Path(folder) / entry.start))
     else:
         return None
     if tune.features.names != test.features.names:

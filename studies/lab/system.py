@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError, unwarned
-from luthier.core.files.io import write_lines
+from luthier.core.files.io import make_folder, regular, write_lines
 from luthier.core.files.journal import Record
 from luthier.core.rng import make_rng
 from luthier.core.settings import Table
@@ -122,7 +122,7 @@ class System:
 
     def prepare(self) -> None:
         """Make the text if it is synthetic, hold pairs out, align, estimate, index, extract."""
-        self.home.mkdir(parents=True, exist_ok=True)
+        make_folder(self.home)
         if self.entry.synthetic is not None:
             self._write_pair()
         plain = self._read()
@@ -172,7 +172,7 @@ class System:
             write_lines(self.home / name, side.take(rows))
 
     def _read(self) -> TrainConfig:
-        config = read_train_config(self.training, data=self.data, seed=self.seed, threads=1)
+        config = read_train_config(regular(self.training), data=self.data, seed=self.seed, threads=1)
         if config.test is None:
             raise LuthierError(f"{self.training}: expected a table [test] with sentences to test on, found none")
         return dataclasses.replace(config, features=ALL_FEATURES)

@@ -38,7 +38,48 @@ def pool(tmp_path):
 def test_output_that_finds_no_room_is_one_sentence():
     with FULL.open("w") as full:
         child = subprocess.run([*LUTHIER, "formats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert (child.returncode, child.stderr) == (2, "luthier: error: no space left on device\n")
+    assert (child.returncode, child.stderr) == (2, "luthier: error: <standard output>: no space left on device\n")
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+def test_a_log_on_a_full_disk_costs_nothing(pool, tmp_path):
+    with FULL.open("w") as full:
+        line = [*LUTHIER, "tune", str(pool), "--method", "random", "-o", str(tmp_path / "w.txt")]
+        child = subprocess.run(line, stdout=subprocess.PIPE, stderr=full, text=True, check=False)
+    assert child.returncode == 0
+    assert (tmp_path / "w.txt").read_text().strip()
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+def test_a_trace_on_a_full_disk_costs_a_warning_and_not_the_weights(pool, tmp_path):
+    child = run("tune", pool, "--method", "random", "--trace", FULL, "-o", tmp_path / "w.txt")
+    assert child.returncode == 0, child.stderr
+    assert child.stderr.count("warning: /dev/full: cannot write here: no space left on device") == 1
+    assert (tmp_path / "w.txt").read_text().strip()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "tune pool.arrow -o w.txt --trace ./w.txt",
+        "tune pool.arrow -o w.1.txt --replicas 2 --checkpoint w.1.1.txt",
+        "line pool.arrow --axis lm -o a.tsv -w a.tsv",
+        "surface pool.arrow --axis lm --axis length -o a.tsv -w a.tsv",
+        "rerank pool.arrow --weights w w -o a a",
+        "certify pool.arrow --axis lm --whole -w a --checkpoint a",
+        "align a b -o links --train links",
+        "decode src --grammar g -k 2 -o k --text k",
+    ],
+)
+def test_two_results_in_one_file_are_refused_before_the_work(line, pool, run_cli, monkeypatch):
+    monkeypatch.chdir(pool.parent)
+    code, _, said = run_cli(*line.split())
+    assert (code, "expected another file for each result, found it twice" in said) == (2, True), said
+    assert [path.name for path in pool.parent.iterdir()] == ["pool.arrow"]
 
 
 def limit_files():

@@ -199,8 +199,11 @@ def test_a_full_disk_is_told_with_the_file_and_leaves_what_was_there(tmp_path):
         raise OSError(errno.ENOSPC, "No space left on device")
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
-    with pytest.raises(OSError, match="something else"), atomic_write(path):
+    told = r"out\.txt: cannot write here: input/output error; nothing was kept. hint: name another place"
+    with pytest.raises(LuthierError, match=told), atomic_write(path):
         raise OSError(errno.EIO, "something else")
+    with pytest.raises(OSError, match="of another file"), atomic_write(path):
+        raise OSError(errno.EIO, "of another file", "other.txt")
 
 
 def test_what_killed_writers_left_goes_and_what_living_ones_write_stays(tmp_path):

@@ -21,7 +21,6 @@ from luthier.metrics.pools import with_statistics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 fsspec = pytest.importorskip("fsspec")
-pytest.importorskip("aiohttp")
 
 
 @pytest.fixture(autouse=True)

@@ -238,7 +238,7 @@ def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_pa
         assert (code, "luthier shard POOL" in err) == (2, True), err
     for more, told in (
         (("--cluster", "tcp://10.1.2.3:8786"), "--cluster-insecure"),
-        (("--cluster", tmp_path / "none"), "there is no such file"),
+        (("--cluster", tmp_path / "none"), "expected a readable file, found no such file"),
         (("--cluster", "alone:0123456789abcdef"), "none of these 3 units"),
         (("--cluster", address, "--cluster-silence", 1), "at least 5 seconds"),
     ):

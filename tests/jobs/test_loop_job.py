@@ -1,5 +1,6 @@
 """The loop as a command: decoders of others, their failures, and kills at any moment."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -178,14 +179,15 @@ def test_names_of_files_stay_names(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("k = 4", "k = 0", "expected k of at least 1"),
+        ("k = 4", "k = 0", "expected k from 1 to 1,000,000, found 0"),
+        ("k = 4", "k = 99999999999", "expected k from 1 to 1,000,000, found 99,999,999,999"),
         ("k = 4", "k = 'x'", "expected a whole number for 'k' in [decoder], found 'x'"),
         ("k = 4", "speed = 4", "[decoder] has no setting 'speed'. known: allow_empty"),
         ('method = "simplex"', 'method = "simplex"\ncolor = 3', "a setting of [tuner] is none that simplex has"),
         ("iterations = 4", "iterations = 0", "the 'iterations' parameter of loop_options must be an int in [1"),
         ("iterations = 4", 'choose = "heldout"', 'choose = "heldout" needs a table [heldout]'),
         ("plain = -1.0", 'plain = "x"', "expected weights to start from in [start]"),
-        ('refs = "refs.txt"', 'refs = "no.txt"', "no.txt: there is no such file"),
+        ('refs = "refs.txt"', 'refs = "no.txt"', "no.txt: expected a readable file, found no such file"),
         ('weights = "text"', 'weights = "xml"', "expected weights = one of text, equals, moses, json, found 'xml'"),
         (
             "command = [",
@@ -235,3 +237,23 @@ def test_a_loop_killed_at_any_moment_goes_on_to_the_same_bytes(tmp_path):
     assert killed > 0
     assert code == 0
     assert without_attempts(folder) == files_of(tmp_path / "part.whole")
+
+
+def test_a_program_that_writes_too_much_is_ended(tmp_path):
+    code = "import os, sys\nwith open(sys.argv[1], 'wb') as file:\n    while True: file.write(bytes(1 << 16))"
+    with pytest.raises(ProgramError, match=r"the decoder wrote \d+ MB, more than the 1 MB it may and was ended"):
+        run_program(
+            [sys.executable, "-c", code, str(tmp_path / "kbest")], log=tmp_path / "log", most_bytes=1 << 20,
+            what="the decoder",
+        )  # fmt: skip
+    run_program([sys.executable, "-c", "print(1)"], log=tmp_path / "log", most_bytes=1 << 40)
+
+
+def test_a_decoder_that_writes_without_end_is_ended(tmp_path, monkeypatch):
+    decoder, start = decoder_of(tmp_path)
+    monkeypatch.setattr("luthier.pipelines.loop.outside.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("luthier.pipelines.loop.outside.BYTES_OF_HYPOTHESIS", 1)
+    code = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
+    endless = dataclasses.replace(decoder.command, template=(sys.executable, "-c", code))
+    with pytest.raises(ProgramError, match=r"wrote \d+ MB, more than the 1 MB it may and was ended"):
+        dataclasses.replace(decoder, command=endless).decode(start, 0)

@@ -1,12 +1,14 @@
 """Traces that grow while a job runs: whole lines at every moment, the same bytes at the end."""
 
+import contextlib
 import dataclasses
 import json
 
 import pytest
 from small_jobs import small_job
 
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError
+from luthier.core.progress import speaking
 from luthier.jobs.trace_file import GrowingTrace, write_trace
 from luthier.jobs.tuning_job import run_job
 
@@ -68,5 +70,10 @@ def test_what_cannot_grow_is_left_to_the_end(job, tmp_path):
         with GrowingTrace(path) as trace:
             report = run_job(dataclasses.replace(job, watch=trace.watch))
     assert list(tmp_path.iterdir()) == []
-    with GrowingTrace(str(tmp_path / "no" / "t.jsonl")) as trace, pytest.warns(LuthierWarning, match="does not grow"):
+    told = []
+    with (
+        speaking(lambda *_: contextlib.nullcontext(), told.append),
+        GrowingTrace(str(tmp_path / "no" / "t.jsonl")) as trace,
+    ):
         trace.watch(3)(0, 0, report.replicas[0].result.traces[0].states[0], None)
+    assert ["does not grow any more: no such file" in line for line in told] == [True]

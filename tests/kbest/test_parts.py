@@ -65,7 +65,7 @@ def test_a_part_that_is_missing_cut_off_or_changed_is_named_with_both_digests(ma
     open_part(manifest, 1)  # once it was right
     named = f"part-2.arrow: expected part 2 of 3, {part.digest}, found "
     path.write_bytes(whole[:-9])
-    with pytest.raises(InputError, match=f"{named}a file cut off, [0-9a-f]{{32}}, of {part.size - 9:,} bytes"):
+    with pytest.raises(InputError, match=f"{named}a file cut off, of {part.size - 9:,} bytes"):
         check_files(manifest)
     changed = bytearray(whole)
     changed[len(whole) // 2] ^= 1
@@ -73,7 +73,7 @@ def test_a_part_that_is_missing_cut_off_or_changed_is_named_with_both_digests(ma
     with pytest.raises(InputError, match=f"{named}another file, [0-9a-f]{{32}}"):
         open_part(manifest, 1)
     shutil.copy(tmp_path / "parts" / "part-1.arrow", path)  # a good pool, but another
-    with pytest.raises(InputError, match=f"expected part 2 of 3, {part.digest}, found .*{manifest.parts[0].digest}"):
+    with pytest.raises(InputError, match=f"{named}a longer file, of"):
         open_part(manifest, 1)
     path.unlink()
     with pytest.raises(InputError, match=f"{named}none"):

@@ -237,7 +237,7 @@ def test_a_picture_is_drawn_of_the_lines(done):
         ('data = "made"', 'data = "other"', "there is no data set 'other' in this study. known: made"),
         ('source = "synthetic"', 'source = "cloud"', "expected the source 'synthetic', 'files' or 'decoder'"),
         ('name = "lines"', 'name = "oracle"', "expected tuners with other names than oracle and cones"),
-        ("k = 5", "k = 0", "expected a list of at least one hypothesis"),
+        ("k = 5", "k = 0", "expected k from 1 to 1,000,000, found 0"),
         ('features = "2 bits"', 'features = "3 bits"', "there is no set of features '3 bits'"),
     ],
 )  # fmt: skip

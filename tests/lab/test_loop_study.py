@@ -279,7 +279,7 @@ class TestWhole:
             read_choosing(changed(tmp_path / "c.toml", "bits = 2", 'bits = 2\nscope = "global"'))
         with pytest.raises(LuthierError, match="whose answer is their last"):
             read_choosing(changed(tmp_path / "c.toml", "k = 4", "k = 0"))
-        with pytest.raises(LuthierError, match="there is no such file"):
+        with pytest.raises(LuthierError, match="expected a readable file, found no such file"):
             read_choosing(changed(tmp_path / "c.toml", "heldout.source.gz", "none.gz"))
 
     def test_results_of_others_are_enough_but_for_the_weights_that_choices_need(self, whole, tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from luthier import __version__
+from luthier.cli.output import naming_output
 from luthier.cli.parser import Parser, meant, spoken
 from luthier.core.errors import LuthierError, describe_os_error
 from luthier.core.plugins import Plugin, available
@@ -115,7 +116,8 @@ def _flushed(arguments: list[str]) -> int:
     try:
         return _run(arguments)
     finally:
-        sys.stdout.flush()
+        with naming_output():
+            sys.stdout.flush()
 
 
 def _run(arguments: list[str]) -> int:

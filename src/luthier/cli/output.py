@@ -7,7 +7,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -49,22 +49,25 @@ class Output:
     def note(self, message: str) -> None:
         """Say something that is neither result, warning nor error."""
         if not self.quiet:
-            print(spoken(message), file=sys.stderr)  # noqa: T201
+            _tell(message)
 
     def emit(self, data: Mapping[str, Any], render: Callable[[], Any]) -> None:
         """Print a result: `data` as JSON if asked for, else what `render` returns (a table, a text)."""
         if self.as_json:
             text = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
-            print(text.translate(JSON_ESCAPES))  # noqa: T201
+            with naming_output():
+                print(text.translate(JSON_ESCAPES))  # noqa: T201
             return
         from luthier.report.console import show
 
-        show(render())
+        shown = render()
+        with naming_output():
+            show(shown)
 
     def _show_warning(self, message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
         if issubclass(category, LuthierWarning):
             if str(message) not in self._warned:  # several pools or metrics may say the same
-                print(spoken(f"luthier: warning: {message}"), file=sys.stderr)  # noqa: T201
+                _tell(f"luthier: warning: {message}")
             self._warned.add(str(message))
         else:
             self._show_before(message, category, *rest, **more)
@@ -96,3 +99,20 @@ class Output:
             if outermost:
                 progress.stop()
                 self._progress = None
+
+
+@contextmanager
+def naming_output() -> Iterator[None]:
+    """Say that it is standard output that cannot be written, where the system does not."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, "<standard output>") from None
+
+
+def _tell(message: str) -> None:
+    """Say something on standard error; where that cannot be written, the job goes on."""
+    with suppress(OSError):
+        print(spoken(message), file=sys.stderr)  # noqa: T201

@@ -33,26 +33,32 @@ def check_raster(options: argparse.Namespace) -> None:
 
 def raster_surface(options: argparse.Namespace, metric: Metric, output: Output) -> None:
     """Find the raster, write what was asked for, show what is best."""
+    from luthier.core.files.written import Written
     from luthier.report.console import table
 
     pixels, about, pool = _pixels(options, metric)
-    written = [path for path in (options.output, options.png, options.weights_out) if path]
+    written = Written()
     if options.output:
         from luthier.core.files.tables import write_table
 
-        write_table(options.output, pixels.columns(), {**about, **pixels.as_dict()})
-    if options.png:
-        from luthier.report.figures.surface import draw_pixels
-
-        draw_pixels(pixels, Path(options.png), picture_width(options, options.png))
+        with written.answer(options.output):
+            write_table(options.output, pixels.columns(), {**about, **pixels.as_dict()})
     if options.weights_out:
         from luthier.kbest.derived import derived_of
         from luthier.kbest.weights import Weights, write_weights
 
-        write_weights(Weights.from_vector(pool.features.names, pixels.weights, derived_of(pool)), options.weights_out)
-    said = {**pixels.as_dict(), "written": written}
+        best = Weights.from_vector(pool.features.names, pixels.weights, derived_of(pool))
+        with written.answer(options.weights_out):
+            write_weights(best, options.weights_out)
+    if options.png:
+        from luthier.report.figures.surface import draw_pixels
+
+        with written.beside(options.png):
+            draw_pixels(pixels, Path(options.png), picture_width(options, options.png))
+    said = {**pixels.as_dict(), "written": written.paths}
     rows = [(name, str(value)) for name, value in said.items()]
     output.emit(said, lambda: table("raster", ("what", "value"), rows))
+    written.check()
 
 
 def _pixels(options: argparse.Namespace, metric: Metric) -> tuple[Pixels, dict[str, str], Pool]:

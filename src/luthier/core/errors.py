@@ -89,8 +89,18 @@ class InputError(LuthierError):
 
     def __str__(self) -> str:
         where = self.path + (f":{self.line}" if self.line is not None else "")
-        text = f"expected {self.expected}, found {self.found}."
+        text = f"expected {_shortened(self.expected)}, found {_shortened(self.found)}."
         return (f"{where}: " if where else "") + text + (f" hint: {self.hint}" if self.hint else "")
+
+
+LONGEST_PHRASE = 800
+
+
+def _shortened(phrase: str) -> str:
+    """Return a phrase without its middle, if it is long: names and values in it may be as long as a file."""
+    if len(phrase) <= LONGEST_PHRASE:
+        return phrase
+    return f"{phrase[: LONGEST_PHRASE // 2]} … {phrase[-LONGEST_PHRASE // 4 :]}"
 
 
 def _rebuild(kind_of_error: type[InputError], arguments: dict[str, Any]) -> InputError:

@@ -6,7 +6,7 @@ import dataclasses
 import json
 import os
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,12 +14,13 @@ from luthier.core.errors import InputError, LuthierError
 
 
 def parse_json(raw: str | bytes, **options: Any) -> Any:
-    """Return the value of a text; `options` are those of `json.loads`.
+    """Return the value of a text in which no object has a key twice; `options` are those of `json.loads`.
 
     Raises
     ------
     ValueError
-        What is no JSON, no UTF-8, has whole numbers of thousands of digits, or is nested deeper than Python can go.
+        What is no JSON, no UTF-8, has whole numbers of thousands of digits, is nested deeper than Python can go, or
+        has a key twice: readers differ in which of the values they take.
 
     >>> parse_json("[" * 100_000)
     Traceback (most recent call last):
@@ -27,9 +28,30 @@ def parse_json(raw: str | bytes, **options: Any) -> Any:
     ValueError: values nested too deep
     """
     try:
-        return json.loads(raw, **options)
+        return json.loads(raw, **{"object_pairs_hook": _once, **options})
     except RecursionError:
         raise ValueError("values nested too deep") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"the key {repeated(pairs)!r} twice")
+    return found
+
+
+def repeated(pairs: Iterable[tuple[str, Any]]) -> str:
+    """Return the first name that was there before, in time that grows with the pairs; "" if there is none.
+
+    >>> repeated([("a", 1), ("b", 2), ("a", 3)])
+    'a'
+    """
+    seen: set[str] = set()
+    for name, _ in pairs:
+        if name in seen:
+            return name
+        seen.add(name)
+    return ""
 
 
 # Settings from TOML files: every key is taken once, with its kind; what nobody takes is an error.

@@ -20,7 +20,7 @@ from luthier.features.bins import Bins, FeatureBins, conjoined_names
 from luthier.features.counts import TARGET_WORDS, Present, count_words
 from luthier.features.induction import NONE, Fired, both_present, check_local, fire_both, load_induction
 from luthier.grammar import _rule_kernels as rule_kernels
-from luthier.grammar.reading import Lines, cut_lines
+from luthier.grammar.reading import Lines, check_once, cut_lines
 from luthier.grammar.writing import DIGITS
 from luthier.kbest.features import unknown_names
 
@@ -72,6 +72,7 @@ class Rewriter:
         """Return the lines of a block with bins."""
         lines, firsts, lasts, counts = cut_lines(block, name, N_FIELDS, LEAST_FIELDS)
         entries = self._entries(lines.data, firsts[:, FEATURES], lasts[:, FEATURES])
+        check_once(lines, entries.rows, entries.ids, self.names)
         edits: list[Edits] = []
         present: list[Present] = []
         for number, feature in enumerate(self.bins.features):

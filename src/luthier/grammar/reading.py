@@ -347,7 +347,18 @@ def _features(lines: Lines, spans: Spans, reader: Reader, names: Interner) -> tu
         numbered = names.intern_texts(Texts.from_strings(f"{reader.numbered}{k}" for k in range(places.max() + 1)))
         ids[bare] = numbered[places]
         values[bare] = _numbered_values(values[bare], reader, lines, rows)
+    check_once(lines, np.repeat(np.arange(len(starts)), np.diff(offsets)), ids, names)
     return offsets, ids, values
+
+
+def check_once(lines: Lines, rows: Int64, ids: Int32, names: Interner) -> None:
+    """Raise `InputError` for a rule that names a feature twice: which of the values counts, nobody can know."""
+    keys = rows * len(names) + ids
+    order = np.argsort(keys, kind="stable")
+    again = np.flatnonzero(keys[order[1:]] == keys[order[:-1]])
+    if len(again):
+        entry = int(order[again[0] + 1])
+        raise lines.error(int(rows[entry]), "each feature once in a rule", f"{names[int(ids[entry])]!r} twice")
 
 
 def _numbered_values(values: Float64, reader: Reader, lines: Lines, rows: Int64) -> Float64:

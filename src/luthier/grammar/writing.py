@@ -14,7 +14,7 @@ import numpy as np
 
 from luthier.core.arrays import Int64, flat
 from luthier.core.errors import LuthierError
-from luthier.core.files.io import open_output
+from luthier.core.files.io import naming, open_output
 from luthier.core.segments import rows_of_segments
 from luthier.core.threads import map_in_order
 from luthier.corpus.texts import Texts
@@ -108,11 +108,12 @@ def whole_folder(folder: str | os.PathLike[str]) -> Iterator[Path]:
         why = (error.strerror or str(error)).lower()
         raise LuthierError(f"{target}: cannot write here: {why}. hint: name another place") from None
     try:
-        yield temporary
-        temporary.chmod(0o755)
-        if target.exists():
-            target.rmdir()
-        temporary.replace(target)
+        with naming(target, temporary):
+            yield temporary
+            temporary.chmod(0o755)
+            if target.exists():
+                target.rmdir()
+            temporary.replace(target)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

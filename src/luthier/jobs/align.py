@@ -12,8 +12,9 @@ from luthier.alignment.model import open_model, save_model
 from luthier.alignment.summary import Agreement, LinkCounts, Summary, compare_links, count_links, summarize
 from luthier.alignment.symmetrize import DEFAULT_WAY, symmetrize
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import check_apart, check_writable, display_name
+from luthier.core.files.io import check_apart, check_distinct, check_writable, display_name
 from luthier.core.files.tables import check_table_path, write_table
+from luthier.core.files.written import Written
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,6 +57,7 @@ class AlignJob:
             )
         if self.train is not None and self.apply is not None:
             raise LuthierError("a kept model is not trained again. hint: leave out `train`, or `apply`")
+        check_distinct(*self.files)
         for path in (self.output, self.train):
             if path is not None:
                 check_writable(path)
@@ -77,13 +79,18 @@ def align_files(job: AlignJob) -> Summary:
         bitext = read_bitext(job.source, job.target, max_words=job.max_words)
         alignment = align_bitext(bitext, job.method, threads=job.threads)
     links = alignment.symmetrized(job.how)
+    written = Written()
+    if job.output is not None:
+        with written.answer(job.output):
+            write_links(links, job.output)
     if job.train is not None:
-        save_model(alignment.model, job.train)
+        with written.answer(job.train):
+            save_model(alignment.model, job.train)
     if job.scores is not None:
         columns = {"forward": alignment.scores[:, 0], "backward": alignment.scores[:, 1]}
-        write_table(job.scores, columns, {"method": alignment.model.method.spec})
-    if job.output is not None:
-        write_links(links, job.output)
+        with written.answer(job.scores):
+            write_table(job.scores, columns, {"method": alignment.model.method.spec})
+    written.check()
     return summarize(alignment, links, job.how)
 
 

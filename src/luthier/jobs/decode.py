@@ -6,13 +6,14 @@ import contextlib
 import dataclasses
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from luthier.core.errors import LuthierError
-from luthier.core.files.io import STDIN, check_apart, check_writable, write_lines
+from luthier.core.files.io import STDIN, check_apart, check_distinct, check_writable, write_lines
+from luthier.core.files.written import Written
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -20,13 +21,14 @@ from luthier.decoding.chart.options import SearchOptions
 from luthier.decoding.decoded import Decoded, DecodingSummary
 from luthier.decoding.decoder import Decoder
 from luthier.decoding.forests.files import ForestWriter
+from luthier.decoding.forests.hypergraph import Hypergraph
 from luthier.decoding.models import weight_vector
 from luthier.decoding.trace import DerivationTree, Trace, trace
 from luthier.features.bins_file import read_bins
 from luthier.grammar.reading import read_grammar
 from luthier.jobs.trained_model import TranslationModel
 from luthier.kbest.weights import read_weights
-from luthier.kbest.writer import write_pool
+from luthier.kbest.writer import format_of, write_pool
 from luthier.lm.storage import open_lm
 
 
@@ -85,17 +87,19 @@ def run_decoding(job: DecodeJob) -> DecodingSummary:
     decoder, weights = _open(job, sentences)
     if job.trace is not None:
         return _summary(job, None, _traced(decoder, sentences, weights, job.trace))
+    written = Written()
     with contextlib.ExitStack() as stack:
         writer = _forest_writer(job.forests, decoder, sentences, weights)
+        keep = None if writer is None else _Keep(stack.enter_context(writer), str(job.forests), written)
         decoded = decoder.decode(
             sentences, weights, k=job.k or 1, unique=job.unique, threads=job.threads,
             derivations=any((job.lists, job.links, job.trees)),
-            forests=False if writer is None else stack.enter_context(writer).add, sizes=job.report is not None,
+            forests=False if keep is None else keep.add, sizes=job.report is not None,
         )  # fmt: skip
-        if writer is not None:
-            writer.finish()
+        if keep is not None:
+            keep.finish()
     _say_limits(decoded, decoder.options)
-    _write(job, decoder, decoded)
+    _write(job, decoder, decoded, written)
     return _summary(job, decoded, None)
 
 
@@ -122,6 +126,29 @@ def _forest_writer(
     return ForestWriter(table, weight_vector(weights or decoder.default_weights(), table.names, quiet=True), folder)
 
 
+class _Keep:
+    """Forests on their way into a folder; after one that cannot be written no more are taken, and decoding goes on."""
+
+    def __init__(self, writer: ForestWriter, folder: str, written: Written) -> None:
+        self._writer, self._folder, self._written = writer, folder, written
+        self._whole = True
+
+    def add(self, forest: Hypergraph) -> None:
+        """Take the next forest."""
+        self._try(lambda: self._writer.add(forest))
+
+    def finish(self) -> None:
+        """Write the file of all forests, if all of them came."""
+        self._try(self._writer.finish)
+
+    def _try(self, work: Callable[[], None]) -> None:
+        if self._whole:
+            self._whole = False
+            with self._written.answer(self._folder):
+                work()
+                self._whole = True
+
+
 def _check(job: DecodeJob) -> None:
     """Raise for what is missing, out of range or contradicts itself, before anything is read."""
     SearchOptions(**job.limits)
@@ -132,6 +159,9 @@ def _check(job: DecodeJob) -> None:
         raise LuthierError("expected a trained model alone, found language models too. hint: it has its own; drop `lm`")
     if job.k is not None and job.lists is None and job.trace is None:
         raise LuthierError("expected a place for the lists (-o) with -k")
+    if job.lists is not None:
+        format_of(job.lists, job.list_format)
+    check_distinct(job.text, job.lists, job.links, job.trees, job.report)
     for path in (job.text, job.lists, job.links, job.trees, job.report):
         if path is not None:
             check_writable(path)
@@ -157,18 +187,25 @@ def _tree(decoder: Decoder, decoded: Decoded, row: int) -> DerivationTree:
     return DerivationTree(decoder.grammar, decoded.table, first.rules, first.parents, first.spans)
 
 
-def _write(job: DecodeJob, decoder: Decoder, decoded: Decoded) -> None:
+def _write(job: DecodeJob, decoder: Decoder, decoded: Decoded, written: Written) -> None:
+    """Write all that the job names; what cannot be written costs nothing of the rest."""
     if job.lists is not None:
-        write_pool(decoded.pool, job.lists, job.list_format)
+        with written.answer(job.lists):
+            write_pool(decoded.pool, job.lists, job.list_format)
     if job.text is not None:
-        write_lines(job.text, decoded.texts)
+        with written.answer(job.text):
+            write_lines(job.text, decoded.texts)
     trees = [_tree(decoder, decoded, row) for row in range(len(decoded.texts))] if job.links or job.trees else []
     if job.links is not None:
-        write_lines(job.links, (" ".join(f"{f}-{e}" for f, e in tree.links()) for tree in trees))
+        with written.answer(job.links):
+            write_lines(job.links, (" ".join(f"{f}-{e}" for f, e in tree.links()) for tree in trees))
     if job.trees is not None:
-        write_lines(job.trees, (tree.text() for tree in trees))
+        with written.answer(job.trees):
+            write_lines(job.trees, (tree.text() for tree in trees))
     if job.report is not None:
-        write_lines(job.report, _report_lines(decoded))
+        with written.answer(job.report):
+            write_lines(job.report, _report_lines(decoded))
+    written.check()
 
 
 def _report_lines(decoded: Decoded) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import write_lines
+from luthier.core.files.written import Written
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -52,8 +53,8 @@ class EvaluateJob:
     threads: int = 1
 
 
-def evaluate(job: EvaluateJob, metrics: Mapping[str, Metric], settings: Settings) -> Evaluation:
-    """Translate a text by each model, and compare the results."""
+def evaluate(job: EvaluateJob, metrics: Mapping[str, Metric], settings: Settings, written: Written) -> Evaluation:
+    """Translate a text by each model, and compare the results; `written` knows what became of the translations."""
     sentences = read_lines(job.source)
     references = read_parallel(job.refs, sentences, job.source)
     names = _names(job.models)
@@ -65,7 +66,8 @@ def evaluate(job: EvaluateJob, metrics: Mapping[str, Metric], settings: Settings
         batch = Batch.from_lines(texts, references)
         systems.append(System(name, {label: metric.stats(batch)[None] for label, metric in metrics.items()}, [texts]))
         if last and job.output is not None:
-            write_lines(job.output, texts)
+            with written.answer(job.output):
+                write_lines(job.output, texts)
     intervals = {
         system.name: {
             label: score_interval(

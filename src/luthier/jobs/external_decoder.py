@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import hashlib
+import math
 import os
 import shutil
 import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
@@ -17,7 +19,7 @@ from typing import BinaryIO
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, describe_os_error, printable, unwarned
-from luthier.core.files.io import content_hash, write_lines
+from luthier.core.files.io import content_hash, make_folder, regular, write_lines
 from luthier.corpus.lines import read_lines
 from luthier.kbest.building.lists import ReadOptions, read_lists
 from luthier.kbest.pool import Pool
@@ -25,6 +27,7 @@ from luthier.kbest.weights import WeightFormat, Weights, replace_moses_section, 
 from luthier.tuning.loop import NumberedDecoder
 
 LAST_LINES, LAST_BYTES = 10, 4000
+LOOK_SECONDS = 0.2  # between two looks at what a program has written
 GRACE_SECONDS = 5.0  # between asking a program to end and ending it
 
 
@@ -40,6 +43,7 @@ def run_program(
     stdin: Path | None = None,
     stdout: Path | None = None,
     seconds: float = 0.0,
+    most_bytes: int = 0,
     what: str = "the program",
 ) -> None:
     """Run a program to its end, in a process group of its own.
@@ -56,11 +60,13 @@ def run_program(
         File it reads; default: nothing.
     seconds
         Time limit; 0 is none. Whatever it started in its group ends with it.
+    most_bytes
+        What the files of the log's folder may come to, 0 for anything: that is looked at while it runs.
 
     Raises
     ------
     ProgramError
-        It cannot be started, did not end in time, or ended with another exit code than 0.
+        It cannot be started, did not end in time, wrote too much, or ended with another exit code than 0.
     """
     with contextlib.ExitStack() as stack:
         said = stack.enter_context(open(log, "wb"))
@@ -74,18 +80,44 @@ def run_program(
             why = describe_os_error(error) if isinstance(error, OSError) else str(error)
             raise ProgramError(f"{what} cannot be started: {why}") from None
         try:
-            code = process.wait(seconds or None)
-        except subprocess.TimeoutExpired:
+            code = _wait(process, seconds, log.parent, most_bytes)
+        except _LimitError as error:
             _end_group(process)
-            raise ProgramError(
-                f"{what} did not end within {seconds:g} seconds and was ended. {last_lines(log)}"
-            ) from None
+            raise ProgramError(f"{what} {error} and was ended. {last_lines(log)}") from None
         except BaseException:  # Ctrl-C above all: the program does not hear it, for it has a group of its own
             _end_group(process)
             raise
     if code:
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
         raise ProgramError(f"{what} {how}. {last_lines(log)}")
+
+
+class _LimitError(Exception):
+    """A program has gone too far; the text says how."""
+
+
+def _wait(process: subprocess.Popen[bytes], seconds: float, folder: Path, most_bytes: int) -> int:
+    """Return a program's exit code; raise `_LimitError` when its time is up, or when it has written too much."""
+    end = time.monotonic() + seconds if seconds else math.inf
+    while True:
+        left = end - time.monotonic()
+        pause = min(left, LOOK_SECONDS) if most_bytes else left
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            return process.wait(None if pause == math.inf else max(pause, 0.0))
+        if time.monotonic() >= end:
+            raise _LimitError(f"did not end within {seconds:g} seconds")
+        if most_bytes and (found := _bytes_below(folder)) > most_bytes:
+            raise _LimitError(f"wrote {found >> 20:,} MB, more than the {most_bytes >> 20:,} MB it may")
+
+
+def _bytes_below(folder: Path) -> int:
+    """Return what the files of a folder come to; those that go meanwhile count nothing."""
+    total = 0
+    for place, _, names in os.walk(folder):
+        for name in names:
+            with contextlib.suppress(OSError):
+                total += Path(place, name).lstat().st_size
+    return total
 
 
 def last_lines(log: Path) -> str:
@@ -117,6 +149,8 @@ def _end_group(process: subprocess.Popen[bytes]) -> None:
 # Decoders of others: a command with places for weights, source, lists, K and number, run without a shell.
 
 PLACES = ("weights", "source", "kbest", "k", "iteration")
+# What a decoder may write: the log, and each hypothesis that it is asked for with its features.
+MOST_BYTES, BYTES_OF_HYPOTHESIS = 1 << 26, 1 << 16
 ENDINGS = {"text": "txt", "equals": "txt", "moses": "ini", "json": "json"}
 
 
@@ -178,7 +212,7 @@ class OutsideDecoder(NumberedDecoder):
         ProgramError
             It failed, took too long, or its lists are not what they should be; its last words are in the error.
         """
-        Path(self.work).mkdir(parents=True, exist_ok=True)
+        make_folder(self.work)
         # a folder for each attempt: what an orphan of a killed run still writes does no harm
         place = Path(tempfile.mkdtemp(prefix=f"{self.part}.{number:03d}.", dir=self.work))
         kbest, log = place / "kbest.txt", place / "log.txt"
@@ -189,6 +223,7 @@ class OutsideDecoder(NumberedDecoder):
         what = f"the decoder ({self.command.template[0]})"
         run_program(
             self.command.arguments(values), log=log, folder=Path(self.folder), what=what, seconds=self.command.seconds,
+            most_bytes=MOST_BYTES + len(read_lines(self.source)) * self.command.k * BYTES_OF_HYPOTHESIS,
             stdin=None if self.command.has("source") else Path(self.source),
             stdout=None if self.command.has("kbest") else kbest,
         )  # fmt: skip
@@ -207,14 +242,14 @@ class OutsideDecoder(NumberedDecoder):
     def _write_weights(self, weights: Weights, place: Path) -> Path:
         path = place / f"weights.{ENDINGS[self.command.style]}"
         if self.command.into:
-            lines = read_lines(Path(self.folder) / self.command.into)
+            lines = read_lines(regular(Path(self.folder) / self.command.into))
             write_lines(path, replace_moses_section(lines, weights))
         else:
             write_weights(weights, path, style=self.command.style)
         return path
 
     def _read(self, kbest: Path, log: Path, what: str) -> Pool:
-        if not kbest.exists():
+        if not kbest.is_file():
             raise ProgramError(f"{what} ended well, but wrote no lists to {kbest}. {last_lines(log)}")
         options = dataclasses.replace(self.command.reading, allow_empty=True)
         try:

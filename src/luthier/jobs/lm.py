@@ -6,6 +6,7 @@ import dataclasses
 
 from luthier.core.files.io import check_apart, check_writable, display_name
 from luthier.core.files.tables import check_table_path, write_table
+from luthier.core.files.written import Written
 from luthier.corpus.lines import read_lines
 from luthier.lm.arpa import write_arpa
 from luthier.lm.estimate import Estimate, EstimateOptions, estimate_lm
@@ -39,8 +40,8 @@ class PerplexityJob:
     per_line: str | None = None
     skip_symbols: bool = False
 
-    def run(self) -> Perplexity:
-        """Do it."""
+    def run(self, written: Written) -> Perplexity:
+        """Do it; what became of the table is known to `written`."""
         if self.per_line:
             check_table_path(self.per_line)
             check_apart(self.per_line, self.model, self.text)
@@ -51,5 +52,6 @@ class PerplexityJob:
         result = perplexity(scores)
         if self.per_line:
             about = {"model": display_name(self.model), "text": display_name(self.text)}
-            write_table(self.per_line, sentence_columns(scores), {**about, **dataclasses.asdict(result)})
+            with written.answer(self.per_line):
+                write_table(self.per_line, sentence_columns(scores), {**about, **dataclasses.asdict(result)})
         return result

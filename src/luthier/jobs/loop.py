@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from luthier.core.files.io import write_lines
+from luthier.core.files.written import secondary
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -94,6 +95,13 @@ def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -
         decoders["tune"], start, settings.tuner, settings.metric, settings.options, heldout=decoders.get("heldout"),
         bounds=settings.bounds, place=place,
     )  # fmt: skip
-    write_lines(Path(place.folder) / TABLE, loop_markdown(result).splitlines())
-    draw_loop(result, Path(place.folder) / PICTURE)
+    show_loop(result, Path(place.folder))
     return result
+
+
+def show_loop(result: LoopResult, folder: Path) -> None:
+    """Write table and picture of a loop into its folder, beside its answer."""
+    with secondary(folder / TABLE):
+        write_lines(folder / TABLE, loop_markdown(result).splitlines())
+    with secondary(folder / PICTURE):
+        draw_loop(result, folder / PICTURE)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from luthier.core.errors import LuthierError
+from luthier.core.files.io import regular
 from luthier.core.settings import Table
 from luthier.jobs.external_decoder import PLACES, Command
 from luthier.kbest.building.lists import ReadOptions
@@ -20,6 +21,7 @@ from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner, tuner
 from luthier.tuning.options import LoopOptions
 
+MOST_HYPOTHESES = 1_000_000  # of a list
 KINDS = ("command", "recorded", "model")
 STYLES: tuple[str, ...] = get_args(WeightFormat)
 
@@ -81,7 +83,7 @@ def read_config(path: str | os.PathLike[str], *, data: str | None = None, seed: 
     command = _command(decoder, str(path)) if kinds == ["command"] else None
     places: dict[str, Any] = {kind: str(base / decoder.take(kind, str)) for kind in kinds if kind != "command"}
     if "model" in places:
-        places |= {"k": decoder.take("k", int, 200), "unique": decoder.take("unique", bool, True)}
+        places |= {"k": check_k(decoder.take("k", int, 200), str(path)), "unique": decoder.take("unique", bool, True)}
     decoder.end()
     start = None if "model" in places and not file.has("start") else take_start(file.table("start"), base)
     file.end()
@@ -115,15 +117,21 @@ def take_sentences(table: Table, base: Path) -> Sentences:
     table.end()
     found = Sentences(str(base / source), tuple(str(base / ref) for ref in refs))
     for path in (found.source, *found.refs):
-        if not Path(path).is_file():
-            raise LuthierError(f"{path}: there is no such file")
+        regular(path)
     return found
+
+
+def check_k(k: int, path: str) -> int:
+    """Return how many hypotheses a list has at the most; raise for what no list can have."""
+    if not 1 <= k <= MOST_HYPOTHESES:
+        raise LuthierError(f"{path}: expected k from 1 to {MOST_HYPOTHESES:,}, found {k:,}")
+    return k
 
 
 def take_start(table: Table, base: Path) -> Weights:
     """Take weights to start from: 'file', or names with numbers."""
     if table.has("file"):
-        found = read_weights(base / table.take("file", str))
+        found = read_weights(regular(base / table.take("file", str)))
         table.end()
         return found
     weights: dict[str, Any] = table.rest()
@@ -160,8 +168,9 @@ def _command(table: Table, path: str) -> Command:
         style="moses" if into else style, into=into, reading=reading,  # type: ignore[arg-type]
         allow_empty=table.take("allow_empty", bool, False),
     )  # fmt: skip
-    if command.k < 1 or command.seconds < 0:
-        raise LuthierError(f"{path}: expected k of at least 1 and no negative time limit in [decoder]")
+    check_k(command.k, path)
+    if command.seconds < 0:
+        raise LuthierError(f"{path}: expected no negative time limit in [decoder], found {command.seconds:g}")
     if not any(command.has(place) for place in PLACES):
         places = ", ".join(f"{{{place}}}" for place in PLACES)
         raise LuthierError(f"{path}: the command has none of the places {places}: it would not know what to do")

@@ -16,7 +16,9 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, unwarned
+from luthier.core.files.io import make_folder
 from luthier.core.files.journal import Record, SealedWriter, read_sealed
+from luthier.core.files.written import secondary
 from luthier.core.progress import progress
 from luthier.core.tasks import Engine, Given, run_units
 from luthier.features.bins import Bins
@@ -143,7 +145,7 @@ def choose(
     """
     target = Path(folder)
     points = open_points(path, target)
-    target.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     kept, length = _read(target / POINTS)
     with SealedWriter(target / POINTS, length) as writer:
         search = _Search(points, kept, writer, engine)
@@ -157,8 +159,11 @@ def choose(
     weights, bins = points.answer(best)
     write_weights(weights, str(target / WEIGHTS))
     write_bins(bins, target / BINS)
-    draw_chosen(chosen, target / PICTURE)
-    return chosen, [str(target / name) for name in (POINTS, WEIGHTS, BINS, PICTURE)]
+    names = [POINTS, WEIGHTS, BINS]
+    with secondary(target / PICTURE):
+        draw_chosen(chosen, target / PICTURE)
+        names.append(PICTURE)
+    return chosen, [str(target / name) for name in names]
 
 
 class _Search:

@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.files.io import regular
 from luthier.core.settings import Table, read_toml
 from luthier.features.bins import SCOPES, Scope
 from luthier.features.fit_bins import BinOptions
-from luthier.jobs.loop_config import Sentences, take_sentences
+from luthier.jobs.loop_config import Sentences, check_k, take_sentences
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner, tuner
@@ -156,9 +157,9 @@ def _choosing(path: str, table: Mapping[str, Any]) -> Choosing:
     axes = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
     choosing = Choosing(
         path=path,
-        tune=home if decoding else home / table["tune"],
-        heldout=home if decoding else home / table["heldout"],
-        start=home / table["start"] if "start" in table else None,
+        tune=home if decoding else regular(home / table["tune"]),
+        heldout=home if decoding else regular(home / table["heldout"]),
+        start=regular(home / table["start"]) if "start" in table else None,
         metric=load_metric(table["metric"]),
         seed=table.get("seed", 0),
         order=table.get("order", "grid"),
@@ -184,8 +185,9 @@ def _decoding(path: str, table: Mapping[str, Any]) -> Decoding:
     model, k, features = file.take("model", str), file.take("k", int, 100), file.texts("features", ())
     found = Decoding(home / model, tune, heldout, k, features or None, options)
     file.end()
-    if found.k < 1 or options.choose == "heldout":
-        raise LuthierError(f"{path}: expected k of at least 1, and loops whose answer is their last")
+    check_k(found.k, path)
+    if options.choose == "heldout":
+        raise LuthierError(f"{path}: expected loops whose answer is their last")
     return found
 
 

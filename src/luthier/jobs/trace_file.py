@@ -6,17 +6,19 @@ that the same job leaves the same bytes. Whoever reads it meanwhile, or after th
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
+import errno
+import io
 import json
 import os
 import threading
-import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO
 
-from luthier.core.errors import LuthierWarning
 from luthier.core.files.io import PACKED, STDIN, open_output
+from luthier.core.progress import notice
 from luthier.tuning.base import State
 from luthier.tuning.report import TuningReport
 from luthier.tuning.traces import Watch, unwatched
@@ -50,8 +52,10 @@ class GrowingTrace:
 
     def __init__(self, path: str | None) -> None:
         self._path = path if path and _grows(path) else None
-        self._file: BinaryIO | None = None
+        self._file: io.FileIO | None = None
+        self._length = 0
         self._lock = threading.Lock()
+        self._context = contextvars.copy_context()  # who is told of anything, also by a thread
 
     def watch(self, seed: int) -> Watch:
         """Return who is told of the states of a seed."""
@@ -70,21 +74,26 @@ class GrowingTrace:
                 return
             try:
                 if self._file is None:
-                    self._file = open(self._path, "wb")  # noqa: SIM115 - closed by `close`
-                self._file.write(line)
-                self._file.flush()
+                    self._file = open(self._path, "wb", buffering=0)  # noqa: SIM115 - closed by `close`
+                if self._file.write(line) != len(line):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                self._length += len(line)
             except OSError as error:
                 reason = (error.strerror or str(error)).lower()
-                message = f"the trace {self._path} does not grow any more: {reason}; it is written again at the end"
-                warnings.warn(message, LuthierWarning, stacklevel=2)
+                told = f"the trace {self._path} does not grow any more: {reason}; it is written again at the end"
+                self._context.run(notice, told)
                 self._path = None
+                with contextlib.suppress(OSError):  # half a line is nobody's
+                    if self._file is not None:
+                        self._file.truncate(self._length)
 
     def close(self) -> None:
         """Write no more; what is there stays."""
         with self._lock:
             self._path = None
             if self._file is not None:
-                self._file.close()
+                with contextlib.suppress(OSError):  # the whole trace is written again
+                    self._file.close()
 
     def __enter__(self) -> GrowingTrace:
         return self

@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from luthier import __version__
-from luthier.core.files.io import content_hash, make_folder, open_output, write_lines
+from luthier.core.errors import InputError
+from luthier.core.files.io import content_hash, make_folder, open_output, regular, write_lines
+from luthier.core.files.written import secondary
 from luthier.core.progress import notice
 from luthier.core.settings import parse_json
 from luthier.core.tasks import Threads
@@ -25,15 +27,14 @@ from luthier.grammar.storage import open_grammar, save_grammar
 from luthier.jobs.align import AlignJob, align_files
 from luthier.jobs.compare import systems_from_files
 from luthier.jobs.lm import EstimateJob
-from luthier.jobs.loop import PICTURE, TABLE, OwnDecoder
+from luthier.jobs.loop import OwnDecoder, show_loop
 from luthier.jobs.loop_config import Sentences
 from luthier.jobs.score import read_parallel
 from luthier.jobs.train_config import TrainConfig
 from luthier.jobs.trained_model import LM, WEIGHTS, ModelSettings, TranslationModel
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.lm.storage import open_lm
-from luthier.report.figures.tuning import draw_loop
-from luthier.report.tables.training import Sample, Trained, loop_markdown
+from luthier.report.tables.training import Sample, Trained
 from luthier.tuning.loop import LoopPlace, tune_loop
 from luthier.tuning.loop_folder import read_result, recorded_decoder
 from luthier.tuning.loop_report import LoopResult
@@ -83,7 +84,7 @@ class Steps:
             notice(f"{name} …")
             work()
             self._kept[name] = {"key": key, "outputs": {name: content_hash(self.folder / name) for name in outputs}}
-            with open_output(self._path) as file:
+            with secondary(self._path), open_output(self._path) as file:
                 file.write((json.dumps(self._kept, indent=1) + "\n").encode("utf-8"))
         self.done.append(Step(name, skipped, round(time.perf_counter() - begin, 3)))
 
@@ -95,10 +96,10 @@ class Steps:
 def _read(path: Path) -> dict[str, dict[str, Any]]:
     """Return what was done; nothing where the file is not what we write, and all is done again."""
     try:
-        found = parse_json(path.read_bytes()) if path.exists() else {}
+        found = parse_json(regular(path).read_bytes()) if path.exists() else {}
         if isinstance(found, dict) and all(isinstance(found[name]["outputs"], dict) for name in found):
             return found
-    except (ValueError, TypeError, KeyError, OSError):
+    except (ValueError, TypeError, KeyError, OSError, InputError):
         pass
     notice(f"{path}: damaged; all steps are done again")
     return {}
@@ -244,9 +245,8 @@ class Training:
                 decode, start, settings.tuner, settings.metric, self.options_of(replica), heldout=heldout,
                 bounds=settings.bounds, place=LoopPlace(str(folder), resume=True, decoder=key),
             )  # fmt: skip
-            write_lines(folder / TABLE, loop_markdown(result).splitlines())
-            draw_loop(result, folder / PICTURE)
             write_weights(result.weights, self.path(self.weights_of(replica)))
+            show_loop(result, folder)
             found.append(result)
         write_weights(start, self.path(START))
         write_weights(found[0].weights, self.path(WEIGHTS))

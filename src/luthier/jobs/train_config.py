@@ -10,12 +10,15 @@ from luthier.alignment.base import DEFAULT, Aligner, aligner
 from luthier.alignment.bitext import MAX_WORDS
 from luthier.alignment.symmetrize import DEFAULT_WAY, WAYS
 from luthier.core.errors import LuthierError
+from luthier.core.files.io import regular
 from luthier.core.settings import Table
 from luthier.decoding.chart.options import SearchOptions
 from luthier.grammar.extraction.options import Limits, feature_names
-from luthier.jobs.loop_config import Sentences, TunerSettings, take_sentences, take_start, tuner_settings
+from luthier.jobs.loop_config import Sentences, TunerSettings, check_k, take_sentences, take_start, tuner_settings
 from luthier.kbest.weights import Weights
 from luthier.lm.estimate import EstimateOptions
+
+MOST_REPLICAS = 10_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -57,12 +60,12 @@ def read_train_config(path: str | os.PathLike[str], *, data: str | None = None, 
     file = Table.read(path, "a training's settings")
     base = Path(data) if data is not None else Path(path).parent
     corpus = file.table("corpus")
-    source, target = (str(base / corpus.take(side, str)) for side in ("source", "target"))
+    source, target = (str(regular(base / corpus.take(side, str))) for side in ("source", "target"))
     max_words = corpus.take("max_words", int, MAX_WORDS)
     corpus.end()
     method, how = _alignment(file.table("alignment"), str(path))
     lm = file.table("lm")
-    lm_text = str(base / lm.take("text", str)) if lm.has("text") else target
+    lm_text = str(regular(base / lm.take("text", str))) if lm.has("text") else target
     estimate = EstimateOptions(order=lm.take("order", int, 5), prune=tuple(lm.numbers("prune", (0,))))
     lm.end()
     rules = file.table("grammar")
@@ -83,8 +86,9 @@ def read_train_config(path: str | os.PathLike[str], *, data: str | None = None, 
         replicas=file.take("replicas", int, 1),
     )  # fmt: skip
     file.end()
-    if found.k < 1 or found.replicas < 1:
-        raise LuthierError(f"{path}: expected k and replicas of at least 1, found {found.k} and {found.replicas}")
+    check_k(found.k, str(path))
+    if not 1 <= found.replicas <= MOST_REPLICAS:
+        raise LuthierError(f"{path}: expected replicas from 1 to {MOST_REPLICAS:,}, found {found.replicas:,}")
     if found.settings.options.choose == "heldout" and found.heldout is None:
         raise LuthierError(f"{path}: choose = \"heldout\" needs a table [heldout] with its 'source' and 'refs'")
     return found

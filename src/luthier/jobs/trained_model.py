@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import content_hash, open_output
+from luthier.core.files.io import content_hash, open_output, regular
 from luthier.core.settings import parse_json
 from luthier.corpus.texts import Texts
 from luthier.decoding.chart.options import SearchOptions
@@ -48,7 +48,7 @@ class ModelSettings:
         """Read it again; raise `InputError` where there is none."""
         path = folder / FILE
         try:
-            about: dict[str, Any] = parse_json(path.read_bytes())
+            about: dict[str, Any] = parse_json(regular(path).read_bytes())
             if about.pop("kind") != KIND:
                 raise ValueError("another kind of file")
             features = tuple(str(name) for name in about["features"])
@@ -56,6 +56,8 @@ class ModelSettings:
             return cls(Limits(**about["limits"]), features, SearchOptions(**about["search"]))
         except OSError as error:
             found = (error.strerror or str(error)).lower()
+        except InputError as error:
+            found = error.found
         except (ValueError, KeyError, TypeError, AttributeError, LuthierError) as error:
             found = f"something else ({error})"
         raise InputError(
@@ -78,8 +80,8 @@ class TranslationModel:
         """Open a folder; `weights` names a file to use in place of its own."""
         home = Path(folder)
         settings = ModelSettings.read(home)
-        found = read_weights(home / WEIGHTS if weights is None else weights)
-        return cls(settings, open_model(home), (open_lm(home / LM),), found)
+        found = read_weights(regular(home / WEIGHTS) if weights is None else weights)
+        return cls(settings, open_model(home), (open_lm(regular(home / LM)),), found)
 
     def grammar(self, sentences: Texts, *, threads: int = 1) -> Grammar:
         """Return the rules for sentences."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import Interrupted, LuthierError
+from luthier.core.files.written import secondary
 from luthier.core.plugins import load
 from luthier.core.segments import rows_of_segments
 from luthier.core.tasks import Engine
@@ -138,7 +139,8 @@ def tune(
             )
         report = dataclasses.replace(run_job(dataclasses.replace(job, watch=growing.watch)), searched=searched)
     if trace:
-        write_trace(report, trace)
+        with secondary(trace):
+            write_trace(report, trace)
     if report.interrupted:
         raise Interrupted(report)
     return report

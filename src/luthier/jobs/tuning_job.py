@@ -345,6 +345,7 @@ def answers(report: TuningReport, output: str) -> dict[str, Weights]:
     return found if report.average is None else {**found, output: report.named(report.average)}
 
 
-def answer_paths(output: str, replicas: int) -> Sequence[str]:
+def answer_paths(output: str, replicas: int, *, average: bool = False) -> Sequence[str]:
     """Return the files that a job will write, so that they can be checked before it runs."""
-    return [output] if replicas == 1 else [numbered(output, number + 1) for number in range(replicas)]
+    several = [numbered(output, number + 1) for number in range(replicas)] if replicas > 1 else []
+    return [*several, output] if average or not several else several

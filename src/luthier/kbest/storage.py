@@ -22,7 +22,7 @@ import pyarrow as pa
 from luthier import __version__
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.arrow import numbers
-from luthier.core.files.io import STDIN, atomic_write
+from luthier.core.files.io import STDIN, atomic_write, regular
 from luthier.core.files.remote import fetch
 from luthier.core.params import path_of
 from luthier.corpus.texts import Texts, Tokens, check_texts
@@ -147,6 +147,8 @@ def _map(path: str | os.PathLike[str]) -> tuple[pa.Schema, pa.RecordBatch]:
     try:
         if Path(path).is_dir():
             raise IsADirectoryError(errno.EISDIR, "")
+        if Path(path).exists():
+            regular(path)
         source = pa.memory_map(os.fsencode(path), "r")
     except OSError as error:
         raise InputError(

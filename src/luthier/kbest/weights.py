@@ -16,10 +16,10 @@ from typing import Any, Literal
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.core.errors import InputError, LuthierError, warn
+from luthier.core.errors import InputError, LuthierError, excerpt, warn
 from luthier.core.files.io import display_name, open_output
 from luthier.core.params import names_of, path_of
-from luthier.core.settings import parse_json
+from luthier.core.settings import parse_json, repeated
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
 
@@ -230,9 +230,7 @@ def _from_json(text: str, path: str) -> Weights:
 def _once(pairs: list[tuple[str, object]], path: str) -> dict[str, object]:
     table = dict(pairs)
     if len(table) < len(pairs):
-        names = [name for name, _ in pairs]
-        repeated = next(name for name in names if names.count(name) > 1)
-        raise InputError(expected="each name once", found=f"{repeated!r} twice", path=path)
+        raise InputError(expected="each name once", found=f"{repeated(pairs)!r} twice", path=path)
     return table
 
 
@@ -262,7 +260,7 @@ def _from_moses(lines: list[str], path: str, sparse: Mapping[str, float]) -> Wei
         elif inside and text and not text.startswith("#"):
             name, equals, rest = text.rpartition("=")
             if not equals or not rest.split():
-                raise InputError(expected="'Name= value …'", found=repr(text), path=path, line=number)
+                raise InputError(expected="'Name= value …'", found=excerpt(text.encode()), path=path, line=number)
             values = rest.split()
             for position, value in enumerate(values):
                 full = name.strip() if len(values) == 1 else f"{name.strip()}_{position}"
@@ -282,7 +280,7 @@ def _from_lines(lines: list[str], path: str) -> Weights:
             parts = list(text.rpartition("=")[::2])
         if len(parts) != 2 or not parts[0]:
             raise InputError(
-                expected="'name value'", found=repr(text), path=path, line=number,
+                expected="'name value'", found=excerpt(text.encode()), path=path, line=number,
                 hint="weights are 'name value' lines, a Moses [weight] section, or a JSON object",
             )  # fmt: skip
         _put(found, parts[0].removesuffix("=").rstrip(), parts[1], path, number)

@@ -59,15 +59,25 @@ def write_pool(
     format: str | None = None,  # noqa: A002 - the word of the option
 ) -> None:
     """Write a pool in `format`, by default the one its name's ending says, else as a Moses list."""
+    chosen = format_of(path, format)
+    if chosen == "arrow":
+        save_pool(pool, path)
+    else:
+        load(PACKAGE, chosen)().write(pool, path)
+
+
+def format_of(path: str | os.PathLike[str], format: str | None = None) -> str:  # noqa: A002 - the word of the option
+    """Return the format that a pool is written in; raise `LuthierError` where there is none such."""
     name = str(path)
     packed = name.endswith(PACKED)
     plain = name[: name.rindex(".")] if packed else name
     if format == "arrow" or (format is None and plain.endswith(".arrow")):
         if packed:
             raise LuthierError(f"{name}: a pool is memory-mapped and cannot be compressed. hint: call it {plain}")
-        save_pool(pool, path)
-        return
-    load(PACKAGE, format or _format_of(plain))().write(pool, path)
+        return "arrow"
+    chosen = format or _format_of(plain)
+    load(PACKAGE, chosen)
+    return chosen
 
 
 def _format_of(name: str) -> str:

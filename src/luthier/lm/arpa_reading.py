@@ -197,10 +197,14 @@ class Sections:
         probs[ids], backoffs[ids] = level.probs, level.backoffs
         if self._capital is not None:
             probs[self._capital] = probs[UNKNOWN]
-        for word, value in ((BEGIN, ZERO_LOG10), (END, float(probs[UNKNOWN]))):
-            if word not in ids:
-                probs[word] = value
-                self.notices.append(f"no {MARKS[word]}: it gets log10 p = {value:g}")
+        if END not in ids:
+            raise InputError(
+                expected=f"{MARKS[END]} among the 1-grams", found="none: no sentence would have an end", path=self.name,
+                hint=f"estimate the model of sentences with their ends, or add {MARKS[END]} with its log10 p",
+            )  # fmt: skip
+        if BEGIN not in ids:
+            probs[BEGIN] = ZERO_LOG10
+            self.notices.append(f"no {MARKS[BEGIN]}: it gets log10 p = {ZERO_LOG10:g}")
         return Level(np.arange(self._n_words, dtype=np.int32)[:, None], probs, backoffs)
 
     def arpa(self) -> Arpa:
@@ -226,7 +230,7 @@ def read_arpa(path: str | os.PathLike[str]) -> Arpa:
     Raises
     ------
     InputError
-        A broken line, counts that disagree, a probability above 1, a word that is no unigram, an n-gram
+        A broken line, no </s>, counts that disagree, a probability above 1, a word that is no unigram, an n-gram
         twice, bad UTF-8, a file cut off, or a file of another kind; with its line.
     """
     reader = _Reader(display_name(path))

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import make_folder
+from luthier.core.files.io import make_folder, regular
 from luthier.core.files.journal import Record, SealedWriter, read_sealed
+from luthier.core.files.written import secondary
 from luthier.core.settings import parse_json
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile, save_pool, verify_pool
@@ -73,7 +74,7 @@ class LoopFolder:
     def keep_lists(self, part: str, number: int, pool: Pool) -> Pool:
         """Write what was decoded; return it as it will be read again."""
         path = _list_path(self.home, part, number)
-        path.parent.mkdir(exist_ok=True)
+        make_folder(path.parent)
         save_pool(pool, path)
         return PoolFile.of(path).open()
 
@@ -91,8 +92,8 @@ class LoopFolder:
         self._writer.append(turn.as_record())
         self.turns.append(turn)
         line = json.dumps({"number": turn.number, **dataclasses.asdict(took)})
-        with open(self.home / TIMES, "a", encoding="utf-8") as file:
-            file.write(line + "\n")
+        with secondary(self.home / TIMES), open(self.home / TIMES, "ab", buffering=0) as file:
+            file.write(f"{line}\n".encode())
 
     def keep_answer(self, weights: Mapping[str, float]) -> None:
         """Write the answer."""
@@ -125,7 +126,7 @@ class RecordedLists:
         if not found:
             raise LuthierError(f"{home}: expected the folder of a loop, found no weights in it")
         for path in found:
-            if dict(read_weights(path)) == dict(weights):
+            if dict(read_weights(regular(path))) == dict(weights):
                 number = int(path.stem) if path.stem.isdigit() else -1
                 kept = _list_path(home, self.part, number)
                 if kept.exists():
@@ -145,7 +146,7 @@ def read_result(folder: str | os.PathLike[str], tuner: str, metric: Metric, opti
     if not ends:
         raise LuthierError(f"{folder}: expected a loop that has ended, found {len(turns)} turns")
     kept = turns[: ends[0]]
-    begin = read_weights(_weights_path(Path(folder), 0)), _start(path, records[1])
+    begin = read_weights(regular(_weights_path(Path(folder), 0))), _start(path, records[1])
     return LoopResult.of(tuner, metric, options, begin, kept, read_seconds(Path(folder), kept))
 
 
@@ -153,7 +154,7 @@ def read_seconds(home: Path, turns: Sequence[Iteration]) -> tuple[Seconds, ...]:
     """Return how long each turn took, where that is known: a process that was killed may not have said it."""
     found: dict[int, Seconds] = {}
     path = home / TIMES
-    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.exists() else []:
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else []:
         try:
             record = parse_json(line)
             number, parts = record.pop("number"), record.values()

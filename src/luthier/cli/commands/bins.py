@@ -60,12 +60,14 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Count, cut, write, draw and show."""
     from pathlib import Path
 
-    from luthier.core.files.io import check_apart, check_writable
+    from luthier.core.files.io import check_apart, check_distinct, check_writable
+    from luthier.core.files.written import secondary
     from luthier.features.bins_file import write_bins
     from luthier.features.fit_bins import BinOptions
     from luthier.jobs.bins import BinsJob, run_bins
     from luthier.report.tables.engine import bins_table
 
+    check_distinct(options.output, options.plot)
     check_writable(options.output)
     check_apart(options.output, options.source)
     width = picture_width(options, options.plot)
@@ -77,7 +79,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     if options.plot:
         from luthier.report.figures.bins import draw_bins
 
-        draw_bins(bins, Path(options.plot), width)
+        with secondary(options.plot):
+            draw_bins(bins, Path(options.plot), width)
     if options.output != "-":
         record = {
             "output": options.output, "origin": dict(bins.origin),

@@ -71,12 +71,13 @@ def run(options: argparse.Namespace, output: Output) -> int:
 def _check(options: argparse.Namespace, window: WindowOptions, settings: CertifyOptions) -> None:
     """Check all that can be checked before anything is read."""
     from luthier.core.errors import LuthierError
-    from luthier.core.files.io import check_apart, check_writable
+    from luthier.core.files.io import check_apart, check_distinct, check_writable
 
     if options.span and (window.window or window.reach or window.whole):
         raise LuthierError("expected --span or a window of another kind, found both")
     if options.margin is not None and (not options.span or not options.margin > 0):
         raise LuthierError("--margin is a number above 0, and needs --span")
+    check_distinct(options.weights_out, settings.checkpoint)
     for path in filter(None, [options.weights_out, settings.checkpoint]):
         check_writable(path)
         check_apart(path, options.pool, options.weights, options.span, *options.axis)

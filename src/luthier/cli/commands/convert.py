@@ -30,12 +30,14 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Read, transform, write."""
     from luthier.core.files.io import check_writable
     from luthier.kbest.building.lists import read_lists
-    from luthier.kbest.writer import write_pool
+    from luthier.kbest.writer import format_of, write_pool
     from luthier.report.tables.lists import reading_report, reading_table
 
     check_writable(options.output)
+    format_of(options.output, options.to)
+    change = transforms(options)
     reading = read_lists([options.input], options.refs, options.source, read_options(options))
-    pool = transforms(options).apply(reading.pool)
+    pool = change.apply(reading.pool)
     write_pool(pool, options.output, options.to)
     if options.output != "-":
         output.emit(

@@ -29,6 +29,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
+    from luthier.core.files.written import Written
     from luthier.features.bins_file import read_bins
     from luthier.features.curves import curves
     from luthier.kbest.features import unknown_names
@@ -43,8 +44,11 @@ def run(options: argparse.Namespace, output: Output) -> None:
     if unknown:
         raise LuthierError(f"{options.bins}: {unknown_names(unknown, [curve.bins.feature for curve in found])}")
     found = tuple(curve for curve in found if not wanted or curve.bins.feature in wanted)
+    written = Written()
     if options.output:
         from luthier.report.figures.bins import draw_curves
 
-        draw_curves(found, Path(options.output), steps=bins.induction != "hat", width=width)
+        with written.answer(options.output):
+            draw_curves(found, Path(options.output), steps=bins.induction != "hat", width=width)
     output.emit({"curves": [curve.as_dict() for curve in found]}, lambda: curve_tables(found, options.most))
+    written.check()

@@ -32,6 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Translate, score, compare."""
     from luthier.core.files.io import check_apart, check_writable
+    from luthier.core.files.written import Written
     from luthier.evaluation.comparison import Settings
     from luthier.jobs.evaluate import EvaluateJob, evaluate
     from luthier.report.tables.training import evaluation_tables
@@ -44,5 +45,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     job = EvaluateJob(
         models, options.source, tuple(options.refs), options.weights, options.output, threads=options.threads
     )
-    found = evaluate(job, metrics_from(options), settings)
+    written = Written()
+    found = evaluate(job, metrics_from(options), settings, written)
     output.emit(found.as_dict(), lambda: evaluation_tables(found.comparison, found.intervals))
+    written.check()

@@ -48,6 +48,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
+    from luthier.core.files.written import Written
     from luthier.kbest.storage import open_pool
     from luthier.landscape.cones.fan_scenes import example_scene, pool_scene, regularize
     from luthier.report.figures.fan import draw_scene
@@ -72,6 +73,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
     near = None
     if near_wanted:
         near = regularize(scene, options.strength, options.tolerance or 0.0)
-    draw_scene(scene, near, Path(options.output), width)
+    written = Written()
+    with written.answer(options.output):
+        draw_scene(scene, near, Path(options.output), width)
     data = fan_data(scene) | ({} if near is None else {"regularized": regularized_data(near)})
     output.emit(data | {"written": options.output}, lambda: fan_tables(scene, near, options.output))
+    written.check()

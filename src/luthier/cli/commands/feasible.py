@@ -41,25 +41,30 @@ def run(options: argparse.Namespace, output: Output) -> int:
     """Judge the selection; return 0 if it is feasible, 1 if not."""
     from pathlib import Path
 
-    from luthier.core.files.io import check_writable
+    from luthier.core.files.io import check_distinct, check_writable
+    from luthier.core.files.written import Written
     from luthier.kbest.weights import write_weights
     from luthier.landscape.selections.feasibility import choose, judge
     from luthier.report.figures.feasibility import draw_verdict
     from luthier.report.tables.geometry import feasible_table, infeasible_table
 
+    check_distinct(options.output, options.plot)
     if options.output:
         check_writable(options.output)
-    width = picture_width(options, options.plot)
+    width, metric = picture_width(options, options.plot), metric_from(options)
     pool = pool_from(options, options.pool)
-    verdict = judge(pool, choose(pool, options.select, metric_from(options)))
-    told = verdict.as_dict()
+    verdict = judge(pool, choose(pool, options.select, metric))
+    told, written = verdict.as_dict(), Written()
+    if verdict.weights is not None and options.output:
+        with written.answer(options.output):
+            write_weights(verdict.weights, options.output)
     if options.plot:
-        draw_verdict(verdict, Path(options.plot), width)
+        with written.beside(options.plot):
+            draw_verdict(verdict, Path(options.plot), width)
     if verdict.weights is None:
         output.emit(told, lambda: infeasible_table(verdict))
         return INFEASIBLE
-    if options.output:
-        write_weights(verdict.weights, options.output)
     if options.output != "-":
         output.emit(told, lambda: feasible_table(verdict))
+    written.check()
     return 0

@@ -50,8 +50,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError, LuthierWarning
-    from luthier.core.files.io import check_apart, check_writable
+    from luthier.core.files.io import check_apart, check_distinct, check_writable
     from luthier.core.files.tables import check_table_path
+    from luthier.core.files.written import Written
     from luthier.landscape.lines.line_report import follow_line, read_window, write_curve
     from luthier.landscape.list_problem import ListProblem
     from luthier.landscape.planes.robust import robust_place
@@ -60,6 +61,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.report.tables.landscape import line_tables
 
     metric = metric_from(options)
+    check_distinct(options.output, options.plot, options.weights_out)
     if options.output:
         check_table_path(options.output)
     if not 1e-6 <= options.noise <= 1e3:
@@ -76,18 +78,23 @@ def run(options: argparse.Namespace, output: Output) -> int:
         ListProblem.of(pool, metric), line, window, check=options.check, seed=options.seed, threads=options.threads
     )
     chosen = None if options.choose == "highest" else robust_place(report, options.choose, options.noise)
-    if options.weights_out:
-        _write_weights(report, chosen, options.weights_out)
+    files = Written()
+    written = files.paths
     if options.output:
-        write_curve(report, options.output)
+        with files.answer(options.output):
+            write_curve(report, options.output)
+    if options.weights_out:
+        with files.answer(options.weights_out):
+            _write_weights(report, chosen, options.weights_out)
     if options.plot:
-        draw_line(report, Path(options.plot), width)
-    written = [path for path in (options.output, options.plot, options.weights_out) if path]
+        with files.beside(options.plot):
+            draw_line(report, Path(options.plot), width)
     if options.output != "-":
         about = {"seed": options.seed, **report.as_dict(), "written": written}
         if chosen is not None:
             about["chosen"] = chosen.as_dict(report.axis.origin)
         output.emit(about, lambda: line_tables(report, written, chosen))
+    files.check()
     if report.check.wrong:
         told = f"{report.check.wrong} intervals re-rank to another selection: this is a fault of luthier"
         warnings.warn(told, LuthierWarning, stacklevel=1)

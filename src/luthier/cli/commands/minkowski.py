@@ -47,7 +47,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
-    from luthier.core.files.io import check_apart, check_writable
+    from luthier.core.files.io import check_apart, check_distinct, check_writable
+    from luthier.core.files.written import secondary
     from luthier.landscape.cones.minkowski import SearchJob, SearchOptions
     from luthier.landscape.cones.minkowski_view import view_search
     from luthier.landscape.subspaces import read_subspace
@@ -59,11 +60,12 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.checksum and not options.whole:
         raise LuthierError("a checksum counts the whole fan. hint: add --whole")
     metric = None if options.metric == "none" else metric_from(options)
-    pool = pool_from(options, options.pool)
-    plane = read_subspace(pool, options.weights, options.axis, expected=2 if options.plot else None)
+    check_distinct(options.output, options.plot)
     check_writable(options.output)
     check_apart(options.output, options.pool, options.weights, *options.axis)
     width = picture_width(options, options.plot)
+    pool = pool_from(options, options.pool)
+    plane = read_subspace(pool, options.weights, options.axis, expected=2 if options.plot else None)
     settings = SearchOptions(
         output=options.output, order=options.order, limit=options.limit, whole=options.whole, resume=options.resume,
         threads=options.threads, seed=options.seed, checksum=options.checksum,
@@ -74,8 +76,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
         report = job.run()
     written = settings.kept
     if options.plot:
-        draw_search(view_search(job), Path(options.plot), width)
-        written.append(options.plot)
+        with secondary(options.plot):
+            draw_search(view_search(job), Path(options.plot), width)
+            written.append(options.plot)
     data = {"seed": options.seed, **report.as_dict(), "written": written}
     output.emit(data, lambda: minkowski_tables(report, written))
     return INTERRUPTED if report.interrupted else 0

@@ -34,6 +34,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.jobs.score import pool_oracles
     from luthier.report.tables.lists import oracle_table
 
+    metrics = metrics_from(options)
     manifest = manifest_from(options, options.pool)
     if options.cluster and manifest is None:
         raise LuthierError("oracles on a --cluster take a pool in parts. hint: luthier shard POOL -o DIR")
@@ -42,7 +43,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     with cluster_from(options) as engine:
         results = {
             metric.signature: pool_oracles(pool, metric, seed=options.seed, engine=engine)
-            for metric in metrics_from(options).values()
+            for metric in metrics.values()
         }
     data = {signature: [dataclasses.asdict(oracle) for oracle in found] for signature, found in results.items()}
     output.emit({"seed": options.seed, "oracles": data}, lambda: oracle_table(results))

@@ -29,9 +29,12 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Score the text, print what it is worth."""
     import dataclasses
 
+    from luthier.core.files.written import Written
     from luthier.jobs.lm import PerplexityJob
     from luthier.report.tables.engine import perplexity_table
 
     job = PerplexityJob(options.model, options.text, options.per_line, options.skip_symbols)
-    found = job.run()
+    written = Written()
+    found = job.run(written)
     output.emit(dataclasses.asdict(found), lambda: perplexity_table(found))
+    written.check()

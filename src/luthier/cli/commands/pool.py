@@ -37,9 +37,10 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.report.tables.lists import reading_report, reading_table
 
     check_writable(options.output)
+    change, metrics = transforms(options), metrics_from(options) if options.metric else {}
     reading = read_lists(options.lists, options.refs, options.source, read_options(options))
-    pool = transforms(options).apply(reading.pool)
-    for metric in metrics_from(options).values() if options.metric else ():
+    pool = change.apply(reading.pool)
+    for metric in metrics.values():
         pool = with_statistics(pool, metric)
     save_pool(pool, options.output)
     output.emit(reading_report(reading, pool, options.output), lambda: reading_table(reading, pool, options.output))

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Re-rank with all weight vectors at once, write the best."""
     from luthier.core.errors import LuthierError
-    from luthier.core.files.io import check_apart, check_writable
+    from luthier.core.files.io import check_apart, check_distinct, check_writable
     from luthier.jobs.rerank import RerankOptions, rerank_files
     from luthier.report.tables.lists import rerank_table
 
@@ -53,6 +53,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
         raise LuthierError(f"expected {len(options.weights)} files after -o, found {len(options.output)}")
     if options.n < 1:
         raise LuthierError(f"expected -n of at least 1, found {options.n}")
+    check_distinct(*options.output)
     for path in options.output:
         check_writable(path)
         check_apart(path, options.pool)

@@ -31,11 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Cut, write, say what was written."""
-    from luthier.kbest.shards.shard import shard
+    from luthier.kbest.shards.shard import empty_folder, shard
     from luthier.metrics.pools import with_statistics
     from luthier.report.console import table
 
     metrics = {} if options.metric == "none" else metrics_from(options)
+    empty_folder(options.output)
     pool = pool_from(options, options.pool)
     for metric in metrics.values():
         pool = with_statistics(pool, metric)

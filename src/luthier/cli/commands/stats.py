@@ -32,8 +32,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     target = options.output or options.pool
     check_writable(target)
+    metrics = metrics_from(options)
     pool = open_pool(options.pool)
-    for metric in metrics_from(options).values():
+    for metric in metrics.values():
         pool = with_statistics(pool, metric)
     save_pool(pool, target)
     rows = [(signature, len(part.names), part.values.nbytes) for signature, part in pool.stats.items()]

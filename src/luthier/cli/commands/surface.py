@@ -28,6 +28,7 @@ from luthier.cli.rastering import check_raster, raster_surface
 
 if TYPE_CHECKING:
     from luthier.core.arrays import Float64
+    from luthier.core.files.written import Written
     from luthier.geometry.subspace import Subspace
     from luthier.kbest.pool import Pool
     from luthier.landscape.certified.certificate import Proof
@@ -96,21 +97,24 @@ def run(options: argparse.Namespace, output: Output) -> int:
         return 0
     output.note(f"seed {options.seed}")
     pool = pool_from(options, options.pool)
+    heldout = pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None
     if options.best_only:
         return _best_only(pool, metric, options, output)
     with cluster_from(options) as engine:
         report = look_at_plane(_plane(pool, metric, options), _settings(options), engine=engine)
     chosen = _chosen(report, options)
-    written = _write(report, pool, chosen, options)
+    files = _write(report, pool, chosen, options)
+    written = files.paths
     proof = _proof(report, chosen, options) if options.certify else None
     if "-" not in written:
-        changes = _changes(report, chosen, metric, options)
+        changes = _changes(report, chosen, metric, heldout)
         about = {"seed": options.seed, **report.as_dict(options.keep), "changes": changes, "written": written}
         if chosen is not None:
             about["chosen"] = chosen.as_dict(origins(report.plane.subspace))
         if proof is not None:
             about["certified"] = {"bound": proof.bound, "distance": proof.distance, "boxes": proof.boxes}
         output.emit(about, lambda: surface_tables(report, written, changes, chosen, proof))
+    files.check()
     if report.check.wrong:
         told = f"{report.check.wrong} cells re-rank to another selection: this is a fault of luthier"
         warnings.warn(told, LuthierWarning, stacklevel=1)
@@ -121,7 +125,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 def _check(options: argparse.Namespace) -> None:
     """Check all that can be checked before the work."""
     from luthier.core.errors import LuthierError
-    from luthier.core.files.io import check_apart, check_writable
+    from luthier.core.files.io import check_apart, check_distinct, check_writable
     from luthier.core.files.tables import check_table_path
 
     for name, least in (("keep", 1), ("check", 0), ("most", 1), ("certify", 1)):
@@ -148,6 +152,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.output:
         check_table_path(options.output)
         check_apart(options.output, options.pool, options.weights, *options.axis)
+    check_distinct(options.output, options.png, options.weights_out)
     picture_width(options, options.png)
     if options.weights_out:
         check_writable(options.weights_out)
@@ -211,12 +216,11 @@ def _weights(report: SurfaceReport, chosen: RobustOptimum | None) -> Float64:
 
 
 def _changes(
-    report: SurfaceReport, chosen: RobustOptimum | None, metric: Metric, options: argparse.Namespace
+    report: SurfaceReport, chosen: RobustOptimum | None, metric: Metric, heldout: Pool | None
 ) -> dict[str, dict[str, float]]:
     """Return what the best weights change on these sentences, and on unseen ones, with intervals."""
     from luthier.jobs.chance import changes
 
-    heldout = pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None
     return changes(report.plane.problem, report.plane.subspace.start, _weights(report, chosen), heldout, metric)
 
 
@@ -233,10 +237,21 @@ def _settings(options: argparse.Namespace) -> SurfaceOptions:
     )
 
 
-def _write(report: SurfaceReport, pool: Pool, chosen: RobustOptimum | None, options: argparse.Namespace) -> list[str]:
-    """Write the cells, the picture and the best weights where asked for; return the paths."""
+def _write(report: SurfaceReport, pool: Pool, chosen: RobustOptimum | None, options: argparse.Namespace) -> Written:
+    """Write the cells, the best weights and the picture where asked for; return what was written."""
+    from luthier.core.files.written import Written
+
+    written = Written()
     if options.output:
-        _write_cells(report, pool, options)
+        with written.answer(options.output):
+            _write_cells(report, pool, options)
+    if options.weights_out:
+        from luthier.kbest.derived import derived_of
+        from luthier.kbest.weights import Weights, write_weights
+
+        best = Weights.from_vector(pool.features.names, _weights(report, chosen), derived_of(pool))
+        with written.answer(options.weights_out):
+            write_weights(best, options.weights_out)
     if options.png:
         from pathlib import Path
 
@@ -244,14 +259,9 @@ def _write(report: SurfaceReport, pool: Pool, chosen: RobustOptimum | None, opti
         from luthier.report.figures.surface import draw_surface
 
         scenes = surface_scenes(report, threads=options.threads)
-        draw_surface(report, scenes, Path(options.png), chosen, picture_width(options, options.png))
-    if options.weights_out:
-        from luthier.kbest.derived import derived_of
-        from luthier.kbest.weights import Weights, write_weights
-
-        best = Weights.from_vector(pool.features.names, _weights(report, chosen), derived_of(pool))
-        write_weights(best, options.weights_out)
-    return [path for path in (options.output, options.png, options.weights_out) if path]
+        with written.beside(options.png):
+            draw_surface(report, scenes, Path(options.png), chosen, picture_width(options, options.png))
+    return written
 
 
 def _write_cells(report: SurfaceReport, pool: Pool, options: argparse.Namespace) -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.output import Output
+from luthier.cli.output import Output, naming_output
 
 GROUP = "translation models"
 
@@ -31,5 +31,6 @@ def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
 
     model = TranslationModel.open(options.model, options.weights)
     for line in translate_lines(model, sys.stdin.buffer):
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
+        with naming_output():
+            sys.stdout.write(f"{line}\n")
+            sys.stdout.flush()

@@ -34,6 +34,7 @@ from luthier.cli.options.weights import (
 from luthier.cli.output import Output
 
 if TYPE_CHECKING:
+    from luthier.core.files.written import Written
     from luthier.decoding.forests.files import Forests
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
@@ -124,12 +125,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
         report = _tune(options)
     except Interrupted as stopped:
         report = stopped.result
-    written = _write(report, options)
+    files = _write(report, options)
+    written = files.paths
     output.note(f"seed {options.seed}")
     about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
     if isinstance(report.problem, PartedProblem):
         about["parts_sent"] = report.problem.traffic.as_dict()
     output.emit(about, lambda: tuning_tables(report, written, report.searched))
+    files.check()
     return INTERRUPTED if report.interrupted else 0
 
 
@@ -198,7 +201,7 @@ def _files(
 def _checked(options: argparse.Namespace) -> dict[str, Any]:
     """Check all that can be checked before anything is read; return the metric, the tuner and options of its runs."""
     from luthier.core.errors import LuthierError
-    from luthier.core.files.io import check_writable
+    from luthier.core.files.io import check_distinct, check_writable
     from luthier.core.plugins import load
     from luthier.jobs.tuning_job import answer_paths
     from luthier.tuning.base import PACKAGE, published_setting
@@ -213,27 +216,29 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
     if options.search and len(options.search) > 1:
         raise LuthierError(f"expected one constant to search, found --search {len(options.search)} times")
     checkpoint = RunOptions(**settings).checkpoint
-    paths = answer_paths(options.output, max(1, options.replicas))
+    paths = answer_paths(options.output, max(1, options.replicas), average=options.average_replicas)
+    check_distinct(*paths, options.trace, checkpoint, options.plot)
     for path in filter(None, [*paths, options.trace, checkpoint]):
         check_writable(path)
     picture_width(options, options.plot)
     return {"method": tuner, "metric": next(iter(metrics.values())), **settings}
 
 
-def _write(report: TuningReport, options: argparse.Namespace) -> list[str]:
-    """Write weights, and the picture where asked for; return the paths."""
+def _write(report: TuningReport, options: argparse.Namespace) -> Written:
+    """Write weights, and the picture where asked for; return what was written."""
+    from luthier.core.files.written import Written
     from luthier.jobs.tuning_job import answers
 
-    written = []
+    written = Written()
     for path, weights in answers(report, options.output).items():
-        written += write_in_any_case(weights, path, options)
+        write_in_any_case(weights, path, options, written)
     if options.trace:
-        written.append(options.trace)
+        written.paths.append(options.trace)
     if options.plot:
         from pathlib import Path
 
         from luthier.report.figures.tuning import draw_tuning
 
-        draw_tuning(report, Path(options.plot), picture_width(options, options.plot))
-        written.append(options.plot)
+        with written.beside(options.plot):
+            draw_tuning(report, Path(options.plot), picture_width(options, options.plot))
     return written

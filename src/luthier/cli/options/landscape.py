@@ -69,13 +69,17 @@ def show_certificate(
     found: Certificate, problem: ListProblem, start: Float64, weights_out: str | None, output: Output
 ) -> None:
     """Write the best weights where asked to, and show what is proven of them and of the start, (D,)."""
+    from luthier.core.files.written import Written
     from luthier.kbest.derived import derived_of
     from luthier.kbest.weights import Weights, write_weights
     from luthier.report.tables.landscape import certify_tables
 
-    written = [weights_out] if weights_out else []
+    files = Written()
+    written = files.paths
     if weights_out:
-        write_weights(Weights.from_vector(problem.names, found.weights, derived_of(problem.pool)), weights_out)
+        with files.answer(weights_out):
+            write_weights(Weights.from_vector(problem.names, found.weights, derived_of(problem.pool)), weights_out)
     score = float(problem.metric.score(problem.stats[problem.select(start)].sum(axis=0)))
     about = {"start_score": score, **found.as_dict(), "names": list(problem.names), "written": written}
     output.emit(about, lambda: certify_tables(found, problem.names, start, score, written))
+    files.check()

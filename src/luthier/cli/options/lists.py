@@ -52,6 +52,9 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--allow-empty", action="store_true", help="let half of the sentences, or more, have no hypotheses"
     )
+    group.add_argument(
+        "--unpack-any", action="store_true", help="read lists that unpack to over 256 MB and 1,000 times their size"
+    )
     group.add_argument("--keep-duplicates", action="store_true", help="keep repeated hypotheses")
 
 
@@ -115,6 +118,7 @@ def read_options(options: argparse.Namespace) -> Any:
         allow_empty=options.allow_empty,
         manifest=options.manifest or "",
         costs=getattr(options, "cost", ()),
+        unpack_any=options.unpack_any,
     )
 
 

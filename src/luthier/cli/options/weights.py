@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from luthier.core.files.written import Written
     from luthier.kbest.weights import Weights
 
 
@@ -97,16 +98,21 @@ def normalized(weights: Weights, options: argparse.Namespace) -> Weights:
     return weights if options.normalize is None else weights.normalized(options.normalize)
 
 
-def write_in_any_case(weights: Weights, path: str, options: argparse.Namespace) -> list[str]:
-    """Write weights that took long to find; where that cannot be done as asked, as JSON beside, and raise then."""
+def write_in_any_case(weights: Weights, path: str, options: argparse.Namespace, written: Written) -> None:
+    """Write weights that took long to find; where that cannot be done as asked, as JSON beside."""
     from luthier.core.errors import LuthierError
     from luthier.kbest.weights import write_weights
 
-    try:
-        return write_weights_as(normalized(weights, options), path, options)
-    except LuthierError as error:
-        write_weights(weights, f"{path}.json", style="json")
-        raise LuthierError(f"{error}. The weights as they were found are in {path}.json") from None
+    with written.answer(path):
+        try:
+            files = write_weights_as(normalized(weights, options), path, options)
+        except LuthierError as error:
+            try:
+                write_weights(weights, f"{path}.json", style="json")
+            except LuthierError:
+                raise error from None
+            raise LuthierError(f"{error}. The weights as they were found are in {path}.json") from None
+        written.paths += [file for file in files if file != path]
 
 
 def write_weights_as(weights: Weights, path: str, options: argparse.Namespace, style: Any = None) -> list[str]:

@@ -68,6 +68,8 @@ def save_arrays(
 def is_array_file(path: str | os.PathLike[str], kind: str) -> bool:
     """Return whether a file holds arrays of a kind, whatever its version (the last word of `kind`)."""
     try:
+        if not Path(path).is_file():  # what a pipe has given once it does not give again
+            return False
         with open(path, "rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 return False

@@ -5,6 +5,7 @@ pyarrow's own way imports pandas wherever that is installed, which takes longer 
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterator, Mapping
@@ -88,8 +89,14 @@ class RecordWriter:
             self._file: BinaryIO = open(path, "r+b" if length else "wb")  # noqa: SIM115 - closed in __exit__
         except OSError as error:
             raise LuthierError(f"{path}: cannot write here: {(error.strerror or str(error)).lower()}") from None
-        self._file.truncate(length)
-        self._file.seek(length)
+        self._path = path
+        try:
+            with self._naming():
+                self._file.truncate(length)
+                self._file.seek(length)
+        except LuthierError:
+            self._file.close()
+            raise
 
     def __enter__(self) -> RecordWriter:
         return self
@@ -97,14 +104,24 @@ class RecordWriter:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._file.close()
+        with self._naming() if kind is None else contextlib.suppress(OSError):
+            self._file.close()
+
+    @contextlib.contextmanager
+    def _naming(self) -> Iterator[None]:
+        """Name the file where the system does not."""
+        try:
+            yield
+        except OSError as error:
+            raise LuthierError(f"{self._path}: cannot write here: {(error.strerror or str(error)).lower()}") from None
 
     @property
     def length(self) -> int:
         """How many bytes are whole; flushes them to the disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        return self._file.tell()
+        with self._naming():
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            return self._file.tell()
 
     def append(self, columns: Mapping[str, Column]) -> None:
         """Write one more block of rows."""
@@ -112,13 +129,15 @@ class RecordWriter:
 
         cells = {name: _cells(column) for name, column in columns.items()}
         batch = pa.record_batch(list(cells.values()), names=list(cells))
-        if not self._file.tell():
-            self._file.write(batch.schema.with_metadata(self._about).serialize())
-        self._file.write(batch.serialize())
+        with self._naming():
+            if not self._file.tell():
+                self._file.write(batch.schema.with_metadata(self._about).serialize())
+            self._file.write(batch.serialize())
 
     def finish(self) -> None:
         """Write the end mark: no more blocks will come."""
-        self._file.write(END_MARK)
+        with self._naming():
+            self._file.write(END_MARK)
 
 
 def _cells(column: Column) -> Any:

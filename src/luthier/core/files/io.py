@@ -10,6 +10,7 @@ import hashlib
 import io
 import os
 import re
+import stat
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -78,10 +79,14 @@ def _hold(beside: Path, name: str, *, wait: bool) -> int | None:
 
 
 BLOCK_BYTES = 1 << 20
+LONGEST_LINE = 1 << 28
 BOM = b"\xef\xbb\xbf"
 STDIN = "-"
 PACKED = (".gz", ".zst")
 LINE_FEED = 10
+_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"} | dict.fromkeys(
+    (stat.S_IFCHR, stat.S_IFBLK), "a device"
+)
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -117,7 +122,7 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
     raw: BinaryIO
     if str(path) == STDIN:
         with _telling_damage(path):
-            yield decompressed(sys.stdin.buffer, BLOCK_BYTES)
+            yield decompressed(sys.stdin.buffer, BLOCK_BYTES, display_name(path))
         return
     try:
         raw = open(path, "rb")  # noqa: SIM115 - closed below, once the errors of opening are told apart
@@ -128,7 +133,26 @@ def open_bytes(path: str | os.PathLike[str]) -> Iterator[io.BufferedReader]:
             expected="a readable file", found=(error.strerror or str(error)).lower(), path=str(path), hint=_beside(path)
         ) from None
     with raw, _telling_damage(path):
-        yield decompressed(raw, BLOCK_BYTES)
+        yield decompressed(raw, BLOCK_BYTES, display_name(path))
+
+
+def regular(path: str | os.PathLike[str]) -> Path:
+    """Return the path of a regular file; raise `InputError` for what may never end: devices, pipes, sockets.
+
+    A path that somebody typed may be a pipe. What a file names, or what stands in a folder, may not.
+    """
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116 - names may be bytes
+    except OSError as error:
+        raise InputError(
+            expected="a readable file", found=(error.strerror or str(error)).lower(), path=display_name(path),
+            hint=_beside(path),
+        ) from None  # fmt: skip
+    if not stat.S_ISREG(mode):
+        raise InputError(
+            expected="a regular file", found=_KINDS.get(stat.S_IFMT(mode), "none"), path=display_name(path)
+        )
+    return Path(path)
 
 
 def _beside(path: str | os.PathLike[str]) -> str:
@@ -153,11 +177,17 @@ def line_blocks(stream: io.BufferedReader, path: str, block_bytes: int = BLOCK_B
 
     The blocks are copies that the caller owns. Memory is bounded by the block and the longest line.
     When the stream breaks, the whole lines before the damage are yielded first.
+
+    Raises
+    ------
+    InputError
+        A line of more than `LONGEST_LINE` bytes.
     """
     tail: Bytes = np.zeros(0, dtype=np.uint8)
     first_line, broken = 1, None
     while broken is None:
-        room = np.empty(len(tail) + block_bytes + 1, dtype=np.uint8)  # one for a line feed that is missing
+        # one byte more for a line feed that is missing; twice the tail, so that a long line is copied a few times only
+        room = np.empty(max(2 * len(tail), block_bytes) + 1, dtype=np.uint8)
         room[: len(tail)] = tail
         filled, broken = _fill(stream, memoryview(room), len(tail))  # type: ignore[arg-type]
         if filled == len(tail) and broken is None:
@@ -165,8 +195,15 @@ def line_blocks(stream: io.BufferedReader, path: str, block_bytes: int = BLOCK_B
                 return
             room[filled] = LINE_FEED  # the last line has no end of its own
             filled += 1
-        ends = np.flatnonzero(room[:filled] == LINE_FEED)
+        ends = np.flatnonzero(room[len(tail) : filled] == LINE_FEED) + len(tail)  # the tail has none
         cut = int(ends[-1]) + 1 if len(ends) else 0
+        longest = int(np.max(np.diff(ends, prepend=-1), initial=filled - cut))
+        if longest > LONGEST_LINE:
+            raise InputError(
+                expected=f"lines of at most {LONGEST_LINE >> 20} MB", found="a longer one", path=path,
+                line=first_line + (int(np.argmax(np.diff(ends, prepend=-1) > LONGEST_LINE)) if len(ends) else 0),
+                hint="is it a text at all?", kind="long line",
+            )  # fmt: skip
         tail = room[cut:filled].copy()
         if cut:
             yield LineBlock(room[:cut], ends, first_line)
@@ -220,6 +257,18 @@ def check_apart(output: str | os.PathLike[str], *inputs: str | os.PathLike[str] 
             raise LuthierError(f"{output}: cannot write here: it is read, and would be lost. hint: name another file")
 
 
+def check_distinct(*outputs: str | os.PathLike[str] | None) -> None:
+    """Raise `LuthierError` if two files that a job writes are one: the first would be lost."""
+    seen: set[str] = set()
+    for path in outputs:
+        if path is None or not str(path):
+            continue
+        place = str(path) if str(path) == STDIN else os.path.realpath(path)
+        if place in seen and (not Path(place).exists() or Path(place).is_file()):  # a device takes both
+            raise LuthierError(f"{display_name(path)}: expected another file for each result, found it twice")
+        seen.add(place)
+
+
 @contextmanager
 def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """Yield a temporary path beside `path`; it takes the name `path` only when all went well.
@@ -229,7 +278,7 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
     """
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file() and not target.is_dir():
-        with _full_disk_told(target):
+        with naming(target):
             yield target
         return
     try:
@@ -243,30 +292,31 @@ def atomic_write(path: str | os.PathLike[str]) -> Iterator[Path]:
         ) from None
     _remove_abandoned(target)
     try:
-        with _full_disk_told(target):
+        with naming(target, temporary):
             yield temporary
             with open(temporary, "rb+") as written:
                 os.fsync(written.fileno())
-        if kept is not None:  # a new file has what the umask says
-            temporary.chmod(kept)
-        temporary.replace(target)
+            if kept is not None:  # a new file has what the umask says
+                temporary.chmod(kept)
+            temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
 
 
 @contextmanager
-def _full_disk_told(target: Path) -> Iterator[None]:
-    """Turn what a full disk raises, wherever it is met, into an error with the file's name."""
+def naming(target: str | Path, temporary: Path | None = None) -> Iterator[None]:
+    """Turn what goes wrong with a file being written into an error with its name: the system often names none."""
     try:
         yield
+    except BrokenPipeError:  # whoever read it has gone, and need not be told
+        raise
     except OSError as error:
-        if error.errno not in NO_ROOM:
+        if error.filename is not None and os.fsdecode(error.filename) != str(temporary):
             raise
-        raise LuthierError(
-            f"{target}: cannot write here: {os.strerror(error.errno).lower()}; nothing was kept. "
-            "hint: make room, or name another place"
-        ) from None
+        why = os.strerror(error.errno).lower() if error.errno else str(error).lower()
+        hint = "make room, or name another place" if error.errno in NO_ROOM else "name another place"
+        raise LuthierError(f"{target}: cannot write here: {why}; nothing was kept. hint: {hint}") from None
 
 
 def _mark(target: Path) -> str:
@@ -309,8 +359,9 @@ def _is_alive(process: int) -> bool:
 def open_output(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """Yield a binary file to write to: standard output for ``-``; gz or zst by the name's ending."""
     if str(path) == STDIN:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
+        with naming("<standard output>"):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
         return
     with atomic_write(path) as temporary, open(temporary, "wb") as raw:
         if str(path).endswith(".gz"):
@@ -335,7 +386,7 @@ def write_lines(path: str | os.PathLike[str], lines: Iterable[str]) -> None:
 def content_hash(path: str | os.PathLike[str]) -> str:
     """Return a hash of a file's bytes, as they are on disk."""
     try:
-        with open(path, "rb") as file:
+        with open(regular(path), "rb") as file:
             return hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).hexdigest()
     except OSError as error:
         found = (error.strerror or str(error)).lower()

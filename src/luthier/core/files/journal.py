@@ -6,17 +6,17 @@ writes leaves half a line at the end, which is dropped; a line that was changed 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
 from luthier.core.errors import InputError
-from luthier.core.files.io import locked, open_output
+from luthier.core.files.io import locked, open_output, regular
 from luthier.core.settings import parse_json
 
 Record = dict[str, Any]
@@ -66,7 +66,7 @@ def read_sealed(path: str | os.PathLike[str], what: str) -> tuple[list[Record], 
     InputError
         If a whole line is not what was written; `what` says what a line should be.
     """
-    data = Path(path).read_bytes()
+    data = regular(path).read_bytes()
     length = data.rfind(b"\n") + 1
     records = []
     for number, line in enumerate(data[:length].split(b"\n")[:-1], start=1):
@@ -100,16 +100,22 @@ class SealedWriter:
             with open_output(self._path) as file:
                 file.write(lines)
         else:
-            with open(self._path, "r+b") as file:
+            self._extend(lines)
+        self._length += len(lines)
+
+    def _extend(self, lines: bytes) -> None:
+        try:
+            with open(self._path, "r+b", buffering=0) as file:
                 file.truncate(self._length)
                 file.seek(self._length)
                 try:
-                    file.write(lines)
-                    file.flush()
-                except OSError as error:
-                    os.ftruncate(file.fileno(), self._length)
-                    raise OSError(error.errno, error.strerror, str(self._path)) from None  # the system names no file
-        self._length += len(lines)
+                    if file.write(lines) != len(lines):
+                        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                except OSError:
+                    file.truncate(self._length)
+                    raise
+        except OSError as error:  # the system names no file
+            raise OSError(error.errno, error.strerror, str(self._path)) from None
 
     def close(self) -> None:
         """Let others add to the file."""

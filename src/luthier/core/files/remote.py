@@ -18,6 +18,7 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import atomic_write, locked
+from luthier.core.files.web import SCHEMES, WebFiles
 
 FOLDER, GIGABYTES = "LUTHIER_CACHE", "LUTHIER_CACHE_GB"
 USUAL_GIGABYTES = 50.0
@@ -136,10 +137,10 @@ def _download(url: str, new: Path, digest: str) -> Path:
     size = system.info(path).get("size")
     _make_room(new.parent, size or 0, limit, url)
     with atomic_write(new) as temporary, open(temporary, "wb") as file, system.open(path, "rb") as source:
-        while chunk := source.read(CHUNK):
+        while chunk := _read(source, url):
             n += len(chunk)
-            if n > limit:
-                raise _too_large(url, n, limit)
+            if n > (limit if size is None else min(size, limit)):
+                raise _too_large(url, n, limit) if n > limit else _more(url, size)
             state.update(chunk)
             file.write(chunk)
     found = state.hexdigest()
@@ -151,8 +152,16 @@ def _download(url: str, new: Path, digest: str) -> Path:
     return new.replace(new.with_name(found))
 
 
+def _read(source: Any, url: str) -> bytes:
+    """Return some more bytes; what goes wrong is the server's fault, not that of the file they go to."""
+    with _telling(url):
+        return bytes(source.read(CHUNK))
+
+
 def _system(url: str) -> tuple[Any, str]:
     """Return what knows how to fetch by a URL's scheme, and the path that it is given."""
+    if scheme_of(url) in SCHEMES:
+        return WebFiles(), url
     try:
         import fsspec
     except ModuleNotFoundError:
@@ -214,6 +223,10 @@ def _make_room(folder: Path, size: int, limit: int, url: str) -> None:
             return
         path.unlink(missing_ok=True)  # who has it mapped keeps it
         total -= n
+
+
+def _more(url: str, size: int) -> InputError:
+    return InputError(expected=f"{size:,} bytes, as the server said", found="more", path=_shown(url))
 
 
 def _too_large(url: str, size: int, limit: int) -> InputError:

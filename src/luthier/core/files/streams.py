@@ -5,6 +5,9 @@ from __future__ import annotations
 import io
 import os
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, BinaryIO
 
 from luthier.core.errors import InputError
@@ -12,6 +15,8 @@ from luthier.core.errors import InputError
 GZIP_MAGIC = b"\x1f\x8b"
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 READ_BYTES = 1 << 17
+LARGE, MOST_RATIO = 1 << 28, 1000  # lists pack to about a tenth
+_any_size: ContextVar[bool] = ContextVar("unpacking_any", default=False)
 
 # What the decompressors raise when a stream ends, or breaks, before its end.
 DAMAGE = (EOFError, zlib.error, OSError)
@@ -34,24 +39,79 @@ def damage_error(error: Exception, path: str, line: int | None = None) -> Trunca
     )
 
 
-def decompressed(raw: BinaryIO, buffer_bytes: int) -> io.BufferedReader[Any]:
-    """Return the plain bytes of a stream: gz and zst are told by their first bytes."""
+@contextmanager
+def unpacking_any(*, allowed: bool) -> Iterator[None]:
+    """Let compressed files that are opened inside the block unpack to any size, where that is `allowed`."""
+    before = _any_size.set(allowed)
+    try:
+        yield
+    finally:
+        _any_size.reset(before)
+
+
+def decompressed(raw: BinaryIO, buffer_bytes: int, name: str = "") -> io.BufferedReader[Any]:
+    """Return the plain bytes of a stream: gz and zst are told by their first bytes.
+
+    What unpacks to more than `LARGE` bytes and to more than `MOST_RATIO` times its size is refused (`InputError`),
+    unless `unpacking_any`: a few bytes can unpack to more than any disk holds.
+    """
     buffered: io.BufferedReader[Any] = raw if isinstance(raw, io.BufferedReader) else io.BufferedReader(raw)
     magic = buffered.peek(4)[:4]
-    plain: Any = buffered
     if magic.startswith(GZIP_MAGIC):
-        plain = _Gunzip(buffered)
-    elif magic == ZSTD_MAGIC:
+        packed = _Counted(buffered)
+        return io.BufferedReader(_Filled(_Checked(_Gunzip(packed), packed, name), buffered), buffer_bytes)
+    if magic == ZSTD_MAGIC:
         import pyarrow as pa
 
-        plain = pa.CompressedInputStream(pa.PythonFile(buffered, "r"), "zstd")
-    return io.BufferedReader(_Filled(plain, buffered), buffer_bytes)
+        packed = _Counted(buffered)
+        plain = pa.CompressedInputStream(pa.PythonFile(packed, "r"), "zstd")
+        return io.BufferedReader(_Filled(_Checked(plain, packed, name), buffered), buffer_bytes)
+    return io.BufferedReader(_Filled(buffered, buffered), buffer_bytes)
 
 
 def read_share(stream: io.BufferedReader | None) -> float:
     """Return which part of its file a stream of `decompressed` has read so far, 0 where that cannot be known."""
     raw = getattr(stream, "raw", None)
     return raw.share() if isinstance(raw, _Filled) else 0.0
+
+
+class _Counted(io.RawIOBase):
+    """The packed bytes, and how many of them were read."""
+
+    def __init__(self, packed: io.BufferedReader[Any]) -> None:
+        self._packed, self.n = packed, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read1(self, size: int) -> bytes:
+        data = self._packed.read1(size)
+        self.n += len(data)
+        return data
+
+    def read(self, size: int | None = -1) -> bytes:
+        data = self._packed.read(size)
+        self.n += len(data)
+        return data
+
+
+class _Checked:
+    """Unpacked bytes, as long as they are not too many for what they come of."""
+
+    def __init__(self, plain: Any, packed: _Counted, name: str) -> None:
+        self._plain, self._packed, self._name, self._n = plain, packed, name, 0
+        self._free = _any_size.get()
+
+    def readinto(self, buffer: memoryview) -> int:
+        count = int(self._plain.readinto(buffer) or 0)
+        self._n += count
+        if self._n > LARGE and self._n > MOST_RATIO * self._packed.n and not self._free:
+            raise InputError(
+                expected=f"a compressed file that unpacks to at most {MOST_RATIO:,} times its size",
+                found=f"{self._n >> 20:,} MB of {self._packed.n:,} bytes, and more to come", path=self._name,
+                hint="if it is what it should be, unpack it before, or let it be read (`unpack_any`)", kind="unpacked",
+            )  # fmt: skip
+        return count
 
 
 class _Filled(io.RawIOBase):
@@ -97,7 +157,7 @@ class _Gunzip(io.RawIOBase):
     `gzip.GzipFile` forgets, when it meets the damage, what it had decoded just before; this does not.
     """
 
-    def __init__(self, packed: io.BufferedReader[Any]) -> None:
+    def __init__(self, packed: _Counted) -> None:
         self._packed = packed
         self._member: zlib._Decompress | None = None
         self._input = b""

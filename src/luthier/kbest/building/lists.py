@@ -8,7 +8,7 @@ import io
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from luthier import __version__
 from luthier.core import plugins
 from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt, warn
 from luthier.core.files.io import STDIN, display_name, open_bytes
-from luthier.core.files.streams import DAMAGE, damage_error
+from luthier.core.files.streams import DAMAGE, damage_error, unpacking_any
 from luthier.core.params import names_of, path_of, paths_of
 from luthier.core.segments import segment_of_rows
 from luthier.corpus.lines import empty_error
@@ -57,6 +57,7 @@ class ReadOptions:
     costs : features of which lower values are better, for "worst"
     allow_empty : let half of the sentences, or more, have no hypotheses
     manifest : a manifest of speech data, for ids, references and the column "duration"
+    unpack_any : read compressed files that unpack to more than 256 MB and 1,000 times their size
     """
 
     format: str = AUTO
@@ -72,6 +73,7 @@ class ReadOptions:
     costs: Sequence[str] = ()
     allow_empty: bool = False
     manifest: str = ""
+    unpack_any: bool = False
 
     def __post_init__(self) -> None:
         for name in ("columns", "ignore", "costs"):
@@ -142,6 +144,11 @@ def read_pool(
 
 def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, options: ReadOptions) -> Reading:
     """Read as `read_pool` does, and return the account of it as well."""
+    with unpacking_any(allowed=options.unpack_any):
+        return _read_lists(paths, refs, source, options)
+
+
+def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, options: ReadOptions) -> Reading:
     if not paths:
         raise LuthierError("expected at least one list to read")
     if [*paths, *refs, source].count(STDIN) > 1:
@@ -167,7 +174,7 @@ def read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, op
             formats[path], rows[path] = "pool", pools[-1].n_hypotheses
             continue
         place = len(pools) if last is None else place
-        with opened_list(path) as (head, stream):
+        with opened_list(path, unpack_any=options.unpack_any) as (head, stream):
             name, reader = choose_reader(head, path, options)
             last = Source(path, faults, names, local_names, stream, roles.ignored)
             formats[path], rows[path] = name, builder.add(reader, last)
@@ -243,12 +250,14 @@ def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str,
 
 
 @contextmanager
-def opened_list(path: str) -> Iterator[tuple[bytes, io.BufferedReader | None]]:
+def opened_list(path: str, *, unpack_any: bool = False) -> Iterator[tuple[bytes, io.BufferedReader | None]]:
     """Yield the first bytes of a file, and the whole of it as a stream; nothing of a folder: its reader opens it."""
     if Path(path).is_dir():
         yield b"", None
         return
-    with open_bytes(path) as stream:
+    with ExitStack() as stack:
+        with unpacking_any(allowed=unpack_any):
+            stream = stack.enter_context(open_bytes(path))
         try:
             head = stream.peek(HEAD_BYTES)[:HEAD_BYTES]
         except DAMAGE as error:

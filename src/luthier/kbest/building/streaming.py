@@ -43,7 +43,7 @@ def stream_pools(path: str, options: ReadOptions, rows: int = CHUNK_ROWS) -> Ite
     """
     faults, names, local_names = Faults(skip=options.skip_bad), NameTable(), NameTable()
     roles = Roles(frozenset(options.columns), frozenset(options.ignore))
-    with opened_list(path) as (head, stream):
+    with opened_list(path, unpack_any=options.unpack_any) as (head, stream):
         _, reader = choose_reader(head, path, options)
         source = Source(path, faults, names, local_names, stream, roles.ignored)
         chunks = _Chunks(reader, source, roles, options)

@@ -22,6 +22,7 @@ from luthier.core.errors import InputError, excerpt
 from luthier.core.files.io import BOM
 from luthier.core.params import param
 from luthier.core.segments import offsets_from_counts
+from luthier.core.settings import repeated
 from luthier.corpus.texts import Texts
 from luthier.kbest.reading.column_roles import MEANINGS
 from luthier.kbest.reading.columns import Feed, Spans, decimals, full_rows, number_columns, spans_of, tab_fields
@@ -123,8 +124,8 @@ class _Header:
             where = names.index("") + 1
             raise error("a name for each column", f"none for column {where} of {len(names)}",
                         "the first line of the TSV names its columns")  # fmt: skip
-        twice = next((name for name in names if names.count(name) > 1), None)
-        if twice is not None:
+        if len(set(names)) < len(names):
+            twice = repeated((name, None) for name in names)
             raise error("column names that differ", f"{twice!r} {names.count(twice)} times")
         roles = {}
         for role, candidates in ROLES.items():

@@ -16,7 +16,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import atomic_write
+from luthier.core.files.io import atomic_write, regular
 from luthier.core.files.remote import fetch
 from luthier.core.settings import parse_json
 from luthier.kbest.groups import FeatureGroup, Groups, check_groups
@@ -181,7 +181,7 @@ def read_manifest(path: str | os.PathLike[str], url: str = "") -> Manifest:
         No manifest, one of another version, or one that was changed.
     """
     try:
-        with open(path, "rb") as file:
+        with open(regular(path), "rb") as file:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
         found = (error.strerror or str(error)).lower()

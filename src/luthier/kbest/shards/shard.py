@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 from pathlib import Path
@@ -10,7 +11,7 @@ import numpy as np
 
 from luthier.core.arrays import Int64
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import content_hash, make_folder
+from luthier.core.files.io import content_hash, make_folder, regular
 from luthier.core.progress import progress
 from luthier.kbest.derived import derived_of
 from luthier.kbest.pool import Pool
@@ -60,12 +61,12 @@ def _stamp(manifest: Manifest, number: int, path: Path) -> None:
     """Raise unless the file of a part is there, with as many bytes as it should have."""
     part = manifest.parts[number]
     try:
-        size = path.stat().st_size
-    except OSError as error:
-        raise _other(manifest, number, f"none ({(error.strerror or str(error)).lower()})") from None
+        size = regular(path).stat().st_size
+    except InputError as error:
+        raise _other(manifest, number, f"none ({error.found})" if not path.exists() else error.found) from None
     if size != part.size:
         what = "a file cut off" if size < part.size else "a longer file"
-        raise _other(manifest, number, f"{what}, {content_hash(path)}, of {size:,} bytes in place of {part.size:,}")
+        raise _other(manifest, number, f"{what}, of {size:,} bytes in place of {part.size:,}")
 
 
 def _other(manifest: Manifest, number: int, found: str) -> InputError:
@@ -100,17 +101,30 @@ def shard(pool: Pool, parts: int, folder: str | os.PathLike[str]) -> Manifest:
     if not 1 <= parts <= min(pool.n_sentences, MOST_PARTS):
         most = min(pool.n_sentences, MOST_PARTS)
         raise LuthierError(f"expected from 1 to {most:,} parts, for each has a sentence at least, found {parts:,}")
-    place = make_folder(folder)
-    if any(place.iterdir()):
-        raise LuthierError(f"{place}: expected an empty folder, found files in it. hint: name another")
+    place = empty_folder(folder)
     cuts = part_cuts(pool.offsets, parts)
     digits = len(str(parts))
     written = []
-    with progress("parts", parts) as advance:
+    with progress("parts", parts) as advance, contextlib.ExitStack() as undo:
         for number in range(parts):
             path = place / f"part-{number + 1:0{digits}}.arrow"
+            undo.callback(path.unlink, missing_ok=True)  # half of the parts are of no use, and in the way
             written.append(_write(pool.take_sentences(np.arange(cuts[number], cuts[number + 1])), path))
             advance(1)
+        manifest = _manifest(pool, place, written)
+        undo.pop_all()
+    return manifest
+
+
+def empty_folder(folder: str | os.PathLike[str]) -> Path:
+    """Return a folder for parts, made if need be; raise `LuthierError` where there is something in it."""
+    place = make_folder(folder)
+    if any(place.iterdir()):
+        raise LuthierError(f"{place}: expected an empty folder, found files in it. hint: name another")
+    return place
+
+
+def _manifest(pool: Pool, place: Path, written: list[Part]) -> Manifest:
     filled = pool
     if np.any(pool.list_lengths == 0):
         filled = pool.take_sentences(np.flatnonzero(pool.list_lengths > 0))

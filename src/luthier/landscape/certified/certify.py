@@ -10,6 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.files.written import secondary
 from luthier.core.params import param, validate
 from luthier.core.threads import one_blas_thread, stopping_gently
 from luthier.geometry.minkowski.frontier import Arrays
@@ -176,8 +177,10 @@ def certify(problem: ListProblem, space: Space, weights: Float64, options: Certi
         saved = search.standing.boxes
         for _ in search.batches(options.limit, stop):
             if options.checkpoint and search.standing.boxes >= saved + SAVED_EVERY:
-                save_search(options.checkpoint, search)
+                with secondary(options.checkpoint):
+                    save_search(options.checkpoint, search)
                 saved = search.standing.boxes
         if options.checkpoint:
-            save_search(options.checkpoint, search)
+            with secondary(options.checkpoint):
+                save_search(options.checkpoint, search)
     return search.certificate(stopped=stop.is_set())

@@ -18,6 +18,7 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.core.files.arrow import Column, RecordWriter, file_rows, read_column, whole_rows, write_as_file
 from luthier.core.files.io import STDIN, check_writable, locked
+from luthier.core.files.written import secondary
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
@@ -253,6 +254,8 @@ class SearchJob:
             )
         if not self.search.complete:
             self._search(stop)
+        elif Path(self.options.rows_path).exists():  # all was found, and the output could not be written
+            self._finish()
         return self._report(stop.is_set() and not self.search.complete, stopwatch.seconds()[0])
 
     def _search(self, stop: threading.Event) -> None:
@@ -263,9 +266,12 @@ class SearchJob:
         with RecordWriter(options.rows_path, about, self.tally.length) as writer, stopping_gently(stop):
             self._stream(writer, stop)
             self._save(writer)
-        write_as_file(options.rows_path, options.output)
+        self._finish()
+
+    def _finish(self) -> None:
+        write_as_file(self.options.rows_path, self.options.output)
         if self.search.complete:
-            Path(options.rows_path).unlink()
+            Path(self.options.rows_path).unlink()
 
     def _stream(self, writer: RecordWriter, stop: threading.Event) -> None:
         waiting: list[Found] = []
@@ -339,7 +345,8 @@ class SearchJob:
     def _save(self, writer: RecordWriter) -> None:
         """Write the state beside the output, in one piece; what follows in the rows does not count yet."""
         self.tally.length = writer.length
-        write_state(self.options.state_path, self.identity, dataclasses.asdict(self.tally), self.search.state())
+        with secondary(self.options.state_path):
+            write_state(self.options.state_path, self.identity, dataclasses.asdict(self.tally), self.search.state())
 
     def _restore(self) -> None:
         options = self.options
@@ -353,7 +360,7 @@ class SearchJob:
         with refusing_states(options.state_path):
             self.search.restore(state)
             self.tally = checked_tally(tally, self.search.n_found, self.subspace.n_axes)
-        complete = self.search.complete
+        complete = self.search.complete and not Path(options.rows_path).exists()
         path = options.output if complete else options.rows_path
         n_whole = file_rows(path) if complete else whole_rows(path, self.tally.length)
         if n_whole != self.tally.found:

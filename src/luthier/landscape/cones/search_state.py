@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import atomic_write
+from luthier.core.files.io import atomic_write, regular
 from luthier.core.settings import parse_json
 from luthier.geometry.minkowski.frontier import Arrays
 
@@ -74,6 +74,8 @@ def read_state(path: str) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
     InputError
         If there is none, or one that is torn.
     """
+    if Path(path).exists():
+        regular(path)
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError:

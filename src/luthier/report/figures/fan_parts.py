@@ -201,15 +201,20 @@ def color_map(better: int) -> str:
 
 def save(figure: Any, path: Path, width: float | None = None, *, square: bool = True) -> None:
     """Write a picture, its names where there is room for them; panels that are not square get higher in print."""
+    from matplotlib import pyplot as plt
+
     printed = for_print(path, width)
-    if printed:
-        fit_for_print(figure, width, letters_need_height=not square)
-        figure.set_dpi(PRINT_DPI)
-    figure.draw_without_rendering()  # places are known only now
-    figure.set_layout_engine("none")
-    settle_names(figure)
-    if printed:
-        write_fitted(figure, path)
-        return
-    with atomic_write(path) as temporary:
-        figure.savefig(temporary, dpi=figure.dpi, format="png", pil_kwargs={"optimize": True})
+    try:
+        if printed:
+            fit_for_print(figure, width, letters_need_height=not square)
+            figure.set_dpi(PRINT_DPI)
+        figure.draw_without_rendering()  # places are known only now
+        figure.set_layout_engine("none")
+        settle_names(figure)
+        if printed:
+            write_fitted(figure, path)
+            return
+        with atomic_write(path) as temporary:
+            figure.savefig(temporary, dpi=figure.dpi, format="png", pil_kwargs={"optimize": True})
+    finally:
+        plt.close(figure)

@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Bytes, Float64, Int32, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.files.io import write_lines
+from luthier.core.files.io import make_folder, write_lines
 from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
@@ -255,7 +255,7 @@ def write(pool: Pool, folder: str | os.PathLike[str]) -> list[Path]:
     if weights is None or pool.references is None or pool.sources is None:
         raise LuthierError("expected a pool made by SyntheticLists, found another")
     target = Path(folder)
-    target.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     write_pool(pool, target / "list.moses.gz")
     references = list(pool.references.texts)
     n = len(references) // pool.n_sentences

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import luthier
-from luthier.core.files.io import write_lines
+from luthier.core.files.io import make_folder, write_lines
 from luthier.core.params import ParameterError, param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
@@ -149,7 +149,7 @@ class PairGenerator:
         sizes = dict(zip(PARTS, (train, tune, heldout, test), strict=True))
         sizes = {part: _count(part, size) for part, size in sizes.items()}
         target = Path(folder)
-        target.mkdir(parents=True, exist_ok=True)
+        make_folder(target)
         files = [path for part, size in sizes.items() if size for path in self._write_part(target, part, size, seed)]
         signature = {
             "generator": "luthier pair", "version": luthier.__version__, "seed": seed, "sizes": sizes,

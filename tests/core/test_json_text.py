@@ -1,0 +1,15 @@
+"""JSON of strangers: an object that has a key twice is refused, whoever reads it."""
+
+import pytest
+
+from luthier.core.settings import parse_json
+
+
+@pytest.mark.parametrize("text", ['{"a": 1, "a": 1}', '[{"b": {"a": 1, "c": 2, "a": 3}}]', '{"a": 1, "\\u0061": 2}'])
+def test_a_key_twice_is_refused(text):
+    with pytest.raises(ValueError, match="the key 'a' twice"):
+        parse_json(text)
+
+
+def test_a_key_in_two_objects_is_fine():
+    assert parse_json('[{"a": 1}, {"a": {"a": 2}}]') == [{"a": 1}, {"a": {"a": 2}}]
