@@ -1,6 +1,17 @@
 """Luthier tunes linear models of translation against the metric people care about.
 
-Importing this package imports nothing heavy: each public name is loaded when it is first used.
+Every command is a function here: `luthier.tune(pool, metric="bleu")` does what `luthier tune` does, with the same
+options, defaults and seed. It takes pools or paths, metrics or their names, weights by name, as a vector or as a file,
+and returns a frozen result whose `as_dict()` is what `--json` prints. Importing this package imports nothing heavy.
+
+Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect
+Weights:    tune, rerank, explain, read_weights, LinearTuner
+Metrics:    score, compare, oracle, load_metric
+Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
+Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
+Systems:    train, evaluate, loop, sweep
+Underneath: ListProblem, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests and ARPA files
+Errors:     LuthierError, InputError, Interrupted
 """
 
 from __future__ import annotations
@@ -26,6 +37,20 @@ _HOMES = {
     "run_tuner": "luthier.tuning.run",
     "RunOptions": "luthier.tuning.options",
     "tune": "luthier.jobs.tune",
+    "surface": "luthier.jobs.surface",
+    "raster": "luthier.jobs.surface",
+    "line": "luthier.jobs.line",
+    "certify": "luthier.jobs.certify",
+    "compare": "luthier.jobs.compare",
+    "oracle": "luthier.jobs.score",
+    "score": "luthier.jobs.score",
+    "inspect": "luthier.jobs.inspect",
+    "explain": "luthier.jobs.explain",
+    "fan": "luthier.jobs.fan",
+    "feasible": "luthier.jobs.feasible",
+    "cones": "luthier.jobs.cones",
+    "bounds": "luthier.jobs.bounds",
+    "separable": "luthier.jobs.separable",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -62,6 +87,18 @@ if TYPE_CHECKING:
     from luthier.grammar.grammar import Grammar
     from luthier.grammar.reading import read_grammar
     from luthier.grammar.storage import open_grammar
+    from luthier.jobs.bounds import bounds
+    from luthier.jobs.certify import certify
+    from luthier.jobs.compare import compare
+    from luthier.jobs.cones import cones
+    from luthier.jobs.explain import explain
+    from luthier.jobs.fan import fan
+    from luthier.jobs.feasible import feasible
+    from luthier.jobs.inspect import inspect
+    from luthier.jobs.line import line
+    from luthier.jobs.score import oracle, score
+    from luthier.jobs.separable import separable
+    from luthier.jobs.surface import raster, surface
     from luthier.jobs.tune import tune
     from luthier.kbest.building.frames import pool_from_frame, pool_to_frame
     from luthier.kbest.building.lists import read_pool
@@ -100,6 +137,20 @@ __all__ = [
     "run_tuner",
     "RunOptions",
     "tune",
+    "surface",
+    "raster",
+    "line",
+    "certify",
+    "compare",
+    "oracle",
+    "score",
+    "inspect",
+    "explain",
+    "fan",
+    "feasible",
+    "cones",
+    "bounds",
+    "separable",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

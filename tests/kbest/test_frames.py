@@ -127,8 +127,8 @@ def test_tune_in_one_call_and_rerank_by_names():
     ("call", "complaint"),
     [
         (
-            lambda p: tune("p.arrow"),
-            "expected a Pool, found str. hint: luthier.read_pool makes one of files, luthier.pool_from_frame",
+            lambda p: tune(3),
+            "expected a Pool, found int. hint: luthier.read_pool makes one of files, luthier.pool_from_frame",
         ),
         (lambda p: tune(p, metric="blue"), "there is no metric 'blue'. hint: did you mean 'bleu'"),
         (lambda p: tune(p, metric="comet"), "tuned for as column:comet"),

@@ -1,6 +1,6 @@
-"""Whole jobs: a typed job in, a typed result out; made of every other room.
+"""Whole jobs, a file each: a function with keyword options in, a frozen result out; made of every other room.
 
-Read `tuning` first; the others are built like it. From text to lists: `align`, `extract`, `language_model`, `decode`,
-`discretisation`, and all of it in `train/`. With lists: `forest_tuning`, `loop/`, `choosing/`, `scoring`, `compare`.
-Studies: `constraints` with `constraint_curves`, `separable`, `study/`. `demo` runs everything, `warm` compiles it.
+Each function has the name and the options of its command and stands in `luthier`: the command line, the explorer and
+Python call these and nothing deeper. Read `tune` first; the others are built like it. `opening` says what they take:
+pools or paths, metrics or names, weights in any form.
 """
