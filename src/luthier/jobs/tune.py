@@ -25,7 +25,7 @@ from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
 from luthier.kbest.pool import Pool
 from luthier.kbest.shards.manifest import Manifest
 from luthier.kbest.storage import PoolFile
-from luthier.kbest.weights import Weights, read_weights, vector_of
+from luthier.kbest.weights import read_weights, vector_of
 from luthier.landscape.bounds import Bounds, parse_range
 from luthier.landscape.forest_problem import PackedProblem
 from luthier.landscape.list_problem import ListProblem
@@ -163,7 +163,9 @@ def problem_of(
 ) -> Problem:
     """Return the problem of candidates: lists, the shards of a pool, or forests with files of references."""
     names = feature_names(source)
-    bounds = None if not bound else Bounds.from_names(names, {name: _range(name, ends) for name, ends in bound.items()})
+    if isinstance(bound, Mapping):
+        bound = {name: _range(name, ends) for name, ends in bound.items()}
+    bounds = None if not bound else Bounds.from_names(names, bound)
     if isinstance(source, Pool):
         return ListProblem.of(source, metric, bounds=bounds, file=file)
     if isinstance(source, Manifest):
