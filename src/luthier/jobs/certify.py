@@ -94,7 +94,8 @@ def certify(
     --------
     >>> from luthier import pool_from_frame
     >>> frame = {"id": [0, 0], "hyp": ["a", "b"], "lm": [1.0, 2], "tm": [2.0, 1], "q": [0.2, 0.5]}
-    >>> found = certify(pool_from_frame(frame, columns=["q"]), "column:q", axis=["lm", "tm"], whole=True)
+    >>> lists, start = pool_from_frame(frame, columns=["q"]), {"lm": 1.0, "tm": 0.4}
+    >>> found = certify(lists, "column:q", axis=["lm", "tm"], weights=start, whole=True)
     >>> found.certificate.score, found.certificate.complete
     (0.5, True)
     """

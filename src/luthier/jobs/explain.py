@@ -111,8 +111,10 @@ def explain(
     >>> from luthier import pool_from_frame
     >>> frame = {"id": [0, 0], "hyp": ["a", "b"], "lm": [-1.0, -2], "tm": [-3.0, -1], "q": [0.2, 0.5]}
     >>> found = explain(pool_from_frame(frame, columns=["q"]), 0, {"lm": 1.0, "tm": 1.0}, metric="column:q")
-    >>> found.winner.text, found.gap, found.contributions[0], found.smallest_flip.feature, found.smallest_flip.change
-    ('b', 1.0, {'lm': -2.0, 'tm': -1.0}, 'tm', -0.5)
+    >>> found.winner.text, found.gap, found.contributions[0]
+    ('b', 1.0, {'lm': -2.0, 'tm': -1.0})
+    >>> found.smallest_flip
+    Flip(feature='lm', change=1.0, effect=0.5, text='a')
     """
     lists, vector = weighted(pool, weights)
     number = _number(lists.sentence_ids, lists.n_sentences, sentence)

@@ -96,9 +96,8 @@ def extract(
     """
     kinds = features.split(",") if isinstance(features, str) else list(features)
     job = ExtractJob(
-        *(None if path is None else path_of(path) for path in (source, target, links, model, sentences, output)),
-        limits=Limits(**limits), features=tuple(kinds), leave_one_out=leave_one_out, max_words=max_words,
-        threads=cores(threads),
+        _name(source), _name(target), _name(links), _name(model), _name(sentences), _name(output), Limits(**limits),
+        tuple(kinds), leave_one_out, max_words, cores(threads),
     )  # fmt: skip
     _check(job)
     made, left_out = _model(job)
@@ -118,6 +117,10 @@ def extract(
         job.model, made.n_pairs, left_out, job.output, len(texts), without, in_corpus, grammar.n_sides, grammar.n_rules
     )
     return Extraction(grammar, summary)
+
+
+def _name(path: AnyPath | None) -> str | None:
+    return None if path is None else path_of(path)
 
 
 def write_output(grammar: Grammar, output: str, *, threads: int = 1) -> None:

@@ -62,6 +62,7 @@ def fan(
     --------
     >>> found = fan(example="table1")
     >>> [cone["selects"] for cone in found.as_dict()["cones"]]
+    [[1], [2], [0], [3]]
     """
     if (pool is None) == (example is None):
         raise LuthierError("expected a pool or an example, found both or neither")

@@ -34,7 +34,7 @@ class Line:
     def weights(self) -> Weights:
         """The weights of the answer, by name."""
         report = self.report
-        place = report.optimum.position if self.chosen is None else self.chosen.position
+        place = report.optimum.position if self.chosen is None else float(self.chosen.position)
         pool = report.problem.pool
         return Weights.from_vector(pool.features.names, report.line.weights([place]), derived_of(pool))
 

@@ -33,8 +33,7 @@ def pool_at(source: AnyPool) -> Pool:
     path = path_of(source, "a pool or a list")
     if manifest_path(path):
         raise LuthierError(
-            f"{path}: expected a pool, found one in parts. hint: this works on a whole pool; 'luthier shard --help' "
-            "says what takes parts"
+            f"{path}: expected a whole pool, found shards of one. hint: tune, raster and oracle take shards"
         )
     from luthier.kbest.storage import is_pool, open_pool
 

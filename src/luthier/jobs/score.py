@@ -137,7 +137,8 @@ def oracle(
     >>> from luthier import pool_from_frame
     >>> frame = {"id": [0, 0, 1, 1], "hyp": ["a", "b", "c", "d"], "lm": [1.0, 2, 1, 2], "q": [0.9, 0.1, 0.2, 0.8]}
     >>> found = oracle(pool_from_frame(frame, columns=["q"]), "column:q")
-    >>> {one.selection: round(one.score, 2) for one in found.found["column(column=q)"][:3]}
+    >>> [(one.selection, round(one.score, 2)) for oracles in found.found.values() for one in oracles[1:3]]
+    [('per-sentence oracle', 0.85), ('first of each list', 0.55)]
     """
     lists = lists_at(pool)
     found = {one.signature: _oracles(lists, one, seed, engine) for one in metrics_at(metric).values()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -163,9 +163,10 @@ def problem_of(
 ) -> Problem:
     """Return the problem of candidates: lists, the shards of a pool, or forests with files of references."""
     names = feature_names(source)
+    limits: Any = bound
     if isinstance(bound, Mapping):
-        bound = {name: _range(name, ends) for name, ends in bound.items()}
-    bounds = None if not bound else Bounds.from_names(names, bound)
+        limits = {name: _range(name, ends) for name, ends in bound.items()}
+    bounds = None if not limits else Bounds.from_names(names, limits)
     if isinstance(source, Pool):
         return ListProblem.of(source, metric, bounds=bounds, file=file)
     if isinstance(source, Manifest):
@@ -229,7 +230,7 @@ def _prepared(
 ) -> tuple[Candidates, Pool | None]:
     """Return both pools with the features that the start, bins and formulas ask for."""
     formulas = {} if start is None else formulas_of(start)
-    source = pool if hasattr(pool, "forests") else lists_at(pool)
+    source: Candidates = cast("Forests", pool) if hasattr(pool, "forests") else lists_at(cast(AnyPool, pool))
     unseen = None if heldout is None else pool_at(heldout)
     if not isinstance(source, Pool):
         if bins or add or formulas:

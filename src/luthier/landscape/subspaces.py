@@ -170,7 +170,7 @@ class SubstitutedProblem(Problem):
     @property
     def spread(self) -> Float64:
         """How much each coordinate's feature differs between candidates, (Q,)."""
-        return np.sqrt(np.asarray(self.matrix**2 @ self.base.spread**2))
+        return np.asarray(np.sqrt(self.matrix**2 @ self.base.spread**2))
 
     @property
     def n_sentences(self) -> int:

@@ -89,9 +89,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
         if options.output != "-":
             output.emit(asdict(joined) | {"file": options.output}, lambda: joined_table(joined, options.output))
     else:
-        found = _align(options)
-        if "-" not in found.files:
-            output.emit(found.as_dict(), lambda: alignment_table(found.summary, found.files))
+        aligned = _align(options)
+        if "-" not in aligned.files:
+            output.emit(aligned.as_dict(), lambda: alignment_table(aligned.summary, aligned.files))
 
 
 def _align(options: argparse.Namespace) -> Aligned:
