@@ -45,7 +45,7 @@ def warn(message: str, *, stacklevel: int = 1) -> None:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, pressed while weights were tuned from Python; `result` has the best so far."""
+    """Ctrl-C, pressed during a long search from Python; `result` has the best so far."""
 
     def __init__(self, result: Any) -> None:
         super().__init__("the attribute 'result' has the best so far")
