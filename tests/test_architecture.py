@@ -365,13 +365,15 @@ def test_tests_stand_where_what_they_test_stands():
     assert {path.name for path in (ROOT / "tests").glob("test_*.py")} == {"test_architecture.py", "test_readme.py"}
 
 
-def test_every_command_says_its_group():
-    from luthier.cli.main import COMMANDS, GROUPS
+def test_help_names_every_command_and_group():
+    from luthier.cli.main import COMMANDS, FIRST, GROUPS
     from luthier.core.plugins import available
 
-    ours = [plugin for plugin in available(COMMANDS).values() if plugin.module.startswith(COMMANDS)]
-    assert {plugin.name for plugin in ours if plugin.group not in GROUPS} == set()
-    assert {plugin.group for plugin in ours} == set(GROUPS)
+    own = {name for name, plugin in available(COMMANDS).items() if plugin.module.startswith(COMMANDS)}
+    assert set(FIRST) <= own
+    folders = {path.parent.name for path in (SOURCE / "cli" / "commands").glob("*/__init__.py")}
+    assert set(GROUPS) == folders
+    assert not own & folders, "a name is a command or a group"
 
 
 def test_versions_agree():

@@ -40,7 +40,7 @@ def make_choices(
     """Return the points that were tried for each condition with something to choose, the best first.
 
     The lists are decoded once with the tuned weights of each condition of `weights`, and merged. Each choice is a file
-    of `luthier choose` in ``choices/CONDITION``; ``choices.json`` of the study's folder has all points.
+    of `luthier engine sweep` in ``choices/CONDITION``; ``choices.json`` of the study's folder has all points.
     """
     found: dict[str, list[Point]] = {}
     tried: dict[str, list[dict[str, Any]]] = {}

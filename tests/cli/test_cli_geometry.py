@@ -22,7 +22,7 @@ def folder(tmp_path_factory):
 
 
 def geometry(run_cli, folder, *arguments):
-    return run_cli("geometry", folder / "pool.arrow", *QUICK, *arguments)
+    return run_cli("geometry", "bounds", folder / "pool.arrow", *QUICK, *arguments)
 
 
 def test_the_tables_say_how_constrained_the_model_is(run_cli, folder):
@@ -57,7 +57,7 @@ def test_the_numbers_do_not_depend_on_threads(run_cli, folder):
 
 def test_given_weights_change_the_order_in_which_sentences_are_tried(run_cli, folder):
     arguments = ("--weights", folder / "w.txt", "--sample", "10", "--orders", "1", "--json")
-    found = json.loads(run_cli("geometry", folder / "pool.arrow", *arguments)[1])
+    found = json.loads(run_cli("geometry", "bounds", folder / "pool.arrow", *arguments)[1])
     assert found["subset"]["order"] == "nearest to the weights first"
 
 
@@ -83,8 +83,8 @@ def test_sentences_are_numbered_as_in_the_pool(run_cli, tmp_path):
     pool = SPEC.generate(1)
     gap = pool.take(np.flatnonzero(np.arange(pool.n_hypotheses) >= pool.offsets[2]))  # two lists are empty
     save_pool(gap, tmp_path / "gap.arrow")
-    found = json.loads(run_cli("geometry", tmp_path / "gap.arrow", *QUICK, "--json")[1])
-    told = json.loads(run_cli("feasible", tmp_path / "gap.arrow", "--select", "oracle", "--json")[1])
+    found = json.loads(run_cli("geometry", "bounds", tmp_path / "gap.arrow", *QUICK, "--json")[1])
+    told = json.loads(run_cli("geometry", "feasible", tmp_path / "gap.arrow", "--select", "oracle", "--json")[1])
     wishes = found["oracle"]["contradiction"]
     assert wishes == told["contradiction"]
     assert min(wish["sentence"] for wish in wishes) >= 2

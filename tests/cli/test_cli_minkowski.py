@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 def search(run_cli, folder, output, *arguments, axes=AXES):
     return run_cli(
-        "minkowski", folder / "pool.arrow", "--weights", folder / "w.txt", *axes, "-o", output, *arguments
+        "geometry", "cones", folder / "pool.arrow", "--weights", folder / "w.txt", *axes, "-o", output, *arguments
     )  # fmt: skip
 
 

@@ -138,6 +138,6 @@ def test_what_compare_does_not_take(run_cli, arguments, message):
 
 
 def test_metrics_are_listed_with_their_parameters(run_cli):
-    listed = {item["name"]: item for item in json.loads(run_cli("metrics", "--json")[1])["metrics"]}
+    listed = {item["name"]: item for item in json.loads(run_cli("list", "metrics", "--json")[1])["metrics"]}
     assert {"bleu", "ter", "wer", "cer", "per", "chrf", "length", "column"} <= set(listed)
     assert {"order", "smoothing"} <= {option["name"] for option in listed["bleu"]["options"]}

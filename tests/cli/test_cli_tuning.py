@@ -33,7 +33,7 @@ def test_every_tuner_shows_its_options(run_cli, folder, name):
 
 
 def test_tuners_are_listed(run_cli):
-    listed = {item["name"] for item in json.loads(run_cli("tuners", "--json")[1])["tuners"]}
+    listed = {item["name"] for item in json.loads(run_cli("list", "tuners", "--json")[1])["tuners"]}
     assert listed == set(available(PACKAGE))
     assert {
         "mert",

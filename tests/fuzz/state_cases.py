@@ -22,7 +22,19 @@ class StateCases:
                      "--restarts", "3", "--checkpoint", f / "tune.ckpt", "-o", f / "tuned.txt"]  # fmt: skip
         self.tuned = self.answer(run, self.tune, "tuned.txt")
         self.checkpoint = (f / "tune.ckpt").read_bytes()
-        self.search = ["minkowski", self.pool, "--axis", "lm", "--axis", "tm", "--metric", "none", "-o", f / "cones"]
+        self.search = [
+            "geometry",
+            "cones",
+            self.pool,
+            "--axis",
+            "lm",
+            "--axis",
+            "tm",
+            "--metric",
+            "none",
+            "-o",
+            f / "cones",
+        ]
         self.answer(run, [*self.search, "--limit", "3"], "cones")
         self.search_files = {path.name: path.read_bytes() for path in f.glob("cones*")}
         (f / "study.toml").write_text(samples.STUDY)
@@ -31,7 +43,7 @@ class StateCases:
         for seed, name in enumerate(("planted", "planted-heldout")):
             save_pool(samples.planted(seed), f / f"{name}.arrow")
         (f / "choice.toml").write_text(samples.CHOICE)
-        self.choose = ["choose", f / "choice.toml", "-o", f / "choice"]
+        self.choose = ["engine", "sweep", f / "choice.toml", "-o", f / "choice"]
         self.chosen = self.answer(run, self.choose, "choice/weights.txt")
         self.points = (f / "choice" / "points.jsonl").read_bytes()
         self._make_training(run)
@@ -119,9 +131,9 @@ class StateCases:
         """TOML files: of a study, a choice, a loop with recorded lists, a training."""
         f = self.folder
         name, text, command = [
-            ("study", samples.STUDY, "study"), ("choice", samples.CHOICE, "choose"), ("loop", samples.LOOP, "loop"),
+            ("study", samples.STUDY, "study"), ("choice", samples.CHOICE, "engine sweep"), ("loop", samples.LOOP, "loop"),
             ("train", samples.TRAINING, "train"),
         ][rng.integers(4)]  # fmt: skip
         (f / f"damaged-{name}.toml").write_bytes(damage_text(rng, text.encode()))
         shutil.rmtree(f / "made", ignore_errors=True)
-        return Run([[command, f / f"damaged-{name}.toml", "-o", f / "made"]])
+        return Run([[*command.split(), f / f"damaged-{name}.toml", "-o", f / "made"]])

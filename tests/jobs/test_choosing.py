@@ -159,9 +159,9 @@ def test_another_process_gets_the_same_point_by_the_recipe(folder):
 
 
 def test_the_table(run_cli, folder):
-    code, out, _ = run_cli("choose", written(folder, two_bits().replace("[0.0, 1e3]", "[1e3]")))
+    code, out, _ = run_cli("engine", "sweep", written(folder, two_bits().replace("[0.0, 1e3]", "[1e3]")))
     assert code == 0
     assert "chosen" in out
     assert (folder / "choice" / "points.jsonl").exists()
-    assert run_cli("choose", folder / "c.toml", "--jobs", "0")[0] != 0
-    assert run_cli("choose", folder / "none.toml")[0] != 0
+    assert run_cli("engine", "sweep", folder / "c.toml", "--jobs", "0")[0] != 0
+    assert run_cli("engine", "sweep", folder / "none.toml")[0] != 0

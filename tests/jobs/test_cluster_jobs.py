@@ -225,7 +225,7 @@ def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_pa
     (code, here, _), (_, there, _) = run_cli(*compare), run_cli(*compare, "--cluster", address)
     assert (code, there) == (0, here)
     parts = tmp_path / "parts"
-    assert run_cli("shard", pool, "--parts", 3, "--metric", "bleu,column:score", "-o", parts)[0] == 0
+    assert run_cli("data", "shard", pool, "--parts", 3, "--metric", "bleu,column:score", "-o", parts)[0] == 0
     raster = ("surface", "--axis", names[0], "--axis", names[1], "--raster", 5, "--json", "--quiet",
               *(f"--window={name}=-1:1" for name in names[:2]))  # fmt: skip
     for metric in ("bleu", "column:score"):
@@ -235,7 +235,7 @@ def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_pa
             assert (code, there) == (0, here), err
     for command in (raster, ("oracle",)):
         code, _, err = run_cli(command[0], pool, *command[1:], "--cluster", address)
-        assert (code, "luthier shard POOL" in err) == (2, True), err
+        assert (code, "luthier data shard POOL" in err) == (2, True), err
     for more, told in (
         (("--cluster", "tcp://10.1.2.3:8786"), "--cluster-insecure"),
         (("--cluster", tmp_path / "none"), "expected a readable file, found no such file"),

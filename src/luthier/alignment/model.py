@@ -78,7 +78,7 @@ def open_model(path: str | os.PathLike[str]) -> Model:
     except Exception as error:  # a damaged archive provokes a dozen kinds of them in zipfile and NumPy
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(
-            expected="a model that 'luthier align' wrote", found=reason.split("\n")[0].rstrip(".").lower(),
+            expected="a model that 'luthier engine align' wrote", found=reason.split("\n")[0].rstrip(".").lower(),
             path=display_name(path),
         ) from None  # fmt: skip
 

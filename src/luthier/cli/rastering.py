@@ -69,7 +69,7 @@ def _pixels(options: argparse.Namespace, metric: Metric) -> tuple[Pixels, dict[s
     manifest = manifest_from(options, options.pool)
     if manifest is None:
         if options.cluster:
-            raise LuthierError("--raster on a --cluster takes a pool in parts. hint: luthier shard POOL -o DIR")
+            raise LuthierError("--raster on a --cluster takes a pool in parts. hint: luthier data shard POOL -o DIR")
         pool = pool_from(options, options.pool)
         subspace, window = _plane(options, pool)
         problems = iter([ListProblem.of(pool, metric)])

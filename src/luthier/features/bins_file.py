@@ -16,7 +16,7 @@ from luthier.features.bins import Bins, FeatureBins
 from luthier.features.induction import PACKAGE
 
 KIND = "luthier bins 1"
-HINT = "make it again: luthier bins"
+HINT = "make it again: luthier engine bins"
 COLUMNS = ("name", "low", "high", "mean", "population", "capped")
 
 

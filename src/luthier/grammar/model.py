@@ -233,7 +233,7 @@ def open_model(folder: str | os.PathLike[str]) -> Model:
         No model in the folder, one of another version, cut off or changed, or with numbers that no model has.
     """
     name = display_name(Path(folder, FILE))
-    hint = "'luthier extract' makes it from a parallel text and its links"
+    hint = "'luthier engine extract' makes it from a parallel text and its links"
     arrays, about = open_array_folder(folder, FILE, KIND, holds="a model", hint=hint)
     columns = COLUMNS | {f"lexicon_{column}": dtype for column, dtype in LEXICON.items()}
     if wrong := wrong_column(arrays, {column: (dtype, 1) for column, dtype in columns.items()}):
@@ -300,4 +300,6 @@ def _spans(low: npt.NDArray[Any], high: npt.NDArray[Any], limits: npt.NDArray[An
 
 
 def _fault(name: str, found: str) -> InputError:
-    return InputError(expected="a whole model of rules", found=found, path=name, hint="make it again: luthier extract")
+    return InputError(
+        expected="a whole model of rules", found=found, path=name, hint="make it again: luthier engine extract"
+    )

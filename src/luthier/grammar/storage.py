@@ -116,4 +116,6 @@ def check_grammar(grammar: Grammar, name: str) -> None:
 
 def fault(name: str, found: str) -> InputError:
     """Return the complaint about a damaged file."""
-    return InputError(expected="a whole grammar file", found=found, path=name, hint="make it again: luthier extract")
+    return InputError(
+        expected="a whole grammar file", found=found, path=name, hint="make it again: luthier engine extract"
+    )

@@ -26,7 +26,7 @@ from luthier.kbest.storage import is_pool, open_pool
 
 @dataclasses.dataclass(frozen=True)
 class BinsJob:
-    """What `luthier bins` is asked for; `source` is a grammar, a folder of grammars or a pool."""
+    """What `luthier engine bins` is asked for; `source` is a grammar, a folder of grammars or a pool."""
 
     source: str
     features: tuple[str, ...]

@@ -34,7 +34,7 @@ from luthier.lm.storage import open_lm
 
 @dataclasses.dataclass(frozen=True)
 class DecodeJob:
-    """What `luthier decode` is asked for.
+    """What `luthier engine decode` is asked for.
 
     Attributes
     ----------

@@ -27,7 +27,7 @@ HINT = "hint: give `source`, `target` and `links`, or `model`"
 
 @dataclasses.dataclass(frozen=True)
 class ExtractJob:
-    """What `luthier extract` is asked for.
+    """What `luthier engine extract` is asked for.
 
     Attributes
     ----------

@@ -316,7 +316,7 @@ class _Reader:
             raise InputError(
                 expected=f"the line {wanted!r}", found="the end of the file", path=self.name, line=self.last_line,
                 hint="the file is cut off: write or fetch it again" if self.header.begun else
-                "an ARPA file is made by: luthier lm TEXT -o lm.arpa.gz",
+                "an ARPA file is made by: luthier engine lm TEXT -o lm.arpa.gz",
             )  # fmt: skip
         arpa = self.sections.arpa()
         for message in self.sections.notices:

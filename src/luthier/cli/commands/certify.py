@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from luthier.landscape.certified.windows import WindowOptions
     from luthier.landscape.list_problem import ListProblem
 
-GROUP = "geometry"
 INTERRUPTED = 130
 
 

@@ -18,8 +18,6 @@ from luthier.cli.output import Output
 if TYPE_CHECKING:
     from luthier.kbest.storage import PoolFile
 
-GROUP = "this program"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier cluster`."""

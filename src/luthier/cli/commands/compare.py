@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from luthier.metrics.base import Metric
 
 
-GROUP = "metrics"
-
-
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier compare`."""
     from luthier.evaluation.comparison import Settings

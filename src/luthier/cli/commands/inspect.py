@@ -12,8 +12,6 @@ import dataclasses
 from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.output import Output
 
-GROUP = "lists"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier inspect`."""

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from luthier.landscape.lines.line_report import LineReport
     from luthier.landscape.planes.robust import RobustOptimum
 
-GROUP = "geometry"
 DISAGREED = 1
 
 

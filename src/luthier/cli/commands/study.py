@@ -19,8 +19,6 @@ import argparse
 from luthier.cli.options.cluster import add_cluster_options, cluster_from
 from luthier.cli.output import Output
 
-GROUP = "studies and made-up data"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier study`."""

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from luthier.landscape.planes.surface import SurfaceOptions, SurfaceReport
     from luthier.metrics.base import Metric
 
-GROUP = "geometry"
 DISAGREED, STOPPED = 1, 130
 BEST_GAP = 0.001  # of the score, for --best-only
 

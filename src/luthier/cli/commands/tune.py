@@ -8,8 +8,8 @@
   luthier tune list.jsonl --add 'lp=logprob/words**a' --search a=0:1.5 --method mert -o weights.txt
   luthier tune --forests DIR --refs ref.txt --method mert -o weights.txt
 
-Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier tuners'
-lists all. Ctrl-C keeps the best weights so far. Tuners that search lines take a pool in parts too ('luthier shard').
+Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier list tuners'
+lists all. Ctrl-C keeps the best weights so far. Tuners that search lines take a pool in parts too ('luthier data shard').
 """
 
 from __future__ import annotations
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from luthier.kbest.storage import PoolFile
     from luthier.tuning.report import TuningReport
 
-GROUP = "tuning"
 INTERRUPTED = 130
 
 
@@ -50,9 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from luthier.tuning.options import RunOptions
 
     parser.add_argument("pool", metavar="POOL", nargs="?", help=HELP)
-    parser.add_argument("--forests", metavar="DIR", help="tune on forests of 'luthier decode --forests' instead")
+    parser.add_argument("--forests", metavar="DIR", help="tune on forests of 'luthier engine decode --forests' instead")
     parser.add_argument(
-        "--method", default="auto", metavar="NAME", help="the tuner; 'luthier tuners' lists them (default: auto)"
+        "--method", default="auto", metavar="NAME", help="the tuner; 'luthier list tuners' lists them (default: auto)"
     )
     parser.add_argument("-o", "--output", required=True, metavar="W", help="weights to write (.txt, .json, .ini)")
     parser.add_argument(
@@ -69,7 +68,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--bins",
         metavar="B",
-        help="features of the pool that are bins ('luthier bins'); made of derivations if need be",
+        help="features of the pool that are bins ('luthier engine bins'); made of derivations if need be",
     )
     parser.add_argument(
         "--search", metavar="A=LO:HI", action="append",

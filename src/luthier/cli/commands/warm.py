@@ -15,8 +15,6 @@ import argparse
 from luthier.cli.output import Output
 from luthier.core.errors import LuthierError
 
-GROUP = "this program"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier warm`."""

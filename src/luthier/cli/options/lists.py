@@ -26,7 +26,7 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("reading")
     group.add_argument("--refs", nargs="+", default=[], metavar="R", help="references, one file each")
     group.add_argument("--source", metavar="S", help="source sentences")
-    group.add_argument("--format", default="auto", metavar="F", help="see 'luthier formats' (auto)")
+    group.add_argument("--format", default="auto", metavar="F", help="see 'luthier list formats' (auto)")
     group.add_argument(
         "--format-option", action="append", default=[], metavar="NAME=VALUE",
         help="an option of the format, such as columns=am,lm for kaldi",
@@ -179,7 +179,7 @@ def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None
     path, _ = _local(options, path)
     if _manifest_at(path):
         raise LuthierError(
-            f"{path}: expected a pool, found one in parts. hint: this works on a whole pool; 'luthier shard --help' "
+            f"{path}: expected a pool, found one in parts. hint: this works on a whole pool; 'luthier data shard --help' "
             "says what takes parts"
         )
     refs = options.refs if refs is None else refs
@@ -304,7 +304,7 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace", nargs="+", default=[], metavar="T", help="files of 'luthier tune --trace', or loops' folders"
     )
-    parser.add_argument("--bins", metavar="BINS", help="a file of 'luthier bins', for response curves")
+    parser.add_argument("--bins", metavar="BINS", help="a file of 'luthier engine bins', for response curves")
     add_metric_options(parser, "bleu")
     add_pool_options(parser)
 

@@ -30,7 +30,7 @@ def add_metric_options(parser: argparse.ArgumentParser, default: str | None) -> 
         help=_Naming(
             "metrics, comma separated: NAMES; column:NAME for a score of the lists such as COMET; with "
             "parameters such as bleu(order=2); weighted sums such as '0.5*ter - 0.5*bleu_nist' "
-            f"(default: {default or 'none'}; 'luthier metrics' says more)"
+            f"(default: {default or 'none'}; 'luthier list metrics' says more)"
         ),
     )  # fmt: skip
     group.add_argument(

@@ -160,7 +160,7 @@ def open_forests(folder: str | os.PathLike[str]) -> Forests:
         No forests in the folder, those of another version, cut off or changed, or with numbers that no forest has.
     """
     name = display_name(Path(folder, FILE))
-    hint = "make it: 'luthier decode' with `forests`"
+    hint = "make it: 'luthier engine decode' with `forests`"
     arrays, about = open_array_folder(folder, FILE, KIND, holds="forests", hint=hint)
     if wrong := wrong_column(arrays, COLUMNS):
         raise _fault(name, wrong)
@@ -221,5 +221,5 @@ def _forests(arrays: Arrays) -> list[Hypergraph]:
 
 def _fault(name: str, found: str) -> InputError:
     return InputError(
-        expected="whole forests", found=found, path=name, hint="make them again: 'luthier decode' with `forests`"
+        expected="whole forests", found=found, path=name, hint="make them again: 'luthier engine decode' with `forests`"
     )

@@ -105,7 +105,7 @@ def _derivation(session: Session, row: int) -> list[dict[str, Any]] | None:
 
 
 def fan(session: Session, asked: Asked) -> Reply:
-    """Return which weights of two features alone select what, for one sentence: the cones of `luthier fan`."""
+    """Return which weights of two features alone select what, for one sentence: the cones of `luthier geometry fan`."""
     problem, pool = session.problem, session.problem.pool
     number = asked.whole("sentence", low=0, high=pool.n_sentences - 1)
     axes = asked.items("axes", most=2)

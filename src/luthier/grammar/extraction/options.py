@@ -29,7 +29,7 @@ def feature_names(kinds: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for kind in kinds for name in KINDS[kind]))
 
 
-# What a rule may be: the limits of extraction, each an option of `luthier extract`.
+# What a rule may be: the limits of extraction, each an option of `luthier engine extract`.
 
 
 class KernelLimits(NamedTuple):

@@ -231,7 +231,7 @@ def pool_to_frame(pool: Pool) -> pa.Table:
     if len(names) > MOST_COLUMNS:
         raise LuthierError(
             f"expected at most {MOST_COLUMNS:,} features for a table with a column each, found {len(names):,}. "
-            "hint: pool.features.select(names) chooses some, and 'luthier convert' writes all of them to Parquet"
+            "hint: pool.features.select(names) chooses some, and 'luthier data convert' writes all of them to Parquet"
         )
     sentences = pa.array(sentence_of_rows(pool))
     taken: dict[str, Any] = {"id": text_array(pool.sentence_ids).take(sentences), "hyp": text_array(pool.texts)}

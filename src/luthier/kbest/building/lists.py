@@ -289,7 +289,7 @@ def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Re
             expected="a list in a known format",
             found=f"a file that begins with {excerpt(head)}", path=display_name(path), line=1, kind="format",
             hint=_likely_cause(head)
-            or f"name its format with `format` ({', '.join(found)}); 'luthier formats' explains them; "
+            or f"name its format with `format` ({', '.join(found)}); 'luthier list formats' explains them; "
             "plain lines of text need their scores: `scores` TSV `per_sentence` N",
         )  # fmt: skip
     return best, make_reader(best, found[best], _parameters(found[best], options))

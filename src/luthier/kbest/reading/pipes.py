@@ -199,7 +199,7 @@ class PipeReader(Reader):
                 expected=f"at least {self.min_fields} fields separated by ' ||| ' ({self.layout})",
                 found="an empty line" if blank else f"{counts[at[i]]} in {excerpt(lines.raw(int(at[i])))}",
                 path=source.name, line=int(lines.numbers[at[i]]), kind="fields",
-                hint="is it a list of another kind? 'luthier formats' names those that can be read",
+                hint="is it a list of another kind? 'luthier list formats' names those that can be read",
             )  # fmt: skip
 
         bad.add("fields", lines.numbers[at], describe)

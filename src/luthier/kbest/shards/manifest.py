@@ -124,7 +124,7 @@ class Manifest:
             raise InputError(
                 expected=f"parts with the statistics of {signature}",
                 found=f"those of {', '.join(self.stats)}" if self.stats else "parts without statistics",
-                path=self.path, hint="make the parts anew, 'luthier shard' with `metric`",
+                path=self.path, hint="make the parts anew, 'luthier data shard' with `metric`",
             )  # fmt: skip
         return self.stats[signature]
 
@@ -195,7 +195,7 @@ def read_manifest(path: str | os.PathLike[str], url: str = "") -> Manifest:
         raise InputError(
             expected="the manifest of a pool in parts, as luthier writes it",
             found=f"something else, or damage ({(str(error) or type(error).__name__).splitlines()[0]})",
-            path=str(path), hint="'luthier shard' makes one",
+            path=str(path), hint="'luthier data shard' makes one",
         ) from None  # fmt: skip
 
 

@@ -73,7 +73,7 @@ def _other(manifest: Manifest, number: int, found: str) -> InputError:
     part = manifest.parts[number]
     return InputError(
         expected=f"{manifest.named(number)}, {part.digest}", found=found, path=str(manifest.folder / part.file),
-        hint="fetch the part again, or make all parts anew with 'luthier shard'",
+        hint="fetch the part again, or make all parts anew with 'luthier data shard'",
     )  # fmt: skip
 
 

@@ -92,7 +92,7 @@ class SyntheticLists:
                 advance(1)
         parameters = dataclasses.asdict(self)
         return lists.pool({
-            "generator": "luthier generate", "parameters": parameters, "seed": seed,
+            "generator": "luthier synthetic lists", "parameters": parameters, "seed": seed,
             "decoder_weights": self.decoder_weights,
         })  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Tell whether some weights make a given selection, with a proof either way.
 
-  luthier feasible pool.arrow --select oracle --metric bleu
-  luthier feasible pool.arrow --select picks.txt -o found.txt
+  luthier geometry feasible pool.arrow --select oracle --metric bleu
+  luthier geometry feasible pool.arrow --select picks.txt -o found.txt
 
 The selection is 'oracle' (the greedy corpus oracle of the metric), 'sentence-oracle', 'first', or a file with
 one hypothesis number for each sentence, from 0 ('-' leaves a sentence out). Exit code 0: it is feasible, the
@@ -18,12 +18,11 @@ from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
-GROUP = "geometry"
 INFEASIBLE = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier feasible`."""
+    """Declare the options of `luthier geometry feasible`."""
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
         "--select",

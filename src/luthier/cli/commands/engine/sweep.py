@@ -1,7 +1,7 @@
 """Choose bits, β and other constants on held-out lists: induce, tune, re-rank, score.
 
-  luthier choose choice.toml
-  luthier choose choice.toml --jobs 2 -o results
+  luthier engine sweep choice.toml
+  luthier engine sweep choice.toml --jobs 2 -o results
 
 The file names two pools that carry derivations, the features to cut, a tuner and its parameters; whatever is a list
 is an axis. All combinations are tried (order = "grid"), or one axis after another (order = "axes"). Nothing is
@@ -15,11 +15,9 @@ import argparse
 
 from luthier.cli.output import Output
 
-GROUP = "tuning"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier choose`."""
+    """Declare the options of `luthier engine sweep`."""
     parser.add_argument("config", metavar="FILE", help="what to choose, in TOML")
     parser.add_argument("-o", "--output", metavar="DIR", help="where results go (choice, beside the file)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="points at a time, in processes of their own")

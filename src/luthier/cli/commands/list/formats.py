@@ -1,4 +1,4 @@
-"""List the tuners, with their options."""
+"""List the formats that can be read, with their options."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import dataclasses
 
 from luthier.cli.output import Output
 
-GROUP = "tuning"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`luthier tuners` has no options of its own."""
+    """`luthier list formats` has no options of its own."""
 
 
 def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
-    """Print a table of tuners."""
+    """Print a table of readers."""
+    from luthier.kbest.reading.reader import PACKAGE
     from luthier.report.tables.lists import describe_plugins, plugin_table
-    from luthier.tuning.base import PACKAGE
 
     found = describe_plugins(PACKAGE)
-    output.emit({"tuners": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("tuners", found))
+    output.emit({"formats": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("formats", found))

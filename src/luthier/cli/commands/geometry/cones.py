@@ -1,7 +1,7 @@
 """Find the cones of weights that select alike, in a subspace of any dimension, by reverse search.
 
-  luthier minkowski pool.arrow --weights w.txt --axis lm --axis wp --axis tm -o cones.arrow
-  luthier minkowski pool.arrow --weights w.txt --axis lm --axis wp --order best --limit 100000 -o cones.arrow
+  luthier geometry cones pool.arrow --weights w.txt --axis lm --axis wp --axis tm -o cones.arrow
+  luthier geometry cones pool.arrow --weights w.txt --axis lm --axis wp --order best --limit 100000 -o cones.arrow
 
 Every vertex of the sum of all lists' polytopes is a joint choice that some weights make; its cone holds these
 weights. Cones are streamed to disk as they are found, an Arrow file in the end: nearest first, depth-first in
@@ -19,12 +19,11 @@ from luthier.cli.options.lists import pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
-GROUP = "geometry"
 INTERRUPTED = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier minkowski`."""
+    """Declare the options of `luthier geometry cones`."""
     add_axis_options(parser)
     parser.add_argument(
         "--order", choices=("breadth", "depth", "best"), default="breadth",

@@ -7,11 +7,9 @@ import dataclasses
 
 from luthier.cli.output import Output
 
-GROUP = "metrics"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`luthier metrics` has no options of its own."""
+    """`luthier list metrics` has no options of its own."""
 
 
 def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001

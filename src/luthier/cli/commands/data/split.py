@@ -1,6 +1,6 @@
 """Cut a pool by sentence into disjoint parts.
 
-luthier split pool.arrow --into tune.arrow=0.8 --into heldout.arrow=0.2
+luthier data split pool.arrow --into tune.arrow=0.8 --into heldout.arrow=0.2
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ import argparse
 from luthier.cli.options.lists import HELP, add_pool_options, pairs, pool_from
 from luthier.cli.output import Output
 
-GROUP = "lists"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier split`."""
+    """Declare the options of `luthier data split`."""
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument("--into", action="append", required=True, metavar="POOL=X", help="a part and its share")
     add_pool_options(parser)

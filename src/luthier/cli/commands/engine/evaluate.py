@@ -1,7 +1,7 @@
 """Score a trained model on a text, with intervals; against another model, with p-values.
 
-luthier evaluate model --source test.src --refs test.ref
-luthier evaluate model --against baseline --source test.src --refs test.ref --metric bleu --metric chrf
+luthier engine evaluate model --source test.src --refs test.ref
+luthier engine evaluate model --against baseline --source test.src --refs test.ref --metric bleu --metric chrf
 """
 
 from __future__ import annotations
@@ -12,11 +12,9 @@ from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 
-GROUP = "translation models"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier evaluate`."""
+    """Declare the options of `luthier engine evaluate`."""
     from luthier.evaluation.comparison import Settings
 
     parser.add_argument("model", metavar="MODEL", help="a folder that 'luthier train' made")

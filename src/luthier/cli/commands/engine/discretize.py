@@ -1,8 +1,8 @@
 """Put bins in place of features in a grammar.
 
-  luthier discretize grammar.gz --bins bins.json -o binned.gz
-  luthier discretize grammars/ --bins bins.json -o binned/
-  luthier discretize val.grammar --bins bins.json -o val.binned.grammar
+  luthier engine discretize grammar.gz --bins bins.json -o binned.gz
+  luthier engine discretize grammars/ --bins bins.json -o binned/
+  luthier engine discretize val.grammar --bins bins.json -o val.binned.grammar
 
 Text in cdec's format is rewritten line by line, for any decoder that reads it; a folder of grammars file by file; a
 grammar of our own becomes another, or text (.txt, .gz, .zst, -).
@@ -14,13 +14,11 @@ import argparse
 
 from luthier.cli.output import Output
 
-GROUP = "features"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier discretize`."""
+    """Declare the options of `luthier engine discretize`."""
     parser.add_argument("grammar", metavar="GRAMMAR", help="a grammar, or a folder of them; - is standard input")
-    parser.add_argument("--bins", required=True, metavar="BINS", help="a file of 'luthier bins'")
+    parser.add_argument("--bins", required=True, metavar="BINS", help="a file of 'luthier engine bins'")
     parser.add_argument("-o", "--output", required=True, metavar="OUT", help="a file or a text, as above; or a folder")
 
 

@@ -1,11 +1,11 @@
 """Align the words of a parallel text.
 
-  luthier align train.de train.en -o links.gz
-  luthier align train.de train.en --method diagonal --symmetrize intersect -o links.gz
-  luthier align train.de train.en --train model -o links.gz
-  luthier align new.de new.en --apply model -o new.links.gz
-  luthier align --join forward.links backward.links -o links.gz
-  luthier align --compare links.gz true.links
+  luthier engine align train.de train.en -o links.gz
+  luthier engine align train.de train.en --method diagonal --symmetrize intersect -o links.gz
+  luthier engine align train.de train.en --train model -o links.gz
+  luthier engine align new.de new.en --apply model -o new.links.gz
+  luthier engine align --join forward.links backward.links -o links.gz
+  luthier engine align --compare links.gz true.links
 
 Texts have one sentence per line, words separated by white space. Links are written as '0-0 1-2', one line per
 sentence pair, source before target. Pairs with an empty side, or more words than --max-words, get an empty line.
@@ -23,7 +23,6 @@ from luthier.cli.output import Output
 if TYPE_CHECKING:
     from luthier.jobs.align import AlignJob
 
-GROUP = "translation models"
 LONGEST = 1000  # time and memory grow with the square of a sentence and more
 
 
@@ -102,7 +101,7 @@ def _job(options: argparse.Namespace) -> AlignJob:
     from luthier.jobs.align import AlignJob
 
     if options.target is None:
-        raise LuthierError("expected two texts, SRC and TRG. hint: 'luthier align --help' has examples")
+        raise LuthierError("expected two texts, SRC and TRG. hint: 'luthier engine align --help' has examples")
     kind = load(PACKAGE, options.method or DEFAULT)
     given = field_values(kind, options)
     if options.apply is not None and (options.method is not None or given):

@@ -1,9 +1,9 @@
 """Turn weights into another form: lines, a Moses [weight] section, JSON, or a decoder's whole configuration.
 
-luthier weights weights.txt weights.json
-luthier weights weights.txt weights.ini
-luthier weights weights.txt tuned.ini --template moses.ini
-luthier weights weights.txt scaled.txt --normalize lm
+luthier data weights weights.txt weights.json
+luthier data weights weights.txt weights.ini
+luthier data weights weights.txt tuned.ini --template moses.ini
+luthier data weights weights.txt scaled.txt --normalize lm
 """
 
 from __future__ import annotations
@@ -13,12 +13,11 @@ import argparse
 from luthier.cli.options.weights import add_writing_options, normalized, write_weights_as
 from luthier.cli.output import Output
 
-GROUP = "lists"
 STYLES = {"text": "text", "moses": "moses", "json": "json", "travatar": "equals", "joshua": "text", "cdec": "text"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier weights`."""
+    """Declare the options of `luthier data weights`."""
     parser.add_argument("input", metavar="IN", help="weights in any of the forms")
     parser.add_argument("output", metavar="OUT", help=".json is JSON, .ini a [weight] section, else lines")
     parser.add_argument(

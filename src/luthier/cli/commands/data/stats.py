@@ -1,7 +1,7 @@
 """Compute the statistics of metrics once, and keep them in the pool's file.
 
-  luthier stats pool.arrow --metric bleu,ter
-  luthier stats pool.arrow --metric chrf -o other.arrow
+  luthier data stats pool.arrow --metric bleu,ter
+  luthier data stats pool.arrow --metric chrf -o other.arrow
 
 Every command that scores by one of these metrics, with the same parameters and version, then takes them from the file.
 """
@@ -13,11 +13,9 @@ import argparse
 from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 
-GROUP = "metrics"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier stats`."""
+    """Declare the options of `luthier data stats`."""
     parser.add_argument("pool", metavar="POOL")
     parser.add_argument("-o", "--output", metavar="POOL", help="write another pool (default: the same)")
     add_metric_options(parser, "bleu")

@@ -1,7 +1,7 @@
 """Report how constrained a linear model is by its lists: what one weight vector can select, and what it cannot.
 
-  luthier geometry pool.arrow --metric bleu
-  luthier geometry pool.arrow --against dims,sentences --plot constraints.png
+  luthier geometry bounds pool.arrow --metric bleu
+  luthier geometry bounds pool.arrow --against dims,sentences --plot constraints.png
 
 An index vector names one hypothesis of each sentence; it is feasible if some weights select all of them. The
 report bounds how many are, counts the hypotheses that can be selected at all, and tests the oracle's and random
@@ -19,11 +19,9 @@ from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
-GROUP = "geometry"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier geometry`."""
+    """Declare the options of `luthier geometry bounds`."""
     from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
 
     parser.add_argument("pool", metavar="POOL", help=HELP)

@@ -1,7 +1,7 @@
 """Turn a list or pool into another format.
 
-  luthier convert pool.arrow list.jsonl.gz
-  luthier convert dev.nbest.gz dev.parquet --refs dev.en
+  luthier data convert pool.arrow list.jsonl.gz
+  luthier data convert dev.nbest.gz dev.parquet --refs dev.en
 
 The output's name says its format: .arrow (a pool), .jsonl, .parquet, .cdec, anything else is a Moses list;
 .gz and .zst compress.
@@ -14,11 +14,9 @@ import argparse
 from luthier.cli.options.lists import add_reading_options, add_transform_options, read_options, transforms
 from luthier.cli.output import Output
 
-GROUP = "lists"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier convert`."""
+    """Declare the options of `luthier data convert`."""
     parser.add_argument("input", metavar="IN", help="a pool or a list; - is standard input")
     parser.add_argument("output", metavar="OUT", help="what to write; - is a Moses list on standard output")
     parser.add_argument("--to", metavar="F", help="arrow, jsonl, parquet, moses or cdec (default: by OUT's ending)")

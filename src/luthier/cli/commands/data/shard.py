@@ -1,6 +1,6 @@
 """Cut a pool into parts that no process need hold together, with a manifest.
 
-  luthier shard pool.arrow --parts 64 --metric bleu -o parts
+  luthier data shard pool.arrow --parts 64 --metric bleu -o parts
   luthier tune parts/manifest.json --method mert --cluster local:4 -o weights.txt
 
 Sentences keep their order; parts have about as many hypotheses each. Statistics that the pool has, and those of the
@@ -17,11 +17,9 @@ from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 
-GROUP = "lists"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier shard`."""
+    """Declare the options of `luthier data shard`."""
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument("--parts", type=int, required=True, metavar="N", help="how many parts")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="a folder for the parts: new, or empty")

@@ -1,7 +1,7 @@
 """Estimate a language model: interpolated modified Kneser–Ney, written as ARPA.
 
-  luthier lm text.en --order 5 -o lm.arpa.gz
-  luthier lm text.en --order 3 --prune 0 0 1 -o small.arpa
+  luthier engine lm text.en --order 5 -o lm.arpa.gz
+  luthier engine lm text.en --order 3 --prune 0 0 1 -o small.arpa
 
 The text is tokenized, one sentence a line. docs/language-model.md has the formulas.
 """
@@ -12,11 +12,9 @@ import argparse
 
 from luthier.cli.output import Output
 
-GROUP = "translation models"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier lm`."""
+    """Declare the options of `luthier engine lm`."""
     parser.add_argument("text", metavar="TEXT", help="sentences, one a line; - is standard input")
     parser.add_argument("-o", "--output", required=True, metavar="ARPA", help="where to write (.gz, .zst: packed)")
     parser.add_argument("--order", type=int, default=5, metavar="N", help="length of the longest n-grams (5)")

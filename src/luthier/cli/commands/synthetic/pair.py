@@ -1,6 +1,6 @@
 """Write an artificial language pair, to train and test translation systems on.
 
-  luthier pair corpus/ --train 20000 --tune 500 --heldout 500 --test 500
+  luthier synthetic pair corpus/ --train 20000 --tune 500 --heldout 500 --test 500
 
 Two invented languages, spoken by two grammars from common meanings: ambiguous words, synonyms, local and
 long-distance reordering, agreement, rare and unknown words (docs/language-pair.md). The same seed gives
@@ -14,12 +14,11 @@ import argparse
 from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
-GROUP = "studies and made-up data"
 PARTS = {"train": 20_000, "tune": 500, "heldout": 500, "test": 500}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier pair`, from the generator's own fields."""
+    """Declare the options of `luthier synthetic pair`, from the generator's own fields."""
     from luthier.synthetic.pair.pair import PairGenerator
 
     parser.add_argument("folder", metavar="FOLDER", help="where to write; it is made if need be")

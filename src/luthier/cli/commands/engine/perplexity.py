@@ -1,7 +1,7 @@
 """Say how well a language model expects a text.
 
-  luthier perplexity lm.arpa.gz text.en
-  luthier perplexity lm.arpa.gz text.en --per-line lines.tsv
+  luthier engine perplexity lm.arpa.gz text.en
+  luthier engine perplexity lm.arpa.gz text.en --per-line lines.tsv
 
 The model is any ARPA file (KenLM, SRILM, IRSTLM). On first use a file is kept beside it that opens at once.
 """
@@ -12,11 +12,9 @@ import argparse
 
 from luthier.cli.output import Output
 
-GROUP = "translation models"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier perplexity`."""
+    """Declare the options of `luthier engine perplexity`."""
     parser.add_argument("model", metavar="LM", help="an ARPA file, plain or packed")
     parser.add_argument("text", metavar="TEXT", help="sentences, one a line; - is standard input")
     parser.add_argument("--per-line", metavar="TABLE", help="also write each line's numbers (.tsv, .json, .arrow)")

@@ -1,4 +1,4 @@
-"""List the formats that can be read, with their options."""
+"""List the tuners, with their options."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ import dataclasses
 
 from luthier.cli.output import Output
 
-GROUP = "lists"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """`luthier formats` has no options of its own."""
+    """`luthier list tuners` has no options of its own."""
 
 
 def run(options: argparse.Namespace, output: Output) -> None:  # noqa: ARG001
-    """Print a table of readers."""
-    from luthier.kbest.reading.reader import PACKAGE
+    """Print a table of tuners."""
     from luthier.report.tables.lists import describe_plugins, plugin_table
+    from luthier.tuning.base import PACKAGE
 
     found = describe_plugins(PACKAGE)
-    output.emit({"formats": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("formats", found))
+    output.emit({"tuners": [dataclasses.asdict(item) for item in found]}, lambda: plugin_table("tuners", found))

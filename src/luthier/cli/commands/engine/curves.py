@@ -1,7 +1,7 @@
 """Show what shape was learned: the weights of bins against the values they stand for.
 
-luthier curves weights.txt --bins bins.json -o curves.png
-luthier curves weights.txt --bins bins.json --features P_EgivenFCoherent
+luthier engine curves weights.txt --bins bins.json -o curves.png
+luthier engine curves weights.txt --bins bins.json --features P_EgivenFCoherent
 """
 
 from __future__ import annotations
@@ -11,13 +11,11 @@ import argparse
 from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.output import Output
 
-GROUP = "features"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier curves`."""
+    """Declare the options of `luthier engine curves`."""
     parser.add_argument("weights", metavar="WEIGHTS", help="weights of the bins, in any of the forms")
-    parser.add_argument("--bins", required=True, metavar="BINS", help="a file of 'luthier bins'")
+    parser.add_argument("--bins", required=True, metavar="BINS", help="a file of 'luthier engine bins'")
     parser.add_argument("--features", default="", metavar="NAMES", help="only these, separated by commas")
     parser.add_argument("-o", "--output", metavar="F", help="draw them: a PNG, PDF or SVG file")
     add_picture_options(parser, None)

@@ -1,6 +1,6 @@
 """Write generated K-best lists with references, sources and weights, to try things on.
 
-  luthier generate lists/ --sentences 200 --k 100
+  luthier synthetic lists lists/ --sentences 200 --k 100
 
 The lists come from a noisy channel of our own: an invented language, a channel that garbles it, and a
 decoder whose scorers are of unequal worth (docs/synthetic-lists.md). The same seed gives the same bytes.
@@ -13,11 +13,9 @@ import argparse
 from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
-GROUP = "studies and made-up data"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier generate`, from the generator's own fields."""
+    """Declare the options of `luthier synthetic lists`, from the generator's own fields."""
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     parser.add_argument("folder", metavar="FOLDER", help="where to write; it is made if need be")

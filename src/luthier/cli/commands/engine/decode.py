@@ -1,9 +1,9 @@
 """Translate with a grammar and language models, into text, K-best lists and forests.
 
-  luthier decode val.de --grammar val.grammar --lm lm.arpa.gz --weights weights.txt > out.txt
-  luthier decode val.de --grammar val.grammar --lm lm.arpa.gz -k 200 --unique -o kbest.arrow --text out.txt
-  luthier decode val.de --model trained/model -k 200 -o kbest.gz
-  luthier decode val.de --grammar val.grammar --lm lm.arpa.gz --trace 3
+  luthier engine decode val.de --grammar val.grammar --lm lm.arpa.gz --weights weights.txt > out.txt
+  luthier engine decode val.de --grammar val.grammar --lm lm.arpa.gz -k 200 --unique -o kbest.arrow --text out.txt
+  luthier engine decode val.de --model trained/model -k 200 -o kbest.gz
+  luthier engine decode val.de --grammar val.grammar --lm lm.arpa.gz --trace 3
 
 Without -k the best translations are written to -o, or to standard output. With -k the lists of the K best go to -o: a
 pool with derivations (.arrow), JSON Lines (.jsonl) or a Moses list (any other name, which cdec's tools read too).
@@ -16,19 +16,19 @@ import argparse
 from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
-GROUP = "translation models"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier decode`."""
+    """Declare the options of `luthier engine decode`."""
     from luthier.decoding.chart.options import SearchOptions
 
     parser.add_argument("source", metavar="SRC", help="sentences, one a line; - is standard input")
     parser.add_argument("--model", metavar="DIR", help="a model of 'luthier train': its rules, language model, weights")
-    parser.add_argument("--grammar", metavar="G", help="rules of 'luthier extract', or as text of cdec, Joshua, Moses")
+    parser.add_argument(
+        "--grammar", metavar="G", help="rules of 'luthier engine extract', or as text of cdec, Joshua, Moses"
+    )
     parser.add_argument("--lm", nargs="+", default=[], metavar="L", help="language models of the target side")
     parser.add_argument("--weights", metavar="W", help="weights by name (default: the model's, or stated ones)")
-    parser.add_argument("--bins", metavar="B", help="cut features of rules into the bins of 'luthier bins'")
+    parser.add_argument("--bins", metavar="B", help="cut features of rules into the bins of 'luthier engine bins'")
     parser.add_argument("-k", type=_positive, metavar="K", help="write lists of the K best of each sentence")
     parser.add_argument("--unique", action="store_true", help="no two of a list have the same words")
     parser.add_argument("-o", "--output", metavar="OUT", help="lists with -k, else the best translations (default: -)")

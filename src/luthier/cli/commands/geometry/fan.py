@@ -1,9 +1,9 @@
 """Draw which weights of two features select what: polytope and normal fan.
 
-  luthier fan pool.arrow --sentence 3 --axis lm --axis length -o fan.png
-  luthier fan pool.arrow --sentence 3 --sentence 7 --axis lm --axis length --metric bleu -o sum.png
-  luthier fan pool.arrow --sentence 3 --axis lm --axis length --weights weights.txt --regularize -o near.png
-  luthier fan --example table1 -o fan.png
+  luthier geometry fan pool.arrow --sentence 3 --axis lm --axis length -o fan.png
+  luthier geometry fan pool.arrow --sentence 3 --sentence 7 --axis lm --axis length --metric bleu -o sum.png
+  luthier geometry fan pool.arrow --sentence 3 --axis lm --axis length --weights weights.txt --regularize -o near.png
+  luthier geometry fan --example table1 -o fan.png
 
 Sentences and hypotheses are numbered from 0. One sentence is drawn step by step, two with their Minkowski sum
 and common refinement. --regularize compares a penalised line search through the weights with the nearest good
@@ -19,11 +19,9 @@ from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
-GROUP = "geometry"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier fan`."""
+    """Declare the options of `luthier geometry fan`."""
     parser.add_argument("pool", nargs="?", metavar="POOL")
     parser.add_argument("--sentence", type=int, action="append", default=[], metavar="N", help="a sentence, from 0")
     parser.add_argument("--axis", action="append", default=[], metavar="A", help="a feature, or a file of a direction")

@@ -1,8 +1,8 @@
 """Cut features of rules into bins of like population.
 
-  luthier bins val.grammar --features P_EgivenFCoherent,C_F=64 --bits 4 -o bins.json
-  luthier bins grammars/ --features P_EgivenFCoherent,TargetWords --keep TargetWords -o bins.json --plot bins.png
-  luthier bins pool.arrow --features TM --by-use --exact -o bins.json
+  luthier engine bins val.grammar --features P_EgivenFCoherent,C_F=64 --bits 4 -o bins.json
+  luthier engine bins grammars/ --features P_EgivenFCoherent,TargetWords --keep TargetWords -o bins.json --plot bins.png
+  luthier engine bins pool.arrow --features TM --by-use --exact -o bins.json
 
 A rule counts once in every sentence's grammar it stands in; in one file of text once for each line; in a pool once for
 each sentence whose derivations have it.
@@ -15,11 +15,9 @@ import argparse
 from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.output import Output
 
-GROUP = "features"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier bins`."""
+    """Declare the options of `luthier engine bins`."""
     parser.add_argument("source", metavar="SOURCE", help="a grammar, a folder of grammars, or a pool with derivations")
     parser.add_argument(
         "--features", required=True, metavar="NAMES",

@@ -1,6 +1,6 @@
 """Give the hypotheses of a pool the columns of bins, from the rules in their derivations.
 
-  luthier induce pool.arrow --bins bins.json -o binned.arrow
+  luthier engine induce pool.arrow --bins bins.json -o binned.arrow
 
 A hypothesis counts how many of its rules fell into each bin. The pool says which columns are ordered bins of one
 feature; its derivations stay as they are.
@@ -12,13 +12,11 @@ import argparse
 
 from luthier.cli.output import Output
 
-GROUP = "features"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier induce`."""
+    """Declare the options of `luthier engine induce`."""
     parser.add_argument("pool", metavar="POOL", help="a pool with derivations (without, for bins made with --global)")
-    parser.add_argument("--bins", required=True, metavar="BINS", help="a file of 'luthier bins'")
+    parser.add_argument("--bins", required=True, metavar="BINS", help="a file of 'luthier engine bins'")
     parser.add_argument("-o", "--output", required=True, metavar="POOL", help="the new pool")
 
 

@@ -1,7 +1,7 @@
 """Tell what linear weights can tell apart in a pool, with proofs, as its features are and after an induction.
 
-  luthier separable pool.arrow --metric bleu
-  luthier separable pool.arrow --bins local.json --bins global.json --json
+  luthier geometry separable pool.arrow --metric bleu
+  luthier geometry separable pool.arrow --bins local.json --bins global.json --json
 
 Oracles: could a best hypothesis of each sentence win, by weights of its own, and by weights for all sentences?
 Pairs: could PRO's pairs be ranked? A pair is in conflict if all weights that rank no pair the wrong way leave it
@@ -17,15 +17,13 @@ from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
-GROUP = "geometry"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier separable`."""
+    """Declare the options of `luthier geometry separable`."""
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
         "--bins", action="append", default=[], metavar="B",
-        help="also after the induction of these bins ('luthier bins'); may be repeated",
+        help="also after the induction of these bins ('luthier engine bins'); may be repeated",
     )  # fmt: skip
     parser.add_argument(
         "--draws", type=int, default=5000, metavar="N", help="pairs drawn of each sentence (default: 5000)"

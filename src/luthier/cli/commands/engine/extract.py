@@ -1,9 +1,9 @@
 """Extract the translation rules for a text from a parallel text and its links.
 
-  luthier extract --source train.de --target train.en --links links.gz --for val.de -o val.grammar
-  luthier extract --source train.de --target train.en --links links.gz --model rules
-  luthier extract --model rules --for test.de -o grammars/
-  luthier extract --model rules --for - -o - < one.de
+  luthier engine extract --source train.de --target train.en --links links.gz --for val.de -o val.grammar
+  luthier engine extract --source train.de --target train.en --links links.gz --model rules
+  luthier engine extract --model rules --for test.de -o grammars/
+  luthier engine extract --model rules --for - -o - < one.de
 
 What is written depends on the name behind -o: one file with the grammar of every sentence, which opens at once; a
 folder of cdec grammars, one for each sentence (it ends in /); or one grammar for all as text (.txt, .gz, .zst, -).
@@ -16,16 +16,16 @@ import argparse
 from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
-GROUP = "translation models"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare the options of `luthier extract`."""
+    """Declare the options of `luthier engine extract`."""
     from luthier.grammar.extraction.options import KINDS, Limits
 
     parser.add_argument("--source", metavar="S", help="source sentences of the parallel text")
     parser.add_argument("--target", metavar="T", help="their translations, line by line")
-    parser.add_argument("--links", metavar="L", help="its word links, as '0-0 1-2', from 'luthier align' or elsewhere")
+    parser.add_argument(
+        "--links", metavar="L", help="its word links, as '0-0 1-2', from 'luthier engine align' or elsewhere"
+    )
     parser.add_argument(
         "--model", metavar="DIR", help="keep the indexed text in this folder, or use the one kept there"
     )
