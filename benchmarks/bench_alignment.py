@@ -92,7 +92,9 @@ def growth(source, target, folder, times):
     rows = []
     for method, limit in CPU_LIMITS.items():
         runs = [
-            command("engine", "align", paths[name, "s"], paths[name, "t"], "--method", method, "-o", folder / f"{method}.gz")
+            command(
+                "engine", "align", paths[name, "s"], paths[name, "t"], "--method", method, "-o", folder / f"{method}.gz"
+            )
             for name in ("whole", "whole", "longer")  # the first warms
         ][1:]
         once, many = runs[0][0], runs[1][0]

@@ -104,12 +104,17 @@ def test_nothing_listens_but_on_this_machine(engine):
     assert set(sockets) == {"127.0.0.1"}
 
 
-def test_a_value_in_no_file_is_sent_to_a_cluster_that_others_started(engine):
+def test_a_value_in_no_file_is_sent_to_a_cluster_that_others_started(engine, tmp_path):
     from luthier.distributed import engine as dask_engine
 
     address = ClusterAddress.parse(whole(engine).crew._client.scheduler_info()["address"])
-    assert address.kind == "tcp"
-    with dask_engine.connected(address) as joined:
+    assert address.kind == "tls"
+    held = whole(engine).crew._client.security  # what others lack
+    texts = {"authority": held.tls_ca_file, "own": held.tls_client_cert, "key": held.tls_client_key}
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+    certificates = Certificates(**{name: str(tmp_path / name) for name in texts})
+    with dask_engine.connected(address, certificates=certificates) as joined:
         assert joined.count == 2
         given = np.arange(5.0)
         assert all(
@@ -142,7 +147,7 @@ def test_a_unit_that_ends_three_workers_ends_the_job_after_the_others(engine):
 def test_a_recipe_that_fails_is_refused_by_host_before_any_unit_runs(engine, tmp_path):
     kept = []
     with pytest.raises(
-        LuthierError, match=r"^worker tcp://127.0.0.1:\d+ \(.*process \d+\): .*no such file or directory"
+        LuthierError, match=r"^worker tls://127.0.0.1:\d+ \(.*process \d+\): .*no such file or directory"
     ):
         run_units(
             draw, Given(2.0, Marked(str(tmp_path / "nowhere"))), units(3), engine=engine,

@@ -9,6 +9,7 @@ from attack import attack
 from served import HOSTILE, ask, make_session, raw, serving
 
 from luthier.core.errors import LuthierError
+from luthier.explorer import connections
 from luthier.explorer.server import Server
 
 
@@ -94,27 +95,73 @@ def test_a_newer_surface_ends_an_older_one(server):
     assert "limits" in ask(server, "surface", axes=[0, 1], pixels=16)[0]
 
 
-def test_at_most_eight_connections(server):
-    held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(8)]
+def idle(server, count, said=b""):
+    """Open connections that say something, and no more."""
+    held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(count)]
+    for item in held:
+        item.sendall(said)
+    return held
+
+
+def is_closed(item, seconds):
+    """Return whether the other side closes a connection within some time."""
+    item.settimeout(seconds)
     try:
-        for item in held:
-            item.sendall(b"GET / HTTP/1.1\r\n")
-        deadline = threading.Event()
-        statuses = set()
-        for _ in range(100):
-            statuses.add(raw(server, "GET", "/")[0])
-            if 503 in statuses:
-                break
-            deadline.wait(0.05)
-        assert 503 in statuses
+        return item.recv(1) == b""
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n"])
+def test_idle_connections_shut_nobody_out(server, said):
+    held = idle(server, 40, said)
+    try:
+        for _ in range(5):
+            assert raw(server, "GET", "/")[0] == 200
+            assert ask(server, "select", number=1)[0]["number"] == 1
+        if b"POST" not in said:  # which is answered, and refused
+            assert sum(is_closed(item, 0.05) for item in held) >= 40 - connections.MOST_STRANGERS
     finally:
         for item in held:
             item.close()
-    for _ in range(100):
-        if raw(server, "GET", "/")[0] == 200:
-            return
-        deadline.wait(0.05)
-    pytest.fail("the server does not answer again")
+
+
+def test_who_has_shown_the_token_stays_whoever_comes(server):
+    head = f"GET /api/nothing HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-Luthier-Token: {server.token}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as known:
+        known.settimeout(10)
+        for said in (b"", b"GET / HTTP/1.1\r\n", head.replace(server.token, "x" * len(server.token)).encode()):
+            known.sendall(head.encode())
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += known.recv(1 << 16)
+            assert answer.startswith(b"HTTP/1.1 404")
+            for item in idle(server, 2 * connections.MOST_STRANGERS, said):
+                item.close()
+
+
+def test_a_head_must_come_in_time(server, monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    for said in (b"", b"GET / HTTP/1.1\r\nHost: "):
+        (item,) = idle(server, 1, said)
+        assert is_closed(item, 5), said
+        item.close()
+    with socket.create_connection(("127.0.0.1", server.port)) as item:  # one byte after another does not help
+        head = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
+        item.sendall(head)
+        item.settimeout(10)
+        assert item.recv(1 << 20).startswith(b"HTTP/1.1 200")
+        sent = 0
+        try:
+            for byte in head[:20]:
+                item.sendall(bytes([byte]))
+                sent += 1
+                threading.Event().wait(0.1)
+        except ConnectionError:
+            pass
+        assert sent < 20
 
 
 def test_sentences_say_all_they_have(server):

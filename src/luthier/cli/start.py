@@ -12,9 +12,14 @@ def main() -> int:
     """Run the command line; return its exit code."""
     _collect_late()
     try:
+        from luthier.cli.interrupts import hear, ignore
+
+        hear()
         from luthier.cli.main import main as run
 
-        return run()
+        code = run()
+        ignore()
+        return code
     except KeyboardInterrupt:
         print("luthier: interrupted; no output was written", file=sys.stderr)  # noqa: T201
         return 130

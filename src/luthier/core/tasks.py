@@ -31,7 +31,7 @@ from typing import Any, Protocol
 
 from luthier.core.errors import LuthierError
 from luthier.core.start_up import take_process
-from luthier.core.threads import hold_blas
+from luthier.core.threads import hold_blas, uninterrupted
 
 Work = Callable[[Any, Any], Any]
 Units = Mapping[int, Any]
@@ -179,7 +179,7 @@ class Processes:
             stack.callback(_end_workers, workers, others)
             try:
                 yield from _as_finished(
-                    lambda unit: workers.submit(_in_worker, path, recipe, unit), units, stop,
+                    lambda unit: _submit(workers, path, recipe, unit), units, stop,
                     room=2 * count, look=LOOK_SECONDS,
                 )  # fmt: skip
             except BrokenProcessPool:
@@ -228,6 +228,12 @@ def _as_finished(
     finally:  # an error, or nobody listens any more
         for future in running:
             future.cancel()
+
+
+def _submit(workers: ProcessPoolExecutor, path: str, recipe: Recipe, unit: Any) -> Future[Any]:
+    """Hand a unit to worker processes, which may be started by that."""
+    with uninterrupted():
+        return workers.submit(_in_worker, path, recipe, unit)
 
 
 def _begin_worker() -> None:

@@ -29,6 +29,7 @@ import distributed
 from luthier.core.errors import LuthierError
 from luthier.core.tasks import Given, Recipe, Units, from_parcel, parcel, path_of, pickled
 from luthier.core.tasks import Work as Function
+from luthier.core.threads import uninterrupted
 from luthier.distributed.address import LOCAL, Certificates, ClusterAddress
 from luthier.distributed.scheduling import Handing, Look, Work, ask_everywhere, open_everywhere
 from luthier.distributed.worker import Outcome, pack, run_packed
@@ -84,21 +85,40 @@ def connected(
 
 @contextlib.contextmanager
 def _local(workers: int, silence: float) -> Iterator[Any]:
-    """Yield a scheduler in this process and workers beside it, which nobody outside of this machine can reach."""
-    folder = tempfile.mkdtemp(prefix="luthier-cluster-")
-    with dask.config.set({"distributed.scheduler.worker-ttl": f"{silence}s"}):
-        cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tcp",
-            dashboard_address="127.0.0.1:0", worker_dashboard_address=None, memory_limit=0, local_directory=folder,
-            silence_logs=logging.CRITICAL, scheduler_kwargs={"dashboard": False},
-        )  # fmt: skip
-    try:
+    """Yield a scheduler in this process and workers beside it, which nobody else can reach.
+
+    They listen on this machine only, and to those only who hold certificates that were made for this run.
+    """
+    security = _own_certificates()
+    with contextlib.ExitStack() as stack:
+        folder = tempfile.mkdtemp(prefix="luthier-cluster-")
+        stack.callback(shutil.rmtree, folder, ignore_errors=True)
+        with uninterrupted():
+            stack.enter_context(dask.config.set({"distributed.scheduler.worker-ttl": f"{silence}s"}))
+            cluster = distributed.LocalCluster(
+                n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tls",
+                security=security, dashboard_address="127.0.0.1:0", worker_dashboard_address=None, memory_limit=0,
+                local_directory=folder, silence_logs=logging.CRITICAL, scheduler_kwargs={"dashboard": False},
+            )  # fmt: skip
+            stack.callback(_close, cluster)
         yield cluster
-    finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            cluster.close(timeout=10)
-        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _own_certificates() -> Any:
+    """Return certificates that only processes of this run have."""
+    try:
+        return distributed.Security.temporary()
+    except ImportError:
+        raise LuthierError(
+            "expected the library cryptography, for a cluster of this machine that is yours alone, found none. "
+            "hint: pip install 'luthier[cluster]'"
+        ) from None
+
+
+def _close(cluster: Any) -> None:
+    with uninterrupted(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        cluster.close(timeout=10)
 
 
 def _client(at: Any, place: ClusterAddress, files: Certificates) -> Any:

@@ -16,10 +16,11 @@ import uvicorn
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice
 from luthier.explorer.app import make_app
+from luthier.explorer.connections import Connections
 from luthier.explorer.endpoints.session import Session
 
 HOME = "127.0.0.1"
-MOST_CONNECTIONS, LARGEST_HEAD = 8, 16 * 1024
+LARGEST_HEAD = 16 * 1024
 IDLE_SECONDS, GRACE_SECONDS = 30, 2
 TOKEN_BYTES = 24
 
@@ -41,9 +42,10 @@ class Server:
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         config = uvicorn.Config(
             make_app(session, self.token, self.port, say),
-            http="h11", ws="none", lifespan="off", loop="asyncio", log_config=None, log_level="critical",
+            http=Connections(self.token).open,  # type: ignore[arg-type]  # called as a class would be
+            ws="none", lifespan="off", loop="asyncio", log_config=None, log_level="critical",
             access_log=False, server_header=False, date_header=False, proxy_headers=False,
-            limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=IDLE_SECONDS,
+            timeout_keep_alive=IDLE_SECONDS,
             timeout_graceful_shutdown=GRACE_SECONDS, h11_max_incomplete_event_size=LARGEST_HEAD,
         )  # fmt: skip
         self._server = uvicorn.Server(config)
