@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.evaluation.comparison import Settings, compare
+from luthier.evaluation.randomisation import EXCHANGES
 from luthier.evaluation.systems import system_from_pool
 from luthier.invented.lists.synthetic import SyntheticLists
 from luthier.metrics.loading import load_metric
@@ -20,7 +21,8 @@ def compare_systems() -> None:
     systems = [
         system_from_pool(name, pool, rng.standard_normal((2, pool.n_features)), stats) for name in ("one", "other")
     ]
-    compare(systems, scored, Settings(draws=2, shuffles=2))
+    for exchange in EXCHANGES:
+        compare(systems, scored, Settings(draws=2, shuffles=2, exchange=exchange))
 
 
 JOBS = (compare_systems,)
