@@ -10,7 +10,10 @@ from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.pipelines.trace_file import GrowingTrace, write_trace
 from luthier.pipelines.tuning import tune_pool
 
-pytestmark = pytest.mark.filterwarnings("ignore:the same within each list")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the same within each list"),
+    pytest.mark.filterwarnings("ignore:the answer is the start itself"),
+]
 
 STATES = 2 * 3  # two runs of a start and two rounds
 

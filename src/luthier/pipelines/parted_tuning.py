@@ -53,10 +53,10 @@ def tune_parts(job: PartedTuningJob) -> TuningReport:
     if job.heldout is not None:
         pool = aligned(job.heldout, job.manifest.feature_names, job.manifest.n_dense)
         heldout = ListProblem.of(pool, job.metric)
-    start = problem.default_start() if job.start is None else job.start
+    found = baselines(problem, job.start)
+    start = job.start if job.start is not None else found.start_weights()
     for sentence in warnings_before(problem):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
-    found = baselines(problem, start)
     both = found, None if heldout is None else found.on(heldout)
     replicas: list[Tuned] = []
     for r in range(job.replicas):

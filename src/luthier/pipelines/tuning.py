@@ -103,8 +103,8 @@ class ReadyJob:
         if job.heldout is not None:
             features = job.pool.features
             heldout = ListProblem.of(aligned(job.heldout, features.names, features.n_dense), job.metric)
-        start = problem.default_start() if job.start is None else job.start
-        found = baselines(problem, start)
+        found = baselines(problem, job.start)
+        start = job.start if job.start is not None else found.start_weights()
         return cls(job, problem, heldout, start, found, None if heldout is None else found.on(heldout))
 
 

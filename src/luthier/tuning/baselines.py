@@ -84,8 +84,14 @@ class Baselines:
         choices = tuple(_choice(problem, choice.name, choice.weights) for choice in self.choices)
         return Baselines(problem, choices, self.best_name)
 
+    def start_weights(self) -> Float64:
+        """Return the weights to start a tuner from where none are given, (D,)."""
+        weights = self.best_start().weights
+        assert weights is not None  # `best_start` is a weight vector
+        return weights
+
     def best_start(self) -> Choice:
-        """Return the weight vector with the highest gain inside the bounds, to start a tuner from."""
+        """Return the weight vector with the highest gain inside the bounds."""
         problem, found = self.problem, []
         for choice in self.choices:
             if choice.weights is not None:

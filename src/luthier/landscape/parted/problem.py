@@ -151,7 +151,8 @@ class PartedProblem(Problem):
     @functools.cached_property
     def moving(self) -> Bool:
         """Which features differ within some list, (D,): all others select nothing."""
-        return frozen(np.concatenate(self._ask(work.part_moving, lambda part: part)).any(axis=0))
+        parts: Bool = np.concatenate(self._ask(work.part_moving, lambda part: part))
+        return frozen(np.logical_or.reduce(parts, axis=0))
 
     def best_statistics(self) -> npt.NDArray[Any]:
         """Return the statistics of the hypothesis with the best sentence score of each list, (N, S)."""

@@ -56,7 +56,7 @@ def _baselines(report: TuningReport, found: Baselines) -> Any:
     digits = decimals_for([score for _, *scores in rows for score in scores])
     cells = [(name, *(None if s is None else f"{s:.{digits}f}" for s in scores)) for name, *scores in rows]
     left = len(found.choices) - len(shown)
-    notes = [f"{left} scorers alone are left out here, and in the JSON"] if left else []
+    notes = [f"{left} more scorers alone in the JSON"] if left else []
     return table("without tuning", ("", "tuning", "held out"), cells, caption="\n".join([*notes, *_first_wins(report)]))
 
 
