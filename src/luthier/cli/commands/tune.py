@@ -3,6 +3,7 @@
   luthier tune pool.arrow --metric bleu --method mert -o weights.txt
   luthier tune list.jsonl --column comet --metric column:comet --method mert -o weights.txt
   luthier tune pool.arrow --method pro --heldout heldout.arrow --replicas 3 -o weights.txt
+  luthier tune pool.arrow --method mert --folds 5 --resamples 200 -o weights.txt
   luthier tune pool.arrow --method pro --bins bins.json --neighbours mnr --beta 1e4 -o weights.txt
   luthier tune pool.arrow --method mert --axis leading:5 -o weights.txt
   luthier tune list.jsonl --add 'lp=logprob/words**a' --search a=0:1.5 --method mert -o weights.txt
@@ -26,6 +27,12 @@ from luthier.cli.output import Output
 from luthier.cli.picture_options import add_picture_options, picture_width
 from luthier.cli.pool_options import HELP, add_pool_options, manifest_from, pool_from
 from luthier.cli.reading_options import pairs
+from luthier.cli.validation_options import (
+    add_validation_options,
+    check_validation,
+    validated,
+    validation_tables,
+)
 from luthier.cli.weight_options import add_strict_option, add_writing_options, check_writing, write_in_any_case
 
 if TYPE_CHECKING:
@@ -59,7 +66,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", required=True, metavar="W", help="weights to write (.txt, .json, .ini)")
     parser.add_argument(
-        "--start", metavar="W", help="weights to start from (default: equal, negative for costs; those of forests)"
+        "--start",
+        metavar="W",
+        help="weights to start from (default: the best baseline that is a weight vector; those of forests)",
     )
     add_strict_option(parser)
     add_writing_options(parser)
@@ -85,6 +94,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="as many seeds, weights.1.txt and so on")
     parser.add_argument("--average-replicas", action="store_true", help="also write their average")
+    add_validation_options(parser)
     parser.add_argument("--trace", metavar="JSONL", help="write every state of every run, as it comes")
     add_picture_options(parser, "--plot", "draw the score by step, and by each weight at the end")
     parser.add_argument(
@@ -122,22 +132,31 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.core.jit import compiler_seconds
     from luthier.landscape.parted.problem import PartedProblem
     from luthier.pipelines.trace_file import GrowingTrace
+    from luthier.report.console import stack
     from luthier.report.tables.tuning import tuning_tables
 
+    check_validation(options, forests=options.forests, axis=_axes(options), search=options.search)
     with GrowingTrace(options.trace) as trace:
-        report, searched = _tune(options, trace.watch)
+        report, searched, job = _tune(options, trace.watch)
     written = _write(report, options)
     output.note(f"seed {options.seed}")
+    resampled, folds = (None, None) if job is None or report.interrupted else validated(options, job, report)
     about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
     if isinstance(report.problem, PartedProblem):
         about["parts_sent"] = report.problem.traffic.as_dict()
     if searched:
         about["search"] = searched.as_dict()
-    output.emit(about, lambda: tuning_tables(report, written, searched))
+    for name, found in (("resamples", resampled), ("folds", folds)):
+        if found is not None:
+            about[name] = found.as_dict()
+    output.emit(about, lambda: stack(tuning_tables(report, written, searched), *validation_tables(resampled, folds)))
     return INTERRUPTED if report.interrupted else 0
 
 
-def _tune(options: argparse.Namespace, watch: WatchSeed) -> tuple[TuningReport, Searched | None]:
+def _tune(
+    options: argparse.Namespace, watch: WatchSeed
+) -> tuple[TuningReport, Searched | None, TuningJob | None]:  # fmt: skip
+    """Return what was tuned, the constant that was searched, and the job where it is of one pool."""
     from luthier.core.errors import LuthierError
 
     if (options.pool is None) == (options.forests is None):
@@ -151,18 +170,18 @@ def _tune(options: argparse.Namespace, watch: WatchSeed) -> tuple[TuningReport, 
         with cluster_from(options) as engine:
             if manifest is not None:
                 parted = _parted_job(options, manifest, engine)
-                return tune_parts(dataclasses.replace(parted, watch=watch)), None
+                return tune_parts(dataclasses.replace(parted, watch=watch)), None, None
             if options.search:
-                return _search(options, engine, watch)
-            job = _job(options, *_pools(options), engine)
-            return tune_pool(dataclasses.replace(job, watch=watch)), None
+                return *_search(options, engine, watch), None
+            job = dataclasses.replace(_job(options, *_pools(options), engine), watch=watch)
+            return tune_pool(job), None, job
     from luthier.pipelines.forest_tuning import tune_forests
 
     if options.cluster:
         raise LuthierError("--cluster needs a pool, found --forests")
     if options.heldout or options.standardize_features or options.bins or options.add or _axes(options):
         raise LuthierError("--heldout, --bins, --add, --axis and --standardize-features need a pool, found --forests")
-    return tune_forests(dataclasses.replace(_forest_job(options), watch=watch)), None
+    return tune_forests(dataclasses.replace(_forest_job(options), watch=watch)), None, None
 
 
 def _search(options: argparse.Namespace, engine: Engine | None, watch: WatchSeed) -> tuple[TuningReport, Searched]:
@@ -253,6 +272,8 @@ def _parted_job(options: argparse.Namespace, manifest: Manifest, engine: Engine 
     from luthier.core.errors import LuthierError
     from luthier.pipelines.parted_tuning import PartedTuningJob
 
+    if options.resamples is not None or options.folds is not None:
+        raise LuthierError("--resamples and --folds need a whole pool, found one in parts")
     if options.standardize_features or options.bins or options.search or _axes(options):
         raise LuthierError("--bins, --search, --axis and --standardize-features need a whole pool, found one in parts")
     tuner, metric, settings = _checked(options)
