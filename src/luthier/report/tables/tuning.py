@@ -123,7 +123,9 @@ def _verdict(report: TuningReport) -> str:
         return f"{told} too few to tell a change from chance"
     if low <= 0.0 <= high:
         return f"the change is no more than chance on these {where} sentences: the interval holds 0"
-    return f"the change is more than chance on these {where} sentences: the interval does not hold 0"
+    better = (low > 0.0) == bool(report.problem.metric.higher_is_better)
+    told = "the answer is better than the baseline" if better else "the answer is worse than the baseline"
+    return f"{told} by more than chance on these {where} sentences: the interval does not hold 0"
 
 
 def _notes(report: TuningReport) -> str:
