@@ -48,12 +48,27 @@ def test_documents_stay_together():
     assert np.bincount(folds).tolist() == [4, 4, 4]
 
 
+def test_documents_that_share_a_sentence_are_one():
+    pool = pool_of()
+    numbers = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 1, 5])
+    pool = pool.take_sentences([*range(12), 0, 4])  # document 1 has a sentence of 0, document 5 one of 2
+    pool = dataclasses.replace(pool, columns={"doc": np.repeat(numbers.astype(float), pool.list_lengths)})
+    folds = folds_of(pool, 4, by="doc")
+    kept = [set(folds[np.isin(numbers, group)]) for group in ((0, 1), (2, 5), (3,), (4,))]
+    assert [len(group) for group in kept] == [1, 1, 1, 1]
+    with pytest.raises(LuthierError, match="at least 5 values of 'doc' that share no sentence for as many folds"):
+        folds_of(pool, 5, by="doc")
+
+
 @pytest.mark.parametrize(
     "arguments, complaint",
     [
         ({"n_folds": 1}, "expected at least 2 folds, found 1"),
         ({"n_folds": 13}, "expected at least 13 different sentences for as many folds, found 12"),
-        ({"n_folds": 5, "by": "doc"}, "expected at least 5 different values of 'doc' for as many folds, found 2"),
+        (
+            {"n_folds": 5, "by": "doc"},
+            "expected at least 5 values of 'doc' that share no sentence for as many folds, found 2",
+        ),
         ({"n_folds": 2, "by": "nothing"}, "expected a column of the lists to fold by, found 'nothing'"),
         ({"n_folds": 2, "by": "score"}, "expected one number of 'score' for all hypotheses of a sentence"),
     ],

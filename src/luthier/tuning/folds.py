@@ -9,6 +9,8 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from scipy import sparse
+from scipy.sparse import csgraph
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
@@ -83,15 +85,18 @@ class CrossValidation:
 def folds_of(pool: Pool, n_folds: int, *, by: str = "", seed: int = 0) -> Int64:
     """Return the fold of each sentence, (N,): equal sentences, and those of one document, are in the same.
 
-    A document is what has one number in the column `by`; without a column each sentence is its own, and sentences of
-    equal texts count as one. Documents are drawn in random order, each into the fold that has the fewest sentences.
+    A document is what has one number in the column `by`; without a column each sentence is its own. Documents that
+    share a sentence of equal texts count as one. The largest come first, those of one size in random order, each into
+    the fold that has the fewest sentences.
     """
     if n_folds < 2:
         raise LuthierError(f"expected at least 2 folds, found {n_folds}")
-    groups = _documents(pool, by) if by else _numbered(fingerprints(pool))
+    groups = _numbered(fingerprints(pool))
+    if by:
+        groups = _joined(groups, _documents(pool, by))
     sizes = np.bincount(groups)
     if len(sizes) < n_folds:
-        what = f"different values of {by!r}" if by else "different sentences"
+        what = f"values of {by!r} that share no sentence" if by else "different sentences"
         raise LuthierError(f"expected at least {n_folds} {what} for as many folds, found {len(sizes)}")
     order = make_rng(seed).permutation(len(sizes))
     order = order[np.argsort(-sizes[order], kind="stable")]  # the largest first, so that folds are even
@@ -104,7 +109,7 @@ def folds_of(pool: Pool, n_folds: int, *, by: str = "", seed: int = 0) -> Int64:
 
 
 def _documents(pool: Pool, by: str) -> Int64:
-    """Return the document of each sentence, (N,), numbered from 0; two that share a sentence are one."""
+    """Return the document of each sentence, (N,), numbered from 0."""
     if by not in pool.columns:
         known = ", ".join(pool.columns) or "none"
         raise LuthierError(f"expected a column of the lists to fold by, found {by!r}. hint: the columns are {known}")
@@ -117,6 +122,15 @@ def _documents(pool: Pool, by: str) -> Int64:
             f"{pool.sentence_ids[int(wrong[0])]} ({len(wrong)} such)"
         )
     return np.unique(low, return_inverse=True)[1].astype(np.int64).reshape(-1)
+
+
+def _joined(sentences: Int64, documents: Int64) -> Int64:
+    """Return the group of each place, (N,): places of one sentence or of one document are in one group."""
+    n_sentences, n_documents = int(sentences.max()) + 1, int(documents.max()) + 1
+    size = n_sentences + n_documents
+    links = sparse.coo_array((np.ones(len(sentences)), (sentences, n_sentences + documents)), shape=(size, size))
+    groups = csgraph.connected_components(links, directed=False)[1][sentences]
+    return np.unique(groups, return_inverse=True)[1].astype(np.int64).reshape(-1)
 
 
 def _numbered(keys: list[bytes]) -> Int64:
