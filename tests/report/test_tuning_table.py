@@ -39,6 +39,9 @@ def test_the_verdict_has_a_direction(report, gain, said, capsys):
 
 
 def test_lists_in_a_good_order_are_said(report, capsys):
-    best = dataclasses.replace(report.baselines, best_name=FIRST)
-    show(tuning_tables(dataclasses.replace(report, baselines=best), []))
-    assert "the first of each list is better than every weight vector here" in " ".join(capsys.readouterr().out.split())
+    first, sign = report.baselines.named(FIRST).score, 1.0 if report.problem.metric.higher_is_better else -1.0
+    for start, said in ((first - sign, True), (first + sign, False)):
+        changed = dataclasses.replace(report.replicas[0], scores={**report.replicas[0].scores, "tune_before": start})
+        show(tuning_tables(dataclasses.replace(report, replicas=(changed,)), []))
+        told = " ".join(capsys.readouterr().out.split())
+        assert (f"the first of each list, {first:.2f}, is better than the start, {start:.2f}" in told) == said

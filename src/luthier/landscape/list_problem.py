@@ -192,6 +192,16 @@ class ListProblem(Problem):
         sums = np.add.reduceat(self.stats, self.offsets[:-1], axis=0)
         return np.asarray(sums / np.diff(self.offsets)[:, None], np.float64)
 
+    def tied_statistics(self, weights: Float64) -> Float64:
+        """Return the mean statistics of the rows that tie for the best score in each list, (D,) → (N, S).
+
+        What weights choose by themselves: the order of a list does not help them.
+        """
+        scores, starts = self.pool.scores(weights), self.offsets[:-1]
+        tied = scores == np.repeat(np.maximum.reduceat(scores, starts), np.diff(self.offsets))
+        sums = np.add.reduceat(self.stats * tied[:, None], starts, axis=0)
+        return np.asarray(sums / np.add.reduceat(tied.astype(np.int64), starts)[:, None], np.float64)
+
     def best_statistics(self) -> npt.NDArray[Any]:
         """Return the statistics of the hypothesis with the best sentence score of each list, (N, S)."""
         found: npt.NDArray[Any] = self.stats[best_rows(self.sentence_gains, self.offsets)]

@@ -135,6 +135,11 @@ def part_means(source: PartsSource, asked: int) -> npt.NDArray[Any]:
     return source.problem(asked).mean_statistics()
 
 
+def part_tied(source: PartsSource, asked: AskedWeights) -> npt.NDArray[Any]:
+    """Return the mean statistics of the rows that tie for the best score in each list, (n, S)."""
+    return source.problem(asked.part).tied_statistics(np.array(asked.weights[0]))
+
+
 def part_agreement(source: PartsSource, asked: AskedColumns) -> npt.NDArray[Any]:
     """Return how features go with the gain in each list, (n, Q)."""
     return source.problem(asked.part).agreement(asked.columns)

@@ -162,6 +162,11 @@ class PartedProblem(Problem):
         """Return the mean statistics of each list, (N, S): what a random choice has on average."""
         return np.concatenate(self._ask(work.part_means, lambda part: part))
 
+    def tied_statistics(self, weights: Float64) -> Float64:
+        """Return the mean statistics of the rows that tie for the best score in each list, (D,) → (N, S)."""
+        asked = work.vectors(weights[None])
+        return np.concatenate(self._ask(work.part_tied, lambda part: work.AskedWeights(part, asked)))
+
     def agreement(self, columns: Sequence[int]) -> Float64:
         """Return Σ h·(g − mean g) of each list for some features, (N, Q): summed, the sign of their correlation."""
         wanted = tuple(int(column) for column in columns)

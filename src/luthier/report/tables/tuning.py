@@ -70,10 +70,15 @@ def _shown(found: Baselines) -> list[Choice]:
 
 
 def _first_wins(report: TuningReport) -> list[str]:
-    """Say so where the order of the lists is better than every weight vector that was tried before tuning."""
-    if report.baselines is None or report.baselines.best_name != FIRST:
+    """Say so where the order of the lists is better than the start."""
+    if report.baselines is None:
         return []
-    return ["the first of each list is better than every weight vector here: the lists come in a good order"]
+    metric, first = report.baselines.problem.metric, report.baselines.named(FIRST).score
+    start = _number(report.replicas[0].scores["tune_before"], first)
+    if not metric.gain(np.array(first)) > metric.gain(np.array(start)):
+        return []
+    digits = decimals_for([first, start])
+    return [f"the first of each list, {first:.{digits}f}, is better than the start, {start:.{digits}f}"]
 
 
 def _curve(searched: Any) -> Any:
