@@ -198,9 +198,10 @@ class ListProblem(Problem):
         What weights choose by themselves: the order of a list does not help them.
         """
         scores, starts = self.pool.scores(weights), self.offsets[:-1]
-        tied = scores == np.repeat(np.maximum.reduceat(scores, starts), np.diff(self.offsets))
-        sums = np.add.reduceat(self.stats * tied[:, None], starts, axis=0)
-        return np.asarray(sums / np.add.reduceat(tied.astype(np.int64), starts)[:, None], np.float64)
+        tied = np.flatnonzero(scores == np.repeat(np.maximum.reduceat(scores, starts), np.diff(self.offsets)))
+        firsts = np.searchsorted(tied, starts)  # every list has one
+        counts = np.diff(firsts, append=len(tied))
+        return np.asarray(np.add.reduceat(self.stats[tied], firsts, axis=0) / counts[:, None], np.float64)
 
     def best_statistics(self) -> npt.NDArray[Any]:
         """Return the statistics of the hypothesis with the best sentence score of each list, (N, S)."""
