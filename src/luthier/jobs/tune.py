@@ -17,6 +17,7 @@ from luthier.core.tasks import Engine
 from luthier.jobs.length_penalty import Search, Searched, search_constant
 from luthier.jobs.trace_file import GrowingTrace, write_trace
 from luthier.jobs.tuning_job import TuningJob, run_job
+from luthier.jobs.validation import check_validation, cross_validate, resample_job
 from luthier.kbest.building.sentences import read_sentence_table
 from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
 from luthier.kbest.pool import Pool, pool_of
@@ -62,6 +63,9 @@ def tune(
     published: bool = False,
     refs: Sequence[str] = (),
     trace: str | None = None,
+    resamples: int | None = None,
+    folds: int | None = None,
+    fold_by: str = "",
     engine: Engine | None = None,
     files: tuple[PoolFile | None, PoolFile | None] = (None, None),
     **options: Any,
@@ -90,6 +94,9 @@ def tune(
         Formulas of more features, and the range of a constant in them, ``"a=0:1.5"``.
     axis
         Weights move along these only: features, files, ``"random:5"``, ``"leading:5"``, ``"sums"``.
+    resamples, folds, fold_by
+        Tune again on so many resamples of the sentences; cross-validate by so many folds, which keep sentences of equal
+        numbers in a column (documents) together.
     trace
         File that gets every state of every run, as it comes.
     engine, files
@@ -137,13 +144,16 @@ def tune(
             job, searched = _searched(
                 Search.parse(search), [Derived.parse(text) for text in add], pools, metric, job_on
             )
+        check_validation(job, resamples, folds, fold_by)
         report = dataclasses.replace(run_job(dataclasses.replace(job, watch=growing.watch)), searched=searched)
     if trace:
         with secondary(trace):
             write_trace(report, trace)
     if report.interrupted:
         raise Interrupted(report)
-    return report
+    resampled = None if resamples is None else resample_job(job, report, resamples)
+    validated = None if folds is None else cross_validate(job, report, folds, by=fold_by)
+    return dataclasses.replace(report, resampled=resampled, folds=validated)
 
 
 def problem_of(

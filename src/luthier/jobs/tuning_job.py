@@ -76,17 +76,20 @@ class TuningJob:
                 "expected axes by themselves. hint: `axis` cannot go with `bound`, `standardize_features`, `cluster` or `certify`"
             )
 
-    @property
+    @functools.cached_property
     def first(self) -> Float64:
-        """The weights that the first run starts from, (D,)."""
-        return self.problem.default_start() if self.start is None else self.start
+        """The weights that the first run starts from, (D,): the best baseline that is a weight vector if none is given."""
+        if self.start is not None:
+            return self.start
+        found = self.baselines[0]
+        return self.problem.default_start() if found is None else found.start_weights()
 
     @functools.cached_property
     def baselines(self) -> tuple[Baselines | None, Baselines | None]:
         """What can be had without tuning, on both sets of sentences; None where the candidates cannot be listed."""
         if not isinstance(self.problem, ListProblem | PartedProblem):
             return None, None
-        found = baselines(self.problem, self.first)
+        found = baselines(self.problem, self.start)
         return found, found.on(self.heldout) if isinstance(self.heldout, ListProblem) else None
 
     def recipe(self) -> JobRecipe | None:

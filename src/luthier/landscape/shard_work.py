@@ -221,6 +221,11 @@ def part_means(source: PartsSource, asked: int) -> npt.NDArray[Any]:
     return source.problem(asked).mean_statistics()
 
 
+def part_tied(source: PartsSource, asked: AskedWeights) -> npt.NDArray[Any]:
+    """Return the mean statistics of the rows that tie for the best score in each list, (n, S)."""
+    return source.problem(asked.part).tied_statistics(np.array(asked.weights[0]))
+
+
 def part_agreement(source: PartsSource, asked: AskedColumns) -> npt.NDArray[Any]:
     """Return how features go with the gain in each list, (n, Q)."""
     return source.problem(asked.part).agreement(asked.columns)
@@ -236,7 +241,7 @@ def part_alike(source: PartsSource, asked: int) -> Int64:
     return np.array([source.problem(asked).lists_alike()])
 
 
-def part_tied(source: PartsSource, asked: AskedWeights) -> Int64:
+def part_ties(source: PartsSource, asked: AskedWeights) -> Int64:
     """Return in how many lists of a part the winner of each vector ties with others, (W,)."""
     problem = source.problem(asked.part)
     return np.array([problem.lists_tied(np.array(vector)) for vector in asked.weights])

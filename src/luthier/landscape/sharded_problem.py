@@ -124,7 +124,7 @@ class PartedProblem(Problem):
 
     def lists_tied(self, weights: Float64) -> int:
         """Return in how many lists the winner ties with hypotheses of other statistics."""
-        found = self._ask(work.part_tied, lambda part: work.AskedWeights(part, work.vectors(weights[None])))
+        found = self._ask(work.part_ties, lambda part: work.AskedWeights(part, work.vectors(weights[None])))
         return sum(int(count.sum()) for count in found)
 
     @property
@@ -181,7 +181,8 @@ class PartedProblem(Problem):
     @functools.cached_property
     def moving(self) -> Bool:
         """Which features differ within some list, (D,): all others select nothing."""
-        return frozen(np.concatenate(self._ask(work.part_moving, lambda part: part)).any(axis=0))
+        parts: Bool = np.concatenate(self._ask(work.part_moving, lambda part: part))
+        return frozen(np.logical_or.reduce(parts, axis=0))
 
     def best_statistics(self) -> npt.NDArray[Any]:
         """Return the statistics of the hypothesis with the best sentence score of each list, (N, S)."""
@@ -190,6 +191,11 @@ class PartedProblem(Problem):
     def mean_statistics(self) -> Float64:
         """Return the mean statistics of each list, (N, S): what a random choice has on average."""
         return np.concatenate(self._ask(work.part_means, lambda part: part))
+
+    def tied_statistics(self, weights: Float64) -> Float64:
+        """Return the mean statistics of the rows that tie for the best score in each list, (D,) → (N, S)."""
+        asked = work.vectors(weights[None])
+        return np.concatenate(self._ask(work.part_tied, lambda part: work.AskedWeights(part, asked)))
 
     def agreement(self, columns: Sequence[int]) -> Float64:
         """Return Σ h·(g − mean g) of each list for some features, (N, Q): summed, the sign of their correlation."""

@@ -84,8 +84,18 @@ class Baselines:
         choices = tuple(_choice(problem, choice.name, choice.weights) for choice in self.choices)
         return Baselines(problem, choices, self.best_name)
 
+    def start_weights(self) -> Float64:
+        """Return the weights to start a tuner from where none are given, (D,)."""
+        weights = self.best_start().weights
+        assert weights is not None  # `best_start` is a weight vector
+        return weights
+
     def best_start(self) -> Choice:
-        """Return the weight vector with the highest gain inside the bounds, to start a tuner from."""
+        """Return the weight vector with the highest gain inside the bounds, the order of lists left aside.
+
+        A scorer that ties in most lists owes its score to their order, and is a poor place to start from: so where rows
+        tie, their mean counts here.
+        """
         problem, found = self.problem, []
         for choice in self.choices:
             if choice.weights is not None:
@@ -94,7 +104,7 @@ class Baselines:
                 found.append(choice if same else _choice(problem, f"{choice.name}, inside the bounds", clipped))
         if not found:  # no feature differs in any list
             return _choice(problem, DECLARED, problem.default_start())
-        return max(found, key=lambda choice: _gain(problem, choice))
+        return max(found, key=lambda choice: _own_gain(problem, choice))
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -151,7 +161,7 @@ def _scorers(problem: Lists) -> Iterator[Choice]:
     for feature in columns.tolist() if len(columns) <= MOST_SCORERS else ():
         weights = np.zeros(problem.n_features)
         weights[feature] = problem.signs[feature] * units[feature]
-        both = [_choice(problem, f"{problem.names[feature]} alone", vector) for vector in (weights, -weights)]
+        both = [_choice(problem, f"{problem.names[feature]} alone", vector) for vector in (weights, 0.0 - weights)]
         best = max(both, key=lambda choice: _gain(problem, choice))
         assert best.weights is not None
         yield dataclasses.replace(best, name=f"{'−' if best.weights[feature] < 0 else ''}{best.name}")
@@ -184,6 +194,12 @@ def _statistics(problem: Lists, name: str, weights: Float64 | None) -> npt.NDArr
     vector = np.zeros(problem.n_features) if weights is None else weights  # with zeros all tie, and the first is chosen
     found: npt.NDArray[Any] = problem.selected(vector[None])[0]
     return found
+
+
+def _own_gain(problem: Lists, choice: Choice) -> float:
+    """Return the gain of a weight vector where ties are averaged."""
+    assert choice.weights is not None
+    return float(problem.metric.gain(problem.metric.score(problem.tied_statistics(choice.weights).sum(axis=0))))
 
 
 def _gain(problem: Lists, choice: Choice) -> float:

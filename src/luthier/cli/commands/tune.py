@@ -3,6 +3,7 @@
   luthier tune pool.arrow --metric bleu --method mert -o weights.txt
   luthier tune list.jsonl --column comet --metric column:comet --method mert -o weights.txt
   luthier tune pool.arrow --method pro --heldout heldout.arrow --replicas 3 -o weights.txt
+  luthier tune pool.arrow --method mert --folds 5 --resamples 200 -o weights.txt
   luthier tune pool.arrow --method pro --bins bins.json --neighbours mnr --beta 1e4 -o weights.txt
   luthier tune pool.arrow --method mert --axis leading:5 -o weights.txt
   luthier tune list.jsonl --add 'lp=logprob/words**a' --search a=0:1.5 --method mert -o weights.txt
@@ -23,6 +24,7 @@ from luthier.cli.options.cluster import add_cluster_options, cluster_from, file_
 from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.options.lists import HELP, add_pool_options, manifest_from, pairs, pool_from
+from luthier.cli.options.validation import add_validation_options, check_validation, validation_tables
 from luthier.cli.options.weights import (
     add_metric_options,
     add_strict_option,
@@ -55,7 +57,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("-o", "--output", required=True, metavar="W", help="weights to write (.txt, .json, .ini)")
     parser.add_argument(
-        "--start", metavar="W", help="weights to start from (default: equal, negative for costs; those of forests)"
+        "--start",
+        metavar="W",
+        help="weights to start from (default: the best baseline that is a weight vector; those of forests)",
     )
     add_strict_option(parser)
     add_writing_options(parser)
@@ -81,6 +85,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="as many seeds, weights.1.txt and so on")
     parser.add_argument("--average-replicas", action="store_true", help="also write their average")
+    add_validation_options(parser)
     parser.add_argument("--trace", metavar="JSONL", help="write every state of every run, as it comes")
     add_picture_options(parser, "--plot", "draw the score by step, and by each weight at the end")
     parser.add_argument(
@@ -118,8 +123,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.core.errors import Interrupted
     from luthier.core.jit import compiler_seconds
     from luthier.landscape.sharded_problem import PartedProblem
+    from luthier.report.console import stack
     from luthier.report.tables.tuning import tuning_tables
 
+    check_validation(options, search=options.search)
     try:
         report = _tune(options)
     except Interrupted as stopped:
@@ -130,7 +137,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
     if isinstance(report.problem, PartedProblem):
         about["parts_sent"] = report.problem.traffic.as_dict()
-    output.emit(about, lambda: tuning_tables(report, written, report.searched))
+    output.emit(about, lambda: stack(tuning_tables(report, written, report.searched), *validation_tables(report)))
     files.check()
     return INTERRUPTED if report.interrupted else 0
 
@@ -170,6 +177,9 @@ def _tune(options: argparse.Namespace) -> TuningReport:
             average_replicas=options.average_replicas,
             refs=options.refs if options.forests else (),
             trace=options.trace,
+            resamples=options.resamples,
+            folds=options.folds,
+            fold_by=options.fold_by or "",
             engine=engine,
             files=_files(options, source, heldout) if engine else (None, None),
             **settings,

@@ -58,7 +58,7 @@ def _baselines(report: TuningReport, found: Baselines) -> Any:
     digits = decimals_for([score for _, *scores in rows for score in scores])
     cells = [(name, *(None if s is None else f"{s:.{digits}f}" for s in scores)) for name, *scores in rows]
     left = len(found.choices) - len(shown)
-    notes = [f"{left} scorers alone are left out here, and in the JSON"] if left else []
+    notes = [f"{left} more scorers alone in the JSON"] if left else []
     return table("without tuning", ("", "tuning", "held out"), cells, caption="\n".join([*notes, *_first_wins(report)]))
 
 
@@ -72,10 +72,15 @@ def _shown(found: Baselines) -> list[Choice]:
 
 
 def _first_wins(report: TuningReport) -> list[str]:
-    """Say so where the order of the lists is better than every weight vector that was tried before tuning."""
-    if report.baselines is None or report.baselines.best_name != FIRST:
+    """Say so where the order of the lists is better than the start."""
+    if report.baselines is None:
         return []
-    return ["the first of each list is better than every weight vector here: the lists come in a good order"]
+    metric, first = report.baselines.problem.metric, report.baselines.named(FIRST).score
+    start = _number(report.replicas[0].scores["tune_before"], first)
+    if not metric.gain(np.array(first)) > metric.gain(np.array(start)):
+        return []
+    digits = decimals_for([first, start])
+    return [f"the first of each list, {first:.{digits}f}, is better than the start, {start:.{digits}f}"]
 
 
 def _curve(searched: Any) -> Any:
@@ -125,7 +130,9 @@ def _verdict(report: TuningReport) -> str:
         return f"{told} too few to tell a change from chance"
     if low <= 0.0 <= high:
         return f"the change is no more than chance on these {where} sentences: the interval holds 0"
-    return f"the change is more than chance on these {where} sentences: the interval does not hold 0"
+    better = (low > 0.0) == bool(report.problem.metric.higher_is_better)
+    told = "the answer is better than the baseline" if better else "the answer is worse than the baseline"
+    return f"{told} by more than chance on these {where} sentences: the interval does not hold 0"
 
 
 def _notes(report: TuningReport) -> str:
