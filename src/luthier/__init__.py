@@ -29,7 +29,7 @@ _HOMES = {
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
-    "tune_loop": "luthier.tuning.loop",
+    "tune_loop": "luthier.tuning.loops.loop",
     "EstimateOptions": "luthier.lm.estimate",
     "LanguageModel": "luthier.lm.model",
     "estimate_lm": "luthier.lm.estimate",
@@ -79,7 +79,7 @@ if TYPE_CHECKING:
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import tuner
     from luthier.tuning.estimator import LinearTuner
-    from luthier.tuning.loop import tune_loop
+    from luthier.tuning.loops.loop import tune_loop
     from luthier.tuning.options import LoopOptions, RunOptions
     from luthier.tuning.run import run_tuner
 

@@ -22,7 +22,7 @@ from luthier.kbest.weights import read_weights
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.report.figures.bins import draw_curves
-from luthier.tuning.loop_folder import ANSWER
+from luthier.tuning.loops.folder import ANSWER
 
 from .base import UNITS, Place, write_tables
 from .condition_settings import Condition, ConditionStudy

@@ -18,7 +18,7 @@ import signal, sys, threading, time
 from pathlib import Path
 Path("slow.py").write_text("import time, sys\\nsys.stderr.write('importing\\\\n')\\ntime.sleep(0.6)\\nwhole = True\\n")
 sys.path.insert(0, ".")
-from luthier.cli.interrupts import hear
+from luthier.cli.start import hear
 hear()
 threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
 try:
@@ -29,7 +29,7 @@ except KeyboardInterrupt:
 """
 CALLBACK = """
 import signal, sys, time, weakref
-from luthier.cli.interrupts import hear
+from luthier.cli.start import hear
 hear()
 class Thing: pass
 def callback(_):

@@ -13,8 +13,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.progress import speaking
 from luthier.core.tasks import Given, from_parcel, parcel, path_of, run_units
 from luthier.distributed import scheduling as handing
-from luthier.distributed.address import ClusterAddress
-from luthier.distributed.alone import Alone
+from luthier.distributed.address import Alone, ClusterAddress
 from luthier.distributed.scheduling import Handing, Look, Work, open_everywhere
 from luthier.distributed.worker import Outcome, Several, differing, pack, run_packed, unit_key, versions
 

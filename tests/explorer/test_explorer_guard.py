@@ -9,7 +9,7 @@ from attack import attack
 from served import HOSTILE, ask, make_session, raw, serving
 
 from luthier.core.errors import LuthierError
-from luthier.explorer import connections
+from luthier.explorer import server as connections
 from luthier.explorer.server import Server
 
 

@@ -13,8 +13,8 @@ from luthier.explorer.app import answer
 from luthier.explorer.endpoints import tail as following
 from luthier.explorer.endpoints.tail import Followed
 from luthier.kbest.weights import Weights
-from luthier.tuning.loop_folder import KIND
-from luthier.tuning.loop_report import Iteration
+from luthier.tuning.loops.folder import KIND
+from luthier.tuning.loops.report import Iteration
 
 
 def read(line, number):

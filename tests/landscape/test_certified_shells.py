@@ -10,7 +10,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.certified.box import Boxes
 from luthier.landscape.certified.certify import CertifyOptions, certify
-from luthier.landscape.certified.degenerate_boxes import sides_for, tie_point
+from luthier.landscape.certified.search import sides_for, tie_point
 from luthier.landscape.certified.space import all_directions, reach_space
 from luthier.landscape.certified.windows import WindowOptions, feature_axes
 

@@ -11,8 +11,8 @@ from luthier.report.console import show
 from luthier.report.tables.tuning import tuning_tables
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import tuner
-from luthier.tuning.baselines import FIRST
 from luthier.tuning.run import RunOptions
+from luthier.tuning.validation.baselines import FIRST
 
 pytestmark = [pytest.mark.compiled, pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")]
 

@@ -11,7 +11,7 @@ from luthier.kbest.features import Features
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
-from luthier.tuning.baselines import CORRELATED, DECLARED, FIRST, ORACLE, RANDOM, START, baselines
+from luthier.tuning.validation.baselines import CORRELATED, DECLARED, FIRST, ORACLE, RANDOM, START, baselines
 from small_problems import problem_of, random_problem
 
 unhurried = settings(deadline=None, max_examples=40)

@@ -14,9 +14,8 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import tuner
-from luthier.tuning.folds import folds_of
-from luthier.tuning.overlap import fingerprints
 from luthier.tuning.run import RunOptions
+from luthier.tuning.validation.folds import fingerprints, folds_of
 
 pytestmark = pytest.mark.compiled
 

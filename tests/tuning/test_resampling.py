@@ -9,7 +9,7 @@ from luthier.core.errors import LuthierError
 from luthier.landscape.list_problem import ListProblem
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import tuner
-from luthier.tuning.resampling import Resample, resample_answer
+from luthier.tuning.validation.resampling import Resample, resample_answer
 from small_problems import random_problem
 
 pytestmark = pytest.mark.compiled

@@ -24,7 +24,7 @@ from luthier.corpus.lines import read_lines
 from luthier.kbest.building.lists import ReadOptions, read_lists
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import WeightFormat, Weights, replace_moses_section, write_weights
-from luthier.tuning.loop import NumberedDecoder
+from luthier.tuning.loops.loop import NumberedDecoder
 
 LAST_LINES, LAST_BYTES = 10, 4000
 LOOK_SECONDS = 0.2  # between two looks at what a program has written

@@ -19,9 +19,9 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.report.figures.tuning import draw_loop
 from luthier.report.tables.training import loop_markdown
-from luthier.tuning.loop import Decode, LoopPlace, tune_loop
-from luthier.tuning.loop_folder import HELDOUT, LISTS, RecordedLists, recorded_decoder
-from luthier.tuning.loop_report import LoopResult
+from luthier.tuning.loops.folder import HELDOUT, LISTS, RecordedLists, recorded_decoder
+from luthier.tuning.loops.loop import Decode, LoopPlace, tune_loop
+from luthier.tuning.loops.report import LoopResult
 
 # Our own decoder as the loop sees it: a function from weights to lists of given sentences.
 

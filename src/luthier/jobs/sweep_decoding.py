@@ -25,8 +25,8 @@ from luthier.jobs.sweep_config import Choosing, Decoding, Point
 from luthier.jobs.trained_model import TranslationModel, model_identity
 from luthier.kbest.weights import Weights, read_weights
 from luthier.metrics.batch import Batch
-from luthier.tuning.loop import LoopPlace, tune_loop
-from luthier.tuning.loop_folder import LISTS
+from luthier.tuning.loops.folder import LISTS
+from luthier.tuning.loops.loop import LoopPlace, tune_loop
 
 LOOPS = "loops"
 

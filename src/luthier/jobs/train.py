@@ -35,9 +35,9 @@ from luthier.jobs.trained_model import LM, WEIGHTS, ModelSettings, TranslationMo
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.lm.storage import open_lm
 from luthier.report.tables.training import Sample, Trained
-from luthier.tuning.loop import LoopPlace, tune_loop
-from luthier.tuning.loop_folder import read_result, recorded_decoder
-from luthier.tuning.loop_report import LoopResult
+from luthier.tuning.loops.folder import read_result, recorded_decoder
+from luthier.tuning.loops.loop import LoopPlace, tune_loop
+from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.options import LoopOptions
 
 # Steps of a long job that are left out where nothing has changed: inputs, settings and outputs are hashed.

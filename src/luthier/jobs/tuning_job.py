@@ -27,18 +27,17 @@ from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 from luthier.landscape.sharded_problem import PartedProblem
-from luthier.landscape.subspaces import Directions, directions_along
+from luthier.landscape.subspaces import Directions, directions_along, rescaled, standardized
 from luthier.metrics.base import Metric
 from luthier.tuning.base import Tuner
-from luthier.tuning.baselines import Baselines, baselines
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.diagnostics import warnings_after, warnings_before
 from luthier.tuning.options import RunOptions
-from luthier.tuning.overlap import overlap_note
 from luthier.tuning.report import Tuned, TuningReport
 from luthier.tuning.run import open_checkpoint, run
-from luthier.tuning.standardize import rescaled, standardized
 from luthier.tuning.traces import Result
+from luthier.tuning.validation.baselines import Baselines, baselines
+from luthier.tuning.validation.folds import overlap_note
 
 BOOTSTRAP_DRAWS = 1000
 

@@ -8,10 +8,10 @@ from typing import Any
 from luthier.core.arrays import Float64
 from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
-from luthier.tuning.baselines import START, Baselines
-from luthier.tuning.folds import CrossValidation
-from luthier.tuning.resampling import Resampling
 from luthier.tuning.traces import Result
+from luthier.tuning.validation.baselines import START, Baselines
+from luthier.tuning.validation.folds import CrossValidation
+from luthier.tuning.validation.resampling import Resampling
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -17,7 +17,7 @@ from luthier.core.tasks import Engine
 from luthier.features.bins_file import write_bins
 from luthier.metrics.batch import Batch
 from luthier.tuning.base import Tuner
-from luthier.tuning.loop_folder import ANSWER
+from luthier.tuning.loops.folder import ANSWER
 
 from ..base import Place
 from ..choices import Point, make_choices, text_of

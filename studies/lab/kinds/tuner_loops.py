@@ -25,7 +25,7 @@ from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner
-from luthier.tuning.loop_folder import ANSWER, LISTS
+from luthier.tuning.loops.folder import ANSWER, LISTS
 from luthier.tuning.options import LoopOptions
 
 from ..base import Place, Starts, Study, read_metric, read_starts, read_tuner, require_known, take_seed, write_tables

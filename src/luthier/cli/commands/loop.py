@@ -30,7 +30,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.jobs.loop import PICTURE, TABLE, run_loop
     from luthier.jobs.loop_config import read_config
     from luthier.report.tables.training import loop_tables
-    from luthier.tuning.loop_folder import ANSWER
+    from luthier.tuning.loops.folder import ANSWER
 
     config = read_config(options.config, data=options.data, seed=options.seed, threads=options.threads)
     folder = options.output or str(Path(options.config).with_suffix("")) + "-loop"

@@ -53,7 +53,7 @@ def cluster_from(options: argparse.Namespace, otherwise: Engine | None = None) -
 
     place = ClusterAddress.parse(options.cluster, insecure=options.cluster_insecure)
     if place.kind == ALONE:
-        from luthier.distributed.alone import Alone
+        from luthier.distributed.address import Alone
 
         yield Alone(place.text)
         return

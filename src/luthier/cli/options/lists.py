@@ -124,7 +124,7 @@ def read_options(options: argparse.Namespace) -> Any:
 
 def transforms(options: argparse.Namespace) -> Any:
     """Return the `Transforms` of parsed arguments."""
-    from luthier.kbest.reshape import Transforms
+    from luthier.kbest.merge import Transforms
 
     return Transforms(
         select=options.select,
@@ -268,7 +268,7 @@ def _is_pool(options: argparse.Namespace, path: str) -> bool:
 
 
 def _with_features(pool: Pool, options: argparse.Namespace) -> Pool:
-    from luthier.kbest.reshape import Transforms
+    from luthier.kbest.merge import Transforms
 
     return Transforms(add=options.add, costs=options.cost).apply(pool)
 

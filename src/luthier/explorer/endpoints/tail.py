@@ -22,8 +22,8 @@ from luthier.core.files.io import PACKED, open_bytes
 from luthier.core.files.journal import SEAL, SEAL_LENGTH, unseal
 from luthier.core.settings import parse_json
 from luthier.landscape.list_problem import ListProblem
-from luthier.tuning.loop_folder import KIND, TURNS
-from luthier.tuning.loop_report import Iteration
+from luthier.tuning.loops.folder import KIND, TURNS
+from luthier.tuning.loops.report import Iteration
 
 MOST_STATES = 100_000
 MOST_READ = 1 << 24  # bytes at a look; a line is not longer

@@ -13,7 +13,7 @@ from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.core.segments import offsets_from_counts
-from luthier.geometry.minkowski import _certain_kernels as kernels
+from luthier.geometry.minkowski import _algebra_kernels as kernels
 from luthier.geometry.minkowski.reverse_search import ReverseSearch
 from luthier.geometry.minkowski.summands import Summands
 from luthier.geometry.polytopes.counting import exact_rank, vertices_by_subsets

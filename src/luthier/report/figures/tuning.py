@@ -24,7 +24,7 @@ from luthier.report.figure_style import (
     write_figure,
 )
 from luthier.tuning.chosen import Chosen, Tried
-from luthier.tuning.loop_report import LoopResult
+from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.report import TuningReport
 from luthier.tuning.traces import RestartTrace
 

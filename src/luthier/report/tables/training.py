@@ -11,7 +11,7 @@ from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.report.console import stack, table
 from luthier.report.tables.comparison import comparison_text
-from luthier.tuning.loop_report import LoopResult
+from luthier.tuning.loops.report import LoopResult
 
 # The turns of a tuning loop as a table, for the terminal and for a file.
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from luthier.report.console import decimals_for, table
-from luthier.tuning.folds import CrossValidation
-from luthier.tuning.resampling import CONFIDENCE, STEADY, Resampling
+from luthier.tuning.validation.folds import CrossValidation
+from luthier.tuning.validation.resampling import CONFIDENCE, STEADY, Resampling
 
 MOST_FEATURES = 40
 

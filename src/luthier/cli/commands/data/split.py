@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Draw the parts and save them."""
     from luthier.core.files.io import check_writable
-    from luthier.kbest.reshape import split
+    from luthier.kbest.merge import split
     from luthier.kbest.storage import save_pool
     from luthier.report.console import table
 

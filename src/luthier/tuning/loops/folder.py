@@ -25,7 +25,7 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.storage import PoolFile, save_pool, verify_pool
 from luthier.kbest.weights import read_weights, write_weights
 from luthier.metrics.base import Metric
-from luthier.tuning.loop_report import Iteration, LoopResult, Seconds, why_ended
+from luthier.tuning.loops.report import Iteration, LoopResult, Seconds, why_ended
 from luthier.tuning.options import LoopOptions
 
 TURNS, TIMES, ANSWER = "iterations.jsonl", "times.jsonl", "weights.json"

@@ -28,8 +28,8 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics
 from luthier.tuning.base import Tuner
-from luthier.tuning.loop_folder import HELDOUT, LISTS, LoopFolder, identity_of, read_seconds
-from luthier.tuning.loop_report import Iteration, LoopResult, Seconds, distance, why_ended
+from luthier.tuning.loops.folder import HELDOUT, LISTS, LoopFolder, identity_of, read_seconds
+from luthier.tuning.loops.report import Iteration, LoopResult, Seconds, distance, why_ended
 from luthier.tuning.options import LoopOptions as LoopOptions
 from luthier.tuning.run import RunOptions, run
 
