@@ -1,6 +1,6 @@
-"""Whole jobs: a typed job in, a typed result out; made of every other room.
+"""Whole jobs, one file each: a typed function in, a frozen result out; what Python users, cli and explorer call.
 
-Read `tuning` first; the others are built like it. From text to lists: `align`, `extract`, `language_model`, `decode`,
-`discretisation`, and all of it in `train/`. With lists: `forest_tuning`, `loop/`, `choosing/`, `scoring`, `compare`.
-Studies: `constraints` with `constraint_curves`, `separable`, `study/`. `demo` runs everything, `warm` compiles it.
+Read `tune` first, with `tuning_job`, `validation` and `length_penalty`; the others are built like it. From text to
+lists: `align`, `extract`, `lm`, `decode`, `bins`, and all of it in `train` and `loop`. `sweep` tries settings, `demo`
+runs everything, `warm` compiles kernels by the small jobs of `warmup/`; `lab` finds the studies.
 """

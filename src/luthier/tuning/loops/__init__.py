@@ -1,1 +1,1 @@
-"""Tuning around a decoder: `loop` (decode, merge, tune, again), `folder` (what it keeps) and `report` (what it leaves)."""
+"""Tuning around a decoder: `loop` (decode, merge, tune, again), `folder` (what is kept), `report` (what it leaves)."""

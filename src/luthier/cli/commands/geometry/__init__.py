@@ -1,1 +1,1 @@
-"""Fans, feasible selections, cones of selections, separability, bounds on what weights can do."""
+"""Fans, feasible selections, cones, separability, bounds on what weights can do; one file per command."""
