@@ -13,7 +13,7 @@ from luthier.core.tasks import Given, Threads, run_units
 from luthier.distributed.address import ClusterAddress
 from luthier.distributed.engine import connected
 from luthier.jobs.tuning_job import TuningJob, run_job
-from luthier.kbest.storage import PoolFile, open_pool, save_pool
+from luthier.kbest.storage.pool_file import PoolFile, open_pool, save_pool
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner

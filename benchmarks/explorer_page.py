@@ -43,7 +43,7 @@ return [box.left, box.top + box.height / 2, box.width];
 
 def page_side(pool, start, asking, *, browser, requests):
     """Start 'luthier explore' on saved lists; time the page, or watch its memory; print both."""
-    from luthier.kbest.storage import save_pool
+    from luthier.kbest.storage.pool_file import save_pool
     from luthier.kbest.weights import Weights, write_weights
 
     with tempfile.TemporaryDirectory() as folder:

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 SPEC = SyntheticLists(sentences=12, k=10, vocabulary=150)

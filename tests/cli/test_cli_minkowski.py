@@ -9,7 +9,7 @@ import pytest
 
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.cones.search_state import read_state, write_state
 from luthier.landscape.subspaces import read_subspace

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 pytestmark = pytest.mark.compiled
@@ -67,7 +67,7 @@ def test_a_raster_is_what_re_ranking_gives(pool, tmp_path, run_cli):
     assert max(found["score"]) == json.loads(out)["best_score"]
     code, out, _ = run_cli("rerank", pool, "--weights", tmp_path / "w.txt", "-o", tmp_path / "best.txt")
     from luthier.kbest.rerank import rerank
-    from luthier.kbest.storage import open_pool
+    from luthier.kbest.storage.pool_file import open_pool
     from luthier.metrics.loading import load_metric
     from luthier.metrics.pools import pool_statistics, score_selections
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from luthier.kbest.shards.shard import shard
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.writer import write_pool
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics

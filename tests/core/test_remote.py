@@ -15,7 +15,7 @@ from luthier.core.files import remote
 from luthier.core.files.remote import cache_folder, check_url, fetch
 from luthier.core.tasks import Given, Processes, run_units
 from luthier.kbest.shards.shard import shard
-from luthier.kbest.storage import PoolFile, save_pool
+from luthier.kbest.storage.pool_file import PoolFile, save_pool
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists

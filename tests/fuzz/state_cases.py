@@ -8,7 +8,7 @@ import samples
 from mutations import damage_any, damage_bytes, damage_text, lie_in_array, lie_in_json, lie_in_sealed
 from runs import Kept, Run
 
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.landscape.cones.search_state import read_state, write_state
 
 

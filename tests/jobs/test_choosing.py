@@ -11,7 +11,7 @@ from luthier.features.induction import with_bins
 from luthier.jobs import sweep as choosing_job
 from luthier.jobs.sweep import choose
 from luthier.jobs.sweep_config import read_choosing
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric

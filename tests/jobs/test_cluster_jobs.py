@@ -26,7 +26,7 @@ from luthier.jobs.lab.kinds import starts
 from luthier.jobs.lab.lines import read_units
 from luthier.jobs.tuning_job import run_job
 from luthier.kbest.shards.shard import shard
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.landscape.cones.minkowski import SearchJob, SearchOptions
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane

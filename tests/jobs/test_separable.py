@@ -17,7 +17,7 @@ from luthier.jobs.separable import SeparableJob, separable
 from luthier.kbest.derivations import unique_rules
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.landscape.selections.separability import Wishes, conflicting, oracle_wishes, separability, separate
 from luthier.metrics.loading import load_metric
 from luthier.tuning.ranking.pairs import PairSampling

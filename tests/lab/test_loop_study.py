@@ -22,7 +22,7 @@ from luthier.jobs.sweep import choose
 from luthier.jobs.sweep_config import read_choosing
 from luthier.jobs.sweep_decoding import DecodedPoints
 from luthier.jobs.trained_model import TranslationModel
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric

@@ -13,7 +13,7 @@ from luthier.distributed.checked import ClusterCheck, Machine, WorkerCheck
 from luthier.distributed.worker import Outcome, versions, whereabouts
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import PoolFile
+from luthier.kbest.storage.pool_file import PoolFile
 
 TIMES = 3
 

@@ -11,7 +11,7 @@ from luthier.core.progress import notice
 from luthier.jobs.train import train
 from luthier.jobs.train_config import read_train_config
 from luthier.jobs.trained_model import WEIGHTS
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.certified.certify import CertifyOptions, certify
 from luthier.landscape.certified.windows import WindowOptions, feature_axes

@@ -28,7 +28,7 @@ from luthier.features.induction import induce_pool
 from luthier.jobs.sweep_config import Choosing, Point, read_choosing, texts_of
 from luthier.jobs.sweep_decoding import DecodedPoints
 from luthier.kbest.pool import Pool
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.report.figures.tuning import draw_chosen

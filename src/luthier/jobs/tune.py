@@ -22,7 +22,7 @@ from luthier.kbest.building.sentences import read_sentence_table
 from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
 from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.shards.manifest import Manifest
-from luthier.kbest.storage import PoolFile
+from luthier.kbest.storage.pool_file import PoolFile
 from luthier.kbest.weights import Weights, read_weights, vector_of
 from luthier.landscape.bounds import Bounds, parse_range
 from luthier.landscape.forest_problem import PackedProblem

@@ -21,7 +21,7 @@ from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.line_errors import Faults
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.writer import numbers_as_text, write_pool
 
 HARD = [0.1, 1 / 3, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -0.0, 0.0, 1e22, -1e-7,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from luthier.decoding.forests.files import Forests
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
-    from luthier.kbest.storage import PoolFile
+    from luthier.kbest.storage.pool_file import PoolFile
     from luthier.tuning.report import TuningReport
 
 INTERRUPTED = 130

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from luthier.core.tasks import Engine
     from luthier.distributed.engine import DaskCluster
     from luthier.kbest.pool import Pool
-    from luthier.kbest.storage import PoolFile
+    from luthier.kbest.storage.pool_file import PoolFile
 
 SILENCE = 60.0
 
@@ -83,7 +83,7 @@ def connection(options: argparse.Namespace, where: str) -> contextlib.AbstractCo
 def file_of(path: str | None, pool: Pool | None) -> PoolFile | None:
     """Return the file that holds a pool just as it is, for workers to open; None if there is none."""
     from luthier.core.files.remote import fetch, scheme_of
-    from luthier.kbest.storage import PoolFile, is_pool, stored_digest
+    from luthier.kbest.storage.pool_file import PoolFile, is_pool, stored_digest
 
     if path is not None and pool is not None and scheme_of(path):
         place = fetch(path)

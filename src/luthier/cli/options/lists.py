@@ -174,7 +174,7 @@ def add_pool_options(parser: argparse.ArgumentParser) -> None:
 
 def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None = None) -> Pool:
     """Return the pool at `path`, or read it from a list, with the references that were named."""
-    from luthier.kbest.storage import open_pool
+    from luthier.kbest.storage.pool_file import open_pool
 
     path, _ = _local(options, path)
     if _manifest_at(path):
@@ -239,7 +239,7 @@ def _local(options: argparse.Namespace, path: str) -> tuple[str, str]:
     check_url(path, options.pool_scheme)
     place = str(fetch(path))
     from luthier.kbest.shards.manifest import is_manifest
-    from luthier.kbest.storage import is_pool
+    from luthier.kbest.storage.pool_file import is_pool
 
     if not (is_pool(place) or is_manifest(place)):
         raise LuthierError(f"{path}: expected a pool, found something else. hint: lists are read from files")
@@ -257,7 +257,7 @@ def _manifest_at(path: str) -> str:
 
 
 def _is_pool(options: argparse.Namespace, path: str) -> bool:
-    from luthier.kbest.storage import is_pool
+    from luthier.kbest.storage.pool_file import is_pool
 
     if path == STDIN or not (path.endswith(".arrow") or is_pool(path)):
         return False

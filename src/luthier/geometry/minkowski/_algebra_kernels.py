@@ -7,7 +7,6 @@ or a number below 0. A point inside a cone is kept as x = âˆ’w, so that all ``xÂ
 Coordinates of edges are whole multiples of one power of two, so small that differences of them are exact.
 """
 
-
 import math
 from typing import NamedTuple
 

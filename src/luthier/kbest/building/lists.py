@@ -32,7 +32,7 @@ from luthier.kbest.reading.column_roles import Roles, look_like_quality, meaning
 from luthier.kbest.reading.line_errors import Faults
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import HEAD_BYTES, PACKAGE, Reader, Source
-from luthier.kbest.storage import is_pool, open_pool
+from luthier.kbest.storage.pool_file import is_pool, open_pool
 
 AUTO = "auto"
 TELLING = 10  # sentences with hypotheses from which on a lack of others is suspicious

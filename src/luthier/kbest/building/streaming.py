@@ -18,7 +18,7 @@ from luthier.kbest.reading.column_roles import Roles
 from luthier.kbest.reading.line_errors import BadLines, Faults
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Block, Reader, Source
-from luthier.kbest.storage import is_pool
+from luthier.kbest.storage.pool_file import is_pool
 
 CHUNK_ROWS = 1 << 15
 

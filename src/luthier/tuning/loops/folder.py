@@ -22,7 +22,7 @@ from luthier.core.files.journal import Record, SealedWriter, read_sealed
 from luthier.core.files.written import secondary
 from luthier.core.settings import parse_json
 from luthier.kbest.pool import Pool
-from luthier.kbest.storage import PoolFile, save_pool, verify_pool
+from luthier.kbest.storage.pool_file import PoolFile, save_pool, verify_pool
 from luthier.kbest.weights import read_weights, write_weights
 from luthier.metrics.base import Metric
 from luthier.tuning.loops.report import Iteration, LoopResult, Seconds, why_ended
