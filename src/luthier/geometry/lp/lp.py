@@ -123,7 +123,8 @@ def _column_scales(a: Float64) -> Float64 | None:
     used = sizes[sizes > 0.0]
     if len(used) == 0 or used.max() <= FAR_APART * used.min():
         return None
-    return np.exp2(-np.round(np.log2(np.where(sizes > 0.0, sizes, np.median(used)))))
+    scales: Float64 = np.exp2(-np.round(np.log2(np.where(sizes > 0.0, sizes, np.median(used)))))
+    return scales
 
 
 def _maximize_scaled(a: Float64, b: Float64, c: Float64, sides: Float64, scales: Float64) -> Optima:
