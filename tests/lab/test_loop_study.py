@@ -277,7 +277,7 @@ class TestWhole:
         assert [point.heldout for point in again.points] == [point.heldout for point in chosen.points]
         with pytest.raises(LuthierError, match="bins of rules only"):
             read_choosing(changed(tmp_path / "c.toml", "bits = 2", 'bits = 2\nscope = "global"'))
-        with pytest.raises(LuthierError, match="whose answer is their last"):
+        with pytest.raises(LuthierError, match="expected k from 1 to 1,000,000, found 0"):
             read_choosing(changed(tmp_path / "c.toml", "k = 4", "k = 0"))
         with pytest.raises(LuthierError, match="expected a readable file, found no such file"):
             read_choosing(changed(tmp_path / "c.toml", "heldout.source.gz", "none.gz"))
