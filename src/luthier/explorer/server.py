@@ -62,7 +62,7 @@ class Connections:
         self._strangers.pop(connection, None)
 
 
-class _Connection(H11Protocol):
+class _Connection(H11Protocol):  # type: ignore[misc]
     def __init__(self, all_of_them: Connections, **given: Any) -> None:
         super().__init__(**given)
         self._all = all_of_them
