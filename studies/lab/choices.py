@@ -16,7 +16,7 @@ from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
-from luthier.tuning.chosen import Tried
+from luthier.tuning.sweep import Tried
 
 from .base import Place
 from .condition_results import CHOICES as ALL

@@ -16,7 +16,7 @@ from small_jobs import small_job, trace
 from luthier.core.errors import LuthierError
 from luthier.core.tasks import run_units
 from luthier.distributed.address import ClusterAddress
-from luthier.distributed.checked import processor
+from luthier.distributed.check import processor
 from luthier.evaluation.bootstrap import bootstrap_scores
 from luthier.evaluation.randomisation import Contrast, randomisation_p
 from luthier.geometry.plane.subdivision import Window
@@ -31,7 +31,7 @@ from luthier.landscape.cones.minkowski import SearchJob, SearchOptions
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
@@ -182,7 +182,7 @@ def test_a_search_of_cones_is_the_same(engine, job, tmp_path, order):
 def test_parts_are_asked_on_a_cluster_and_a_part_that_is_missing_there_is_named(engine, job, tmp_path):
     metric = load_metric("bleu")
     pool = with_statistics(job.pool, metric)
-    parted = PartedProblem.of(shard(pool, 3, tmp_path / "parts"), metric, engine=engine)
+    parted = ShardedProblem.of(shard(pool, 3, tmp_path / "parts"), metric, engine=engine)
     whole = ListProblem.of(pool, metric)
     start, axes = whole.default_start(), np.eye(len(job.pool.features.names))
     assert parted.gain(start) == whole.gain(start)
@@ -191,7 +191,7 @@ def test_parts_are_asked_on_a_cluster_and_a_part_that_is_missing_there_is_named(
             there.breakpoints.tobytes(),
             there.gains.tobytes(),
         )
-    other = PartedProblem.of(shard(pool, 2, tmp_path / "lost"), metric)
+    other = ShardedProblem.of(shard(pool, 2, tmp_path / "lost"), metric)
     (tmp_path / "lost" / "part-2.arrow").unlink()
     with pytest.raises(
         LuthierError, match=r"^worker tls://.*part-2.arrow: expected part 2 of 2, [0-9a-f]{32}, found none"
@@ -205,9 +205,9 @@ def pid(given, unit):
 
 
 def _nothing():
-    from luthier.core.tasks import Given
+    from luthier.core.tasks import Shared
 
-    return Given(None)
+    return Shared(None)
 
 
 def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_path):
@@ -249,7 +249,7 @@ def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_pa
     for more, told in (
         (("--cluster", "tcp://10.1.2.3:8786"), "--cluster-insecure"),
         (("--cluster", tmp_path / "none"), "there is no such file"),
-        (("--cluster", "alone:0123456789abcdef"), "none of these 3 units"),
+        (("--cluster", "replay:0123456789abcdef"), "none of these 3 units"),
         ((*address, "--cluster-silence", 1), "at least 5 seconds"),
     ):
         code, _, err = run_cli("tune", pool, *options, *more)

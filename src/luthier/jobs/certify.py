@@ -83,7 +83,7 @@ def certify(
     gap, limit
         Stop when no weights can gain more than `gap` over the best found, or after so many boxes.
     checkpoint, resume
-        A file that keeps the search, and whether to go on with it.
+        A file that keeps the search, and whether to resume it.
 
     Raises
     ------

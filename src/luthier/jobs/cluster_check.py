@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from luthier.core.tasks import Recipe, Work
-from luthier.distributed.checked import ClusterCheck, Machine, WorkerCheck
+from luthier.distributed.check import ClusterCheck, Machine, WorkerCheck
 from luthier.distributed.worker import Outcome, versions, whereabouts
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank

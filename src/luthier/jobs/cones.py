@@ -81,7 +81,7 @@ def cones(
     Raises
     ------
     Interrupted
-        If Ctrl-C is pressed; its `result` is the search so far, which `resume` goes on with.
+        If Ctrl-C is pressed; its `result` is the search so far, which `resume` resumes.
     """
     if order not in ORDERS:
         raise LuthierError(f"expected the order {', '.join(ORDERS)}, found {order!r}")

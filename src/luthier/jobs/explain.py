@@ -10,7 +10,7 @@ import numpy as np
 from luthier.core.errors import LuthierError
 from luthier.jobs.opening import AnyPool, AnyWeights, weighted
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.explanation import Standing, standing
+from luthier.landscape.selections.explanation import Explanation, standing
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 
@@ -138,7 +138,7 @@ def _number(ids: Any, n_sentences: int, sentence: int | str) -> int:
     return int(sentence)
 
 
-def _explanation(problem: ListProblem, found: Standing, number: int) -> Explanation:
+def _explanation(problem: ListProblem, found: Explanation, number: int) -> Explanation:
     pool, names = problem.pool, problem.names
     first = int(problem.offsets[found.sentence])
     ranked = zip(found.rows.tolist(), found.scores.tolist(), found.metric_scores.tolist(), strict=True)

@@ -147,9 +147,9 @@ def oracle(
 
 def _oracles(pool: Pool | Manifest, metric: Metric, seed: int, engine: Engine | None) -> tuple[Oracle, ...]:
     if not isinstance(pool, Pool):
-        from luthier.landscape.shard_work import part_selections  # for pools in parts only: scoring texts is quick
+        from luthier.landscape.shard_work import shard_selections  # for sharded pools only: scoring texts is quick
 
-        found = part_selections(pool, metric, seed, engine=engine)
+        found = shard_selections(pool, metric, seed, engine=engine)
     else:
         found = all_selections(metric, pool_statistics(pool, metric), pool.offsets, seed)
     return tuple(Oracle(name, found[key].score, found[key].passes) for name, key in ORACLES.items())

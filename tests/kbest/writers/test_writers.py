@@ -18,7 +18,7 @@ from luthier.kbest.building.lists import ReadOptions, read_pool
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
-from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
 from luthier.kbest.storage.pool_file import open_pool
@@ -265,7 +265,7 @@ def test_our_readers_read_what_was_written(tmp_path, format_name):
     reader = pytest.importorskip(f"luthier.kbest.readers.{format_name}")
     pool = small_pool(texts=("a b", "", 'é "q" \\ ∞', "c\\", "tab\there"), derivations=format_name != "moses")
     write_pool(pool, tmp_path / "list", format_name)
-    source = Source(str(tmp_path / "list"), Faults(), NameTable(), NameTable())
+    source = Source(str(tmp_path / "list"), LineErrors(), NameTable(), NameTable())
     (block,) = reader.Method().blocks(source)
     assert list(block.texts) == list(pool.texts)
     assert list(block.ids) == [pool.sentence_ids[sentence] for sentence, _, _ in expected_rows(pool)]

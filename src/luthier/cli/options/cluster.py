@@ -49,13 +49,13 @@ def cluster_from(options: argparse.Namespace, otherwise: Engine | None = None) -
     if not options.cluster:
         yield otherwise
         return
-    from luthier.distributed.address import ALONE, ClusterAddress
+    from luthier.distributed.address import REPLAY, ClusterAddress
 
     place = ClusterAddress.parse(options.cluster, insecure=options.cluster_insecure)
-    if place.kind == ALONE:
-        from luthier.distributed.address import Alone
+    if place.kind == REPLAY:
+        from luthier.distributed.address import Replay
 
-        yield Alone(place.text)
+        yield Replay(place.text)
         return
     with contextlib.ExitStack() as stack:
         yield stack.enter_context(connection(options, options.cluster))
@@ -71,10 +71,10 @@ def connection(options: argparse.Namespace, where: str) -> contextlib.AbstractCo
         raise LuthierError(
             "expected the library distributed for a cluster, found none. hint: pip install 'luthier[cluster]'"
         ) from None
-    from luthier.distributed.address import ALONE, Certificates, ClusterAddress
+    from luthier.distributed.address import REPLAY, Certificates, ClusterAddress
 
     place = ClusterAddress.parse(where, insecure=options.cluster_insecure)
-    if place.kind == ALONE:
+    if place.kind == REPLAY:
         raise LuthierError(f"expected a cluster, found {where!r}, which is a unit of one")
     files = Certificates(options.cluster_ca, options.cluster_cert, options.cluster_key)
     return connected(place, silence=options.cluster_silence, certificates=files)

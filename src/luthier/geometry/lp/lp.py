@@ -1,4 +1,4 @@
-"""Linear programmes in few unknowns, many at a time: our own dual simplex, HiGHS where it gives up.
+"""Linear programs in few unknowns, many at a time: our own dual simplex, HiGHS where it gives up.
 
 Maximise c·x subject to A x ≤ b and |x_k| ≤ box_k. General solvers are made for thousands of unknowns and
 spend most of a small problem on its set-up; here d is 2 to some dozens, m hundreds to thousands, and an
@@ -42,7 +42,7 @@ class Optima:
     status : (n,) int64
         OPTIMAL or INFEASIBLE.
     active : (n, d + 1) int64
-        The rows met as equations; −1 − 2k stands for x_k ≤ box, −2 − 2k for −x_k ≤ box.
+        The rows met as equations; −1 − 2k represents x_k ≤ box, −2 − 2k for −x_k ≤ box.
     multipliers : (n, d + 1) float64
         How much each counts in the proof; entries that do not count are 0 (all, where HiGHS found no point).
     pivots : (n,) int64
@@ -356,7 +356,7 @@ def _ask_highs(
         return
     if result.status != 0:
         raise LuthierError(
-            f"neither our simplex nor HiGHS could solve a linear programme of {len(a)} rows in {len(c)} unknowns: "
+            f"neither our simplex nor HiGHS could solve a linear program of {len(a)} rows in {len(c)} unknowns: "
             f"{result.message}. hint: scale the features to like sizes"
         )
     optima.status[q], optima.points[q] = OPTIMAL, result.x

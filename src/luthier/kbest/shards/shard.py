@@ -30,7 +30,7 @@ def check_files(manifest: Manifest) -> None:
         _stamp(manifest, number, manifest.place(number))
 
 
-def open_part(manifest: Manifest, number: int) -> Pool:
+def open_shard(manifest: Manifest, number: int) -> Pool:
     """Open a part, its arrays views of the mapped file; its bytes are hashed when this process first opens it.
 
     Raises

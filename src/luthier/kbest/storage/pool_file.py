@@ -127,7 +127,7 @@ def _open(path: str | os.PathLike[str]) -> tuple[Pool, StoredMeta]:
 
 @contextlib.contextmanager
 def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn what the checks of parts find into a complaint about the file."""
+    """Turn what the checks of shards find into a complaint about the file."""
     try:
         yield
     except InputError:

@@ -1,4 +1,4 @@
-"""All cells of a plane passed by once, in bounded memory: how many, how good, the best, and a fair sample."""
+"""All cells of a plane visited once, in bounded memory: how many, how good, the best, and a fair sample."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.core.rng import child_rng
-from luthier.core.tasks import Engine, Given, Here, Threads, run_units
+from luthier.core.tasks import Engine, Serial, Shared, Threads, run_units
 from luthier.core.threads import stopping_gently
-from luthier.geometry.plane.overlay import CELLS_AT_ONCE, EDGES_AT_ONCE, CellBlock, FaceValues, Overlay, Room
+from luthier.geometry.plane.overlay import CELLS_AT_ONCE, EDGES_AT_ONCE, CellBlock, FaceValues, Overlay, Workspace
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.best_cells import ScoredCells
 from luthier.metrics.base import Metric
@@ -137,7 +137,7 @@ class Walk:
     def blocks(self, edges: range) -> Iterator[CellBlock]:
         """Yield the cells of a range of edges; each thread has one room to write them in."""
         if not hasattr(self.own, "room"):
-            self.own.room = Room(self.overlay, self.values.each)
+            self.own.room = Workspace(self.overlay, self.values.each)
         return self.overlay.blocks(self.values, edges, self.own.room)
 
     @property
@@ -261,8 +261,8 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions, *, en
                     "hint: stream them, which keeps the best and a picture; or take a smaller window; or allow more"
                 )
 
-        engine = engine or (Here() if options.threads == 1 else Threads(options.threads))
-        parts = run_units(pass_by, Given(walk), units, engine=engine, keep=keep, stop=stop)
+        engine = engine or (Serial() if options.threads == 1 else Threads(options.threads))
+        parts = run_units(pass_by, Shared(walk), units, engine=engine, keep=keep, stop=stop)
     found = nothing_passed(options)
     for part in parts.values():
         found = _joined(found, part, walk)
