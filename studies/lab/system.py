@@ -45,8 +45,8 @@ from luthier.lm.storage import open_lm
 from luthier.metrics.base import Metric
 from luthier.synthetic.pair.pair import PARTS, PairGenerator
 from luthier.tuning.base import Tuner
-from luthier.tuning.loops.loop import LoopPlace, tune_loop
 from luthier.tuning.loops.folder import LISTS
+from luthier.tuning.loops.loop import LoopPlace, tune_loop
 from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.options import LoopOptions
 

@@ -18,6 +18,7 @@ from luthier import __version__
 from luthier.cli.output import naming_output
 from luthier.cli.parser import Parser, meant, spoken
 from luthier.core.errors import LuthierError, describe_os_error
+from luthier.core.params import DEFAULT_SEED
 from luthier.core.plugins import Plugin, available
 from luthier.core.start_up import as_command
 
@@ -30,7 +31,6 @@ FIRST = (
 GROUPS = ("data", "geometry", "engine", "synthetic", "list")
 OTHER_NAMES = {"minkowski": "geometry cones", "choose": "engine sweep", "generate": "synthetic lists"}
 INTERRUPTED, BROKEN_PIPE = 130, 141
-DEFAULT_SEED = 20150531
 
 
 def common_options() -> argparse.ArgumentParser:

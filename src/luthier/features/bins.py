@@ -247,6 +247,11 @@ class Bins:
         if len({*owner, *(name for names in pairs for name in names)}) != len(self.names):
             raise LuthierError("expected names that differ, found a conjunction that has the name of another column")
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON in short: where values came from, and how each feature is cut."""
+        cut = [{"feature": f.feature, "bins": len(f), "values": f.n_values, "error": f.error} for f in self.features]
+        return {"origin": dict(self.origin), "features": cut}
+
     @property
     def pairs(self) -> tuple[tuple[FeatureBins, FeatureBins], ...]:
         """The bins of the features of each conjunction."""

@@ -25,8 +25,8 @@ from luthier.geometry.minkowski.reverse_search import ReverseSearch
 from luthier.geometry.minkowski.summands import Summands
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.groups import FeatureGroup, Groups
-from luthier.kbest.pool import Pool
 from luthier.kbest.merge import cap
+from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.sparse_feasibility import lists_followed, weights_that_select

@@ -144,7 +144,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 def _tune(options: argparse.Namespace) -> TuningReport:
     from luthier.core.errors import LuthierError
-    from luthier.jobs.tune import names_of, tune
+    from luthier.jobs.tune import feature_names, tune
     from luthier.kbest.weights import read_weights
 
     if (options.pool is None) == (options.forests is None):
@@ -156,7 +156,7 @@ def _tune(options: argparse.Namespace) -> TuningReport:
     with cluster_from(options) as engine:
         source = _source(options)
         heldout = pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None
-        names = names_of(source)
+        names = feature_names(source)
         check_writing(options, names)
         start = (
             read_weights(options.start).vector(names, source=options.start, strict=options.strict)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from luthier.cli.options.weights import add_metric_options, metric_from
@@ -174,10 +173,11 @@ def add_pool_options(parser: argparse.ArgumentParser) -> None:
 
 def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None = None) -> Pool:
     """Return the pool at `path`, or read it from a list, with the references that were named."""
+    from luthier.jobs.opening import manifest_path
     from luthier.kbest.storage.pool_file import open_pool
 
     path, _ = _local(options, path)
-    if _manifest_at(path):
+    if manifest_path(path):
         raise LuthierError(
             f"{path}: expected a pool, found a sharded one. hint: this works on a whole pool; 'luthier data shard --help' "
             "says what takes parts"
@@ -214,8 +214,10 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
 
 def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool = False) -> Manifest | None:
     """Return the manifest at `path`, or in that folder; None if what is there is no sharded pool."""
+    from luthier.jobs.opening import manifest_path
+
     path, url = _local(options, path)
-    place = _manifest_at(path)
+    place = manifest_path(path)
     if not place:
         return None
     from luthier.kbest.shards.manifest import read_manifest
@@ -244,16 +246,6 @@ def _local(options: argparse.Namespace, path: str) -> tuple[str, str]:
     if not (is_pool(place) or is_manifest(place)):
         raise LuthierError(f"{path}: expected a pool, found something else. hint: lists are read from files")
     return place, path
-
-
-def _manifest_at(path: str) -> str:
-    """Return where a manifest is: `path` itself, or the one in that folder; '' if there is none."""
-    from luthier.kbest.shards.manifest import NAME, is_manifest
-
-    if path == STDIN:
-        return ""
-    place = str(Path(path) / NAME) if Path(path).is_dir() else path
-    return place if is_manifest(place) else ""
 
 
 def _is_pool(options: argparse.Namespace, path: str) -> bool:

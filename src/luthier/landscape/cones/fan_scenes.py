@@ -126,7 +126,7 @@ def _figure5_ends(fan: PlanarFan) -> tuple[Float64, Float64]:
 
 
 def pool_scene(
-    pool: Pool, sentences: Sequence[int], axes: Sequence[str], weights: str | None, metric: Metric | None
+    pool: Pool, sentences: Sequence[int], axes: Sequence[str], weights: str | Float64 | None, metric: Metric | None
 ) -> FanScene:
     """Return the lists of some sentences, numbered from 0, seen along two axes.
 

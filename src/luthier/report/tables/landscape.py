@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from luthier.core.arrays import Float64
 from luthier.landscape.axes import axes_of
 from luthier.landscape.certified.certificate import Certificate, Proof
@@ -127,10 +129,13 @@ def surface_tables(
     return stack(*parts)
 
 
-def _place(report: SurfaceReport, position: Float64) -> list[tuple[str, str]]:
+def _place(report: SurfaceReport, position: Float64 | float) -> list[tuple[str, str]]:
     """Return a place, along each axis what it is and its number: a weight, or an offset with its sign."""
     axes = axes_of(report.plane.subspace)
-    numbers = [f"{x + a.origin:.8g}" if a.is_weight else f"{x:+.8g}" for a, x in zip(axes, position, strict=True)]
+    numbers = [
+        f"{x + a.origin:.8g}" if a.is_weight else f"{x:+.8g}"
+        for a, x in zip(axes, np.atleast_1d(position), strict=True)
+    ]
     return list(zip((axis.label for axis in axes), numbers, strict=True))
 
 

@@ -61,49 +61,22 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.core.files.io import check_apart, check_distinct, check_writable
     from luthier.core.files.written import secondary
     from luthier.features.bins_file import write_bins
-    from luthier.features.fit_bins import BinOptions
-    from luthier.jobs.bins import BinsJob, run_bins
+    from luthier.jobs.bins import bins
     from luthier.report.tables.engine import bins_table
 
     check_distinct(options.output, options.plot)
     check_writable(options.output)
     check_apart(options.output, options.source)
     width = picture_width(options, options.plot)
-    names, numbers = _names(options.features)
-    pairs = [(first, second) for first, second in options.conjoin]
-    cut = BinOptions(1 << options.bits, numbers, _split(options.keep), options.induction, options.exact, pairs)
-    bins = run_bins(BinsJob(options.source, names, cut, "global" if options.whole else "local", options.by_use))
-    write_bins(bins, options.output)
+    made = bins(
+        options.source, options.features, bits=options.bits, keep=options.keep, induction=options.induction,
+        conjoin=options.conjoin, exact=options.exact, by_use=options.by_use, whole=options.whole,
+    )  # fmt: skip
+    write_bins(made, options.output)
     if options.plot:
         from luthier.report.figures.bins import draw_bins
 
         with secondary(options.plot):
-            draw_bins(bins, Path(options.plot), width)
+            draw_bins(made, Path(options.plot), width)
     if options.output != "-":
-        record = {
-            "output": options.output, "origin": dict(bins.origin),
-            "features": [
-                {"feature": f.feature, "bins": len(f), "values": f.n_values, "error": f.error} for f in bins.features
-            ],
-        }  # fmt: skip
-        output.emit(record, lambda: bins_table(bins))
-
-
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(name for name in text.split(",") if name)
-
-
-def _names(text: str) -> tuple[tuple[str, ...], dict[str, int]]:
-    """Return the names, and the number of bins of those that have one behind them."""
-    from luthier.core.errors import LuthierError
-
-    names: list[str] = []
-    numbers: dict[str, int] = {}
-    for item in _split(text):
-        name, equals, number = item.rpartition("=")
-        if equals and number.isascii() and number.isdigit():
-            numbers[name] = int(number)
-        names.append(name if name in numbers else item)
-    if len(set(names)) != len(names) or not names:
-        raise LuthierError(f"expected names of features that differ behind --features, found {text!r}")
-    return tuple(names), numbers
+        output.emit({"output": options.output, **made.as_dict()}, lambda: bins_table(made))

@@ -24,8 +24,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Rewrite, and say how much."""
-    import dataclasses
-
     from luthier.jobs.bins import discretize
     from luthier.report.console import table
 
@@ -35,4 +33,4 @@ def run(options: argparse.Namespace, output: Output) -> None:
             ("rules", result.rules), ("features", ", ".join(result.features)), ("columns", result.columns),
             ("written", result.output),
         ]  # fmt: skip
-        output.emit(dataclasses.asdict(result), lambda: table("discretized", ("", ""), rows))
+        output.emit(result.as_dict(), lambda: table("discretized", ("", ""), rows))

@@ -52,17 +52,21 @@ def _length(text: str) -> int:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Extract, write, and show what came out."""
-    import dataclasses
-
-    from luthier.grammar.extraction.options import Limits
-    from luthier.jobs.extract import ExtractJob, run_extraction
+    from luthier.core.errors import LuthierError
+    from luthier.grammar.extraction.options import Limits, feature_names
+    from luthier.jobs.extract import extract
     from luthier.report.tables.engine import extraction_table
 
-    job = ExtractJob(
-        options.source, options.target, options.links, options.model, options.sentences, options.output,
-        limits=Limits(**field_values(Limits, options)), features=tuple(options.features.split(",")),
-        leave_one_out=options.leave_one_out, max_words=options.max_words, threads=options.threads,
+    feature_names(options.features.split(","))
+    if (options.sentences is None) != (options.output is None):
+        raise LuthierError(
+            "expected both a text and a place for its rules, or neither, found one of them. "
+            "hint: --for names the text, -o the place"
+        )
+    result = extract(
+        options.sentences, source=options.source, target=options.target, links=options.links, model=options.model,
+        output=options.output, features=options.features, leave_one_out=options.leave_one_out,
+        max_words=options.max_words, threads=options.threads, **field_values(Limits, options),
     )  # fmt: skip
-    result = run_extraction(job)
-    if job.output != "-":
-        output.emit(dataclasses.asdict(result), lambda: extraction_table(result))
+    if options.output != "-":
+        output.emit(result.as_dict(), lambda: extraction_table(result.summary))

@@ -46,17 +46,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Judge the pool; the verdict is no failure, so the exit code is 0."""
-    from luthier.core.errors import LuthierError
-    from luthier.features.bins_file import read_bins
-    from luthier.jobs.separable import SeparableJob, separable
+    from luthier.jobs.separable import check_pairs, separable
     from luthier.report.tables.geometry import separability_tables
-    from luthier.tuning.ranking.pairs import PairSampling
 
-    if options.draws < 1 or options.kept < 1 or not 0 <= options.alpha < float("inf"):
-        raise LuthierError("expected --draws and --kept of at least 1 and --alpha of at least 0, found others")
-    inductions = tuple((str(path), read_bins(path)) for path in options.bins)
-    sampling = PairSampling(options.draws, options.kept, options.alpha, options.pairs)
-    job = SeparableJob(pool_from(options, options.pool), metric_from(options), sampling, options.seed, inductions)
-    models = separable(job)
-    output.emit({"models": [model.as_dict() for model in models]}, lambda: separability_tables(models))
+    check_pairs(draws=options.draws, kept=options.kept, alpha=options.alpha)
+    found = separable(
+        pool_from(options, options.pool), metric_from(options), bins=options.bins, draws=options.draws,
+        kept=options.kept, alpha=options.alpha, pairs=options.pairs, seed=options.seed,
+    )  # fmt: skip
+    output.emit(found.as_dict(), lambda: separability_tables(found.models))
     return 0
