@@ -273,9 +273,14 @@ class LoopUnits(Units):
             return pool.with_features(pool.features.select(columns))
 
         result = tune_loop(
-            decode, config.start or decoder.default_weights(), task.tuner, task.metric, task.options,
-            bounds=config.settings.bounds, place=LoopPlace(str(folder), resume=True, decoder=self.state),
-        )  # fmt: skip
+            decode,
+            config.start or decoder.default_weights(),
+            task.tuner,
+            task.metric,
+            task.options,
+            bounds=config.settings.bounds,
+            place=LoopPlace(str(folder), resume=True, decoder=self.state),
+        )
         return result, columns
 
     def translate(self, features: Sequence[str], bins: Bins | None, weights: Mapping[str, float]) -> Texts:

@@ -1,4 +1,4 @@
-"""Separability: the figures of the paper, brute force on small constraints, proofs, ties, pairs that nothing tells apart."""
+"""Separability: the figures of the paper, brute force on small constraints, proofs, ties, pairs alike."""
 
 import json
 from fractions import Fraction

@@ -41,8 +41,10 @@ class Certified:
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
         return {
-            "start_score": self.start_score, **self.certificate.as_dict(), "names": list(self.problem.names),
-        }  # fmt: skip
+            "start_score": self.start_score,
+            **self.certificate.as_dict(),
+            "names": list(self.problem.names),
+        }
 
 
 def certify(

@@ -87,9 +87,15 @@ def cones(
         raise LuthierError(f"expected the order {', '.join(ORDERS)}, found {order!r}")
     check_search(limit=limit, whole=whole, checksum=checksum)
     settings = SearchOptions(
-        output=path_of(output), order=order, limit=limit, whole=whole, resume=resume, threads=cores(threads), seed=seed,
+        output=path_of(output),
+        order=order,
+        limit=limit,
+        whole=whole,
+        resume=resume,
+        threads=cores(threads),
+        seed=seed,
         checksum=checksum,
-    )  # fmt: skip
+    )
     scored = None if metric is None or metric == "none" else as_metric(metric)
     lists, start = weighted(pool, weights)
     search = SearchJob(lists, read_subspace(lists, start, axes_at(axis)), scored, settings, engine=engine)

@@ -48,9 +48,14 @@ class OwnDecoder:
     def __call__(self, weights: Weights) -> Pool:
         """Return the lists that weights lead to."""
         return self.decoder.decode(
-            self.sentences, weights, k=self.k, unique=self.unique, references=self.references, derivations=False,
+            self.sentences,
+            weights,
+            k=self.k,
+            unique=self.unique,
+            references=self.references,
+            derivations=False,
             threads=self.threads,
-        ).pool  # fmt: skip
+        ).pool
 
 
 TABLE, PICTURE = "table.md", "loop.png"
@@ -126,9 +131,15 @@ def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -
     settings = config.settings
     start = TranslationModel.open(config.model).weights if config.start is None else config.start
     result = tune_loop(
-        decoders["tune"], start, settings.tuner, settings.metric, settings.options, heldout=decoders.get("heldout"),
-        bounds=settings.bounds, place=place,
-    )  # fmt: skip
+        decoders["tune"],
+        start,
+        settings.tuner,
+        settings.metric,
+        settings.options,
+        heldout=decoders.get("heldout"),
+        bounds=settings.bounds,
+        place=place,
+    )
     show_loop(result, Path(place.folder))
     return result
 

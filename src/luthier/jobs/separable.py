@@ -92,9 +92,12 @@ def distinct_pairs(pairs: Pairs) -> Pairs:
 def _model(name: str, pool: Pool, problem: ListProblem, pairs: Pairs) -> Model:
     constraints = Constraints(pairs.better, pairs.worse, segment_of_rows(pairs.offsets))
     return Model(
-        name, pool, separability(pool, oracle_constraints(pool, problem.sentence_gains)), separability(pool, constraints),
+        name,
+        pool,
+        separability(pool, oracle_constraints(pool, problem.sentence_gains)),
+        separability(pool, constraints),
         _misordered(pool, pairs),
-    )  # fmt: skip
+    )
 
 
 def _misordered(pool: Pool, pairs: Pairs) -> float:

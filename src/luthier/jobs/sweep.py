@@ -79,9 +79,12 @@ class Points:
         if self._induced is None or self._induced[0] != options.bins:
             with unwarned():  # of features with few values, at every point
                 bins = bins_of_pool(
-                    self.pools[0], self.choosing.bins["features"], options, scope=self.choosing.scope,
+                    self.pools[0],
+                    self.choosing.bins["features"],
+                    options,
+                    scope=self.choosing.scope,
                     by_use=bool(self.choosing.bins.get("by_use", False)),
-                )  # fmt: skip
+                )
             self._induced = options.bins, bins, (induce_pool(self.pools[0], bins), induce_pool(self.pools[1], bins))
         return self._induced[1:]
 
@@ -116,9 +119,15 @@ class Points:
         gain = heldout.gain(found.weights)
         tuned, score = (float(problem.metric.gain(np.array(value))) for value in (found.gain, gain))
         return {
-            **self.identity(point), "features": problem.n_features, "tuned": tuned, "heldout": score, "gain": gain,
-            "cpu_seconds": round(time.process_time() - clock, 3), "note": found.note, "record": dict(found.record),
-        }  # fmt: skip
+            **self.identity(point),
+            "features": problem.n_features,
+            "tuned": tuned,
+            "heldout": score,
+            "gain": gain,
+            "cpu_seconds": round(time.process_time() - clock, 3),
+            "note": found.note,
+            "record": dict(found.record),
+        }
 
 
 AnyPoints = Points | DecodedPoints

@@ -135,11 +135,17 @@ def tune(
     def job_on(source: Candidates, unseen: Pool | None) -> TuningJob:
         problem = problem_of(source, metric, refs=refs, bound=bound, engine=engine, file=files[0])
         return TuningJob(
-            tuner=chosen, problem=problem, options=settings, start=_start(problem, start),
+            tuner=chosen,
+            problem=problem,
+            options=settings,
+            start=_start(problem, start),
             heldout=None if unseen is None else ListProblem.beside(problem, unseen, file=files[1]),
-            standardize=standardize_features, axes=tuple(axis), replicas=replicas, average=average_replicas,
+            standardize=standardize_features,
+            axes=tuple(axis),
+            replicas=replicas,
+            average=average_replicas,
             engine=None if isinstance(source, Manifest) else engine,
-        )  # fmt: skip
+        )
 
     pools = _prepared(pool, heldout, start, bins, add if search is None else ())
     searched: Searched | None = None
@@ -201,9 +207,13 @@ def forest_problem(
     rows = rows_of_segments(table.reference_offsets, kept)
     per_sentence = int(table.reference_offsets[1]) if len(kept) else 0
     return PackedProblem.of(
-        ForestLines([forests.forests[i] for i in kept], forests.rules), metric, table.references.take(rows),
-        per_sentence * np.arange(len(kept) + 1), bounds=bounds, start=forests.weights,
-    )  # fmt: skip
+        ForestLines([forests.forests[i] for i in kept], forests.rules),
+        metric,
+        table.references.take(rows),
+        per_sentence * np.arange(len(kept) + 1),
+        bounds=bounds,
+        start=forests.weights,
+    )
 
 
 def _own_fields(method: str | Tuner) -> set[str]:

@@ -227,9 +227,7 @@ def directions_along(problem: Problem, start: Float64, axes: Sequence[str], rng:
     return Directions(("start", *names), np.concatenate([start[None], matrix]), np.eye(len(matrix) + 1)[0])
 
 
-def _named(
-    problem: Problem, start: Float64, axis: str, rng: np.random.Generator
-) -> list[tuple[str, Float64]]:  # fmt: skip
+def _named(problem: Problem, start: Float64, axis: str, rng: np.random.Generator) -> list[tuple[str, Float64]]:
     """Return the directions of one text, with their names."""
     kind, _, count = axis.partition(":")
     if axis in problem.names or kind not in MAKERS or (kind == "sums") != (not count):

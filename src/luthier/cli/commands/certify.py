@@ -61,9 +61,15 @@ def run(options: argparse.Namespace, output: Output) -> int:
     pool = pool_from(options, options.pool)
     try:
         found = certify(
-            pool, metric, weights=options.weights, axis=options.axis, span=options.span or None, margin=options.margin,
-            **window, **settings,
-        )  # fmt: skip
+            pool,
+            metric,
+            weights=options.weights,
+            axis=options.axis,
+            span=options.span or None,
+            margin=options.margin,
+            **window,
+            **settings,
+        )
     except Interrupted as stopped:
         found = stopped.result
     show_certificate(found, options.weights_out, output)

@@ -32,9 +32,13 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.tuning.loops.folder import ANSWER
 
     result = loop(
-        options.config, options.output, data=options.data, resume=options.resume, seed=options.seed,
+        options.config,
+        options.output,
+        data=options.data,
+        resume=options.resume,
+        seed=options.seed,
         threads=options.threads,
-    )  # fmt: skip
+    )
     folder = loop_folder(options.config, options.output)
     written = [str(Path(folder, name)) for name in (ANSWER, TABLE, PICTURE)]
     output.emit({**result.as_dict(), "written": written}, lambda: loop_tables(result, written))

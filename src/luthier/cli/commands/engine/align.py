@@ -37,13 +37,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="LINKS", help="links to write; .gz and .zst are packed")
     parser.add_argument("--method", metavar="NAME", help=f"model1, diagonal or hmm (default: {DEFAULT})")
     parser.add_argument(
-        "--symmetrize", choices=WAYS, default=DEFAULT_WAY, metavar="HOW",
+        "--symmetrize",
+        choices=WAYS,
+        default=DEFAULT_WAY,
+        metavar="HOW",
         help=f"one alignment from both directions, or one alone: {', '.join(WAYS)} (default: {DEFAULT_WAY})",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--max-words", type=_length, default=MAX_WORDS, metavar="N",
+        "--max-words",
+        type=_length,
+        default=MAX_WORDS,
+        metavar="N",
         help=f"leave out pairs with more words on a side (default: {MAX_WORDS})",
-    )  # fmt: skip
+    )
     parser.add_argument("--scores", metavar="TSV", help="write log-probabilities of each pair (.tsv, .json, .arrow)")
     parser.add_argument("--train", metavar="MODEL", help="keep what was learned in this file")
     parser.add_argument("--apply", metavar="MODEL", help="align with a kept model; nothing is learned")
@@ -107,7 +113,15 @@ def _align(options: argparse.Namespace) -> Aligned:
     if not (options.output or options.scores or options.train):
         raise LuthierError("nothing to write. hint: name a file of links (-o), a model (--train) or scores (--scores)")
     return align(
-        options.source, options.target, options.method, symmetrize=options.symmetrize, output=options.output,
-        scores=options.scores, train=options.train, apply=options.apply, max_words=options.max_words,
-        threads=options.threads, **given,
-    )  # fmt: skip
+        options.source,
+        options.target,
+        options.method,
+        symmetrize=options.symmetrize,
+        output=options.output,
+        scores=options.scores,
+        train=options.train,
+        apply=options.apply,
+        max_words=options.max_words,
+        threads=options.threads,
+        **given,
+    )

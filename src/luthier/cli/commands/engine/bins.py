@@ -20,22 +20,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier engine bins`."""
     parser.add_argument("source", metavar="SOURCE", help="a grammar, a folder of grammars, or a pool with derivations")
     parser.add_argument(
-        "--features", required=True, metavar="NAMES",
+        "--features",
+        required=True,
+        metavar="NAMES",
         help="features to cut, separated by commas; NAME=N asks for N bins; TargetWords is counted if no rule has it",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--bits", type=_bits, default=4, metavar="N", help="2 to the power of N bins for a feature (default: 4)"
     )
     parser.add_argument("--keep", default="", metavar="NAMES", help="features that stay beside their bins")
     parser.add_argument(
-        "--induction", default="indicator", metavar="NAME",
+        "--induction",
+        default="indicator",
+        metavar="NAME",
         help="what a value fires: its bin (indicator, the default), its neighbours too (overlapping), or hat functions "
         "(hat)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--conjoin", nargs=2, action="append", default=[], metavar=("A", "B"),
+        "--conjoin",
+        nargs=2,
+        action="append",
+        default=[],
+        metavar=("A", "B"),
         help="a column for every bin of A together with every bin of B too; may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument("--exact", action="store_true", help="the cut of the least error, not the greedy fill")
     parser.add_argument("--by-use", action="store_true", help="of a pool: a rule counts once for each use")
     parser.add_argument(
@@ -69,9 +77,16 @@ def run(options: argparse.Namespace, output: Output) -> None:
     check_apart(options.output, options.source)
     width = picture_width(options, options.plot)
     made = bins(
-        options.source, options.features, bits=options.bits, keep=options.keep, induction=options.induction,
-        conjoin=options.conjoin, exact=options.exact, by_use=options.by_use, whole=options.whole,
-    )  # fmt: skip
+        options.source,
+        options.features,
+        bits=options.bits,
+        keep=options.keep,
+        induction=options.induction,
+        conjoin=options.conjoin,
+        exact=options.exact,
+        by_use=options.by_use,
+        whole=options.whole,
+    )
     write_bins(made, options.output)
     if options.plot:
         from luthier.report.figures.bins import draw_bins

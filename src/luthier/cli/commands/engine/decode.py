@@ -67,10 +67,24 @@ def run(options: argparse.Namespace, output: Output) -> None:
     elif place is None and options.trace is None:
         raise LuthierError("expected a place for the lists (-o) with -k")
     result = decode(
-        options.source, model=options.model, grammar=options.grammar, lm=options.lm, weights=options.weights,
-        bins=options.bins, k=options.k, unique=options.unique, output=place, format=options.format,
-        text=options.text, forests=options.forests, links=options.links, trees=options.trees, report=options.report,
-        trace=options.trace, threads=options.threads, **given,
-    )  # fmt: skip
+        options.source,
+        model=options.model,
+        grammar=options.grammar,
+        lm=options.lm,
+        weights=options.weights,
+        bins=options.bins,
+        k=options.k,
+        unique=options.unique,
+        output=place,
+        format=options.format,
+        text=options.text,
+        forests=options.forests,
+        links=options.links,
+        trees=options.trees,
+        report=options.report,
+        trace=options.trace,
+        threads=options.threads,
+        **given,
+    )
     if "-" not in (place, options.text, options.links, options.trees, options.report):
         output.emit(result.as_dict(), lambda: decoding_table(result.summary))

@@ -30,7 +30,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
     result = discretize(options.grammar, options.bins, options.output)
     if options.output != "-":
         rows = [
-            ("rules", result.rules), ("features", ", ".join(result.features)), ("columns", result.columns),
+            ("rules", result.rules),
+            ("features", ", ".join(result.features)),
+            ("columns", result.columns),
             ("written", result.output),
-        ]  # fmt: skip
+        ]
         output.emit(result.as_dict(), lambda: table("discretized", ("", ""), rows))

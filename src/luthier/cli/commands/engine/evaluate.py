@@ -36,9 +36,16 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     written = Written()
     found = evaluate(
-        options.model, options.source, options.refs, metrics_from(options), against=options.against,
-        weights=options.weights, output=options.output, threads=options.threads, written=written,
+        options.model,
+        options.source,
+        options.refs,
+        metrics_from(options),
+        against=options.against,
+        weights=options.weights,
+        output=options.output,
+        threads=options.threads,
+        written=written,
         **field_values(Settings, options),
-    )  # fmt: skip
+    )
     output.emit(found.as_dict(), lambda: evaluation_tables(found.comparison, found.intervals))
     written.check()

@@ -32,9 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", dest="sentences", metavar="FILE", help="sentences to extract for; - is standard input")
     parser.add_argument("-o", "--output", metavar="OUT", help="a file, a text, or a folder (ends in /)")
     parser.add_argument(
-        "--features", default="log", metavar="KINDS",
+        "--features",
+        default="log",
+        metavar="KINDS",
         help=f"kinds of features, separated by commas: {', '.join(KINDS)} (default: log)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--leave-one-out", action="store_true", help="for sentences of the corpus: as if their pairs were not in it"
     )
@@ -64,9 +66,17 @@ def run(options: argparse.Namespace, output: Output) -> None:
             "hint: --for names the text, -o the place"
         )
     result = extract(
-        options.sentences, source=options.source, target=options.target, links=options.links, model=options.model,
-        output=options.output, features=options.features, leave_one_out=options.leave_one_out,
-        max_words=options.max_words, threads=options.threads, **field_values(Limits, options),
-    )  # fmt: skip
+        options.sentences,
+        source=options.source,
+        target=options.target,
+        links=options.links,
+        model=options.model,
+        output=options.output,
+        features=options.features,
+        leave_one_out=options.leave_one_out,
+        max_words=options.max_words,
+        threads=options.threads,
+        **field_values(Limits, options),
+    )
     if options.output != "-":
         output.emit(result.as_dict(), lambda: extraction_table(result.summary))

@@ -19,9 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="ARPA", help="where to write (.gz, .zst: packed)")
     parser.add_argument("--order", type=int, default=5, metavar="N", help="length of the longest n-grams (5)")
     parser.add_argument(
-        "--prune", type=int, nargs="+", default=[0], metavar="C",
+        "--prune",
+        type=int,
+        nargs="+",
+        default=[0],
+        metavar="C",
         help="n-grams that occur at most C times leave; a number for each order from 1, the last for all above (0)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--skip-symbols", action="store_true", help="take <s>, </s> and <unk> in the text for white space"
     )

@@ -26,9 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
-        "--weights", metavar="W",
+        "--weights",
+        metavar="W",
         help="weights: sentences where they nearly select the oracle are tried first (default: tuned by mert)",
-    )  # fmt: skip
+    )
     parser.add_argument("--against", metavar="X", help="dims, sentences or dims,sentences: draw how both matter")
     add_picture_options(parser, "--plot", "the picture of --against")
     add_metric_options(parser, "bleu")
@@ -53,9 +54,14 @@ def run(options: argparse.Namespace, output: Output) -> None:
         raise LuthierError("--plot shows what --against draws. hint: add --against dims,sentences")
     width = picture_width(options, options.plot)
     found = bounds(
-        pool_from(options, options.pool), metric, weights=options.weights, against=options.against or "",
-        seed=options.seed, threads=options.threads, **settings,
-    )  # fmt: skip
+        pool_from(options, options.pool),
+        metric,
+        weights=options.weights,
+        against=options.against or "",
+        seed=options.seed,
+        threads=options.threads,
+        **settings,
+    )
     written = [options.plot] if options.plot else []
     data = found.as_dict()
     if found.curves is not None and options.plot:

@@ -26,9 +26,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry cones`."""
     add_axis_options(parser)
     parser.add_argument(
-        "--order", choices=("breadth", "depth", "best"), default="breadth",
+        "--order",
+        choices=("breadth", "depth", "best"),
+        default="breadth",
         help="nearest to w0 first, depth-first, or guided by the metric (default: breadth)",
-    )  # fmt: skip
+    )
     parser.add_argument("--limit", type=int, metavar="N", help="stop when N vertices are found (default: find all)")
     parser.add_argument("--whole", action="store_true", help="search cones beyond the subspace, too; they are counted")
     parser.add_argument(
@@ -66,10 +68,20 @@ def run(options: argparse.Namespace, output: Output) -> int:
     with cluster_from(options) as engine:
         try:
             found = cones(
-                pool, metric, axis=options.axis, output=options.output, weights=options.weights, order=options.order,
-                limit=options.limit, whole=options.whole, checksum=options.checksum, resume=options.resume,
-                seed=options.seed, threads=options.threads, engine=engine,
-            )  # fmt: skip
+                pool,
+                metric,
+                axis=options.axis,
+                output=options.output,
+                weights=options.weights,
+                order=options.order,
+                limit=options.limit,
+                whole=options.whole,
+                checksum=options.checksum,
+                resume=options.resume,
+                seed=options.seed,
+                threads=options.threads,
+                engine=engine,
+            )
         except Interrupted as stopped:
             found = stopped.result
     written = found.written

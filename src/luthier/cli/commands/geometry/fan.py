@@ -59,10 +59,16 @@ def run(options: argparse.Namespace, output: Output) -> None:
             "--example has sentences, axes, weights and scores of its own. hint: leave those options out"
         )
     found = fan(
-        options.pool, sentence=options.sentence, axis=options.axis, weights=options.weights,
-        metric=metric_from(options) if options.metric else None, example=options.example,
-        regularize=options.regularize, strength=options.strength, tolerance=options.tolerance,
-    )  # fmt: skip
+        options.pool,
+        sentence=options.sentence,
+        axis=options.axis,
+        weights=options.weights,
+        metric=metric_from(options) if options.metric else None,
+        example=options.example,
+        regularize=options.regularize,
+        strength=options.strength,
+        tolerance=options.tolerance,
+    )
     written = Written()
     with written.answer(options.output):
         draw_scene(found.scene, found.near, Path(options.output), width)

@@ -22,9 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry separable`."""
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
-        "--bins", action="append", default=[], metavar="B",
+        "--bins",
+        action="append",
+        default=[],
+        metavar="B",
         help="also after the induction of these bins ('luthier engine bins'); may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--draws", type=int, default=5000, metavar="N", help="pairs drawn of each sentence (default: 5000)"
     )
@@ -37,9 +40,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="least difference of gains in a pair, of 0-100 (default: 5)",
     )
     parser.add_argument(
-        "--pairs", choices=("largest", "first"), default="largest",
+        "--pairs",
+        choices=("largest", "first"),
+        default="largest",
         help="which of the pairs drawn are kept: those of the largest differences, as PRO does, or a fair sample",
-    )  # fmt: skip
+    )
     add_metric_options(parser, "bleu")
     add_pool_options(parser)
 
@@ -51,8 +56,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     check_pairs(draws=options.draws, kept=options.kept, alpha=options.alpha)
     found = separable(
-        pool_from(options, options.pool), metric_from(options), bins=options.bins, draws=options.draws,
-        kept=options.kept, alpha=options.alpha, pairs=options.pairs, seed=options.seed,
-    )  # fmt: skip
+        pool_from(options, options.pool),
+        metric_from(options),
+        bins=options.bins,
+        draws=options.draws,
+        kept=options.kept,
+        alpha=options.alpha,
+        pairs=options.pairs,
+        seed=options.seed,
+    )
     output.emit(found.as_dict(), lambda: separability_tables(found.models))
     return 0
