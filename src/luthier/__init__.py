@@ -13,8 +13,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Pool": "luthier.kbest.pool",
     "Weights": "luthier.kbest.weights",
-    "open_pool": "luthier.kbest.storage",
-    "save_pool": "luthier.kbest.storage",
+    "open_pool": "luthier.kbest.storage.pool_file",
+    "save_pool": "luthier.kbest.storage.pool_file",
     "read_pool": "luthier.kbest.building.lists",
     "pool_from_frame": "luthier.kbest.building.frames",
     "pool_to_frame": "luthier.kbest.building.frames",
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
     from luthier.kbest.rerank import rerank
-    from luthier.kbest.storage import open_pool, save_pool
+    from luthier.kbest.storage.pool_file import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
     from luthier.landscape.list_problem import ListProblem
     from luthier.lm.arpa import write_arpa

@@ -14,9 +14,9 @@ from luthier.jobs.sweep import choose
 from luthier.jobs.sweep_config import BITS, texts_of
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.pool import Pool
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
-from luthier.tuning.chosen import Tried
+from luthier.tuning.sweep import Tried
 
 from .base import Place
 from .condition_results import CHOICES as ALL

@@ -62,7 +62,7 @@ class ConditionStudy(Study):
     own : features of the decoder that every condition has; its others are left out
     lists_of : conditions without a choice whose tuned weights decode the lists that others choose by
     choice_k : hypotheses of these lists
-    order, passes : how the points of a choice are gone through, see `luthier.jobs.sweep_config.Choosing`
+    order, passes : how the points of a choice are gone through, see `luthier.jobs.sweep_config.Sweep`
     baselines : conditions that all are compared with
     sweep : the condition that is run with all its bits, or ''
     confirm : condition → parameter: run with the neighbours of the chosen value too

@@ -11,7 +11,7 @@ from luthier.core.segments import offsets_from_counts
 from luthier.features.bins_file import read_bins
 from luthier.grammar.reading import read_grammar
 from luthier.grammar.storage import open_grammar, save_grammar
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 
 RULES = "".join(
     f"[X] ||| {source} ||| {target} ||| P={p} C={c} ||| 0-0\n"

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from luthier.features.bins_file import read_bins
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.writer import write_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.synthetic.lists.planted import PlantedLists

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from luthier.kbest.shards.shard import shard
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.writer import write_pool
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
@@ -94,7 +94,7 @@ iterations = 1
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Return a folder with a pool in parts, settings of all kinds, and a trained model."""
+    """Return a folder with a sharded pool, settings of all kinds, and a trained model."""
     home = tmp_path_factory.mktemp("whole")
     lists = SyntheticLists(sentences=4, k=5, vocabulary=100).generate(1)
     write_pool(lists, str(home / "list.txt"), None)

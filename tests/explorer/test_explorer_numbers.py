@@ -9,7 +9,7 @@ from served import ask, changed, make_session, raw, serving, weights_of
 from luthier.explorer.app import answer
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank, selected_texts
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.weights import Weights, write_weights
 from luthier.landscape.lines.line_report import follow_line
 from luthier.landscape.planes.plane import Plane

@@ -18,8 +18,8 @@ _OPTION = re.compile(r"`([a-z]+(?:_[a-z]+)*)`")
 def spoken(message: str) -> str:
     """Return a message as it is shown: options of its hints as flags, and nothing that a terminal would act upon.
 
-    >>> spoken("expected JSON, found `x`. hint: mend it, or let `skip_bad` do so")
-    'expected JSON, found `x`. hint: mend it, or let --skip-bad do so'
+    >>> spoken("expected JSON, found `x`. hint: fix it, or let `skip_bad` do so")
+    'expected JSON, found `x`. hint: fix it, or let --skip-bad do so'
     """
     return printable(_HINT.sub(lambda hint: _OPTION.sub(_flag, hint[0]), message))
 
@@ -29,7 +29,7 @@ def _flag(option: re.Match[str]) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Complains about an unknown option first, and in one line: what is missing may be what it stands for."""
+    """Complains about an unknown option first, and in one line: what is missing may be what it represents."""
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Return the options of a command; a wrong one ends the program with a sentence."""

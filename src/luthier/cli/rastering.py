@@ -1,4 +1,4 @@
-"""`luthier surface --raster`: scores at the pixels of a window, of a pool or one in parts."""
+"""`luthier surface --raster`: scores at the pixels of a window, of a pool or a sharded one."""
 
 from __future__ import annotations
 
@@ -69,21 +69,21 @@ def _pixels(options: argparse.Namespace, metric: Metric) -> tuple[Pixels, dict[s
     manifest = manifest_from(options, options.pool)
     if manifest is None:
         if options.cluster:
-            raise LuthierError("--raster on a --cluster takes a pool in parts. hint: luthier data shard POOL -o DIR")
+            raise LuthierError("--raster on a --cluster takes a sharded pool. hint: luthier data shard POOL -o DIR")
         pool = pool_from(options, options.pool)
         subspace, window = _plane(options, pool)
         problems = iter([ListProblem.of(pool, metric)])
         found = pixels_of(problems, subspace, window, options.raster, threads=options.threads)
         return found, {"pool": pool.digest()}, pool
-    from luthier.kbest.shards.shard import open_part
-    from luthier.landscape.planes.pixels import parted_pixels
-    from luthier.landscape.shard_work import PartsSource
+    from luthier.kbest.shards.shard import open_shard
+    from luthier.landscape.planes.pixels import sharded_pixels
+    from luthier.landscape.shard_work import ShardSource
 
-    source, pool = PartsSource(manifest, metric), open_part(manifest, 0)  # its features are those of all
+    source, pool = ShardSource(manifest, metric), open_shard(manifest, 0)  # its features are those of all
     subspace, window = _plane(options, pool)
     if options.cluster:
         with cluster_from(options) as engine:
-            found = parted_pixels(source, subspace, window, options.raster, engine=engine)
+            found = sharded_pixels(source, subspace, window, options.raster, engine=engine)
     else:
         problems = (source.problem(number) for number in source.filled)
         found = pixels_of(problems, subspace, window, options.raster, threads=options.threads)

@@ -1,4 +1,4 @@
-"""Everything that can go wrong for a reason the user can mend, in one form of sentence."""
+"""Everything that can go wrong for a reason the user can fix, in one form of sentence."""
 
 from __future__ import annotations
 

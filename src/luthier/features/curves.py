@@ -1,4 +1,4 @@
-"""The weights of bins against the values they stand for: what shape was learned (Figure 7 of [clark2014])."""
+"""The weights of bins against the values they represent: what shape was learned (Figure 7 of [clark2014])."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from luthier.grammar.reading import AUTO, find_reader, read_grammar
 from luthier.grammar.storage import is_grammar_file
 from luthier.grammar.writing import whole_folder
 from luthier.jobs.extract import TEXT_ENDINGS, write_output
-from luthier.kbest.storage import is_pool, open_pool
+from luthier.kbest.storage.pool_file import is_pool, open_pool
 
 
 @dataclasses.dataclass(frozen=True)

@@ -188,7 +188,7 @@ class Command:
 
 
 @dataclasses.dataclass(frozen=True)
-class OutsideDecoder(NumberedDecoder):
+class ExternalDecoder(NumberedDecoder):
     """An outside decoder on one set of sentences.
 
     Attributes

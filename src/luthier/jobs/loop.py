@@ -11,7 +11,7 @@ from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
-from luthier.jobs.external_decoder import OutsideDecoder
+from luthier.jobs.external_decoder import ExternalDecoder
 from luthier.jobs.loop_config import LoopConfig, Sentences
 from luthier.jobs.score import read_parallel
 from luthier.jobs.trained_model import TranslationModel, model_identity
@@ -55,7 +55,7 @@ TABLE, PICTURE = "table.md", "loop.png"
 
 
 def run_loop(config: LoopConfig, folder: str, *, resume: bool, threads: int = 1) -> LoopResult:
-    """Run a loop, or go on with it; leave its turns, answer, table and picture in the folder."""
+    """Run a loop, or resume it; leave its turns, answer, table and picture in the folder."""
     parts = {"tune": config.tune, **({} if config.heldout is None else {"heldout": config.heldout})}
     decoders: dict[str, Decode] = {}
     if config.command is not None:
@@ -81,10 +81,10 @@ def _own(config: LoopConfig, part: Sentences, name: str, threads: int) -> OwnDec
     return OwnDecoder(decoder, sentences, references, config.k if name == "tune" else 1, config.unique, threads)
 
 
-def _outside(config: LoopConfig, sentences: Sentences, part: str, folder: str) -> OutsideDecoder:
+def _outside(config: LoopConfig, sentences: Sentences, part: str, folder: str) -> ExternalDecoder:
     assert config.command is not None
     work = str(Path(folder).absolute() / "decoder")
-    return OutsideDecoder(config.command, sentences.source, sentences.refs, part, config.base, work)
+    return ExternalDecoder(config.command, sentences.source, sentences.refs, part, config.base, work)
 
 
 def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -> LoopResult:

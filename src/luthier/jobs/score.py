@@ -87,13 +87,13 @@ def write_sentence_scores(scored: Sequence[ScoredFile], path: str) -> None:
 def pool_oracles(pool: Pool | Manifest, metric: Metric, *, seed: int, engine: Engine | None = None) -> list[Oracle]:
     """Return the scores that bound a pool, best selection first told by how it is reached.
 
-    Sentences without hypotheses count nothing. Of a pool in parts, one part after another is looked at,
+    Sentences without hypotheses count nothing. Of a sharded pool, one part after another is looked at,
     or several at a time by an `engine`.
     """
     if not isinstance(pool, Pool):
-        from luthier.landscape.shard_work import part_selections  # for pools in parts only: scoring texts is quick
+        from luthier.landscape.shard_work import shard_selections  # for sharded pools only: scoring texts is quick
 
-        found = part_selections(pool, metric, seed, engine=engine)
+        found = shard_selections(pool, metric, seed, engine=engine)
     else:
         found = all_selections(metric, pool_statistics(pool, metric), pool.offsets, seed)
     return [Oracle(name, found[key].score, found[key].passes) for name, key in ORACLES.items()]

@@ -22,13 +22,13 @@ from luthier.kbest.building.sentences import read_sentence_table
 from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
 from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.shards.manifest import Manifest
-from luthier.kbest.storage import PoolFile
+from luthier.kbest.storage.pool_file import PoolFile
 from luthier.kbest.weights import Weights, read_weights, vector_of
 from luthier.landscape.bounds import Bounds, parse_range
 from luthier.landscape.forest_problem import PackedProblem
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 from luthier.metrics.pools import with_statistics
@@ -171,7 +171,7 @@ def problem_of(
     if isinstance(source, Pool):
         return ListProblem.of(source, metric, bounds=bounds, file=file)
     if isinstance(source, Manifest):
-        return PartedProblem.of(source, metric, bounds=bounds, engine=engine)
+        return ShardedProblem.of(source, metric, bounds=bounds, engine=engine)
     return forest_problem(source, refs, metric, bounds)
 
 
@@ -181,7 +181,7 @@ def forest_problem(
     """Return the problem of forests and the references of their sentences; those without translation are left out."""
     from luthier.decoding.forests.lines import ForestLines
 
-    table = read_sentence_table(refs, None, first_id=0, keyed=False, mend=False)
+    table = read_sentence_table(refs, None, first_id=0, keyed=False, fix=False)
     if table is None or table.references is None or table.reference_offsets is None:
         raise LuthierError("expected references of the forests' sentences, found none. hint: give `refs`")
     if len(table.ids) != len(forests.forests):

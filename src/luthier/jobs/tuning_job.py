@@ -19,14 +19,14 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.progress import notice, progress
 from luthier.core.rng import make_rng
-from luthier.core.tasks import Engine, Given, Recipe, opened, run_units
+from luthier.core.tasks import Engine, Recipe, Shared, opened, run_units
 from luthier.core.threads import stopping_gently
 from luthier.evaluation.bootstrap import bootstrap_systems, difference_interval
 from luthier.jobs.trace_file import WatchSeed, nobody
 from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.landscape.subspaces import Directions, directions_along, rescaled, standardized
 from luthier.metrics.base import Metric
 from luthier.tuning.base import Tuner
@@ -86,7 +86,7 @@ class TuningJob:
     @functools.cached_property
     def baselines(self) -> tuple[Baselines | None, Baselines | None]:
         """What can be had without tuning, on both sets of sentences; None where the candidates cannot be listed."""
-        if not isinstance(self.problem, ListProblem | PartedProblem):
+        if not isinstance(self.problem, ListProblem | ShardedProblem):
             return None, None
         found = baselines(self.problem, self.start)
         return found, found.on(self.heldout) if isinstance(self.heldout, ListProblem) else None
@@ -208,7 +208,7 @@ def _all_replicas(job: TuningJob) -> list[Tuned]:
     if job.engine is not None and job.replicas > 1:
         found = _replicas_elsewhere(job, units, job.engine)
     else:
-        found = run_units(tune_replica, Given(job), units, keep=keep, stop=stop)
+        found = run_units(tune_replica, Shared(job), units, keep=keep, stop=stop)
     if not found:
         raise KeyboardInterrupt
     return list(found.values())
@@ -236,7 +236,7 @@ def _replicas_elsewhere(job: TuningJob, units: Mapping[int, Replica], engine: En
             advance(1)
 
         unheard = dataclasses.replace(job, watch=nobody, engine=None)
-        found = run_units(tune_replica, Given(unheard, job.recipe()), bare, engine=engine, keep=keep, stop=stop)
+        found = run_units(tune_replica, Shared(unheard, job.recipe()), bare, engine=engine, keep=keep, stop=stop)
     if found and len(found) < len(units):  # the job was interrupted, though these replicas are whole
         last = max(found)
         found[last] = dataclasses.replace(found[last], result=dataclasses.replace(found[last].result, interrupted=True))

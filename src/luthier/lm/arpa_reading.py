@@ -100,7 +100,7 @@ class Sections:
         self._levels: list[Level] = []
         self._vocab = Interner.of(Texts.from_strings(MARKS))
         self._n_words = len(MARKS)
-        self._capital: int | None = None  # the number of <UNK>, where it stands for <unk>
+        self._capital: int | None = None  # the number of <UNK>, where it represents <unk>
         self._open = False
 
     def open(self) -> None:

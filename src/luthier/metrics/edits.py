@@ -105,7 +105,7 @@ def translation_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
     longest = max(int(hyps.lengths.max(initial=0)), longest_ref)
     n_blocks = -(-longest_ref // WORD_BITS)
     out: Int64 = np.empty(len(hyps), dtype=np.int64)
-    room = _ter_kernels.Room(
+    room = _ter_kernels.Workspace(
         heads=np.full(_vocabulary_size(hyps, refs), -1, dtype=np.int64),
         masks=np.zeros((longest_ref + 1, n_blocks), dtype=np.uint64),
         bits=np.empty((_ter_kernels.BIT_ROWS, (longest + 1) * n_blocks), dtype=np.uint64),

@@ -17,7 +17,7 @@ from luthier.core.errors import InputError, Interrupted, LuthierError
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import Advance, progress
 from luthier.core.rng import child_rng
-from luthier.core.tasks import Engine, Given, Recipe, Threads, opened, run_units
+from luthier.core.tasks import Engine, Recipe, Shared, Threads, opened, run_units
 from luthier.core.threads import one_blas_thread, stopping_gently
 from luthier.kbest.weights import vector_of
 from luthier.landscape.problem import Problem
@@ -276,7 +276,7 @@ class _Job:
     def __init__(self, runs: _Runs, engine: Engine | None, recipe: Recipe | None) -> None:
         self.runs, self.engine = runs, engine or Threads(runs.options.threads)
         rest = None if recipe is None else pickle.dumps((runs.tuner, runs.start, runs.scale, runs.options))
-        self.given = Given(runs, None if recipe is None or rest is None else _RunsRecipe(recipe, rest))
+        self.given = Shared(runs, None if recipe is None or rest is None else _RunsRecipe(recipe, rest))
 
     def identity(self) -> dict[str, Any]:
         """Return what must agree for a checkpoint to be of this job; digests only if there is one."""

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Summarise and print."""
     from luthier.kbest.inspect import inspect
-    from luthier.kbest.storage import stored_digest, verify_pool
+    from luthier.kbest.storage.pool_file import stored_digest, verify_pool
     from luthier.report.tables.lists import inspection_tables
 
     summary = inspect(verify_pool(options.pool) if options.verify else pool_from(options, options.pool))

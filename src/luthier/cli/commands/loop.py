@@ -4,7 +4,7 @@
   luthier loop loop.toml --resume
 
 The file names the decoder (a command of your own, a trained model, recorded lists), the sentences, the tuner and when
-to stop; docs/loop.md explains it. Every turn is kept in a folder; a loop that was stopped at any moment goes on with
+to stop; docs/loop.md explains it. Every turn is kept in a folder; a loop that was stopped at any moment resumes
 --resume.
 """
 
@@ -18,7 +18,7 @@ from luthier.cli.output import Output
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier loop`."""
     parser.add_argument("config", metavar="CONFIG", help="the loop's settings, in TOML")
-    parser.add_argument("--resume", action="store_true", help="go on with the loop that was begun in the folder")
+    parser.add_argument("--resume", action="store_true", help="resume the loop that was begun in the folder")
     parser.add_argument("--data", metavar="DIR", help="where relative paths start (default: beside the settings)")
     parser.add_argument("-o", "--output", metavar="DIR", help="where the turns go (default: beside the settings)")
 

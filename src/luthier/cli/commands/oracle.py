@@ -3,7 +3,7 @@
   luthier oracle pool.arrow --metric bleu
 
 The corpus oracle is greedy: passes over the sentences, each changed to what improves the corpus score
-most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is. A pool in parts
+most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is. A sharded pool
 ('luthier data shard') is looked at one part after another, or by the workers of a --cluster.
 """
 
@@ -35,7 +35,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     metrics = metrics_from(options)
     manifest = manifest_from(options, options.pool)
     if options.cluster and manifest is None:
-        raise LuthierError("oracles on a --cluster take a pool in parts. hint: luthier data shard POOL -o DIR")
+        raise LuthierError("oracles on a --cluster take a sharded pool. hint: luthier data shard POOL -o DIR")
     pool = manifest or pool_from(options, options.pool)
     output.note(f"seed {options.seed}")
     with cluster_from(options) as engine:

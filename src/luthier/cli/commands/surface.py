@@ -10,7 +10,7 @@ once; none is sampled.
 With -o every cell has a row in a table (Arrow, .tsv or .json): a point inside, score, area, margin, radius, whether
 floating-point weights reach it for certain, and the change from a neighbour. Where cells are too many for that,
 --stream passes by all of them in bounded memory; -o then has the best ones, and the histogram of all. Stretches of
-edges can go to a --cluster. --raster finds no cells, but the score at every pixel of a window; parts of a pool in parts
+edges can go to a --cluster. --raster finds no cells, but the score at every pixel of a window; parts of a sharded pool
 can go to a --cluster, too.
 """
 
@@ -64,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--raster", type=int, metavar="N",
         help="no cells, but the scores at the centres of N × N pixels of --window, in time that grows with the "
-        "sentences only; also of a pool in parts",
+        "sentences only; also of a sharded pool",
     )  # fmt: skip
     parser.add_argument("--most", type=int, metavar="N", help="record no more cells than these (default: 4,000,000)")
     parser.add_argument("--keep", type=int, default=20, metavar="N", help="how many of the best cells (default: 20)")
@@ -218,7 +218,7 @@ def _changes(
     report: SurfaceReport, chosen: RobustOptimum | None, metric: Metric, heldout: Pool | None
 ) -> dict[str, dict[str, float]]:
     """Return what the best weights change on these sentences, and on unseen ones, with intervals."""
-    from luthier.jobs.chance import changes
+    from luthier.jobs.significance import changes
 
     return changes(report.plane.problem, report.plane.subspace.start, _weights(report, chosen), heldout, metric)
 

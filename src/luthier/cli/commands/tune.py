@@ -10,7 +10,7 @@
   luthier tune --forests DIR --refs ref.txt --method mert -o weights.txt
 
 Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier list tuners'
-lists all. Ctrl-C keeps the best weights so far. Tuners that search lines take a pool in parts too ('luthier data shard').
+lists all. Ctrl-C keeps the best weights so far. Tuners that search lines take a sharded pool too ('luthier data shard').
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from luthier.decoding.forests.files import Forests
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
-    from luthier.kbest.storage import PoolFile
+    from luthier.kbest.storage.pool_file import PoolFile
     from luthier.tuning.report import TuningReport
 
 INTERRUPTED = 130
@@ -122,7 +122,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
     from luthier.core.errors import Interrupted
     from luthier.core.jit import compiler_seconds
-    from luthier.landscape.sharded_problem import PartedProblem
+    from luthier.landscape.sharded_problem import ShardedProblem
     from luthier.report.console import stack
     from luthier.report.tables.tuning import tuning_tables
 
@@ -135,7 +135,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     written = files.paths
     output.note(f"seed {options.seed}")
     about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
-    if isinstance(report.problem, PartedProblem):
+    if isinstance(report.problem, ShardedProblem):
         about["parts_sent"] = report.problem.traffic.as_dict()
     output.emit(about, lambda: stack(tuning_tables(report, written, report.searched), *validation_tables(report)))
     files.check()

@@ -174,12 +174,12 @@ def add_pool_options(parser: argparse.ArgumentParser) -> None:
 
 def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None = None) -> Pool:
     """Return the pool at `path`, or read it from a list, with the references that were named."""
-    from luthier.kbest.storage import open_pool
+    from luthier.kbest.storage.pool_file import open_pool
 
     path, _ = _local(options, path)
     if _manifest_at(path):
         raise LuthierError(
-            f"{path}: expected a pool, found one in parts. hint: this works on a whole pool; 'luthier data shard --help' "
+            f"{path}: expected a pool, found a sharded one. hint: this works on a whole pool; 'luthier data shard --help' "
             "says what takes parts"
         )
     refs = options.refs if refs is None else refs
@@ -199,9 +199,9 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
     """Return lists one stretch after another where that can be, so that they may be of any length."""
     manifest = manifest_from(options, path, with_features=True)
     if manifest is not None:
-        from luthier.kbest.shards.shard import open_part
+        from luthier.kbest.shards.shard import open_shard
 
-        return (_prepared(open_part(manifest, n), options) for n in range(len(manifest.parts)))
+        return (_prepared(open_shard(manifest, n), options) for n in range(len(manifest.parts)))
     if _is_pool(options, _local(options, path)[0]):
         return [pool_from(options, path)]
     from luthier.kbest.building.streaming import can_stream, stream_pools
@@ -213,7 +213,7 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
 
 
 def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool = False) -> Manifest | None:
-    """Return the manifest at `path`, or in that folder; None if what is there is no pool in parts."""
+    """Return the manifest at `path`, or in that folder; None if what is there is no sharded pool."""
     path, url = _local(options, path)
     place = _manifest_at(path)
     if not place:
@@ -224,7 +224,7 @@ def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool
     for name in (*OF_LISTS, "refs", "source", "manifest", *(() if with_features else ("add", "cost"))):
         if getattr(options, name):
             flag = f"--{name.replace('_', '-')}"
-            raise LuthierError(f"{path}: {flag} is for whole pools and lists, and this is a pool in parts")
+            raise LuthierError(f"{path}: {flag} is for whole pools and lists, and this is a sharded pool")
     manifest = read_manifest(place, url)
     check_files(manifest)
     return manifest
@@ -239,7 +239,7 @@ def _local(options: argparse.Namespace, path: str) -> tuple[str, str]:
     check_url(path, options.pool_scheme)
     place = str(fetch(path))
     from luthier.kbest.shards.manifest import is_manifest
-    from luthier.kbest.storage import is_pool
+    from luthier.kbest.storage.pool_file import is_pool
 
     if not (is_pool(place) or is_manifest(place)):
         raise LuthierError(f"{path}: expected a pool, found something else. hint: lists are read from files")
@@ -257,7 +257,7 @@ def _manifest_at(path: str) -> str:
 
 
 def _is_pool(options: argparse.Namespace, path: str) -> bool:
-    from luthier.kbest.storage import is_pool
+    from luthier.kbest.storage.pool_file import is_pool
 
     if path == STDIN or not (path.endswith(".arrow") or is_pool(path)):
         return False

@@ -41,7 +41,7 @@ class _Room:
     def _make(self) -> None:
         self.pass_arrays = (np.empty((self.lines, 3)), np.empty((self.lines, 3), dtype=np.int32))
         m = self.node_lines
-        self.node = kernels.Room(
+        self.node = kernels.Workspace(
             np.empty((5, m)), np.empty((m, 3), np.int32), np.empty((2, m), np.int64), np.empty((3, m)),
             np.empty((m, 3), np.int32),
         )  # fmt: skip

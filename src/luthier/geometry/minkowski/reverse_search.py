@@ -76,7 +76,7 @@ class Found:
 
 
 class ReverseSearch:
-    """A search that yields blocks of vertices, and can be stopped and gone on with.
+    """A search that yields blocks of vertices, and can be stopped and resumed.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class ReverseSearch:
     ) -> Iterator[Found]:
         """Yield blocks until every vertex is found, or `limit` of them in all, or `stop` is set.
 
-        The search may be gone on with at any block's end. With `ahead`, others find the children; the blocks are the
+        The search may be resumed at any block's end. With `ahead`, others find the children; the blocks are the
         same.
         """
         if not self.n_found and (limit is None or limit > 0):

@@ -123,7 +123,7 @@ class Summands:
         return kernels.Ends(flat(self.edge_list), flat(self.edge_to), flat(self.opposite))
 
     def rows(self, selections: Int64) -> Int64:
-        """Return the rows that corners stand for, (..., S) → (..., N)."""
+        """Return the rows that corners represent, (..., S) → (..., N)."""
         rows = np.broadcast_to(self.first_rows, (*selections.shape[:-1], len(self.first_rows))).copy()
         rows[..., self.active] = self.corner_rows[selections]
         return rows

@@ -205,7 +205,7 @@ class Overlay:
 
         def work(first: int) -> list[Result]:
             if not hasattr(scratch, "room"):
-                scratch.room = Room(self, own.each)
+                scratch.room = Workspace(self, own.each)
             last = min(first + EDGES_AT_ONCE, self.edges.n_owners)
             return [visit(block) for block in self._blocks(own, range(first, last), scratch.room)]
 
@@ -232,7 +232,7 @@ class Overlay:
         nothing = np.zeros((len(self.points), 0), np.int64)
         return sum(self.stream(nothing, lambda block: int(block.sized.sum()), threads=threads))
 
-    def blocks(self, values: FaceValues, edges: range, room: Room) -> Iterator[CellBlock]:
+    def blocks(self, values: FaceValues, edges: range, room: Workspace) -> Iterator[CellBlock]:
         """Yield the cells of a range of edges that begins where a block of them does, the same as `stream` would."""
         for first in range(edges.start, edges.stop, EDGES_AT_ONCE):
             yield from self._blocks(values, range(first, min(first + EDGES_AT_ONCE, edges.stop)), room)
@@ -245,7 +245,7 @@ class Overlay:
         own = flat(values[self.faces.rows].astype(dtype))
         return FaceValues(own, flat(own[self._single].sum(axis=0)))
 
-    def _blocks(self, values: FaceValues, edges: range, room: Room) -> Iterator[CellBlock]:
+    def _blocks(self, values: FaceValues, edges: range, room: Workspace) -> Iterator[CellBlock]:
         e = edges.start
         while e < edges.stop:
             e, n = kernels.stream(
@@ -267,11 +267,11 @@ def room_for_walks(overlay: Overlay) -> walk_kernels.Scratch:
     )  # fmt: skip
 
 
-class Room:
+class Workspace:
     """Where one worker writes cells."""
 
     def __init__(self, overlay: Overlay, values: npt.NDArray[Any]) -> None:
-        self.scratch, self.cell = room_for_walks(overlay), face_kernels.make_room(2 * overlay.faces.most_lines)
+        self.scratch, self.cell = room_for_walks(overlay), face_kernels.make_workspace(2 * overlay.faces.most_lines)
         size = max(CELLS_AT_ONCE, len(overlay.faces.rows) + 1)
         self.rows = kernels.CellRows(
             np.empty((size, values.shape[1]), values.dtype), np.empty((size, 2)), np.empty((size, 2), np.int64),

@@ -1,4 +1,4 @@
-"""Cones of weights ``{w : A w ≤ 0}``: the point nearest to given weights, and one point that stands for all.
+"""Cones of weights ``{w : A w ≤ 0}``: the point nearest to given weights, and one point that represents all.
 
 In such a cone every length of w is as good as another [waite2015], so nearness is a matter of angle: the
 nearest member by angle is the projection of w0, unless that is 0. Both questions below are one: the point

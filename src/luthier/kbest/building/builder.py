@@ -69,7 +69,7 @@ class SideData:
             sources, references, offsets = known.sources, known.references, known.reference_offsets
         if references is not None and self._references:
             warnings.warn(
-                "the references inside the list are passed over: references were given beside it",
+                "the references inside the list are skipped: references were given beside it",
                 LuthierWarning,
                 stacklevel=3,
             )

@@ -29,10 +29,10 @@ from luthier.kbest.building.speech_manifest import DURATION, read_manifest
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.column_roles import Roles, look_like_quality, meaning_of
-from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import HEAD_BYTES, PACKAGE, Reader, Source
-from luthier.kbest.storage import is_pool, open_pool
+from luthier.kbest.storage.pool_file import is_pool, open_pool
 
 AUTO = "auto"
 TELLING = 10  # sentences with hypotheses from which on a lack of others is suspicious
@@ -98,7 +98,7 @@ class Reading:
     """A pool, and what there is to say about how it was read."""
 
     pool: Pool
-    faults: Faults
+    faults: LineErrors
     formats: Mapping[str, str]
     rows: Mapping[str, int]
     duplicates: int
@@ -153,11 +153,11 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
         raise LuthierError("expected at least one list to read")
     if [*paths, *refs, source].count(STDIN) > 1:
         raise LuthierError("standard input (-) can be read only once")
-    faults = Faults(skip=options.skip_bad)
+    faults = LineErrors(skip=options.skip_bad)
     manifest = read_manifest(options.manifest) if options.manifest else None
     if manifest is not None and (refs or source):
         raise LuthierError("a manifest has the references: give it or files of references and sources, not both")
-    known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, mend=options.skip_bad)
+    known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, fix=options.skip_bad)
     known = known if manifest is None else manifest.table()
     names, local_names = NameTable(), NameTable()
     roles = Roles(frozenset(options.columns), frozenset(options.ignore))
@@ -219,7 +219,9 @@ def _check_roles(pool: Pool, options: ReadOptions) -> None:
         )
 
 
-def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str, int], options: ReadOptions) -> Reading:
+def _finish(
+    pool: Pool, faults: LineErrors, formats: dict[str, str], rows: dict[str, int], options: ReadOptions
+) -> Reading:
     if not options.keep_duplicates and "pool" in formats.values():
         pool = drop_duplicates(pool)  # lists among themselves have lost theirs; pools may repeat them
     duplicates = sum(rows.values()) - pool.n_hypotheses

@@ -2,7 +2,7 @@
 
 A hypothesis is ``H-<id> score text``, separated by tabs, at once followed by its ``D-`` line (the text
 detokenized) and its ``P-`` line (the scores of its tokens); ``S-`` and ``T-`` are the source and the
-reference. All other lines, W-, A-, I-, E-, C-, O- and those of the logger, are passed over. The score is
+reference. All other lines, W-, A-, I-, E-, C-, O- and those of the logger, are skipped. The score is
 the length-normalized log probability, to base 2: the program says "hypothesis and token scores are output
 in base 2". A P- line gives the features p_sum, the sum of its scores and thus the log2 probability before
 normalization, and p_length, their number (the end of sentence counts). Batches are sorted by length, so
@@ -115,7 +115,7 @@ class Method(Reader):
         for stretch in source.lines():
             marked = select(stretch, log_marks(spans_of(stretch))[0] > 0)
             records = _Records.of(joined(waiting, marked))
-            # What belongs to the last line that stands for itself may still come.
+            # What belongs to the last line that represents itself may still come.
             own = records.lines.numbers[~records.attached]
             now, waiting = cut_after(records.lines, int(own[-1]) - 1 if len(own) else ALL)
             records = records.head(now)
@@ -254,7 +254,7 @@ def _token_scores(bad: BadLines, source: Source, lines: Int64, spans: Spans) -> 
         return InputError(
             expected="token scores with a finite sum", found=f"a sum of {sums[at[i]]}", path=source.name,
             line=int(lines[at[i]]), kind="not-finite",
-            hint="a scorer failed there; mend the log, or leave such lines out with `skip_bad`",
+            hint="a scorer failed there; fix the log, or leave such lines out with `skip_bad`",
         )  # fmt: skip
 
     bad.add("not-finite", lines[at], describe)

@@ -19,7 +19,7 @@ Oddities, all read as they come:
 * Blank source lines, and lines Sockeye cannot use, get an empty translation with the score ``-Infinity``,
   which is not JSON and not a score; such a line is refused as not finite.
 * With JSON input, other keys of the input stand beside Sockeye's own. ``text`` is then the source;
-  ``ref`` or ``refs`` are taken as references; the rest is passed over. Texts are escaped to ASCII.
+  ``ref`` or ``refs`` are taken as references; the rest is skipped. Texts are escaped to ASCII.
 """
 
 from __future__ import annotations

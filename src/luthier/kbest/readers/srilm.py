@@ -2,7 +2,7 @@
 
 SRILM knows three forms, told by the first line of each file. ``ascore lscore nwords w1 w2 …`` has the features ``ac``,
 ``lm`` and ``nwords`` (logarithms to base 10). Below ``NBestList1.0`` each line is ``(score) w1 w2 …``, below
-``NBestList2.0`` each word is followed by its times and scores in brackets, which are passed over; both have the feature
+``NBestList2.0`` each word is followed by its times and scores in brackets, which are skipped; both have the feature
 ``score``. ``.gz`` is taken off the file's name, and so are ``<s>`` and ``</s>`` at the ends of a hypothesis.
 """
 

@@ -188,7 +188,7 @@ class _Check:
             return InputError(
                 expected="a finite number", found=f"{value} for {name!r}", path=self.path, line=line,
                 kind="not-finite",
-                hint="a scorer failed there; mend the list, or leave such lines out with `skip_bad`",
+                hint="a scorer failed there; fix the list, or leave such lines out with `skip_bad`",
             )  # fmt: skip
 
         self._add("not-finite", ~finite, describe)

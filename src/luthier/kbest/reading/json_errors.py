@@ -174,7 +174,7 @@ def _words(fault: int, raw: bytes, row: dict[str, Any]) -> tuple[str, str, str]:
         )
     if fault == NOT_FINITE:
         name, value = next(_not_finite(row))
-        hint = "a scorer failed there; mend the list, or leave such lines out with `skip_bad`"
+        hint = "a scorer failed there; fix the list, or leave such lines out with `skip_bad`"
         return "a finite number", f"{value} for {name!r}", hint
     expected, keys, hint = WORDS[fault]
     present = [key for key in keys if row.get(key) is not None]

@@ -120,7 +120,7 @@ class PipeReader(Reader):
     """A reader of ``id ||| text ||| features ||| score``; formats say where the fields stand.
 
     A negative field number counts from the last field. Fields that are named nowhere (alignments,
-    derivations) are passed over.
+    derivations) are skipped.
     """
 
     text_field: ClassVar[int] = 1

@@ -17,7 +17,7 @@ from luthier.kbest.derived import derived_of
 from luthier.kbest.pool import Pool
 from luthier.kbest.shards.manifest import MOST_PARTS, NAME, Manifest, Part, StoredStatistics, write_manifest
 from luthier.kbest.spread import spread_in_lists
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 
 # Opening a part of a pool: it is the file that the manifest means, or the job ends with a sentence.
 
@@ -30,7 +30,7 @@ def check_files(manifest: Manifest) -> None:
         _stamp(manifest, number, manifest.place(number))
 
 
-def open_part(manifest: Manifest, number: int) -> Pool:
+def open_shard(manifest: Manifest, number: int) -> Pool:
     """Open a part, its arrays views of the mapped file; its bytes are hashed when this process first opens it.
 
     Raises

@@ -17,7 +17,7 @@ from luthier.geometry.minkowski.frontier import Arrays
 from luthier.landscape.certified._box_kernels import Open
 from luthier.landscape.certified.box import Box, Boxes
 from luthier.landscape.certified.certificate import Certificate
-from luthier.landscape.certified.search import Search, Standing, Waiting
+from luthier.landscape.certified.search import Explanation, Search, Waiting
 from luthier.landscape.certified.space import Space
 from luthier.landscape.cones.search_state import read_state, refusing_states, write_state
 from luthier.landscape.list_problem import ListProblem
@@ -77,7 +77,7 @@ def load_search(path: str, boxes: Boxes, *, gap: float, threads: int) -> Search:
     with refusing_states(path):
         weights, gain, closed = np.array(state["weights"], np.float64), float(tally["gain"]), float(tally["closed"])
         boxes_seen, serial, climbs, kept = (int(tally[name]) for name in ("boxes", "serial", "climbs", "kept"))
-        standing = Standing(weights, gain, closed, boxes_seen, serial, climbs, kept)
+        standing = Explanation(weights, gain, closed, boxes_seen, serial, climbs, kept)
         if standing.weights.shape != (boxes.problem.n_features,) or not np.all(np.isfinite(standing.weights)):
             raise LuthierError("its weights are no weights of this problem")
         if standing.gain != boxes.problem.gain(standing.weights):
@@ -151,13 +151,13 @@ class CertifyOptions:
     gap: float = param(0.01, low=0.0, help="stop when no weights can gain more than this over the best, in the score")
     limit: int = param(100_000, low=1, help="boxes to look at, at most")
     checkpoint: str = param("", help="file that keeps the search, for going on with it")
-    resume: bool = param(False, help="go on with the search that the checkpoint keeps")
+    resume: bool = param(False, help="resume the search that the checkpoint keeps")
     threads: int = param(1, low=1, help="threads")
 
     def __post_init__(self) -> None:
         validate(self)
         if self.resume and not self.checkpoint:
-            raise LuthierError("expected the file of a search to go on with, found none. hint: give `checkpoint`")
+            raise LuthierError("expected the file of a search to resume, found none. hint: give `checkpoint`")
 
 
 def certify(problem: ListProblem, space: Space, weights: Float64, options: CertifyOptions | None = None) -> Certificate:

@@ -28,7 +28,7 @@ from luthier.landscape.curve import reach_of
 from luthier.landscape.lines.places import Choice, best_places
 from luthier.landscape.list_problem import ListProblem
 
-# Boxes in which all that is open ties at one point: their sides stand for them.
+# Boxes in which all that is open ties at one point: their sides represent them.
 #
 # Suppose that all open rows of each list are equally high at a point q of a box. Along a ray from q the differences of
 # two of them keep their signs and grow, so whatever wins somewhere on the ray wins where it leaves the box, too: on one
@@ -48,7 +48,7 @@ AT_END = 1e-9  # nearer to an end of the box than this share of its size is at t
 
 
 def sides_for(rows: Rows, low: Float64, high: Float64, found: Open) -> list[tuple[Float64, Float64]] | None:
-    """Return the sides that stand for a box, corners (P,) each, or None if its open rows tie at no point of it."""
+    """Return the sides that represent a box, corners (P,) each, or None if its open rows tie at no point of it."""
     moving = np.flatnonzero(high > low)
     if not len(moving) or len(found.rows) > MOST_ROWS:
         return None
@@ -167,7 +167,7 @@ class Waiting:
 
 
 @dataclasses.dataclass
-class Standing:
+class Explanation:
     """Where a search stands.
 
     Attributes
@@ -191,9 +191,9 @@ class Standing:
 
 
 class Search:
-    """One search: `batches` goes on with it, `certificate` says what is known."""
+    """One search: `batches` resumes it, `certificate` says what is known."""
 
-    def __init__(self, boxes: Boxes, standing: Standing, *, gap: float, threads: int = 1) -> None:
+    def __init__(self, boxes: Boxes, standing: Explanation, *, gap: float, threads: int = 1) -> None:
         self.boxes, self.standing, self.gap, self.threads = boxes, standing, gap, threads
         self._lines = problem_of_rows(boxes.problem, boxes.rows)
 
@@ -205,7 +205,7 @@ class Search:
     @classmethod
     def begin(cls, boxes: Boxes, weights: Float64, *, gap: float, threads: int = 1) -> Search:
         """Return a search that has looked at the root boxes; `weights`, (D,), are good ones, and best in the space."""
-        search = cls(boxes, Standing(weights, boxes.problem.gain(weights)), gap=gap, threads=threads)
+        search = cls(boxes, Explanation(weights, boxes.problem.gain(weights)), gap=gap, threads=threads)
         place = boxes.space.place(weights)
         if place is not None:
             search._climb_from(place)
@@ -283,7 +283,7 @@ class Search:
         return tasks
 
     def _sides(self, box: Box) -> list[tuple[Float64, Float64]] | None:
-        """Return smaller boxes that stand for one but for ties: none for a point that is one, or None to split it."""
+        """Return smaller boxes that represent one but for ties: none for a point that is one, or None to split it."""
         rows, space = self.boxes.rows, self.boxes.space
         if np.array_equal(box.low, box.high):
             return [] if rows.margin(box.low) <= 1.0 else None

@@ -79,7 +79,7 @@ def read_state(path: str) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError:
-        raise LuthierError(f"{path}: there is no search to go on with. hint: leave out `resume`") from None
+        raise LuthierError(f"{path}: there is no search to resume. hint: leave out `resume`") from None
     except OSError as error:
         raise LuthierError(f"{path}: {(error.strerror or str(error)).lower()}") from None
     with file, refusing_states(path):

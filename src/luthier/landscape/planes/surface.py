@@ -220,7 +220,7 @@ def look_at_plane(plane: Plane, options: SurfaceOptions, *, engine: Engine | Non
 
 
 def _check(plane: Plane, found: Survey, record: Arrangement | None, options: SurfaceOptions) -> Check:
-    """Re-rank cells drawn at random: of all that are recorded, or of all that passed by."""
+    """Re-rank cells drawn at random: of all that are recorded, or of all that visited."""
     if record is None:
         return check_cells(plane, found.sample.keys, threads=options.threads)
     sized = np.flatnonzero(record.sized)

@@ -80,7 +80,7 @@ def surface_tables(
 ) -> Any:
     """Return what is on the plane, the best cells, how often which score, and the files written.
 
-    `changes` are those of `luthier.jobs.chance`, `proof` is how far the answer is from the best of the window.
+    `changes` are those of `luthier.jobs.significance`, `proof` is how far the answer is from the best of the window.
     """
     optimum, axes, check = report.optimum, report.plane.subspace.names, report.check
     complete, faces = report.survey.share == 1.0, report.plane.overlay.faces.counts

@@ -86,7 +86,7 @@ def reading_report(reading: Reading, pool: Pool, output: str) -> dict[str, Any]:
         "roles": roles_of(reading, pool),
         "missing_filled": dict(reading.filled),
         "lines_left_out": dict(reading.faults.counts),
-        "places_mended": dict(reading.faults.mended),
+        "places_mended": dict(reading.faults.fixed),
         "first_of_each_kind": {kind: str(error) for kind, error in reading.faults.first.items()},
     }
 
@@ -120,7 +120,7 @@ def reading_table(reading: Reading, pool: Pool, output: str) -> Any:
         parts.append(table("missing values, filled in", ("feature", "rows"), list(reading.filled.items())))
     faults = [
         (kind, count, what, str(reading.faults.first[kind]))
-        for what, counts in (("left out", reading.faults.counts), ("mended", reading.faults.mended))
+        for what, counts in (("left out", reading.faults.counts), ("fixed", reading.faults.fixed))
         for kind, count in counts.items()
     ]
     if faults:

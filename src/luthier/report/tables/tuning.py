@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from luthier.distributed.checked import ClusterCheck, WorkerCheck
+from luthier.distributed.check import ClusterCheck, WorkerCheck
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.report.console import FEW, as_text, decimals_for, stack, table
-from luthier.tuning.chosen import Chosen, Tried
 from luthier.tuning.report import Tuned, TuningReport
+from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.validation.baselines import FIRST, Baselines, Choice
 
 MOST_ALONE = 8  # scorers alone that the table shows
@@ -123,7 +123,7 @@ def _verdict(report: TuningReport) -> str:
     held = first.heldout_interval is not None
     low, high = first.heldout_interval or first.interval
     where = "held-out" if held else "tuning"
-    n = report.problem.n_sentences if isinstance(report.problem, ListProblem | PartedProblem) else FEW
+    n = report.problem.n_sentences if isinstance(report.problem, ListProblem | ShardedProblem) else FEW
     n = first.n_heldout if held else n
     if n < FEW:
         told = "1 sentence is" if n == 1 else f"{n} sentences are"

@@ -1,7 +1,7 @@
-"""K-best lists of an invented decoder: a seeded noisy-channel source of test and benchmark data.
+"""K-best lists of a synthetic decoder: a seeded noisy-channel source of test and benchmark data.
 
-A true sentence of an invented language (the reference) becomes a noisy source sentence. About that
-source a decoder has many small decisions: which word a source word stands for, whether it is dropped,
+A true sentence of a synthetic language (the reference) becomes a noisy source sentence. About that
+source a decoder has many small decisions: which word a source word represents, whether it is dropped,
 whether a function word is put in, whether neighbours change places, whether two are translated as
 one. A hypothesis is one combination of decisions, so lists are full of near-duplicates, and different
 derivations may spell the same text. Scorers of unequal worth judge each hypothesis; hand-set weights
@@ -35,7 +35,7 @@ from luthier.synthetic.lists import _sentence_kernels as kernels
 from luthier.synthetic.lists.language import Language, make_language
 from luthier.synthetic.lists.sentence import NAMES, RULES, Decisions, draw_decisions, draw_sentence
 
-# What the invented decoder believes its scorers are worth.
+# What the synthetic decoder believes its scorers are worth.
 DECODER_WEIGHTS = {
     "lm": 0.2, "channel": 0.2, "direct": 0.3, "lex": 0.4,
     "length": 0.3, "swaps": -0.2, "oov": -0.5, "rules": 0.1,

@@ -1,4 +1,4 @@
-"""The invented dictionary: concepts with Zipf's weights, senses that share a word, synonyms, favourites."""
+"""The synthetic dictionary: concepts with Zipf's weights, senses that share a word, synonyms, favourites."""
 
 from __future__ import annotations
 

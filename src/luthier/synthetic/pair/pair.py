@@ -1,6 +1,6 @@
-"""An artificial language pair: parallel text that is learnable, hard, and made on the spot.
+"""A synthetic language pair: parallel text that is learnable, hard, and made on the spot.
 
-A sentence is drawn as a meaning (`luthier.synthetic.pair.speaker`) from an invented dictionary
+A sentence is drawn as a meaning (`luthier.synthetic.pair.speaker`) from a synthetic dictionary
 (`luthier.synthetic.pair.lexicon`) and spoken by two grammars (`luthier.synthetic.pair.source`,
 `luthier.synthetic.pair.target`). What the target grammar leaves free gives several true references.
 """

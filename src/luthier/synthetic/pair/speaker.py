@@ -42,7 +42,7 @@ from luthier.synthetic.pair.meaning import (
     Thing,
 )  # fmt: skip
 
-# Chances for a sentence of ordinary richness; those of parts fall with depth.
+# Chances for a sentence of ordinary richness; those of shards fall with depth.
 DEPTH_FACTOR = 0.55
 P_ADJECTIVE, P_POSSESSOR, P_RELATIVE, P_GROUP, P_MODIFIER = 0.42, 0.12, 0.09, 0.09, 0.03
 P_ADJUNCT, P_MANNER = 0.55, 0.30

@@ -57,8 +57,8 @@ class LoopPlace:
     Attributes
     ----------
     folder : made if it is not there
-    resume : go on with the loop that was begun there
-    decoder : what the decoder is, in words or a hash; a loop does not go on with another
+    resume : resume the loop that was begun there
+    decoder : what the decoder is, in words or a hash; a loop does not resume another
     """
 
     folder: str
@@ -255,9 +255,7 @@ class _Loop:
         found = run(self.tuner, problem, self._vector(problem, weights), options)
         if found.interrupted:
             if self.folder is not None:
-                notice(
-                    f"what was decoded and tuned so far is kept in {self.folder.home}. hint: `resume` goes on with it"
-                )
+                notice(f"what was decoded and tuned so far is kept in {self.folder.home}. hint: `resume` resumes it")
             raise KeyboardInterrupt
         tuned = dict(zip(problem.names, found.weights.tolist(), strict=True))
         # weights of features that no list has had yet stay as they are

@@ -26,7 +26,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.core.files.io import check_apart, check_writable
     from luthier.features.bins_file import read_bins
     from luthier.features.induction import induce_pool
-    from luthier.kbest.storage import open_pool, save_pool
+    from luthier.kbest.storage.pool_file import open_pool, save_pool
     from luthier.report.console import table
 
     check_writable(options.output)

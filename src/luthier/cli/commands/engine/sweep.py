@@ -28,13 +28,13 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
-    from luthier.core.tasks import Here, Processes
+    from luthier.core.tasks import Processes, Serial
     from luthier.jobs.sweep import choose
     from luthier.report.tables.tuning import chosen_tables
 
     if options.jobs < 1:
         raise LuthierError(f"expected at least one job, found {options.jobs}")
     folder = options.output or str(Path(options.config).parent / "choice")
-    engine = Here() if options.jobs == 1 else Processes(options.jobs)
+    engine = Serial() if options.jobs == 1 else Processes(options.jobs)
     chosen, written = choose(options.config, folder, engine=engine)
     output.emit({**chosen.as_dict(), "written": written}, lambda: chosen_tables(chosen, written))

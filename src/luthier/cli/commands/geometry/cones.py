@@ -6,7 +6,7 @@
 Every vertex of the sum of all lists' polytopes is a joint choice that some weights make; its cone holds these
 weights. Cones are streamed to disk as they are found, an Arrow file in the end: nearest first, depth-first in
 little memory, or guided by the metric ('--metric none' does without one). Ctrl-C and --limit stop a search,
---resume goes on with it. A --cluster asks vertices for their children ahead of the search; the file is the same.
+--resume resumes it. A --cluster asks vertices for their children ahead of the search; the file is the same.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checksum", action="store_true", help="with --whole: count by partial sums what there must be"
     )
-    parser.add_argument("--resume", action="store_true", help="go on with a search that was stopped")
+    parser.add_argument("--resume", action="store_true", help="resume a search that was stopped")
     parser.add_argument("-o", "--output", required=True, metavar="F", help="the cones, an Arrow file")
     add_picture_options(parser, "--plot", "draw cells and search tree, for two axes")
     add_metric_options(parser, "bleu")

@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.core.files.written import Written
-    from luthier.kbest.storage import open_pool
+    from luthier.kbest.storage.pool_file import open_pool
     from luthier.landscape.cones.fan_scenes import example_scene, pool_scene, regularize
     from luthier.report.figures.fan import draw_scene
     from luthier.report.tables.geometry import fan_data, fan_tables, regularized_data

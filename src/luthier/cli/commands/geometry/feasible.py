@@ -5,7 +5,7 @@
 
 The selection is 'oracle' (the greedy corpus oracle of the metric), 'sentence-oracle', 'first', or a file with
 one hypothesis number for each sentence, from 0 ('-' leaves a sentence out). Exit code 0: it is feasible, the
-weights of the largest margin are shown (-o writes them). Exit code 1: it is not, and a few wishes that contradict
+weights of the largest margin are shown (-o writes them). Exit code 1: it is not, and a few constraints that contradict
 each other are named. Hypotheses with equal features count as one.
 """
 

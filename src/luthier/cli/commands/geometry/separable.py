@@ -5,7 +5,7 @@
 
 Oracles: could a best hypothesis of each sentence win, by weights of its own, and by weights for all sentences?
 Pairs: could PRO's pairs be ranked? A pair is in conflict if all weights that rank no pair the wrong way leave it
-tied. Each verdict has a proof that was checked in exact arithmetic: weights, or a few wishes that contradict each
+tied. Each verdict has a proof that was checked in exact arithmetic: weights, or a few constraints that contradict each
 other (--json has them all).
 """
 

@@ -2,7 +2,7 @@
 
   luthier synthetic lists lists/ --sentences 200 --k 100
 
-The lists come from a noisy channel of our own: an invented language, a channel that garbles it, and a
+The lists come from a noisy channel of our own: a synthetic language, a channel that garbles it, and a
 decoder whose scorers are of unequal worth (docs/synthetic-lists.md). The same seed gives the same bytes.
 """
 

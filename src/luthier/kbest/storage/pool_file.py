@@ -28,8 +28,8 @@ from luthier.core.params import path_of
 from luthier.corpus.texts import Texts, Tokens, check_texts
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
-from luthier.kbest.header import META_KEY, StoredMeta, meta_of_pool, parse_meta, seal_of
 from luthier.kbest.pool import Pool, References, Statistics, pool_of
+from luthier.kbest.storage.header import META_KEY, StoredMeta, meta_of_pool, parse_meta, seal_of
 
 FORMAT_VERSION = 1
 ARROW_MAGIC = b"ARROW1"
@@ -127,7 +127,7 @@ def _open(path: str | os.PathLike[str]) -> tuple[Pool, StoredMeta]:
 
 @contextlib.contextmanager
 def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn what the checks of parts find into a complaint about the file."""
+    """Turn what the checks of shards find into a complaint about the file."""
     try:
         yield
     except InputError:
