@@ -2,8 +2,8 @@
 
 python benchmarks/bench_grammar.py [--data FOLDER] [--growth]
 
-The folder holds multi30k/ (train and val in de and en, train.de-en.gdfa.gz) and kbest-de-en/grammar.val.gz. Without
-it the synthetic pair is used, and what is extracted is compared with the slow extractor of the tests on a few sentences.
+The folder holds multi30k/ (train and val in de and en, train.de-en.gdfa.gz) and kbest-de-en/grammar.val.gz. Without it
+the synthetic pair is used, and what is extracted is compared with the slow extractor of the tests on a few sentences.
 """
 
 import argparse

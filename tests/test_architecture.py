@@ -44,15 +44,15 @@ MAY_IMPORT = {
     "evaluation": ({"core", "kbest", "metrics"}, {"numpy", "scipy"}),
     "report": (
         {
-            "core", "distributed", "alignment", "lm", "grammar", "kbest", "metrics", "features", "geometry", "decoding", "landscape",
-            "tuning", "evaluation",
+            "core", "distributed", "alignment", "lm", "grammar", "kbest", "metrics", "features", "geometry", "decoding",
+            "landscape", "tuning", "evaluation",
         },
         {"numpy", "matplotlib", "rich", "PIL"},  # matplotlib's own, for pictures with a palette: a third as large
     ),
     "jobs": (
         {
-            "core", "distributed", "corpus", "synthetic", "alignment", "lm", "grammar", "kbest", "metrics", "features", "geometry",
-            "decoding", "landscape", "tuning", "evaluation", "report",
+            "core", "distributed", "corpus", "synthetic", "alignment", "lm", "grammar", "kbest", "metrics", "features",
+            "geometry", "decoding", "landscape", "tuning", "evaluation", "report",
         },
         {"numpy"},
     ),
@@ -71,7 +71,7 @@ ONLY_IN = {
     "sklearn": {"tuning/estimator.py"},
     "cma": {"tuning/methods/cma.py"},
     "starlette": {"explorer/app.py", "explorer/middleware.py"},
-    "uvicorn": {"explorer/server.py", "explorer/server.py"},
+    "uvicorn": {"explorer/server.py"},
 }
 
 # file → why it may be longer than the limit

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import make_folder, open_output
-from luthier.core.files.journal import Record, JournalWriter
+from luthier.core.files.journal import JournalWriter, Record
 from luthier.core.plugins import available, load
 from luthier.core.progress import notice, progress
 from luthier.core.settings import Table

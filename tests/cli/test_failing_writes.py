@@ -174,8 +174,8 @@ JOBS = {
     "induce": Job("engine induce planted.arrow --bins planted.json -o out/p.arrow", answer="out/p.arrow"),
     "curves": Job("engine curves binned.txt --bins bins.json -o out/c.png"),
     "decode": Job(
-        "engine decode src --grammar rules.txt --lm lm.arpa --weights w2.txt --threads 1 -k 3 -o out/k.arrow --text out/t "
-        "--links out/a --trees out/d --report out/r --forests out/f",
+        "engine decode src --grammar rules.txt --lm lm.arpa --weights w2.txt --threads 1 -k 3 -o out/k.arrow "
+        "--text out/t --links out/a --trees out/d --report out/r --forests out/f",
         "lm.arpa.luthier", "out/r", "out/k.arrow",
     ),
     "choose": Job(

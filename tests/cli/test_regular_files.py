@@ -113,11 +113,11 @@ def whole(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(whole):
-    from luthier.jobs.train import train
+    from luthier.jobs.train import train_system
     from luthier.jobs.train_config import read_train_config
 
     (whole / "plain.toml").write_text(TRAINING.replace('[start]\nfile = "w.txt"\n', ""))
-    train(read_train_config(whole / "plain.toml", seed=1, threads=1), str(whole / "model"), threads=1)
+    train_system(read_train_config(whole / "plain.toml", seed=1, threads=1), str(whole / "model"), threads=1)
     return whole
 
 

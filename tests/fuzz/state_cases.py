@@ -131,8 +131,8 @@ class StateCases:
         """TOML files: of a study, a choice, a loop with recorded lists, a training."""
         f = self.folder
         name, text, command = [
-            ("study", samples.STUDY, "study"), ("choice", samples.CHOICE, "engine sweep"), ("loop", samples.LOOP, "loop"),
-            ("train", samples.TRAINING, "train"),
+            ("study", samples.STUDY, "study"), ("choice", samples.CHOICE, "engine sweep"),
+            ("loop", samples.LOOP, "loop"), ("train", samples.TRAINING, "train"),
         ][rng.integers(4)]  # fmt: skip
         (f / f"damaged-{name}.toml").write_bytes(damage_text(rng, text.encode()))
         shutil.rmtree(f / "made", ignore_errors=True)

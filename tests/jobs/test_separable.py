@@ -1,4 +1,4 @@
-"""Separability: the figures of the paper, brute force on small constraints, proofs, ties, pairs that nothing tells apart."""
+"""Separability: the figures of the paper, brute force on small constraints, proofs, ties, pairs alike."""
 
 import json
 from fractions import Fraction
@@ -13,7 +13,7 @@ from luthier.core.errors import LuthierError
 from luthier.corpus.texts import Texts, Tokens
 from luthier.features.bins_file import write_bins
 from luthier.features.fit_bins import BinOptions, bins_of_pool
-from luthier.jobs.separable import SeparableJob, separable
+from luthier.jobs.separable import separable
 from luthier.kbest.derivations import unique_rules
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
@@ -25,12 +25,10 @@ from luthier.landscape.selections.separability import (
     separability,
     separate,
 )
-from luthier.metrics.loading import load_metric
-from luthier.tuning.ranking.pairs import PairSampling
 from small_problems import pool_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")  # of few values
-SAMPLING = PairSampling(200, 50, 1.0)
+SAMPLING = {"draws": 200, "kept": 50, "alpha": 1.0}
 
 
 def derived_pool(lists):
@@ -85,10 +83,8 @@ def test_figures_4_to_6(figure):
     lists, expected = FIGURES[figure]
     pool = derived_pool(lists)
     names = list(pool.features.names)
-    inductions = tuple(
-        (scope, bins_of_pool(pool, names, BinOptions(bins=64), scope=scope)) for scope in ("global", "local")
-    )
-    models = separable(SeparableJob(pool, load_metric("column:worth"), SAMPLING, inductions=inductions))
+    inductions = {scope: bins_of_pool(pool, names, BinOptions(bins=64), scope=scope) for scope in ("global", "local")}
+    models = separable(pool, "column:worth", bins=inductions, seed=0, **SAMPLING).models
     assert [model.name for model in models] == ["as given", "global", "local"]
     for model, wanted in zip(models, expected, strict=True):
         if wanted is not None:
@@ -112,7 +108,7 @@ def test_figures_4_to_6(figure):
 
 def test_figure_4_is_separable_sentence_by_sentence():
     pool = derived_pool(FIGURES[4][0])
-    model = separable(SeparableJob(pool, load_metric("column:worth"), SAMPLING))[0]
+    model = separable(pool, "column:worth", seed=0, **SAMPLING).models[0]
     assert model.pairs.alone.tolist() == [True, True]
     assert model.pairs.together.conflicts.tolist() == [True, True]
     assert model.misordered > 0

@@ -78,8 +78,13 @@ class InputError(LuthierError):
         kind: str = "",
     ) -> None:
         self.expected, self.found, self.path, self.line, self.hint, self.kind = (
-            expected, found, path, line, hint, kind,
-        )  # fmt: skip
+            expected,
+            found,
+            path,
+            line,
+            hint,
+            kind,
+        )
         super().__init__(str(self))
 
     def __reduce__(self) -> tuple[object, ...]:

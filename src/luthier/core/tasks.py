@@ -179,9 +179,12 @@ class Processes:
             stack.callback(_end_workers, workers, others)
             try:
                 yield from _as_finished(
-                    lambda unit: _submit(workers, path, recipe, unit), units, stop,
-                    room=2 * count, look=LOOK_SECONDS,
-                )  # fmt: skip
+                    lambda unit: _submit(workers, path, recipe, unit),
+                    units,
+                    stop,
+                    room=2 * count,
+                    look=LOOK_SECONDS,
+                )
             except BrokenProcessPool:
                 raise LuthierError(
                     "a worker process ended before its unit was done. hint: it may have run out of memory; "

@@ -67,27 +67,37 @@ def check_utf8(data: Bytes, name: str, first_line: int) -> None:
 def utf8_error(path: str, line: int, found: bytes) -> InputError:
     """Return the complaint about bytes that are not UTF-8."""
     return InputError(
-        expected="UTF-8 text", found=f"the bytes {excerpt(found)}", path=path, line=line,
-        hint="convert the file, for example with: iconv -f latin1 -t utf-8", kind="utf-8",
-    )  # fmt: skip
+        expected="UTF-8 text",
+        found=f"the bytes {excerpt(found)}",
+        path=path,
+        line=line,
+        hint="convert the file, for example with: iconv -f latin1 -t utf-8",
+        kind="utf-8",
+    )
 
 
 def windows_line_error(path: str, line: int) -> InputError:
     """Return the complaint about a carriage return before the line feed."""
     return InputError(
-        expected="a line that ends in a line feed", found="a Windows line end (CR LF)", path=path,
-        line=line, hint="convert with: sed -i 's/\\r$//' FILE; or let `skip_bad` fix it",
+        expected="a line that ends in a line feed",
+        found="a Windows line end (CR LF)",
+        path=path,
+        line=line,
+        hint="convert with: sed -i 's/\\r$//' FILE; or let `skip_bad` fix it",
         kind="windows-line-end",
-    )  # fmt: skip
+    )
 
 
 def bom_error(path: str) -> InputError:
     """Return the complaint about a byte-order mark."""
     return InputError(
-        expected="text from the first byte on", found="a byte-order mark (BOM)", path=path, line=1,
+        expected="text from the first byte on",
+        found="a byte-order mark (BOM)",
+        path=path,
+        line=1,
         hint="remove it with: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE; or let `skip_bad` fix it",
         kind="byte-order-mark",
-    )  # fmt: skip
+    )
 
 
 def empty_error(path: str) -> InputError:

@@ -141,7 +141,9 @@ def _address_in(path: str) -> str:
         address = None
     if not isinstance(address, str) or "://" not in address:
         raise InputError(
-            expected="a scheduler's file, with its address", found="something else", path=str(Path(path)),
+            expected="a scheduler's file, with its address",
+            found="something else",
+            path=str(Path(path)),
             hint="'dask scheduler' writes one where its option scheduler-file names it",
-        )  # fmt: skip
+        )
     return address

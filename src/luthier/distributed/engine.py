@@ -96,10 +96,19 @@ def _local(workers: int, silence: float) -> Iterator[Any]:
         with uninterrupted():
             stack.enter_context(dask.config.set({"distributed.scheduler.worker-ttl": f"{silence}s"}))
             cluster = distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tls",
-                security=security, dashboard_address="127.0.0.1:0", worker_dashboard_address=None, memory_limit=0,
-                local_directory=folder, silence_logs=logging.CRITICAL, scheduler_kwargs={"dashboard": False},
-            )  # fmt: skip
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                protocol="tls",
+                security=security,
+                dashboard_address="127.0.0.1:0",
+                worker_dashboard_address=None,
+                memory_limit=0,
+                local_directory=folder,
+                silence_logs=logging.CRITICAL,
+                scheduler_kwargs={"dashboard": False},
+            )
             stack.callback(_close, cluster)
         yield cluster
 
@@ -126,15 +135,19 @@ def _client(at: Any, place: ClusterAddress, files: Certificates) -> Any:
     security = None
     if place.kind == "tls":
         given = {
-            "tls_ca_file": files.authority or None, "tls_client_cert": files.own or None,
+            "tls_ca_file": files.authority or None,
+            "tls_client_cert": files.own or None,
             "tls_client_key": files.key or None,
-        }  # fmt: skip
+        }
         security = distributed.Security(require_encryption=True, **{k: v for k, v in given.items() if v})
     try:
         return distributed.Client(
-            at, security=security, timeout=CONNECT_SECONDS, set_as_default=False,
+            at,
+            security=security,
+            timeout=CONNECT_SECONDS,
+            set_as_default=False,
             direct_to_workers=place.kind == LOCAL,  # elsewhere workers may be reached by their scheduler only
-        )  # fmt: skip
+        )
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise LuthierError(

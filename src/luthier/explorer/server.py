@@ -129,11 +129,19 @@ class Server:
         config = uvicorn.Config(
             make_app(session, self.token, self.port, say),
             http=Connections(self.token).open,  # called as a class would be
-            ws="none", lifespan="off", loop="asyncio", log_config=None, log_level="critical",
-            access_log=False, server_header=False, date_header=False, proxy_headers=False,
+            ws="none",
+            lifespan="off",
+            loop="asyncio",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
             timeout_keep_alive=IDLE_SECONDS,
-            timeout_graceful_shutdown=GRACE_SECONDS, h11_max_incomplete_event_size=LARGEST_HEAD,
-        )  # fmt: skip
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            h11_max_incomplete_event_size=LARGEST_HEAD,
+        )
         self._server = uvicorn.Server(config)
 
     @property

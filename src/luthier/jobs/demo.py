@@ -8,7 +8,7 @@ from pathlib import Path
 from luthier.core.arrays import Float64
 from luthier.core.files.io import write_lines
 from luthier.core.progress import notice
-from luthier.jobs.train import train
+from luthier.jobs.train import train_system
 from luthier.jobs.train_config import read_train_config
 from luthier.jobs.trained_model import WEIGHTS
 from luthier.kbest.storage.pool_file import open_pool
@@ -63,7 +63,7 @@ def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> Demo
     files = PairGenerator().write(home / "corpus", **SIZES, seed=seed)
     write_lines(home / "train.toml", SETTINGS.format(seed=seed).splitlines())
     config = read_train_config(home / "train.toml", seed=seed, threads=threads)
-    trained = train(config, str(home / "model"), threads=threads)
+    trained = train_system(config, str(home / "model"), threads=threads)
     notice(f"finding every cell of the plane of {' and '.join(PLANE)} on the loop's last lists: {home}/surface.png")
     lists = max((home / "model" / "loop" / "lists").glob("*.arrow"))
     problem, weights = _last_lists(home, lists, config.settings.metric)

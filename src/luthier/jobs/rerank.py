@@ -110,9 +110,8 @@ def rerank_files(
     read = {path: read_weights(path) for path in weights}
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(open_output(path)) for path in outputs]
-        tallies = [
-            _Tally(*item) for item in zip(weights, map(read.__getitem__, weights), outputs, files, forms, strict=True)
-        ]
+        named = zip(weights, outputs, files, forms, strict=True)
+        tallies = [_Tally(path, read[path], output, file, form) for path, output, file, form in named]
         names: dict[str, None] = {}
         formulas = _formulas(read)
         for raw in pools:

@@ -1,4 +1,4 @@
-"""Trying points: induce, tune, re-rank held-out lists, score; or, with a decoder, whole loops.
+"""Trying points, ``luthier.sweep``: induce, tune, re-rank held-out lists, score; or, with a decoder, whole loops.
 
 Every point is a line in ``points.jsonl``, written as it ends, with all that is needed to know it again; started
 again, a choice goes on where it was.
@@ -19,12 +19,14 @@ from luthier.core.errors import InputError, LuthierError, unwarned
 from luthier.core.files.io import make_folder
 from luthier.core.files.journal import JournalWriter, Record, read_journal
 from luthier.core.files.written import secondary
+from luthier.core.params import path_of
 from luthier.core.progress import progress
-from luthier.core.tasks import Engine, Shared, run_units
+from luthier.core.tasks import Engine, Processes, Serial, Shared, run_units
 from luthier.features.bins import Bins
 from luthier.features.bins_file import write_bins
 from luthier.features.fit_bins import bins_of_pool
 from luthier.features.induction import induce_pool
+from luthier.jobs.opening import AnyPath
 from luthier.jobs.sweep_config import Point, Sweep, read_sweep, texts_of
 from luthier.jobs.sweep_decoding import DecodedPoints
 from luthier.kbest.pool import Pool
@@ -77,9 +79,12 @@ class Points:
         if self._induced is None or self._induced[0] != options.bins:
             with unwarned():  # of features with few values, at every point
                 bins = bins_of_pool(
-                    self.pools[0], self.choosing.bins["features"], options, scope=self.choosing.scope,
+                    self.pools[0],
+                    self.choosing.bins["features"],
+                    options,
+                    scope=self.choosing.scope,
                     by_use=bool(self.choosing.bins.get("by_use", False)),
-                )  # fmt: skip
+                )
             self._induced = options.bins, bins, (induce_pool(self.pools[0], bins), induce_pool(self.pools[1], bins))
         return self._induced[1:]
 
@@ -114,9 +119,15 @@ class Points:
         gain = heldout.gain(found.weights)
         tuned, score = (float(problem.metric.gain(np.array(value))) for value in (found.gain, gain))
         return {
-            **self.identity(point), "features": problem.n_features, "tuned": tuned, "heldout": score, "gain": gain,
-            "cpu_seconds": round(time.process_time() - clock, 3), "note": found.note, "record": dict(found.record),
-        }  # fmt: skip
+            **self.identity(point),
+            "features": problem.n_features,
+            "tuned": tuned,
+            "heldout": score,
+            "gain": gain,
+            "cpu_seconds": round(time.process_time() - clock, 3),
+            "note": found.note,
+            "record": dict(found.record),
+        }
 
 
 AnyPoints = Points | DecodedPoints
@@ -131,6 +142,37 @@ def open_points(path: str | os.PathLike[str], folder: str | os.PathLike[str]) ->
 def try_point(points: AnyPoints, point: Point) -> Record:
     """Return the line of a point: the work of a unit."""
     return points.tried(point)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Swept:
+    """All points that were tried, and the files that were written."""
+
+    chosen: Chosen
+    written: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {**self.chosen.as_dict(), "written": list(self.written)}
+
+
+def sweep(config: AnyPath, output: AnyPath | None = None, *, jobs: int = 1, engine: Engine | None = None) -> Swept:
+    """Choose bits, β and other constants on held-out lists, as a settings file says: induce, tune, re-rank, score.
+
+    Parameters
+    ----------
+    config
+        What to choose, a TOML file (docs/choosing.md).
+    output
+        A folder for points, weights, bins and a picture (default: ``choice``, beside the settings).
+    jobs
+        Points at a time, in processes of their own; or those of an `engine`.
+    """
+    if jobs < 1:
+        raise LuthierError(f"expected at least one job, found {jobs}")
+    folder = path_of(output) if output else str(Path(config).parent / "choice")
+    chosen, written = choose(config, folder, engine=engine or (Serial() if jobs == 1 else Processes(jobs)))
+    return Swept(chosen, tuple(written))
 
 
 def choose(

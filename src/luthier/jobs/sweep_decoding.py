@@ -96,17 +96,26 @@ class DecodedPoints:
         search = self.model.settings.search
         decode = OwnDecoder(Decoder(grammar, self.model.lms, search, bins=bins), sentences, references, decoding.k)
         result = tune_loop(
-            decode, self.start, choosing.tuner(point), choosing.metric, decoding.options,
+            decode,
+            self.start,
+            choosing.tuner(point),
+            choosing.metric,
+            decoding.options,
             place=LoopPlace(str(self.place(point)), resume=True, decoder=" ".join(self.digests)),
-        )  # fmt: skip
+        )
         heldout = Decoder(rules, self.model.lms, search, bins=bins).decode(others, result.weights, derivations=False)
         stats = choosing.metric.stats(Batch.from_lines(heldout.texts, answers))
         score = choosing.metric.score(stats.sum(axis=0))
         return {
-            **self.identity(point), "features": len(decode.decoder.feature_names),
-            "tuned": result.iterations[-1].after, "heldout": float(score), "gain": float(choosing.metric.gain(score)),
-            "cpu_seconds": round(time.process_time() - clock, 3), "note": result.ended, "record": {},
-        }  # fmt: skip
+            **self.identity(point),
+            "features": len(decode.decoder.feature_names),
+            "tuned": result.iterations[-1].after,
+            "heldout": float(score),
+            "gain": float(choosing.metric.gain(score)),
+            "cpu_seconds": round(time.process_time() - clock, 3),
+            "note": result.ended,
+            "record": {},
+        }
 
     def after(self, point: Point) -> None:
         """Remove the lists of a loop once its line is kept: they are large."""

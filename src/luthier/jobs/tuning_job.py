@@ -1,4 +1,4 @@
-"""Tuning as a job: any problem (lists, shards, forests) to weights, with replicas, diagnostics and scores for people."""
+"""Tuning as a job: any problem (lists, shards, forests) to weights, with replicas, diagnostics and scores."""
 
 from __future__ import annotations
 
@@ -68,16 +68,18 @@ class TuningJob:
             raise LuthierError(f"expected at least one replica, found {self.replicas}")
         if self.average and self.replicas == 1:
             raise LuthierError(
-                "expected several replicas to average, found one. hint: `average_replicas` needs `replicas` of at least 2"
+                "expected several replicas to average, found one. hint: `average_replicas` needs `replicas` of at "
+                "least 2"
             )
         if self.axes and (not self.problem.bounds.is_free or self.standardize or self.engine or self.options.certify):
             raise LuthierError(
-                "expected axes by themselves. hint: `axis` cannot go with `bound`, `standardize_features`, `cluster` or `certify`"
+                "expected axes by themselves. hint: `axis` cannot go with `bound`, `standardize_features`, `cluster` "
+                "or `certify`"
             )
 
     @functools.cached_property
     def first(self) -> Float64:
-        """The weights that the first run starts from, (D,): the best baseline that is a weight vector if none is given."""
+        """The weights that the first run starts from, (D,): the best baseline's where none are given."""
         if self.start is not None:
             return self.start
         found = self.baselines[0]
@@ -191,9 +193,16 @@ def run_job(job: TuningJob) -> TuningReport:
     for sentence in problem.notes():
         notice(sentence)
     return TuningReport(
-        job.tuner.spec, problem.metric.signature, problem, problem.names, start, oracle, tuple(replicas), average,
+        job.tuner.spec,
+        problem.metric.signature,
+        problem,
+        problem.names,
+        start,
+        oracle,
+        tuple(replicas),
+        average,
         *job.baselines,
-    )  # fmt: skip
+    )
 
 
 def _all_replicas(job: TuningJob) -> list[Tuned]:
@@ -260,11 +269,16 @@ def tune_replica(job: TuningJob, replica: Replica) -> Tuned:
     notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} run{'s' * bool(options.restarts)}")
     seen, recipe = Coordinates.of(job), job.recipe()
     result = run(
-        job.tuner, seen.problem, seen.start, options, heldout=seen.heldout,
+        job.tuner,
+        seen.problem,
+        seen.start,
+        options,
+        heldout=seen.heldout,
         engine=job.engine if job.replicas == 1 else None,
-        recipe=None if recipe is None else ProblemsRecipe(recipe), finished=replica.finished,
+        recipe=None if recipe is None else ProblemsRecipe(recipe),
+        finished=replica.finished,
         watch=job.watch(replica.seed),
-    )  # fmt: skip
+    )
     return tuned_of(job, replica.seed, seen.weights(result.weights), result)
 
 

@@ -74,9 +74,13 @@ class Checkpoint:
 
 def _plain(state: State) -> dict[str, Any]:
     return {
-        "weights": state.weights.tolist(), "gain": state.gain, "did": state.did, "objective": state.objective,
-        "note": state.note, "record": dict(state.record),
-    }  # fmt: skip
+        "weights": state.weights.tolist(),
+        "gain": state.gain,
+        "did": state.did,
+        "objective": state.objective,
+        "note": state.note,
+        "record": dict(state.record),
+    }
 
 
 def _read(path: str, identity: dict[str, Any]) -> tuple[dict[int, Saved], int]:

@@ -258,9 +258,14 @@ def run_one(runs: _Runs, unit: RunUnit) -> RestartTrace:
         raise
     finished = not runs.stop.is_set()
     runs.ended[unit.number] = RestartTrace(
-        unit.number, tuple(states), tuple(heldout_gains), finished=finished, early=options.early,
-        process=os.getpid(), cpu_seconds=stopwatch.seconds()[0],
-    )  # fmt: skip
+        unit.number,
+        tuple(states),
+        tuple(heldout_gains),
+        finished=finished,
+        early=options.early,
+        process=os.getpid(),
+        cpu_seconds=stopwatch.seconds()[0],
+    )
     return runs.ended[unit.number]
 
 
@@ -345,11 +350,14 @@ class _Job:
         states, heldout_gains = saved
         weights = np.array([state.weights for state in states])
         for problem, kept in (
-            (self.runs.problem, [state.gain for state in states]), (self.runs.heldout, heldout_gains)
-        ):  # fmt: skip
+            (self.runs.problem, [state.gain for state in states]),
+            (self.runs.heldout, heldout_gains),
+        ):
             if problem is not None and not np.allclose(problem.gains(weights), kept, rtol=1e-9, atol=1e-9):
                 raise InputError(
-                    expected="the gains that the weights have", found="others",
-                    path=self.runs.options.checkpoint, hint=f"run {number} was changed; remove its line",
-                )  # fmt: skip
+                    expected="the gains that the weights have",
+                    found="others",
+                    path=self.runs.options.checkpoint,
+                    hint=f"run {number} was changed; remove its line",
+                )
         return RestartTrace(number, states, heldout_gains, finished=True, early=self.runs.options.early)

@@ -27,13 +27,18 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Run the loop, show its turns."""
     from pathlib import Path
 
-    from luthier.jobs.loop import PICTURE, TABLE, run_loop
-    from luthier.jobs.loop_config import read_config
+    from luthier.jobs.loop import PICTURE, TABLE, loop, loop_folder
     from luthier.report.tables.training import loop_tables
     from luthier.tuning.loops.folder import ANSWER
 
-    config = read_config(options.config, data=options.data, seed=options.seed, threads=options.threads)
-    folder = options.output or str(Path(options.config).with_suffix("")) + "-loop"
-    result = run_loop(config, folder, resume=options.resume, threads=options.threads)
+    result = loop(
+        options.config,
+        options.output,
+        data=options.data,
+        resume=options.resume,
+        seed=options.seed,
+        threads=options.threads,
+    )
+    folder = loop_folder(options.config, options.output)
     written = [str(Path(folder, name)) for name in (ANSWER, TABLE, PICTURE)]
     output.emit({**result.as_dict(), "written": written}, lambda: loop_tables(result, written))

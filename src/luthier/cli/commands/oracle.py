@@ -10,7 +10,6 @@ most, until nothing does. It is a lower bound on the best (an upper bound on the
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
 from luthier.cli.options.cluster import add_cluster_options, cluster_from
 from luthier.cli.options.lists import HELP, add_pool_options, manifest_from, pool_from
@@ -29,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Find the oracles by each metric."""
-    from luthier.jobs.score import pool_oracles
+    from luthier.jobs.score import oracle
     from luthier.report.tables.lists import oracle_table
 
     metrics = metrics_from(options)
@@ -39,9 +38,5 @@ def run(options: argparse.Namespace, output: Output) -> None:
     pool = manifest or pool_from(options, options.pool)
     output.note(f"seed {options.seed}")
     with cluster_from(options) as engine:
-        results = {
-            metric.signature: pool_oracles(pool, metric, seed=options.seed, engine=engine)
-            for metric in metrics.values()
-        }
-    data = {signature: [dataclasses.asdict(oracle) for oracle in found] for signature, found in results.items()}
-    output.emit({"seed": options.seed, "oracles": data}, lambda: oracle_table(results))
+        results = oracle(pool, metrics, seed=options.seed, engine=engine)
+    output.emit(results.as_dict(), lambda: oracle_table(results.found))

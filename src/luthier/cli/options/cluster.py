@@ -30,9 +30,12 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
 def add_connection_options(group: argparse._ActionsContainer) -> None:
     """Add what may be said of the way to a cluster."""
     group.add_argument(
-        "--cluster-silence", type=float, default=SILENCE, metavar="S",
+        "--cluster-silence",
+        type=float,
+        default=SILENCE,
+        metavar="S",
         help="seconds without a sign of life after which a worker counts as dead (default: %(default)g)",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--cluster-insecure",
         action="store_true",

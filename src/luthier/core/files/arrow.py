@@ -82,9 +82,11 @@ class RecordWriter:
         self._about = {ABOUT: json.dumps(dict(about), ensure_ascii=False).encode()}
         if length and (not Path(path).is_file() or Path(path).stat().st_size < length):
             raise InputError(
-                expected=f"the {length:,} bytes written before", found="fewer, or no file", path=str(path),
+                expected=f"the {length:,} bytes written before",
+                found="fewer, or no file",
+                path=str(path),
                 hint="start anew, without `resume`",
-            )  # fmt: skip
+            )
         try:
             self._file: BinaryIO = open(path, "r+b" if length else "wb")  # noqa: SIM115 - closed in __exit__
         except OSError as error:

@@ -12,7 +12,7 @@ from luthier.explorer.endpoints.responses import Reply, finite, shown
 from luthier.explorer.endpoints.selection import reference_of
 from luthier.explorer.endpoints.session import Session
 from luthier.geometry.polytopes.fan import planar_fan
-from luthier.landscape.selections.explanation import Explanation, explanation_of
+from luthier.landscape.selections.explanation import SentenceExplanation, explanation_of
 
 MOST_LISTED, MOST_BARS, MOST_OVERTURNS, MOST_USES = 100, 40, 6, 400
 
@@ -52,7 +52,7 @@ def sentence(session: Session, asked: CheckedRequest) -> Reply:
     )
 
 
-def _row(session: Session, found: Explanation, place: int) -> dict[str, Any]:
+def _row(session: Session, found: SentenceExplanation, place: int) -> dict[str, Any]:
     return {
         "place": place,
         "score": f"{found.scores[place]:.5g}",
@@ -61,7 +61,7 @@ def _row(session: Session, found: Explanation, place: int) -> dict[str, Any]:
     }
 
 
-def _bars(found: Explanation) -> list[dict[str, Any]]:
+def _bars(found: SentenceExplanation) -> list[dict[str, Any]]:
     """Return w·h of the features that tell winner and second apart most."""
     parts = found.contributions
     apart = np.abs(parts[0] - parts[-1]) if len(parts) > 1 else np.abs(parts[0])

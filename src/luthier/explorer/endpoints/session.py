@@ -57,9 +57,17 @@ class Session:
     """
 
     def __init__(
-        self, pool: Pool, metric: Metric, named: Sequence[Named] = (), *, title: str = "", traces: Sequence[str] = (),
-        bins: Bins | None = None, seed: int = 0, threads: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        pool: Pool,
+        metric: Metric,
+        named: Sequence[Named] = (),
+        *,
+        title: str = "",
+        traces: Sequence[str] = (),
+        bins: Bins | None = None,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
         self.problem = ListProblem.of(pool, metric)
         self.sighted = ProjectionCache(self.problem)
         self.numbers: Int64 = np.flatnonzero(pool.list_lengths > 0)  # of sentences, in the pool as it was given

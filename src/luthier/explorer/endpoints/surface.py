@@ -185,7 +185,5 @@ def _raster(view: View, lists: PlaneLists, pixels: int, threads: int) -> Float64
     bands = []
     for first in range(0, pixels, BAND):
         view.go_on()
-        bands.append(
-            raster(lists.offsets, lists.points, lists.values, xs, ys[first : first + BAND], threads=threads)
-        )  # fmt: skip
+        bands.append(raster(lists.offsets, lists.points, lists.values, xs, ys[first : first + BAND], threads=threads))
     return view.plane.score(np.concatenate(bands))

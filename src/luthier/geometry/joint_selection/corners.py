@@ -82,9 +82,12 @@ class Corners:
             return self
         offsets = offsets_from_counts(np.bincount(lists[kept], minlength=self.n_lists))
         return dataclasses.replace(
-            self, offsets=frozen(offsets), points=frozen(self.points[kept]), values=frozen(self.values[kept]),
+            self,
+            offsets=frozen(offsets),
+            points=frozen(self.points[kept]),
+            values=frozen(self.values[kept]),
             rows=frozen(self.rows[kept]),
-        )  # fmt: skip
+        )
 
     @property
     def n_lists(self) -> int:

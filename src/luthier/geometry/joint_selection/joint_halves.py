@@ -5,9 +5,9 @@ halves are paired best sum first, as in lazy K-best enumeration, and each pair i
 over the sides of both cones. What half a set cannot select no larger set can. A pair whose value, with the
 best that all other lists can give, is not above the best candidate is never made.
 
-Exact as it stands, and as published; the number of pairs grows fast, so `luthier.geometry.joint_selection.joint_search` is the
-better way to the optimum. With a beam each set keeps its best combinations only: the answer is then a good
-selection, not a proven one.
+Exact as it stands, and as published; the number of pairs grows fast, so
+`luthier.geometry.joint_selection.joint_search` is the better way to the optimum. With a beam each set keeps its best
+combinations only: the answer is then a good selection, not a proven one.
 """
 
 from __future__ import annotations

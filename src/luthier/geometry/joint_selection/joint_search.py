@@ -128,10 +128,13 @@ class _Search:
         value = float(self.best.value[0])
         found = np.isfinite(value)
         return Progress(
-            self.best.weights.copy() if found else None, value,
+            self.best.weights.copy() if found else None,
+            value,
             value if found and bound <= value + self.slack else bound,
-            self.lps, self.visited, finished,
-        )  # fmt: skip
+            self.lps,
+            self.visited,
+            finished,
+        )
 
     def push_root(self) -> None:
         """Begin with all weights inside the walls, if there are any."""
@@ -187,9 +190,16 @@ class _Search:
         witnesses = np.empty((max(WITNESSES, known), len(self.best.weights)))
         witnesses[:known] = cone.witnesses
         bound, known, solved, _ = kernels.look_ahead(
-            self.corners.lists, self.corners.facets, cone.rows, reach, witnesses, known,
-            self.best, self.slack, self.room,
-        )  # fmt: skip
+            self.corners.lists,
+            self.corners.facets,
+            cone.rows,
+            reach,
+            witnesses,
+            known,
+            self.best,
+            self.slack,
+            self.room,
+        )
         self.lps += solved
         return bound, _Cone(cone.rows, reach.first, cone.decided, witnesses[:known].copy(), tight=True)
 

@@ -197,9 +197,13 @@ def _room_for(n_directions: int, n_segments: int, longest: int) -> kernels.Event
     """Return room for the breakpoints of Q directions, as many as there usually are."""
     shape = (n_directions, n_segments * EVENTS_PER_SEGMENT + longest)
     return kernels.Events(
-        np.empty(shape), np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape),
-        np.zeros(n_directions, np.int64), np.empty((n_directions, n_segments), np.int64),
-    )  # fmt: skip
+        np.empty(shape),
+        np.empty(shape, np.int64),
+        np.empty(shape, np.int64),
+        np.empty(shape),
+        np.zeros(n_directions, np.int64),
+        np.empty((n_directions, n_segments), np.int64),
+    )
 
 
 def _with_more_room(events: kernels.Events) -> kernels.Events:

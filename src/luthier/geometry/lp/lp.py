@@ -319,9 +319,11 @@ def _make_room(d: int) -> tuple[kernels.Hot, kernels.Scratch]:
     """Return an empty hot store, and scratch."""
     lanes, most = kernels.LANES, kernels.HOT_BLOCKS
     hot = kernels.Hot(
-        np.zeros((most, d, lanes)), np.full((most, lanes), np.inf),
-        np.zeros(most * lanes, np.int64), np.zeros(1, np.int64),
-    )  # fmt: skip
+        np.zeros((most, d, lanes)),
+        np.full((most, lanes), np.inf),
+        np.zeros(most * lanes, np.int64),
+        np.zeros(1, np.int64),
+    )
     return hot, kernels.Scratch(
         np.zeros(d), np.zeros(d), np.zeros(lanes), np.zeros(lanes), np.zeros(lanes, np.int64), np.zeros((d, d))
     )
@@ -330,9 +332,12 @@ def _make_room(d: int) -> tuple[kernels.Hot, kernels.Scratch]:
 def _make_answers(n: int, d: int) -> kernels.Answers:
     """Return room for the answers to n objectives."""
     return kernels.Answers(
-        np.empty((n, d)), np.empty(n, np.int64), np.full((n, d + 1), -1, np.int64), np.zeros((n, d + 1)),
+        np.empty((n, d)),
         np.empty(n, np.int64),
-    )  # fmt: skip
+        np.full((n, d + 1), -1, np.int64),
+        np.zeros((n, d + 1)),
+        np.empty(n, np.int64),
+    )
 
 
 def _ask_highs(

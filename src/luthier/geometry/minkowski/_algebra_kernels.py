@@ -100,7 +100,7 @@ class Limits(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Arrays for the constraints of a vertex: columns (D, most), lengths, products, classes, edges (limit r: −2 − r)."""
+    """The constraints of a vertex: columns (D, most), lengths, products, classes, edges (−2 − r: limit r)."""
 
     rows: np.ndarray
     norms: np.ndarray

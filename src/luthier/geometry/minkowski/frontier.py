@@ -178,11 +178,14 @@ def ask_vertices(setting: SearchSetting, asked: VerticesRequest) -> Answers:
         inner = np.concatenate([waiting[1], children.inner][turn])
         left -= n
     return Answers(
-        np.concatenate([item[0] for item in done]), np.concatenate([item[1] for item in done]),
-        np.concatenate([item[2].counts for item in done]), np.concatenate([item[3] for item in done]),
-        np.concatenate([item[2].inner for item in done]), np.concatenate([item[2].margins for item in done]),
+        np.concatenate([item[0] for item in done]),
+        np.concatenate([item[1] for item in done]),
+        np.concatenate([item[2].counts for item in done]),
+        np.concatenate([item[3] for item in done]),
+        np.concatenate([item[2].inner for item in done]),
+        np.concatenate([item[2].margins for item in done]),
         time.perf_counter() - began,
-    )  # fmt: skip
+    )
 
 
 class Ahead:

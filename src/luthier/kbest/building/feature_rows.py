@@ -53,9 +53,10 @@ def missing_values_error(counts: Sequence[tuple[str, int]], n_rows: int, first_r
     return InputError(
         expected=f"the feature {name!r} on every row, as most have it",
         found=f"{missing:,} of {n_rows:,} rows without it, row {first_row + 1:,} the first{more}",
-        path=path, kind="missing",
+        path=path,
+        kind="missing",
         hint="`missing` worst or mean fills it in; `missing` zero counts it 0, which is the best log-probability",
-    )  # fmt: skip
+    )
 
 
 # Rows left out in place, for arrays that nobody else has seen yet.

@@ -205,9 +205,12 @@ def pool_from_frame(
     reader, names = _Rows(), NameTable()
     object.__setattr__(reader, "table", table)
     builder = PoolBuilder(
-        None, names, any_order=True, roles=Roles(frozenset(columns)),
+        None,
+        names,
+        any_order=True,
+        roles=Roles(frozenset(columns)),
         filling=Filling(missing, frozenset(costs)),
-    )  # fmt: skip
+    )
     rows = Source(FRAME, LineErrors(), names, NameTable())
     try:
         builder.add(reader, rows)

@@ -181,9 +181,11 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
     if last is not None:
         if sum(rows.values()) == 0:
             raise InputError(
-                expected="at least one usable hypothesis", found="none", path=last.name,
+                expected="at least one usable hypothesis",
+                found="none",
+                path=last.name,
                 hint="; ".join(f"line {e.line}: expected {e.expected}, found {e.found}" for e in faults.first.values()),
-            )  # fmt: skip
+            )
         pools.insert(place, builder.build(last, keep_duplicates=options.keep_duplicates))
     elif known is not None:  # references or sources for pools that stand already
         pools.append(builder.build(Source(paths[-1], faults, names, local_names), keep_duplicates=True))
@@ -236,11 +238,13 @@ def _finish(
     full = pool.n_sentences - empty
     if full >= TELLING and empty >= full and not options.allow_empty:
         raise InputError(
-            expected="hypotheses for most references", found=f"{full:,} sentences with hypotheses for "
-            f"{pool.n_sentences:,} references", path=display_name(next(iter(rows))), kind="length",
+            expected="hypotheses for most references",
+            found=f"{full:,} sentences with hypotheses for {pool.n_sentences:,} references",
+            path=display_name(next(iter(rows))),
+            kind="length",
             hint="several references of a sentence are several files (`refs` a b); if the list is only a part, "
             "say `allow_empty`",
-        )  # fmt: skip
+        )
     if empty:
         first = int(np.argmax(pool.list_lengths == 0))
         warn(
@@ -283,17 +287,23 @@ def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Re
     best = max(sureness, key=lambda name: sureness[name])
     if sureness[best] <= 0 and folder is not None:
         raise InputError(
-            expected="a folder of lists of ESPnet, Kaldi or SRILM, or a file", found="another folder", path=path,
-            kind="format", hint="the list is the folder in which 1best_recog, words_text or the n-best files stand",
-        )  # fmt: skip
+            expected="a folder of lists of ESPnet, Kaldi or SRILM, or a file",
+            found="another folder",
+            path=path,
+            kind="format",
+            hint="the list is the folder in which 1best_recog, words_text or the n-best files stand",
+        )
     if sureness[best] <= 0:
         raise InputError(
             expected="a list in a known format",
-            found=f"a file that begins with {excerpt(head)}", path=display_name(path), line=1, kind="format",
+            found=f"a file that begins with {excerpt(head)}",
+            path=display_name(path),
+            line=1,
+            kind="format",
             hint=_likely_cause(head)
             or f"name its format with `format` ({', '.join(found)}); 'luthier list formats' explains them; "
             "plain lines of text need their scores: `scores` TSV `per_sentence` N",
-        )  # fmt: skip
+        )
     return best, make_reader(best, found[best], _parameters(found[best], options))
 
 

@@ -97,9 +97,13 @@ def _ids(rows: list[dict[str, Any]], path: str) -> list[str]:
     for line, item in enumerate(ids, start=1):
         if item in seen:
             raise InputError(
-                expected="each utterance once", found=f"{item!r}, which line {seen[item]} has", path=path, line=line,
-                kind="keys", hint='give each its own "id"',
-            )  # fmt: skip
+                expected="each utterance once",
+                found=f"{item!r}, which line {seen[item]} has",
+                path=path,
+                line=line,
+                kind="keys",
+                hint='give each its own "id"',
+            )
         seen[item] = line
     return ids
 

@@ -55,7 +55,7 @@ from luthier.kbest.reading.json_tape import (
     Members,
     Tape,
     read_tape,
-)  # fmt: skip
+)
 from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Block, Lines, Reader, RuleUses, Source, check_columns
 
@@ -200,8 +200,10 @@ def _on_syntax(tape: Tape) -> Bytes:
     """Return the verdict on each line as far as it needs no key."""
     verdict = np.full(len(tape.roots), faults.GOOD, dtype=np.uint8)
     for status, fault in (
-        (SYNTAX, faults.NOT_JSON), (TOO_DEEP, faults.NOT_JSON), (LONE_SURROGATE, faults.HALF_PAIR),
-    ):  # fmt: skip
+        (SYNTAX, faults.NOT_JSON),
+        (TOO_DEEP, faults.NOT_JSON),
+        (LONE_SURROGATE, faults.HALF_PAIR),
+    ):
         verdict[tape.status == status] = fault
     verdict[(tape.status == FINE) & (tape.kinds(tape.roots) != OBJECT)] = faults.NOT_OBJECT
     return verdict
@@ -225,8 +227,11 @@ def _contents(tape: Tape, parts: Int64) -> _Contents:
         _numbers(tape, parts[:, FEATURES]),
         _strings(tape, parts[:, SOURCE]),
         _strings(tape, parts[:, REFERENCES]),
-        uses, rules, local, _numbers(tape, local),
-    )  # fmt: skip
+        uses,
+        rules,
+        local,
+        _numbers(tape, local),
+    )
 
 
 def _if_kind(tape: Tape, entries: Int64, kind: int) -> Int64:

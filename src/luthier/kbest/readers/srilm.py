@@ -76,9 +76,12 @@ def _check_form(forms: dict[int, str], n_scores: int, file: Path) -> None:
     if forms and n_scores not in forms:
         ((others, name),) = forms.items()
         raise InputError(
-            expected=f"lines that begin as those of {name} do, with {_FORMS[others]}", found=_FORMS[n_scores],
-            path=str(file), kind="format", hint="read lists of different forms one by one, with scores of one name",
-        )  # fmt: skip
+            expected=f"lines that begin as those of {name} do, with {_FORMS[others]}",
+            found=_FORMS[n_scores],
+            path=str(file),
+            kind="format",
+            hint="read lists of different forms one by one, with scores of one name",
+        )
     forms[n_scores] = file.name
 
 
@@ -138,8 +141,11 @@ def _report_few(source: Source, lines: Lines, few: Bool, labels: tuple[str, ...]
     def describe(i: int) -> InputError:
         raw = lines.raw(int(at[i]))
         return InputError(
-            expected=f"{', '.join(labels)} before the words", found=excerpt(raw) if raw.strip() else "an empty line",
-            path=source.name, line=int(lines.numbers[at[i]]), kind="fields",
-        )  # fmt: skip
+            expected=f"{', '.join(labels)} before the words",
+            found=excerpt(raw) if raw.strip() else "an empty line",
+            path=source.name,
+            line=int(lines.numbers[at[i]]),
+            kind="fields",
+        )
 
     lines.bad.add("fields", lines.numbers[at], describe)

@@ -225,9 +225,10 @@ class Source:
         if not good.all():
             lines, firsts = numbers[~good], starts[~good]
             bad.add(
-                "utf-8", lines,
+                "utf-8",
+                lines,
                 lambda i: utf8_error(self.name, int(lines[i]), _undecodable(data[firsts[i] :].tobytes())),
-            )  # fmt: skip
+            )
             starts, stops, numbers = starts[good], stops[good], numbers[good]
         return Lines(data, starts, stops, numbers, bad)
 
@@ -307,10 +308,12 @@ def number_fault(
             return InputError(
                 expected="a finite number" if kind == "not-finite" else "a number",
                 found=excerpt(data[starts[entry] : stops[entry]].tobytes()),
-                path=path, line=int(lines[entry]), kind=kind,
+                path=path,
+                line=int(lines[entry]),
+                kind=kind,
                 hint="a scorer failed there; fix the list, or leave such lines out with `skip_bad`"
                 if kind == "not-finite"
                 else hint,
-            )  # fmt: skip
+            )
 
         bad.add(kind, lines[chosen], describe)

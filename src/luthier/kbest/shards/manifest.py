@@ -124,8 +124,9 @@ class Manifest:
             raise InputError(
                 expected=f"parts with the statistics of {signature}",
                 found=f"those of {', '.join(self.stats)}" if self.stats else "parts without statistics",
-                path=self.path, hint="make the parts anew, 'luthier data shard' with `metric`",
-            )  # fmt: skip
+                path=self.path,
+                hint="make the parts anew, 'luthier data shard' with `metric`",
+            )
         return self.stats[signature]
 
 
@@ -195,8 +196,9 @@ def read_manifest(path: str | os.PathLike[str], url: str = "") -> Manifest:
         raise InputError(
             expected="the manifest of a sharded pool, as luthier writes it",
             found=f"something else, or damage ({(str(error) or type(error).__name__).splitlines()[0]})",
-            path=str(path), hint="'luthier data shard' makes one",
-        ) from None  # fmt: skip
+            path=str(path),
+            hint="'luthier data shard' makes one",
+        ) from None
 
 
 def _parsed(said: Any, path: str) -> Manifest:
@@ -217,12 +219,19 @@ def _parsed(said: Any, path: str) -> Manifest:
     if not 1 <= len(parts) <= MOST_PARTS or len({part.file for part in parts}) != len(parts):
         raise LuthierError("no parts, or one of them twice")
     return Manifest(
-        path=path, pool=_digest(said["pool"]), lists=_digest(said["lists"]), feature_names=names, n_dense=n_dense,
-        costs=costs, groups=groups, spread=spread,
+        path=path,
+        pool=_digest(said["pool"]),
+        lists=_digest(said["lists"]),
+        feature_names=names,
+        n_dense=n_dense,
+        costs=costs,
+        groups=groups,
+        spread=spread,
         derived={_text(name): _text(formula) for name, formula in dict(said["derived"]).items()},
         stats={_text(name): _statistics(stored) for name, stored in dict(said["stats"]).items()},
-        parts=parts, seal=seal,
-    )  # fmt: skip
+        parts=parts,
+        seal=seal,
+    )
 
 
 def _part(said: Any) -> Part:

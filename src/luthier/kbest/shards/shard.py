@@ -72,9 +72,11 @@ def _stamp(manifest: Manifest, number: int, path: Path) -> None:
 def _other(manifest: Manifest, number: int, found: str) -> InputError:
     part = manifest.parts[number]
     return InputError(
-        expected=f"{manifest.named(number)}, {part.digest}", found=found, path=str(manifest.folder / part.file),
+        expected=f"{manifest.named(number)}, {part.digest}",
+        found=found,
+        path=str(manifest.folder / part.file),
         hint="fetch the part again, or make all parts anew with 'luthier data shard'",
-    )  # fmt: skip
+    )
 
 
 def _identity(path: os.PathLike[str]) -> tuple[int, ...]:
@@ -131,16 +133,22 @@ def _manifest(pool: Pool, place: Path, written: list[Part]) -> Manifest:
     features = pool.features
     return write_manifest(
         Manifest(
-            path=str(place / NAME), pool=pool.digest(), lists=filled.digest(), feature_names=features.names,
-            n_dense=features.n_dense, costs=features.costs, groups=features.groups,
-            spread=tuple(spread_in_lists(filled).tolist()), derived=derived_of(pool),
+            path=str(place / NAME),
+            pool=pool.digest(),
+            lists=filled.digest(),
+            feature_names=features.names,
+            n_dense=features.n_dense,
+            costs=features.costs,
+            groups=features.groups,
+            spread=tuple(spread_in_lists(filled).tolist()),
+            derived=derived_of(pool),
             stats={
                 signature: StoredStatistics(stored.names, stored.values.dtype.name)
                 for signature, stored in pool.stats.items()
             },
             parts=tuple(written),
         )
-    )  # fmt: skip
+    )
 
 
 def _write(pool: Pool, path: Path) -> Part:

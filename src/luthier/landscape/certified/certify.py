@@ -71,9 +71,11 @@ def load_search(path: str, boxes: Boxes, *, gap: float, threads: int) -> Search:
     identity, tally, state = read_state(path)
     if identity != identity_of(boxes, gap):
         raise InputError(
-            expected="a search of this pool, metric, space and gap", found="one of another", path=path,
+            expected="a search of this pool, metric, space and gap",
+            found="one of another",
+            path=path,
             hint="remove it to start anew, without `resume`",
-        )  # fmt: skip
+        )
     with refusing_states(path):
         weights, gain, closed = np.array(state["weights"], np.float64), float(tally["gain"]), float(tally["closed"])
         boxes_seen, serial, climbs, kept = (int(tally[name]) for name in ("boxes", "serial", "climbs", "kept"))
@@ -124,9 +126,11 @@ def _sets(boxes: Boxes, state: Arrays) -> list[Open]:
         first_row, first_list = (0, 0) if k == 0 else (int(row_ends[k - 1]), int(list_ends[k - 1]))
         own = starts[first_list + k : int(list_ends[k]) + k + 1]
         part = Open(
-            rows[first_row : int(row_ends[k])].copy(), own.copy(),
-            lists[first_list : int(list_ends[k])].copy(), state["fixed"][k].copy(),
-        )  # fmt: skip
+            rows[first_row : int(row_ends[k])].copy(),
+            own.copy(),
+            lists[first_list : int(list_ends[k])].copy(),
+            state["fixed"][k].copy(),
+        )
         if part.starts[0] != 0 or part.starts[-1] != len(part.rows) or np.any(np.diff(part.starts) <= 0):
             raise LuthierError("its lists do not hold its rows")
         found.append(part)

@@ -32,12 +32,12 @@ from luthier.landscape.list_problem import ListProblem
 #
 # Suppose that all open rows of each list are equally high at a point q of a box. Along a ray from q the differences of
 # two of them keep their signs and grow, so whatever wins somewhere on the ray wins where it leaves the box, too: on one
-# of the sides that do not hold q. These have one dimension less. Without this step a box round such a point never becomes
-# simpler, however small it is, and features that are whole numbers have many such points.
+# of the sides that do not hold q. These have one dimension less. Without this step a box round such a point never
+# becomes simpler, however small it is, and features that are whole numbers have many such points.
 #
 # That is so for weights that win every list by a margin; those that hang on a tie, or on the last digits, are left out.
-# At q two rows differ by no more than their slack, rounding included. Where one leads by m ≥ 1 slacks and the ray goes on
-# s ≥ 1 times as far, it leads by s·m − (s − 1) ≥ m: margins do not shrink from step to step.
+# At q two rows differ by no more than their slack, rounding included. Where one leads by m ≥ 1 slacks and the ray goes
+# on s ≥ 1 times as far, it leads by s·m − (s − 1) ≥ m: margins do not shrink from step to step.
 
 FIRST = 64  # lists that are looked at first: mostly these tell that there is no such point
 MOST_ROWS = 50_000  # open rows of a box up to which such a point is looked for
@@ -238,11 +238,19 @@ class Search:
         full = [box for box in left if np.count_nonzero(box.high > box.low) == space.n_moving]  # sides have no volume
         share = math.fsum(box_volume(box.low, box.high) for box in full) / (space.volume or 1.0)
         return Certificate(
-            weights=standing.weights, gain=standing.gain, bound=self.bound, gap=self.gap, boxes=standing.boxes,
-            n_open=len(left), open_share=min(1.0, share), whole=space.whole, limited=len(space.walls) > 0,
-            ties=space.ties, stopped=stopped,
+            weights=standing.weights,
+            gain=standing.gain,
+            bound=self.bound,
+            gap=self.gap,
+            boxes=standing.boxes,
+            n_open=len(left),
+            open_share=min(1.0, share),
+            whole=space.whole,
+            limited=len(space.walls) > 0,
+            ties=space.ties,
+            stopped=stopped,
             metric=self.boxes.problem.metric,
-        )  # fmt: skip
+        )
 
     def batches(self, limit: int, stop: threading.Event | None = None) -> Iterator[bool]:
         """Split boxes until the gap is closed or `limit` boxes were looked at; yield whether each batch improved."""

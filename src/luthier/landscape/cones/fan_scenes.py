@@ -113,10 +113,18 @@ def example_scene(name: str) -> FanScene:
     fan = planar_fan(lists)
     first, second = _figure5_ends(fan)
     return _scene(
-        "After Figure 5 of Waite and Byrne (2015), with synthetic errors", ("LM", "TM"), lists, names, ("H",),
-        scores=(errors,), cone_scores=errors[fan.selections[:, 0]], metric="errors", better=-1,
-        start=(first + second) / 2, direction=(second - first) / 2,
-    )  # fmt: skip
+        "After Figure 5 of Waite and Byrne (2015), with synthetic errors",
+        ("LM", "TM"),
+        lists,
+        names,
+        ("H",),
+        scores=(errors,),
+        cone_scores=errors[fan.selections[:, 0]],
+        metric="errors",
+        better=-1,
+        start=(first + second) / 2,
+        direction=(second - first) / 2,
+    )
 
 
 def _figure5_ends(fan: PlanarFan) -> tuple[Float64, Float64]:
@@ -126,7 +134,7 @@ def _figure5_ends(fan: PlanarFan) -> tuple[Float64, Float64]:
 
 
 def pool_scene(
-    pool: Pool, sentences: Sequence[int], axes: Sequence[str], weights: str | None, metric: Metric | None
+    pool: Pool, sentences: Sequence[int], axes: Sequence[str], weights: str | Float64 | None, metric: Metric | None
 ) -> FanScene:
     """Return the lists of some sentences, numbered from 0, seen along two axes.
 

@@ -53,9 +53,19 @@ def checked_tally(tally: dict[str, Any], n_found: int, n_axes: int) -> Tally:
 
 # what reading something else, or half a state, may raise
 NO_STATE = (
-    OSError, ValueError, KeyError, TypeError, IndexError, EOFError, OverflowError, AttributeError, MemoryError,
-    NotImplementedError, zipfile.BadZipFile, LuthierError,
-)  # fmt: skip
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    EOFError,
+    OverflowError,
+    AttributeError,
+    MemoryError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    LuthierError,
+)
 
 
 def write_state(path: str, identity: dict[str, Any], tally: dict[str, Any], state: Arrays) -> None:
@@ -99,9 +109,11 @@ def refusing_states(path: str) -> Iterator[None]:
         yield
     except NO_STATE as error:
         raise InputError(
-            expected="the state of a search", found=f"something else, or a file cut off ({error})", path=path,
+            expected="the state of a search",
+            found=f"something else, or a file cut off ({error})",
+            path=path,
             hint="remove it to start anew, without `resume`",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _hash(meta: str, state: Arrays) -> str:

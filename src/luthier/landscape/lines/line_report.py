@@ -193,7 +193,7 @@ def see_line(sighted: ProjectionCache, line: Subspace, window: tuple[float, floa
 
 def _within(
     asked: ListProblem | ProjectionCache, line: Subspace, window: tuple[float, float]
-) -> tuple[LineReport, LineCurve, Int64]:  # fmt: skip
+) -> tuple[LineReport, LineCurve, Int64]:
     """Return the curve cut to a window, before anything is re-ranked; and its intervals among all of the line's."""
     if line.n_axes != 1:
         raise LuthierError(f"expected a line, which has one axis, found {line.n_axes} axes")

@@ -138,9 +138,13 @@ def centres(window: Window, side: int) -> tuple[Float64, Float64]:
 
 
 def add_changes(
-    problem: ListProblem, subspace: Subspace, places: tuple[Float64, Float64],
-    *, onto: npt.NDArray[Any] | None = None, threads: int = 1,
-) -> npt.NDArray[Any]:  # fmt: skip
+    problem: ListProblem,
+    subspace: Subspace,
+    places: tuple[Float64, Float64],
+    *,
+    onto: npt.NDArray[Any] | None = None,
+    threads: int = 1,
+) -> npt.NDArray[Any]:
     """Return what is to be summed along x for a problem's raster, added to that of the lists before it."""
     points = project(problem.pool, subspace)
     return raster_changes(problem.offsets, points, problem.stats, places, onto=onto, threads=threads)

@@ -235,9 +235,13 @@ def bin_width(plane: Plane, *, threads: int = 1) -> float:
     x_low, x_high, y_low, y_high = shown_window(plane, np.zeros((1, 2))).limits
     share, rows = (np.arange(PROBES) + 0.5) / PROBES, plane.overlay.rows
     sums = raster(
-        np.searchsorted(rows, plane.problem.offsets), plane.points[rows], plane.problem.stats[rows],
-        x_low + share * (x_high - x_low), y_low + share * (y_high - y_low), threads=threads,
-    )  # fmt: skip
+        np.searchsorted(rows, plane.problem.offsets),
+        plane.points[rows],
+        plane.problem.stats[rows],
+        x_low + share * (x_high - x_low),
+        y_low + share * (y_high - y_low),
+        threads=threads,
+    )
     scores = plane.score(sums)
     spread = float(scores.max() - scores.min())
     return float(10.0 ** np.floor(np.log10(spread / BINS * 2))) if spread > 0.0 else 1.0

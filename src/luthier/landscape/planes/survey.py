@@ -122,7 +122,7 @@ class SurveyOptions:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Walk:
-    """What all runs_of_cells of a survey share: the plane's edges with the values of their faces, and what is wanted."""
+    """What all runs of a survey share: the plane's edges with the values of their faces, and what is wanted."""
 
     overlay: Overlay
     values: FaceValues

@@ -176,10 +176,12 @@ def report_geometry(
 
 def _are_extreme(features: Float64, rows: Int64, offsets: Int64, extreme: Int64) -> Bool:
     """Return whether each selected row, or one that is equal, is a vertex of its list: (N,)."""
-    return np.array([
-        bool(np.any(np.all(features[extreme[offsets[i] : offsets[i + 1]]] == features[row], axis=1)))
-        for i, row in enumerate(rows.tolist())
-    ])  # fmt: skip
+    return np.array(
+        [
+            bool(np.any(np.all(features[extreme[offsets[i] : offsets[i + 1]]] == features[row], axis=1)))
+            for i, row in enumerate(rows.tolist())
+        ]
+    )
 
 
 def _largest_subset(

@@ -83,7 +83,7 @@ class Flip:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Explanation:
+class SentenceExplanation:
     """The K hypotheses of one sentence at given weights.
 
     Attributes
@@ -119,7 +119,7 @@ class Explanation:
         return None if self.second is None else float(self.scores[0] - self.scores[self.second])
 
 
-def explanation_of(problem: ListProblem, weights: Float64, sentence: int) -> Explanation:
+def explanation_of(problem: ListProblem, weights: Float64, sentence: int) -> SentenceExplanation:
     """Return how the hypotheses of a sentence stand."""
     n = len(problem.offsets) - 1
     if not 0 <= sentence < n:
@@ -133,7 +133,7 @@ def explanation_of(problem: ListProblem, weights: Float64, sentence: int) -> Exp
     others = np.flatnonzero(texts[order] != texts[order[0]])
     second = int(others[0]) if len(others) else None
     shown = order[[0] if second is None else [0, second]]
-    return Explanation(
+    return SentenceExplanation(
         sentence=sentence,
         rows=frozen(start + order),
         scores=frozen(scores[order]),

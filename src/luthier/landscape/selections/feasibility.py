@@ -133,8 +133,10 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON takes it."""
         told: dict[str, Any] = {
-            "feasible": isinstance(self.proof, Feasible), "proof": "checked exactly", "selection": self.choice.name,
-        }  # fmt: skip
+            "feasible": isinstance(self.proof, Feasible),
+            "proof": "checked exactly",
+            "selection": self.choice.name,
+        }
         if self.choice.score is not None:
             told |= {"metric": self.choice.metric, "score": self.choice.score}
         told["sentences"] = self.n_sentences
@@ -173,10 +175,12 @@ def read_selection(pool: Pool, path: str) -> Int64:
     lines, name = list(read_lines(path)), display_name(path)
     if len(lines) != pool.n_sentences:
         raise InputError(
-            expected=f"{pool.n_sentences:,} lines, one for each sentence", found=f"{len(lines):,}", path=name,
+            expected=f"{pool.n_sentences:,} lines, one for each sentence",
+            found=f"{len(lines):,}",
+            path=name,
             line=min(len(lines), pool.n_sentences + 1),
             hint="each line is the number of a hypothesis in its list, from 0",
-        )  # fmt: skip
+        )
     rows = np.full(pool.n_sentences, -1, np.int64)
     for s, (text, size) in enumerate(zip(lines, np.diff(pool.offsets).tolist(), strict=True)):
         word = text.strip()

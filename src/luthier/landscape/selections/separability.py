@@ -1,8 +1,8 @@
 """How far lines can tell hypotheses apart: oracles that could win, pairs that could be ranked, and what contradicts.
 
-A *constraint* is that one row beat another, w·h_i > w·h_j. Constraints are *separable* if one w fulfils all of them, which is
-the question of `luthier.geometry.lp.feasibility`, and has its proof either way. Constraints that are not separable need not
-all be at fault: one is *in conflict* if every w that goes against none of them leaves it undecided.
+A *constraint* is that one row beat another, w·h_i > w·h_j. Constraints are *separable* if one w fulfils all of them,
+which is the question of `luthier.geometry.lp.feasibility`, and has its proof either way. Constraints that are not
+separable need not all be at fault: one is *in conflict* if every w that goes against none of them leaves it undecided.
 """
 
 from __future__ import annotations
@@ -67,9 +67,12 @@ class Contradiction:
         """Return a line for each constraint, rows counted within lists."""
         starts = pool.offsets[self.constraints.lists]
         rows = zip(
-            self.constraints.lists.tolist(), (self.constraints.better - starts).tolist(), (self.constraints.worse - starts).tolist(),
-            self.exact, strict=True,
-        )  # fmt: skip
+            self.constraints.lists.tolist(),
+            (self.constraints.better - starts).tolist(),
+            (self.constraints.worse - starts).tolist(),
+            self.exact,
+            strict=True,
+        )
         return [
             {"sentence": s, "better": i, "worse": j, "multiplier": float(share), "exact_multiplier": str(share)}
             for s, i, j, share in rows
@@ -163,9 +166,11 @@ class Model:
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
         return {
-            "model": self.name, "features": self.pool.n_features, "oracle": self.oracle.as_dict(self.pool),
+            "model": self.name,
+            "features": self.pool.n_features,
+            "oracle": self.oracle.as_dict(self.pool),
             "pairs": self.pairs.as_dict(self.pool) | {"misordered": self.misordered},
-        }  # fmt: skip
+        }
 
 
 def oracle_constraints(pool: Pool, gains: Float64) -> Constraints:
@@ -193,7 +198,7 @@ def _share(flags: Bool) -> float:
 
 
 def separability(pool: Pool, constraints: Constraints) -> Report:
-    """Return whether constraints are separable, sentence by sentence and together, with proofs that were checked exactly."""
+    """Return whether constraints are separable, sentence by sentence and together, with proofs checked exactly."""
     columns, rows = varying_rows(pool, MOST_COLUMNS)
     if not len(columns):
         columns, rows = np.arange(1), np.zeros((pool.n_hypotheses, 1))
@@ -263,8 +268,8 @@ def _quick_proof(table: Float64) -> Infeasible | None:
 def conflicting(differences: Float64) -> Bool:
     """Return which of the constraints w·d > 0, (P, D), are in conflict, by floats.
 
-    Constraints that cancel are undecided for every w that goes against none, so w is orthogonal to them; in the space that
-    is left others may cancel, and so on, until the rest is separable. Each time at least one dimension goes.
+    Constraints that cancel are undecided for every w that goes against none, so w is orthogonal to them; in the space
+    that is left others may cancel, and so on, until the rest is separable. Each time at least one dimension goes.
     """
     lengths = np.linalg.norm(differences, axis=1)
     open_ = lengths > 0

@@ -45,8 +45,8 @@ def weights_that_select(pool: Pool, rows: Int64) -> Float64 | None:
 def lists_followed(pool: Pool, rows: Int64) -> Bool:
     """Return lists, (N,), in which one weight vector selects the features of the given row, as many as were found.
 
-    The weights hurt the constraints of lists as little as they can, summed over lists: a hinge for each. A re-rank says in
-    which lists nothing is hurt. More lists may be possible.
+    The weights hurt the constraints of lists as little as they can, summed over lists: a hinge for each. A re-rank
+    says in which lists nothing is hurt. More lists may be possible.
     """
     constraints = _Wishes(pool, rows)
     weights, chosen = np.zeros(constraints.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
@@ -92,7 +92,7 @@ class _Wishes:
         return np.asarray(order[rank < JOINING])
 
     def selects(self, weights: Float64) -> Bool:
-        """Return in which lists scaled weights fulfil every constraint, and a re-rank selects the wanted features, (N,)."""
+        """Return in which lists scaled weights fulfil every constraint, and a re-rank selects what is wanted, (N,)."""
         rest = (self.features[rerank(self.pool, weights / self.scale)] - self.features[self.rows]).tocsr()
         rest.eliminate_zeros()
         found = np.asarray(np.diff(rest.indptr) == 0)
@@ -120,7 +120,7 @@ def _largest_margin(constraints: sparse.csr_array) -> tuple[float, Float64]:
 
 
 def _least_hurt(constraints: sparse.csr_array, lists: Int64, n_lists: int) -> Float64:
-    """Return the w, |w_k| ≤ `REACH`, for which the sum over lists of max(0, 1 − the least of its constraints·w) is least."""
+    """Return the w, |w_k| ≤ `REACH`, for which the sum over lists of max(0, 1 − least constraint·w) is least."""
     n_rows, n_columns = constraints.shape
     slack = sparse.csr_array((np.ones(n_rows), (np.arange(n_rows), lists)), shape=(n_rows, n_lists))
     matrix = sparse.hstack([-constraints, -slack], format="csr")

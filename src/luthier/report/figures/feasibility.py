@@ -1,7 +1,7 @@
 """Pictures of a verdict on a selection: what the weights keep apart, or how constraints cancel.
 
-With two features weights are points of a plane, and a constraint forbids half of it; what all constraints leave is the cone
-of weights that make the selection. With more features, a contradiction is drawn feature by feature: what the
+With two features weights are points of a plane, and a constraint forbids half of it; what all constraints leave is the
+cone of weights that make the selection. With more features, a contradiction is drawn feature by feature: what the
 constraints ask for and what they ask against are equally long. A feasible selection shows its weights, and how far the
 selected hypothesis is ahead in each sentence.
 """

@@ -209,24 +209,37 @@ def separability_tables(models: Sequence[Model]) -> Any:
     rows += [_row(model, "pairs", model.pairs, model.misordered) for model in models]
     verdicts = table(
         "separable",
-        ("model", "features", "constraints", "how many", "sentences, each alone", "in conflict", "all together",
-         "in conflict", "misordered"),
+        (
+            "model",
+            "features",
+            "constraints",
+            "how many",
+            "sentences, each alone",
+            "in conflict",
+            "all together",
+            "in conflict",
+            "misordered",
+        ),
         rows,
-        caption="A constraint: one hypothesis beats another. In conflict: all weights that go against no constraint leave it\n"
-        "tied. Misordered: by a logistic fit. Verdicts were proved, and the proofs checked in exact arithmetic.",
-    )  # fmt: skip
+        caption="A constraint: one hypothesis beats another. In conflict: all weights that go against no constraint\n"
+        "leave it tied. Misordered: by a logistic fit. Verdicts were proved, and the proofs checked exactly.",
+    )
     return stack(verdicts, *filter(None, (_proof(model) for model in models)))
 
 
 def _row(model: Model, kind: str, report: Report, misordered: float | None) -> tuple[Any, ...]:
     alone, together = report.alone, report.together
     return (
-        model.name, model.pool.n_features, kind, len(report.constraints), f"{int(alone.sum())} of {len(alone)}",
+        model.name,
+        model.pool.n_features,
+        kind,
+        len(report.constraints),
+        f"{int(alone.sum())} of {len(alone)}",
         _percent(report.conflicts_alone.mean() if len(report.constraints) else 0.0),
         "separable" if together.separable else "not separable",
         _percent(together.conflicts.mean() if len(report.constraints) else 0.0),
         None if misordered is None else _percent(misordered),
-    )  # fmt: skip
+    )
 
 
 def _percent(share: float) -> str:

@@ -6,6 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from luthier.core.arrays import Float64
 from luthier.landscape.axes import axes_of
 from luthier.landscape.certified.certificate import Certificate, Proof
@@ -127,10 +129,13 @@ def surface_tables(
     return stack(*parts)
 
 
-def _place(report: SurfaceReport, position: Float64) -> list[tuple[str, str]]:
+def _place(report: SurfaceReport, position: Float64 | float) -> list[tuple[str, str]]:
     """Return a place, along each axis what it is and its number: a weight, or an offset with its sign."""
     axes = axes_of(report.plane.subspace)
-    numbers = [f"{x + a.origin:.8g}" if a.is_weight else f"{x:+.8g}" for a, x in zip(axes, position, strict=True)]
+    numbers = [
+        f"{x + a.origin:.8g}" if a.is_weight else f"{x:+.8g}"
+        for a, x in zip(axes, np.atleast_1d(position), strict=True)
+    ]
     return list(zip((axis.label for axis in axes), numbers, strict=True))
 
 
@@ -225,15 +230,17 @@ def certify_tables(
     rows: list[tuple[str, Any]] = [
         ("score of the given weights", f"{start_score:.4f}"),
         ("best score found", f"{found.score:.4f}"),
-        ("no weights in the window score better than" if not found.whole else "no weights at all score better than",
-         f"{found.score_bound:.4f}"),
+        (
+            "no weights in the window score better than" if not found.whole else "no weights at all score better than",
+            f"{found.score_bound:.4f}",
+        ),
         ("the given weights are from the best, at most", f"{abs(found.score_bound - start_score):.4f}"),
         ("the best found are from the best, at most", f"{found.distance:.4f}"),
         ("boxes looked at", found.boxes),
         ("boxes open", found.n_open),
         ("share of the window that they are", f"{100 * found.open_share:.3g} %"),
         ("the search", found.end),
-    ]  # fmt: skip
+    ]
     changed = [(n, float(a), float(b)) for n, a, b in zip(names, start, found.weights, strict=True) if a != b]
     aside = "" if found.ties else "weights at which a list hangs on a tie, or on the last digits, are left out\n"
     parts = [table("certified", ("", "value"), rows, caption=aside + found.metric.signature)]

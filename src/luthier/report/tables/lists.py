@@ -113,8 +113,11 @@ def reading_table(reading: Reading, pool: Pool, output: str) -> Any:
         ("references", report["references"]),
     ]
     parts: list[Any] = [lists, table(f"written to {output}", ("", "count"), sums)]
-    roles = [(role, ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else ""), len(names))
-             for role, names in report["roles"].items() if names]  # fmt: skip
+    roles = [
+        (role, ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else ""), len(names))
+        for role, names in report["roles"].items()
+        if names
+    ]
     parts.append(table("what the numbers are", ("role", "names", "count"), roles))
     if reading.filled:
         parts.append(table("missing values, filled in", ("feature", "rows"), list(reading.filled.items())))

@@ -22,20 +22,33 @@ def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = 
     """Return scores before and after, the weights, and the files written; first the curve of a constant, if any."""
     scores = table(
         "tuned",
-        ("seed", "baseline", "tuned", "Δ, 95 % interval", "held out: baseline", "tuned", "Δ", "oracle",
-         "runs", "that agree", "CPU s"),
+        (
+            "seed",
+            "baseline",
+            "tuned",
+            "Δ, 95 % interval",
+            "held out: baseline",
+            "tuned",
+            "Δ",
+            "oracle",
+            "runs",
+            "that agree",
+            "CPU s",
+        ),
         [_score_row(report, replica) for replica in report.replicas],
         caption=f"{report.metric}\n{report.tuner}\n{_notes(report)}{_named_baseline(report)}"
         "intervals are by paired bootstrap; on the tuning sentences themselves it is flattering\n" + _verdict(report),
-    )  # fmt: skip
+    )
     headings = ("feature", "start", *(f"seed {replica.seed}" for replica in report.replicas))
     columns = [report.start, *(replica.weights for replica in report.replicas)]
     if report.average is not None:
         headings, columns = (*headings, "average"), [*columns, report.average]
     weights = table(
-        "weights", headings, [(name, *(float(c[d]) for c in columns)) for d, name in enumerate(report.names[:40])],
+        "weights",
+        headings,
+        [(name, *(float(c[d]) for c in columns)) for d, name in enumerate(report.names[:40])],
         caption=f"{len(report.names) - 40} more in the files" if len(report.names) > 40 else "",
-    )  # fmt: skip
+    )
     files = table("written", ("file",), [(path,) for path in written])
     beside = [] if report.baselines is None else [_baselines(report, report.baselines)]
     return stack(*([] if searched is None else [_curve(searched)]), scores, *beside, weights, files)
@@ -87,10 +100,11 @@ def _curve(searched: Any) -> Any:
     """Return the curve of a constant that was searched (`luthier.jobs.length_penalty.Searched`)."""
     best = searched.best
     return table(
-        f"{searched.name}, with the weights tuned at each value", (searched.name, "tuned", "held out", "best"),
+        f"{searched.name}, with the weights tuned at each value",
+        (searched.name, "tuned", "held out", "best"),
         [(point.value, point.tuned, point.heldout, point is best) for point in searched.points],
         caption=f"{searched.name} = {best.value:g} is the best of {len(searched.points)} values",
-    )  # fmt: skip
+    )
 
 
 def _score_row(report: TuningReport, replica: Tuned) -> tuple[Any, ...]:
@@ -164,9 +178,14 @@ def _row_choosing(point: Tried, chosen: Chosen) -> tuple[Any, ...]:
     marks = ["chosen"] * (point is chosen.best) + ["did not converge"] * ("did not converge" in point.note)
     each = point.record.get("beta_per_pair")
     return (
-        *(point.values[name] for name in chosen.axes), point.features, f"{point.tuned:.2f}", f"{point.heldout:.2f}",
-        None if each is None else f"{each:.3g}", f"{point.cpu_seconds:.1f}", ", ".join(marks),
-    )  # fmt: skip
+        *(point.values[name] for name in chosen.axes),
+        point.features,
+        f"{point.tuned:.2f}",
+        f"{point.heldout:.2f}",
+        None if each is None else f"{each:.3g}",
+        f"{point.cpu_seconds:.1f}",
+        ", ".join(marks),
+    )
 
 
 # The workers of a cluster as a table.

@@ -14,9 +14,7 @@ MOST_FEATURES = 40
 def resampling_table(found: Resampling) -> Any:
     """Return each weight with its interval over resamples, and how often winners stay."""
     digits = decimals_for(found.scores.tolist())
-    rows = [
-        (name, float(found.answer[d]), *map(float, found.intervals[d])) for d, name in enumerate(found.names)
-    ]  # fmt: skip
+    rows = [(name, float(found.answer[d]), *map(float, found.intervals[d])) for d, name in enumerate(found.names)]
     caption = (
         f"each tuned from the answer by exact lines, and brought to its size\n"
         f"a list keeps its winner in {found.stays.mean():.1%} of the resamples on average; {found.steady:,} of "

@@ -152,9 +152,12 @@ class PairGenerator:
         make_folder(target)
         files = [path for part, size in sizes.items() if size for path in self._write_part(target, part, size, seed)]
         signature = {
-            "generator": "luthier synthetic pair", "version": luthier.__version__, "seed": seed, "sizes": sizes,
+            "generator": "luthier synthetic pair",
+            "version": luthier.__version__,
+            "seed": seed,
+            "sizes": sizes,
             "parameters": dataclasses.asdict(self),
-        }  # fmt: skip
+        }
         write_lines(target / SIGNATURE_FILE, [json.dumps(signature, indent=2)])
         return [*files, target / SIGNATURE_FILE]
 

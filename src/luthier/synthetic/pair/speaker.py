@@ -16,7 +16,7 @@ from luthier.synthetic.pair.concepts import (
     Lexicon,
     Noun,
     Verb,
-)  # fmt: skip
+)
 from luthier.synthetic.pair.draws import Bag, Draws
 from luthier.synthetic.pair.forms import (
     AND_INDEX,
@@ -28,7 +28,7 @@ from luthier.synthetic.pair.forms import (
     RELATIONS,
     SUBORDINATORS,
     WHEN,
-)  # fmt: skip
+)
 from luthier.synthetic.pair.meaning import (
     OBJECT_GAP,
     SUBJECT_GAP,
@@ -40,7 +40,7 @@ from luthier.synthetic.pair.meaning import (
     Pronoun,
     Sentence,
     Thing,
-)  # fmt: skip
+)
 
 # Chances for a sentence of ordinary richness; those of shards fall with depth.
 DEPTH_FACTOR = 0.55

@@ -107,10 +107,15 @@ def tune_loop(
     if isinstance(place, str):
         place = LoopPlace(place)
     identity = identity_of(
-        tuner=tuner.spec, metric=metric.signature, start=dict(start), bounds=repr(dict(bounds or {})),
-        heldout=heldout is not None, seed=options.seed, restarts=options.starts,
+        tuner=tuner.spec,
+        metric=metric.signature,
+        start=dict(start),
+        bounds=repr(dict(bounds or {})),
+        heldout=heldout is not None,
+        seed=options.seed,
+        restarts=options.starts,
         decoder="" if place is None else place.decoder,
-    )  # fmt: skip
+    )
     with ExitStack() as stack:
         folder = None
         if place is not None:
@@ -205,11 +210,20 @@ class _Loop:
                 self.folder.keep_weights(number, tuned)
             heldout, heldout_digest = self._watch(number, tuned)
         turn = Iteration(
-            number=number, hypotheses=pool.n_hypotheses, new=new, merged=self.merged.n_hypotheses, same=same,
-            decoded=decoded, before=self._score(problem, weights), after=self._score(problem, tuned),
-            change=distance(weights, tuned), heldout=heldout, weights=tuned, lists=digest,
+            number=number,
+            hypotheses=pool.n_hypotheses,
+            new=new,
+            merged=self.merged.n_hypotheses,
+            same=same,
+            decoded=decoded,
+            before=self._score(problem, weights),
+            after=self._score(problem, tuned),
+            change=distance(weights, tuned),
+            heldout=heldout,
+            weights=tuned,
+            lists=digest,
             heldout_lists=heldout_digest,
-        )  # fmt: skip
+        )
         clocks = np.diff([clock, after_decoding, after_tuning, time.perf_counter()]).round(3).tolist()
         return turn, Seconds(decode=clocks[0], tune=clocks[1], heldout=clocks[2], tune_cpu=cpu)
 

@@ -107,7 +107,15 @@ class _Program:
         )
         return int(
             kernels.solve_list(
-                self.rows[:n], o, self.gains, self.features, self.scale, method.c, method.tolerance,
-                method.sweeps, weights, self.room,
+                self.rows[:n],
+                o,
+                self.gains,
+                self.features,
+                self.scale,
+                method.c,
+                method.tolerance,
+                method.sweeps,
+                weights,
+                self.room,
             )
-        )  # fmt: skip
+        )

@@ -32,7 +32,11 @@ def run(options: argparse.Namespace, output: Output) -> None:
     output.note(f"seed {options.seed}: {pool.n_sentences:,} sentences, {pool.n_hypotheses:,} hypotheses")
     rows = [(str(path), path.stat().st_size) for path in files]
     output.emit(
-        {"seed": options.seed, "sentences": pool.n_sentences, "hypotheses": pool.n_hypotheses,
-         "files": [path for path, _ in rows]},
+        {
+            "seed": options.seed,
+            "sentences": pool.n_sentences,
+            "hypotheses": pool.n_hypotheses,
+            "files": [path for path, _ in rows],
+        },
         lambda: table("written", ("file", "bytes"), rows),
-    )  # fmt: skip
+    )
