@@ -3,7 +3,7 @@
     python benchmarks/bench_alignment.py [--data folder] [--pairs 10000] [--grow 10]
 
 The generated language pair has true links: precision, recall and AER of every method, beside the limits asked for.
-Then `luthier align` as a command, everything included (start of Python, reading, both directions, symmetrising,
+Then `luthier engine align` as a command, everything included (start of Python, reading, both directions, symmetrising,
 writing), on 29,000 sentence pairs and on ten times as many: the text again and again, a word in twenty replaced by
 another one. With --data the text is Multi30k De→En, and the share of links on which both directions of the diagonal
 agree that are also in the links another aligner (fast_align) made of it. The rival is numbering the pairs of words by
@@ -92,14 +92,16 @@ def growth(source, target, folder, times):
     rows = []
     for method, limit in CPU_LIMITS.items():
         runs = [
-            command("align", paths[name, "s"], paths[name, "t"], "--method", method, "-o", folder / f"{method}.gz")
+            command(
+                "engine", "align", paths[name, "s"], paths[name, "t"], "--method", method, "-o", folder / f"{method}.gz"
+            )
             for name in ("whole", "whole", "longer")  # the first warms
         ][1:]
         once, many = runs[0][0], runs[1][0]
         rows.append((method, f"{once:.1f}", limit, f"{many:.1f}", f"{many / once / times:.2f}",
                      *(f"{memory:.0f}" for _, memory in runs)))  # fmt: skip
     show(
-        f"luthier align, {len(source)} pairs and {times} times as many",
+        f"luthier engine align, {len(source)} pairs and {times} times as many",
         ("method", "CPU s", "limit", f"CPU s, × {times}", f"ratio / {times}", "MB", f"MB, × {times}"),
         rows,
     )

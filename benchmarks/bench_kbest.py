@@ -142,7 +142,7 @@ def bench_start():
         ("python -c pass", f"{wall(python, '-c', 'pass'):.3f} s"),
         ("luthier --help", f"{wall(luthier, '--help'):.3f} s"),
         ("import luthier", f"{wall(python, '-c', 'import luthier'):.3f} s"),
-        ("luthier formats", f"{wall(luthier, 'formats'):.3f} s"),
+        ("luthier list formats", f"{wall(luthier, 'list', 'formats'):.3f} s"),
     ]
     show("start-up, wall clock", ("", ""), rows)
 

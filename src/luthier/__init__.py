@@ -25,8 +25,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Pool": "luthier.kbest.pool",
     "Weights": "luthier.kbest.weights",
-    "open_pool": "luthier.kbest.storage",
-    "save_pool": "luthier.kbest.storage",
+    "open_pool": "luthier.kbest.storage.pool_file",
+    "save_pool": "luthier.kbest.storage.pool_file",
     "read_pool": "luthier.kbest.building.lists",
     "pool_from_frame": "luthier.kbest.building.frames",
     "pool_to_frame": "luthier.kbest.building.frames",
@@ -65,7 +65,7 @@ _HOMES = {
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
-    "tune_loop": "luthier.tuning.loop",
+    "tune_loop": "luthier.tuning.loops.loop",
     "LanguageModel": "luthier.lm.model",
     "estimate_lm": "luthier.jobs.lm",
     "open_lm": "luthier.lm.storage",
@@ -134,7 +134,7 @@ if TYPE_CHECKING:
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
     from luthier.kbest.rerank import rerank
-    from luthier.kbest.storage import open_pool, save_pool
+    from luthier.kbest.storage.pool_file import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
     from luthier.landscape.bounds import Bounds
     from luthier.landscape.list_problem import ListProblem
@@ -149,7 +149,7 @@ if TYPE_CHECKING:
     from luthier.synthetic.pair.pair import PairGenerator
     from luthier.tuning.base import tuner
     from luthier.tuning.estimator import LinearTuner
-    from luthier.tuning.loop import tune_loop
+    from luthier.tuning.loops.loop import tune_loop
     from luthier.tuning.options import LoopOptions, RunOptions
     from luthier.tuning.run import run_tuner
 

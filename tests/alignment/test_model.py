@@ -103,7 +103,7 @@ def test_numbers_that_do_not_fit_are_refused(model_path, name, change, words):
     with pytest.raises(InputError) as caught:
         open_model(model_path)
     assert words in str(caught.value)
-    assert str(caught.value).startswith(f"{model_path}: expected a model that 'luthier align' wrote, found ")
+    assert str(caught.value).startswith(f"{model_path}: expected a model that 'luthier engine align' wrote, found ")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_numbers_that_do_not_fit_are_refused(model_path, name, change, words):
 )
 def test_a_file_that_is_no_model_is_refused(model_path, damage):
     model_path.write_bytes(damage(model_path.read_bytes()))
-    with pytest.raises(InputError, match="expected a model that 'luthier align' wrote"):
+    with pytest.raises(InputError, match="expected a model that 'luthier engine align' wrote"):
         open_model(model_path)
 
 

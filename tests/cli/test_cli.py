@@ -12,10 +12,16 @@ import sys
 import pytest
 
 from luthier import __version__, open_pool
+from luthier.cli.main import GROUPS
 from luthier.core.plugins import available
 from luthier.synthetic.lists.noisy_channel import SyntheticLists, write
 
-COMMANDS = tuple(available("luthier.cli.commands"))
+HELP = {
+    f"{group} {name}".strip(): plugin.help
+    for group in ("", *GROUPS)
+    for name, plugin in available(f"luthier.cli.commands.{group}".rstrip(".")).items()
+}
+COMMANDS = list(HELP)
 LIST = "0 ||| a b ||| lm=1 tm=2 ||| 3\n0 ||| a c ||| lm=2 ||| 2\n1 ||| d e ||| tm=0.5 ||| 1\n1 ||| d ||| tm=1 ||| 1\n"
 LUTHIER = [sys.executable, "-m", "luthier.cli.main"]
 
@@ -37,21 +43,35 @@ def home(tmp_path_factory):
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(run_cli, command):
-    code, out, err = run_cli(command, "--help")
+    code, out, err = run_cli(*command.split(), "--help")
     assert (code, err) == (0, "")
     assert out.startswith(f"usage: luthier {command}")
     for option in ("--threads", "--seed", "--quiet", "--json"):
         assert option in out
-    help_line = available("luthier.cli.commands")[command].help
-    assert help_line[:30] in out
+    assert HELP[command][:30] in out
 
 
 def test_help_lists_every_command_and_no_command_is_an_error(run_cli):
     code, out, _ = run_cli("--help")
     assert code == 0
-    for name, plugin in available("luthier.cli.commands").items():
-        assert f"  {name:<12}{plugin.help}" in out
+    assert len(out.splitlines()) <= 40
+    for command in COMMANDS:
+        *group, name = command.split()
+        listing = run_cli(*group, "--help")[1] if group else out
+        assert f"  {name:<12}{HELP[command][:20]}" in listing
+    for group in GROUPS:
+        assert f"  {group:<12}" in out
+        assert run_cli(group)[0] == 2
     assert run_cli()[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("fan", "geometry fan"), ("minkowski", "geometry cones"), ("choose", "engine sweep"), ("lm", "engine lm")],
+)
+def test_a_command_that_stands_in_a_group_is_named(run_cli, old, new):
+    code, _, err = run_cli(old, "pool.arrow")
+    assert (code, f"there is no command {old!r}; it is 'luthier {new}'" in err) == (2, True)
 
 
 LIGHT = """
@@ -66,7 +86,12 @@ sys.exit(f"imported {heavy}" if heavy else code)
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--help"], ["--version"], [], *([name, "--help"] for name in ("geometry", "surface", "minkowski", "tune"))],
+    [
+        ["--help"],
+        ["--version"],
+        [],
+        *([*name.split(), "--help"] for name in ("geometry", "surface", "geometry cones", "tune")),
+    ],
 )
 def test_help_and_version_import_nothing_heavy(arguments):
     heavy = "numpy,numba,scipy,pyarrow,rich,matplotlib"
@@ -96,7 +121,7 @@ def test_an_unknown_command_or_option_is_refused_with_a_suggestion(run_cli, home
     assert code == 2
     assert "did you mean 'mert'?" in err
     for bad in (["--threads", "0"], ["--seed", "-1"], ["--threads", "two"]):
-        code, _, err = run_cli("formats", *bad)
+        code, _, err = run_cli("list", "formats", *bad)
         assert code == 2
         assert "expected a whole number" in err
 
@@ -105,16 +130,16 @@ JOBS = {
     "pool": ["pool", "list.txt", "--refs", "refs.txt", "-o", "again.arrow"],
     "inspect": ["inspect", "pool.arrow"],
     "rerank": ["rerank", "pool.arrow", "--weights", "w.txt", "v.json", "-o", "w.out", "v.out"],
-    "convert": ["convert", "pool.arrow", "list.jsonl"],
-    "split": ["split", "pool.arrow", "--into", "one.arrow=1", "--into", "two.arrow=1"],
-    "generate": ["generate", "generated", "--sentences", "3", "--k", "4"],
-    "weights": ["weights", "w.txt", "w.ini"],
-    "formats": ["formats"],
-    "metrics": ["metrics"],
-    "tuners": ["tuners"],
+    "convert": ["data", "convert", "pool.arrow", "list.jsonl"],
+    "split": ["data", "split", "pool.arrow", "--into", "one.arrow=1", "--into", "two.arrow=1"],
+    "generate": ["synthetic", "lists", "generated", "--sentences", "3", "--k", "4"],
+    "weights": ["data", "weights", "w.txt", "w.ini"],
+    "formats": ["list", "formats"],
+    "metrics": ["list", "metrics"],
+    "tuners": ["list", "tuners"],
     "score": ["score", "refs.txt", "--refs", "refs.txt"],
     "oracle": ["oracle", "pool.arrow"],
-    "stats": ["stats", "pool.arrow", "--metric", "bleu,ter", "-o", "counted.arrow"],
+    "stats": ["data", "stats", "pool.arrow", "--metric", "bleu,ter", "-o", "counted.arrow"],
 }
 
 
@@ -207,9 +232,9 @@ def test_reranking_complains_of_weights_and_writes_nothing(run_cli, home, tmp_pa
 @pytest.mark.parametrize("ending", ["jsonl", "jsonl.gz", "parquet", "moses.zst", "arrow"])
 def test_converting_there_and_back(run_cli, home, tmp_path, ending):
     there, back = tmp_path / f"list.{ending}", tmp_path / "back.arrow"
-    assert run_cli("convert", home / "pool.arrow", there)[0] == 0
+    assert run_cli("data", "convert", home / "pool.arrow", there)[0] == 0
     more = [] if ending != "moses.zst" else ["--refs", home / "refs.txt"]
-    assert run_cli("convert", there, back, *more)[0] == 0
+    assert run_cli("data", "convert", there, back, *more)[0] == 0
     old, new = open_pool(home / "pool.arrow"), open_pool(back)
     assert list(new.texts) == list(old.texts)
     assert {n: new.features.column(n).tolist() for n in new.features.names} == {
@@ -223,7 +248,7 @@ def test_splitting(run_cli, tmp_path):
     write(pool, tmp_path)
     assert run_cli("pool", tmp_path / "list.moses.gz", "-o", tmp_path / "p.arrow")[0] == 0
     parts = [tmp_path / "a=b.arrow", tmp_path / "c.arrow"]
-    arguments = ["split", tmp_path / "p.arrow", "--into", f"{parts[0]}=0.7", "--into", f"{parts[1]}=0.3"]
+    arguments = ["data", "split", tmp_path / "p.arrow", "--into", f"{parts[0]}=0.7", "--into", f"{parts[1]}=0.3"]
     assert run_cli(*arguments, "--seed", "0")[0] == 0
     ids = [list(open_pool(path).sentence_ids) for path in parts]
     assert [len(some) for some in ids] == [7, 3]
@@ -237,13 +262,13 @@ def test_splitting(run_cli, tmp_path):
 def test_generated_lists_are_the_same_bytes_for_the_same_seed(run_cli, tmp_path):
     contents = []
     for folder, seed in (("a", "7"), ("b", "7"), ("c", "8")):
-        code, _, err = run_cli("generate", tmp_path / folder, "--sentences", "4", "--k", "5", "--seed", seed)
+        code, _, err = run_cli("synthetic", "lists", tmp_path / folder, "--sentences", "4", "--k", "5", "--seed", seed)
         assert code == 0
         assert f"seed {seed}: 4 sentences, 20 hypotheses" in err
         contents.append({path.name: path.read_bytes() for path in (tmp_path / folder).iterdir()})
     assert contents[0] == contents[1]
     assert contents[0] != contents[2]
-    code, _, err = run_cli("generate", tmp_path / "d", "--sentences", "none")
+    code, _, err = run_cli("synthetic", "lists", tmp_path / "d", "--sentences", "none")
     assert code == 2
     assert "must be an int in" in err
     assert not (tmp_path / "d").exists()
@@ -328,7 +353,7 @@ def test_an_interrupt_ends_with_130_and_leaves_nothing(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("arguments", [["formats"], ["convert", "long.txt", "-"]])
+@pytest.mark.parametrize("arguments", [["list", "formats"], ["data", "convert", "long.txt", "-"]])
 def test_a_reader_that_goes_away_is_no_error_to_speak_of(tmp_path, arguments):
     text = "".join(f"{i} ||| word word word ||| lm={i} ||| 0\n" for i in range(30_000))
     (tmp_path / "long.txt").write_text(text)

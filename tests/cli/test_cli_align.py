@@ -1,4 +1,4 @@
-"""`luthier align`: whole commands, and what is said when something is wrong."""
+"""`luthier engine align`: whole commands, and what is said when something is wrong."""
 
 import gzip
 import json
@@ -34,7 +34,7 @@ def texts(folder):
 
 def test_links_scores_and_model_are_written_and_reported(run_cli, texts, tmp_path, folder):
     out, scores, model = tmp_path / "l.gz", tmp_path / "s.tsv", tmp_path / "m"
-    code, text, err = run_cli("align", *texts, "-o", out, "--scores", scores, "--train", model, "--json")
+    code, text, err = run_cli("engine", "align", *texts, "-o", out, "--scores", scores, "--train", model, "--json")
     assert code == 0, err
     report = json.loads(text)
     links = read_links(out)
@@ -47,12 +47,12 @@ def test_links_scores_and_model_are_written_and_reported(run_cli, texts, tmp_pat
     assert header == "forward\tbackward"
     assert np.array([row.split("\t") for row in rows], dtype=float).shape == (60, 2)
 
-    code, text, err = run_cli("align", "--compare", out, folder / "true", "--json")
+    code, text, err = run_cli("engine", "align", "--compare", out, folder / "true", "--json")
     assert code == 0, err
     assert 0.2 < json.loads(text)["error_rate"] < 0.6
 
     again = tmp_path / "again.gz"
-    code, text, err = run_cli("align", *texts, "--apply", model, "-o", again)
+    code, text, err = run_cli("engine", "align", *texts, "--apply", model, "-o", again)
     assert code == 0, err
     assert again.read_bytes() == out.read_bytes()
     assert "grow-diag-final-and" in text
@@ -62,7 +62,7 @@ def test_threads_give_the_same_bytes(run_cli, texts, tmp_path):
     for threads in (1, 2):
         for kind in ("diagonal", "hmm"):
             code, _, err = run_cli(
-                "align", *texts, "--method", kind, "-o", tmp_path / f"{kind}{threads}", "--threads", threads,
+                "engine", "align", *texts, "--method", kind, "-o", tmp_path / f"{kind}{threads}", "--threads", threads,
                 "--train", tmp_path / f"m{kind}{threads}",
             )  # fmt: skip
             assert code == 0, err
@@ -72,10 +72,21 @@ def test_threads_give_the_same_bytes(run_cli, texts, tmp_path):
 
 def test_directions_alone_join_to_the_whole(run_cli, texts, tmp_path):
     for how in ("forward", "backward", "grow-diag"):
-        assert run_cli("align", *texts, "--method", "model1", "--symmetrize", how, "-o", tmp_path / how)[0] == 0
+        assert (
+            run_cli("engine", "align", *texts, "--method", "model1", "--symmetrize", how, "-o", tmp_path / how)[0] == 0
+        )
     joined = tmp_path / "joined"
     code, text, err = run_cli(
-        "align", "--join", tmp_path / "forward", tmp_path / "backward", "--symmetrize", "grow-diag", "-o", joined
+        "engine",
+        "engine",
+        "align",
+        "--join",
+        tmp_path / "forward",
+        tmp_path / "backward",
+        "--symmetrize",
+        "grow-diag",
+        "-o",
+        joined,
     )
     assert code == 0, err
     assert "grow-diag" in text
@@ -83,7 +94,7 @@ def test_directions_alone_join_to_the_whole(run_cli, texts, tmp_path):
 
 
 def test_links_on_standard_output_stand_alone(run_cli, texts):
-    code, text, err = run_cli("align", *texts, "--method", "model1", "-o", "-")
+    code, text, err = run_cli("engine", "align", *texts, "--method", "model1", "-o", "-")
     assert code == 0, err
     assert len(text.splitlines()) == 60
     assert all("-" in line for line in text.splitlines())
@@ -93,7 +104,7 @@ def test_possible_links_are_not_wrong(run_cli, tmp_path):
     for name, content in {"a": "0-0 1-1\n", "sure": "0-0\n", "possible": "1-1\n"}.items():
         (tmp_path / name).write_text(content)
     code, text, _ = run_cli(
-        "align", "--compare", tmp_path / "a", tmp_path / "sure", "--possible", tmp_path / "possible"
+        "engine", "align", "--compare", tmp_path / "a", tmp_path / "sure", "--possible", tmp_path / "possible"
     )
     assert code == 0
     assert [cell.strip() for cell in text.split("│")[4:7]] == ["1.0000", "1.0000", "0.0000"]
@@ -102,7 +113,7 @@ def test_possible_links_are_not_wrong(run_cli, tmp_path):
 def test_pairs_left_out_get_an_empty_line_and_are_counted(run_cli, tmp_path):
     (tmp_path / "s").write_text("a b\n\nc\n" + "x " * 500 + "\na\n")
     (tmp_path / "t").write_text("A B\nX\n \nY\nA\n")
-    code, text, err = run_cli("align", tmp_path / "s", tmp_path / "t", "-o", tmp_path / "l", "--json")
+    code, text, err = run_cli("engine", "align", tmp_path / "s", tmp_path / "t", "-o", tmp_path / "l", "--json")
     assert code == 0, err
     report = json.loads(text)
     assert (report["pairs"], report["aligned"], report["empty"], report["long"]) == (5, 2, 2, 1)
@@ -112,7 +123,7 @@ def test_pairs_left_out_get_an_empty_line_and_are_counted(run_cli, tmp_path):
 def test_one_sentence(run_cli, tmp_path):
     (tmp_path / "s").write_text("a\n")
     (tmp_path / "t").write_text("b\n")
-    assert run_cli("align", tmp_path / "s", tmp_path / "t", "-o", tmp_path / "l")[0] == 0
+    assert run_cli("engine", "align", tmp_path / "s", tmp_path / "t", "-o", tmp_path / "l")[0] == 0
     assert (tmp_path / "l").read_text() == "0-0\n"
 
 
@@ -137,7 +148,7 @@ BAD = {
         "a\n",
         "x\n",
         ["--apply", "none"],
-        "none: expected a model that 'luthier align' wrote, found no such",
+        "none: expected a model that 'luthier engine align' wrote, found no such",
     ),
     "both": (
         "a\n",
@@ -155,7 +166,7 @@ def test_a_bad_job_says_why_and_leaves_nothing(run_cli, tmp_path, case, monkeypa
     source, target, options, words = BAD[case]
     for name, content in (("s", source), ("t", target)):
         (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
-    code, out, err = run_cli("align", "s", "t", "-o", "l.gz", *options)
+    code, out, err = run_cli("engine", "align", "s", "t", "-o", "l.gz", *options)
     assert code == 2
     assert out == ""
     assert words.format(t="t") in err
@@ -184,7 +195,7 @@ def test_a_job_that_cannot_end_well_is_refused(run_cli, tmp_path, arguments, wor
     files = {"s": "a\n", "t": "x\n", "good": "0-0\n0-0\n", "short": "0-0\n", "bad": "0-0\n0=0\n"}
     for name, content in files.items():
         (tmp_path / name).write_text(content)
-    code, out, err = run_cli("align", *arguments)
+    code, out, err = run_cli("engine", "align", *arguments)
     assert code == 2
     assert out == ""
     assert words in err
@@ -198,7 +209,8 @@ def test_an_interrupt_leaves_nothing(folder, tmp_path):
     for name in ("s", "t"):
         (tmp_path / name).write_text((folder / name).read_text() * 200)
     command = [
-        sys.executable, "-m", "luthier.cli.main", "align", "s", "t", "--passes", "1000", "-o", "l.gz", "--train", "m",
+        sys.executable, "-m", "luthier.cli.main", "engine", "align", "s", "t", "--passes", "1000", "-o", "l.gz",
+        "--train", "m",
     ]  # fmt: skip
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         try:
@@ -215,6 +227,6 @@ def test_an_interrupt_leaves_nothing(folder, tmp_path):
 def test_packed_texts_are_read(run_cli, texts, tmp_path):
     with gzip.open(tmp_path / "s.gz", "wb") as file:
         file.write(Path(texts[0]).read_bytes())
-    assert run_cli("align", tmp_path / "s.gz", texts[1], "--method", "model1", "-o", tmp_path / "l")[0] == 0
-    assert run_cli("align", *texts, "--method", "model1", "-o", tmp_path / "plain")[0] == 0
+    assert run_cli("engine", "align", tmp_path / "s.gz", texts[1], "--method", "model1", "-o", tmp_path / "l")[0] == 0
+    assert run_cli("engine", "align", *texts, "--method", "model1", "-o", tmp_path / "plain")[0] == 0
     assert (tmp_path / "l").read_bytes() == (tmp_path / "plain").read_bytes()

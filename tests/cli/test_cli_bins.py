@@ -1,4 +1,4 @@
-"""`luthier bins`, `discretize` and `induce`: files in every form, and what is refused."""
+"""`luthier engine bins`, `discretize` and `induce`: files in every form, and what is refused."""
 
 import gzip
 import io
@@ -11,7 +11,7 @@ from luthier.core.segments import offsets_from_counts
 from luthier.features.bins_file import read_bins
 from luthier.grammar.reading import read_grammar
 from luthier.grammar.storage import open_grammar, save_grammar
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 
 RULES = "".join(
     f"[X] ||| {source} ||| {target} ||| P={p} C={c} ||| 0-0\n"
@@ -36,7 +36,7 @@ def home(tmp_path):
 
 
 def cut(run_cli, home, *options, source="g.txt"):
-    return run_cli("bins", home / source, *options, "-o", home / "bins.json", "--json")
+    return run_cli("engine", "bins", home / source, *options, "-o", home / "bins.json", "--json")
 
 
 def test_a_text_is_cut_and_rewritten(run_cli, home, monkeypatch):
@@ -50,15 +50,15 @@ def test_a_text_is_cut_and_rewritten(run_cli, home, monkeypatch):
     assert bins.origin["counted"] == "once for each line"
     assert bins.origin["path"] == str(home / "g.txt")
     for name in ("o.txt", "o.gz"):
-        code, out, _ = run_cli("discretize", home / "g.txt", "--bins", home / "bins.json", "-o", home / name)
+        code, out, _ = run_cli("engine", "discretize", home / "g.txt", "--bins", home / "bins.json", "-o", home / name)
         assert code == 0
         assert "rules" in out
     text = (home / "o.txt").read_text()
     assert text == gzip.decompress((home / "o.gz").read_bytes()).decode()
     assert text.splitlines()[2] == "[X] ||| b ||| d ||| P_0.25_0.333333=1 C=3 C_3=1 ||| 0-0"
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(RULES.encode())))
-    assert run_cli("discretize", "-", "--bins", home / "bins.json", "-o", "-")[1] == text
-    code, out, _ = run_cli("bins", home / "g.txt", "--features", "P", "-o", "-", "--quiet")
+    assert run_cli("engine", "discretize", "-", "--bins", home / "bins.json", "-o", "-")[1] == text
+    code, out, _ = run_cli("engine", "bins", home / "g.txt", "--features", "P", "-o", "-", "--quiet")
     assert (code, json.loads(out)["features"][0]["values"]) == (0, 4)
 
 
@@ -83,11 +83,11 @@ def test_our_own_file_and_a_folder(run_cli, home):
         bins = read_bins(home / "bins.json")
         found.append([feature.populations.tolist() for feature in bins.features])
     assert found[0] == found[1] == [[2, 1, 2], [3, 2]]
-    assert run_cli("discretize", home / "own", "--bins", home / "bins.json", "-o", home / "own2")[0] == 0
+    assert run_cli("engine", "discretize", home / "own", "--bins", home / "bins.json", "-o", home / "own2")[0] == 0
     binned = open_grammar(home / "own2")
     assert binned.n_sentences == 3
     assert binned.rule(0).features == {"C": 4, "P_0.5": 1, "TargetWords_1": 1}
-    command = ("discretize", home / "folder", "--bins", home / "bins.json", "-o", home / "folder2")
+    command = ("engine", "discretize", home / "folder", "--bins", home / "bins.json", "-o", home / "folder2")
     assert run_cli(*command)[0] == 0
     assert sorted(path.name for path in (home / "folder2").iterdir()) == [f"grammar.{k}.gz" for k in range(3)]
     assert b"P_0.333333=1 C=3 TargetWords_1=1" in gzip.decompress((home / "folder2" / "grammar.1.gz").read_bytes())
@@ -106,7 +106,7 @@ def test_a_pool_is_cut_and_induced(run_cli, home):
     assert cut(run_cli, home, "--features", "P,C", "--by-use", source="pool.arrow")[0] == 0
     assert [f.populations.tolist() for f in read_bins(home / "bins.json").features] == [[1, 2], [3]]
     code, out, _ = run_cli(
-        "induce", home / "pool.arrow", "--bins", home / "bins.json", "-o", home / "pool2.arrow", "--json"
+        "engine", "induce", home / "pool.arrow", "--bins", home / "bins.json", "-o", home / "pool2.arrow", "--json"
     )
     assert (code, json.loads(out)["bins"]) == (0, {"P": 2, "C": 1})
     pool = open_pool(home / "pool2.arrow")
@@ -115,7 +115,10 @@ def test_a_pool_is_cut_and_induced(run_cli, home):
     assert pool.features.column("P_0.5").tolist() == [1, 1]
     assert [group.name for group in pool.features.groups] == ["P", "C"]
     assert cut(run_cli, home, "--features", "LM", "--global", source="pool.arrow")[0] == 0
-    assert run_cli("induce", home / "pool.arrow", "--bins", home / "bins.json", "-o", home / "pool2.arrow")[0] == 0
+    assert (
+        run_cli("engine", "induce", home / "pool.arrow", "--bins", home / "bins.json", "-o", home / "pool2.arrow")[0]
+        == 0
+    )
     assert open_pool(home / "pool2.arrow").features.column("LM_-2").tolist() == [0, 1]
 
 
@@ -145,22 +148,26 @@ def test_what_is_refused(run_cli, home, options, message):
 def test_bins_of_another_grammar_and_a_pool_without_derivations(run_cli, home):
     cut(run_cli, home, "--features", "P")
     (home / "other.txt").write_text("[X] ||| a ||| b ||| Q=1\n")
-    code, _, err = run_cli("discretize", home / "other.txt", "--bins", home / "bins.json", "-o", home / "o.txt")
+    code, _, err = run_cli(
+        "engine", "discretize", home / "other.txt", "--bins", home / "bins.json", "-o", home / "o.txt"
+    )
     assert code == 2
     assert f"{home / 'other.txt'}: expected rules with 'P', which the bins are of, found none." in err
     assert not (home / "o.txt").exists()
-    code, _, err = run_cli("discretize", home / "other.txt", "--bins", home / "bins.json", "-o", home / "own")
+    code, _, err = run_cli("engine", "discretize", home / "other.txt", "--bins", home / "bins.json", "-o", home / "own")
     assert code == 2
     assert f"{home / 'other.txt'}: the bins are of another table: no feature is called 'P'." in err
     (home / "list.jsonl").write_text('{"id": 0, "hyp": "b d", "features": {"LM": -1}}\n')
     run_cli("pool", home / "list.jsonl", "-o", home / "pool.arrow")
-    code, _, err = run_cli("induce", home / "pool.arrow", "--bins", home / "bins.json", "-o", home / "o.arrow")
+    code, _, err = run_cli(
+        "engine", "induce", home / "pool.arrow", "--bins", home / "bins.json", "-o", home / "o.arrow"
+    )
     assert code == 2
     assert "pool.arrow: expected a pool that carries derivations, for bins of rules, found one without. hint:" in err
-    code, _, err = run_cli("discretize", home / "g.txt", "--bins", home / "g.txt", "-o", home / "o.txt")
+    code, _, err = run_cli("engine", "discretize", home / "g.txt", "--bins", home / "g.txt", "-o", home / "o.txt")
     assert code == 2
     assert "g.txt: expected a file of bins ('luthier bins 1'), found" in err
-    code, _, err = run_cli("discretize", home / "g.txt", "--bins", home / "bins.json", "-o", home / "g.txt")
+    code, _, err = run_cli("engine", "discretize", home / "g.txt", "--bins", home / "bins.json", "-o", home / "g.txt")
     assert code == 2
     assert "it is read, and would be lost" in err
 
@@ -169,7 +176,7 @@ def test_zeros_survive_files(run_cli, home):
     run_cli("pool", home / "list.jsonl", "-o", home / "pool.arrow")
     pool = open_pool(home / "pool.arrow")
     for name in ("again.jsonl", "again.parquet"):
-        assert run_cli("convert", home / "pool.arrow", home / name)[0] == 0
+        assert run_cli("data", "convert", home / "pool.arrow", home / name)[0] == 0
         run_cli("pool", home / name, "-o", home / "again.arrow")
         again = open_pool(home / "again.arrow").derivations.features
         assert again.names == pool.derivations.features.names
@@ -183,8 +190,8 @@ def test_decoding_with_bins_is_decoding_the_rewritten_grammar(run_cli, home):
     bins = read_bins(home / "bins.json")
     weights = {name: 0.25 * k - 0.5 for k, name in enumerate(bins.names)} | {"C": 0.125, "Glue": -0.5}
     (home / "w").write_text("".join(f"{name} {weight}\n" for name, weight in weights.items()))
-    run_cli("discretize", home / "g.txt", "--bins", home / "bins.json", "-o", home / "binned.txt")
-    command = ("decode", home / "src", "--weights", home / "w", "-k", "20", "--threads", "1")
+    run_cli("engine", "discretize", home / "g.txt", "--bins", home / "bins.json", "-o", home / "binned.txt")
+    command = ("engine", "decode", home / "src", "--weights", home / "w", "-k", "20", "--threads", "1")
     for name, more in (("inside", (home / "g.txt", "--bins", home / "bins.json")), ("outside", (home / "binned.txt",))):
         assert run_cli(*command, "-o", home / f"{name}.arrow", "--grammar", *more)[0] == 0
     inside, outside = (open_pool(home / f"{name}.arrow") for name in ("inside", "outside"))

@@ -1,4 +1,4 @@
-"""`luthier decode`: texts, lists, forests, links, trees, reports, and what is refused."""
+"""`luthier engine decode`: texts, lists, forests, links, trees, reports, and what is refused."""
 
 import json
 
@@ -40,7 +40,7 @@ MODELS = ("--grammar", "g", "--lm", "lm", "--weights", "w", "--threads", "1")
 
 
 def test_the_best_translations_go_to_standard_output(run_cli, home):
-    code, out, err = run_cli("decode", "src", *MODELS)
+    code, out, err = run_cli("engine", "decode", "src", *MODELS)
     assert code == 0
     assert out == "the house is small\n\nwas\n"
     assert "features have no weight, which counts 0" in err
@@ -48,7 +48,7 @@ def test_the_best_translations_go_to_standard_output(run_cli, home):
 
 def test_lists_and_everything_else_in_files(run_cli, home):
     code, out, _ = run_cli(
-        "decode", "src", *MODELS, "-k", "5", "-o", "k.arrow", "--text", "t", "--links", "a", "--trees", "d",
+        "engine", "decode", "src", *MODELS, "-k", "5", "-o", "k.arrow", "--text", "t", "--links", "a", "--trees", "d",
         "--report", "r", "--forests", "f", "--json", "--unique",
     )  # fmt: skip
     assert code == 0
@@ -69,7 +69,9 @@ def test_lists_and_everything_else_in_files(run_cli, home):
 
 
 def test_forests_without_models_are_kept_and_what_is_missing_is_said_once(run_cli, home):
-    code, _, err = run_cli("decode", "src", "--grammar", "g", "--weights", "w", "--threads", "1", "--forests", "f")
+    code, _, err = run_cli(
+        "engine", "decode", "src", "--grammar", "g", "--weights", "w", "--threads", "1", "--forests", "f"
+    )
     assert code == 0
     assert err.count("have no weight, which counts 0") == 1
     kept = open_forests("f")
@@ -80,14 +82,14 @@ def test_forests_without_models_are_kept_and_what_is_missing_is_said_once(run_cl
 
 @pytest.mark.parametrize("name", ["k.jsonl", "k.gz", "k.moses"])
 def test_lists_as_text_read_back(run_cli, home, name):
-    assert run_cli("decode", "src", *MODELS, "-k", "4", "-o", name)[0] == 0
+    assert run_cli("engine", "decode", "src", *MODELS, "-k", "4", "-o", name)[0] == 0
     pool = luthier.read_pool(name)
     assert pool.n_hypotheses == 5
     assert pool.texts[0] == "the house is small"
 
 
 def test_default_weights_are_stated(run_cli, home):
-    code, out, err = run_cli("decode", "src", *MODELS[:4], "--threads", "1", "-o", "t")
+    code, out, err = run_cli("engine", "decode", "src", *MODELS[:4], "--threads", "1", "-o", "t")
     assert code == 0
     assert "no weights are given; the default ones are used: Glue -0.1, PassThrough -5," in err
     assert "LanguageModel_OOV -1, all others 0" in err
@@ -96,14 +98,14 @@ def test_default_weights_are_stated(run_cli, home):
 
 
 def test_a_trace_shows_cells_and_the_tree(run_cli, home):
-    code, out, _ = run_cli("decode", "src", *MODELS, "--trace", "0")
+    code, out, _ = run_cli("engine", "decode", "src", *MODELS, "--trace", "0")
     assert code == 0
     assert "X 0:2" in out
     assert "the winning tree" in out
     assert "[X] ||| das haus ||| the house" in out
-    code, _, err = run_cli("decode", "src", *MODELS, "--trace", "3")
+    code, _, err = run_cli("engine", "decode", "src", *MODELS, "--trace", "3")
     assert (code, "expected a sentence from 0 to 2 to trace, found 3" in err) == (2, True)
-    code, _, err = run_cli("decode", "src", *MODELS, "--trace", "1")
+    code, _, err = run_cli("engine", "decode", "src", *MODELS, "--trace", "1")
     assert (code, "expected a sentence with words to trace, found an empty one: 1" in err) == (2, True)
 
 
@@ -122,7 +124,7 @@ def test_a_trace_shows_cells_and_the_tree(run_cli, home):
 )
 def test_what_is_refused(run_cli, home, arguments, words):
     before = sorted(home.iterdir())
-    code, out, err = run_cli("decode", *arguments)
+    code, out, err = run_cli("engine", "decode", *arguments)
     assert code == 2
     assert words in err
     assert out == ""
@@ -131,6 +133,6 @@ def test_what_is_refused(run_cli, home, arguments, words):
 
 def test_a_label_that_is_none_of_ours_is_named_with_its_rule(run_cli, home):
     (home / "g").write_text(RULES + "[NP] ||| was ||| what ||| p=1 ||| 0-0\n")
-    code, _, err = run_cli("decode", "src", *MODELS)
+    code, _, err = run_cli("engine", "decode", "src", *MODELS)
     assert code == 2
     assert "g:4: expected a rule with the label [X], found '[NP]'" in err

@@ -1,4 +1,4 @@
-"""`luthier extract`: models, grammars in every form, and what is refused."""
+"""`luthier engine extract`: models, grammars in every form, and what is refused."""
 
 import gzip
 import io
@@ -27,7 +27,9 @@ def texts(home):
 
 
 def test_a_file_with_the_grammar_of_every_sentence(run_cli, home):
-    code, out, _ = run_cli("extract", *texts(home), "--for", home / "new", "-o", home / "new.grammar", "--json")
+    code, out, _ = run_cli(
+        "engine", "extract", *texts(home), "--for", home / "new", "-o", home / "new.grammar", "--json"
+    )
     assert code == 0
     result = json.loads(out)
     assert (result["pairs"], result["left_out"], result["sentences"], result["without_rules"]) == (3, 0, 3, 2)
@@ -37,27 +39,32 @@ def test_a_file_with_the_grammar_of_every_sentence(run_cli, home):
 
 
 def test_a_model_is_kept_and_used(run_cli, home, monkeypatch):
-    code, out, _ = run_cli("extract", *texts(home), "--model", home / "model")
+    code, out, _ = run_cli("engine", "extract", *texts(home), "--model", home / "model")
     assert code == 0
     assert "sentence pairs" in out
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"das haus\n")))
-    code, out, _ = run_cli("extract", "--model", home / "model", "--for", "-", "-o", "-")
+    code, out, _ = run_cli("engine", "extract", "--model", home / "model", "--for", "-", "-o", "-")
     assert code == 0
     assert "[X] ||| das haus ||| the house ||| EgivenFCoherent=0 SampleCountF=0.301029995664 " in out
     assert all(line.startswith("[X] ||| ") for line in out.splitlines())
-    code, _, err = run_cli("extract", "--model", home / "model", "--for", home / "new", "-o", "-", "--max-symbols", "6")
+    code, _, err = run_cli(
+        "engine", "extract", "--model", home / "model", "--for", home / "new", "-o", "-", "--max-symbols", "6"
+    )
     assert code == 2
     assert "expected an index at least 6 words deep" in err
 
 
 def test_a_folder_and_one_text(run_cli, home):
-    assert run_cli("extract", *texts(home), "--for", home / "new", "-o", f"{home / 'grammars'}/")[0] == 0
+    assert run_cli("engine", "extract", *texts(home), "--for", home / "new", "-o", f"{home / 'grammars'}/")[0] == 0
     assert sorted(p.name for p in (home / "grammars").iterdir()) == [f"grammar.{k}.gz" for k in range(3)]
-    assert run_cli("extract", *texts(home), "--for", home / "new", "-o", home / "all.gz", "--features", "all")[0] == 0
+    assert (
+        run_cli("engine", "extract", *texts(home), "--for", home / "new", "-o", home / "all.gz", "--features", "all")[0]
+        == 0
+    )
     assert b"P_EgivenFCoherent=0.5" in gzip.decompress((home / "all.gz").read_bytes())
     one, all_rules = read_grammar(home / "grammars" / "grammar.0.gz"), read_grammar(home / "all.gz")
     assert one.n_rules == all_rules.n_rules
-    code, _, err = run_cli("extract", *texts(home), "--for", home / "new", "-o", f"{home / 'grammars'}/")
+    code, _, err = run_cli("engine", "extract", *texts(home), "--for", home / "new", "-o", f"{home / 'grammars'}/")
     assert code == 2
     assert "it is there already" in err
 
@@ -65,12 +72,12 @@ def test_a_folder_and_one_text(run_cli, home):
 def test_threads_do_not_change_a_byte(run_cli, home):
     for threads in ("1", "2"):
         out = home / f"{threads}.grammar"
-        assert run_cli("extract", *texts(home), "--for", home / "f", "-o", out, "--threads", threads)[0] == 0
+        assert run_cli("engine", "extract", *texts(home), "--for", home / "f", "-o", out, "--threads", threads)[0] == 0
     assert (home / "1.grammar").read_bytes() == (home / "2.grammar").read_bytes()
 
 
 def test_leaving_one_out(run_cli, home):
-    command = ("extract", *texts(home), "--for", home / "f", "-o", home / "held.grammar", "--leave-one-out")
+    command = ("engine", "extract", *texts(home), "--for", home / "f", "-o", home / "held.grammar", "--leave-one-out")
     code, out, _ = run_cli(*command, "--json")
     assert code == 0
     assert json.loads(out)["in_corpus"] == 3
@@ -93,7 +100,7 @@ REFUSED = [
 
 @pytest.mark.parametrize(("options", "words"), REFUSED)
 def test_options_out_of_range(run_cli, home, options, words):
-    code, _, err = run_cli("extract", *texts(home), "--for", home / "new", "-o", home / "out", *options)
+    code, _, err = run_cli("engine", "extract", *texts(home), "--for", home / "new", "-o", home / "out", *options)
     assert code == 2
     assert words in err
     assert not (home / "out").exists()
@@ -114,7 +121,7 @@ BROKEN = [
 def test_broken_input_is_told_and_leaves_nothing(run_cli, home, name, text, words):
     (home / name).write_text(text)
     before = sorted(p.name for p in home.iterdir())
-    code, _, err = run_cli("extract", *texts(home), "--for", home / "new", "-o", home / "out")
+    code, _, err = run_cli("engine", "extract", *texts(home), "--for", home / "new", "-o", home / "out")
     assert code == 2
     assert words in err
     assert sorted(p.name for p in home.iterdir()) == before
@@ -122,7 +129,7 @@ def test_broken_input_is_told_and_leaves_nothing(run_cli, home, name, text, word
 
 def test_bad_utf8(run_cli, home):
     (home / "f").write_bytes(b"das haus ist klein\ndas \xff ein haus\nein kleines haus\n")
-    code, _, err = run_cli("extract", *texts(home), "--for", home / "new", "-o", home / "out")
+    code, _, err = run_cli("engine", "extract", *texts(home), "--for", home / "new", "-o", home / "out")
     assert code == 2
     assert f"{home / 'f'}:2: expected UTF-8 text" in err
 
@@ -140,13 +147,13 @@ MISSING = [
 @pytest.mark.parametrize(("options", "words"), MISSING)
 def test_what_is_missing_is_said(run_cli, home, monkeypatch, options, words):
     monkeypatch.chdir(home)
-    code, _, err = run_cli("extract", *options)
+    code, _, err = run_cli("engine", "extract", *options)
     assert code == 2
     assert words in err
 
 
 def test_nothing_that_is_read_is_written_over(run_cli, home):
-    code, _, err = run_cli("extract", *texts(home), "--for", home / "new", "-o", home / "new")
+    code, _, err = run_cli("engine", "extract", *texts(home), "--for", home / "new", "-o", home / "new")
     assert code == 2
     assert "it is read, and would be lost" in err
     assert (home / "new").read_text().startswith("das haus")
@@ -161,7 +168,7 @@ def test_a_full_disk_is_told(run_cli, home, monkeypatch):
 
     monkeypatch.setattr("os.fsync", full)
     before = sorted(p.name for p in home.iterdir())
-    code, _, err = run_cli("extract", *texts(home), "--for", home / "new", "-o", home / "out")
+    code, _, err = run_cli("engine", "extract", *texts(home), "--for", home / "new", "-o", home / "out")
     assert code == 2
     assert "no space left on device" in err
     assert sorted(p.name for p in home.iterdir()) == before

@@ -13,7 +13,7 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import locked
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 LUTHIER = [sys.executable, "-m", "luthier.cli.start"]
@@ -37,7 +37,9 @@ def pool(tmp_path):
 @pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
 def test_output_that_finds_no_room_is_one_sentence():
     with FULL.open("w") as full:
-        child = subprocess.run([*LUTHIER, "formats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        child = subprocess.run(
+            [*LUTHIER, "list", "formats"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
     assert (child.returncode, child.stderr) == (2, "luthier: error: <standard output>: no space left on device\n")
 
 
@@ -71,8 +73,8 @@ def test_a_trace_on_a_full_disk_costs_a_warning_and_not_the_weights(pool, tmp_pa
         "surface pool.arrow --axis lm --axis length -o a.tsv -w a.tsv",
         "rerank pool.arrow --weights w w -o a a",
         "certify pool.arrow --axis lm --whole -w a --checkpoint a",
-        "align a b -o links --train links",
-        "decode src --grammar g -k 2 -o k --text k",
+        "engine align a b -o links --train links",
+        "engine decode src --grammar g -k 2 -o k --text k",
     ],
 )
 def test_two_results_in_one_file_are_refused_before_the_work(line, pool, run_cli, monkeypatch):
@@ -103,7 +105,7 @@ def test_a_full_disk_costs_the_checkpoint_but_not_the_weights(pool, tmp_path):
 
 @pytest.mark.slow
 def test_a_file_that_finds_no_room_is_one_sentence_and_leaves_nothing(tmp_path):
-    child = run("generate", tmp_path / "new", "--sentences", "20", preexec_fn=limit_files)
+    child = run("synthetic", "lists", tmp_path / "new", "--sentences", "20", preexec_fn=limit_files)
     assert child.returncode == 2
     assert child.stderr.splitlines()[-1].startswith("luthier: error: ")
     assert "file too large" in child.stderr
@@ -114,7 +116,7 @@ def test_a_file_that_finds_no_room_is_one_sentence_and_leaves_nothing(tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_are_no_trouble(closed):
-    child = run("formats", before=["sh", "-c", f'"$@" {closed}', "sh"])
+    child = run("list", "formats", before=["sh", "-c", f'"$@" {closed}', "sh"])
     assert child.returncode == 0
     assert child.stderr == ""
     assert ("moses" in child.stdout) == (">&- " not in f"{closed} ".replace("2>&- ", ""))
@@ -148,7 +150,9 @@ sys.exit(main())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["luthier.cli.main", "luthier.kbest.storage", "numpy", "numba", "rich.table"])
+@pytest.mark.parametrize(
+    "name", ["luthier.cli.main", "luthier.kbest.storage.pool_file", "numpy", "numba", "rich.table"]
+)
 def test_ctrl_c_while_modules_are_imported(pool, name):
     code = IMPORTING.format(name=name)
     child = subprocess.run(
@@ -206,7 +210,7 @@ def test_headings_may_look_like_markup(capsys):
 
 def test_two_reverse_searches_do_not_write_one_output(pool, tmp_path, run_cli):
     output = tmp_path / "cones.arrow"
-    arguments = ("minkowski", pool, "--axis", "lm", "--axis", "length", "-o", output, "--limit", "5")
+    arguments = ("geometry", "cones", pool, "--axis", "lm", "--axis", "length", "-o", output, "--limit", "5")
     with locked(output):
         code, _, err = run_cli(*arguments)
     assert code == 2

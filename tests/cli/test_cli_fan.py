@@ -10,7 +10,7 @@ from luthier.core.errors import LuthierError
 from luthier.geometry.polytopes.fan import choose_by_angle, choose_on_line, planar_fan
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.landscape.cones.fan_scenes import example_scene, pool_scene, regularize
 from luthier.landscape.subspaces import read_axis
 from luthier.report.console import show
@@ -34,7 +34,7 @@ def folder(tmp_path_factory):
 
 
 def fan(run_cli, *arguments, out):
-    code, text, errors = run_cli("fan", *arguments, "-o", out, "--json")
+    code, text, errors = run_cli("geometry", "fan", *arguments, "-o", out, "--json")
     assert code == 0, errors
     assert out.read_bytes().startswith(b"\x89PNG")
     return json.loads(text)
@@ -133,7 +133,7 @@ def test_the_table_names_what_is_selected(capsys):
 )
 def test_what_is_refused(run_cli, folder, tmp_path, arguments, complaint):
     arguments = [folder / a if str(a).endswith(".arrow") else a for a in arguments]
-    code, _, errors = run_cli("fan", *arguments, "-o", tmp_path / "f.png")
+    code, _, errors = run_cli("geometry", "fan", *arguments, "-o", tmp_path / "f.png")
     assert code == 2
     assert complaint in errors
     assert not (tmp_path / "f.png").exists()
@@ -142,7 +142,7 @@ def test_what_is_refused(run_cli, folder, tmp_path, arguments, complaint):
 @pytest.mark.parametrize("name", ["f.gif", "-"])
 def test_a_picture_is_called_a_picture(run_cli, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
-    code, _, errors = run_cli("fan", "--example", "table1", "-o", name)
+    code, _, errors = run_cli("geometry", "fan", "--example", "table1", "-o", name)
     assert code == 2
     assert f"ends in .png, .pdf or .svg, found '{name}'" in errors
     assert not any(tmp_path.iterdir())

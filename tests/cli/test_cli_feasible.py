@@ -1,4 +1,4 @@
-"""`luthier feasible`: verdicts, their exit codes, files of selections and what can be wrong with them."""
+"""`luthier geometry feasible`: verdicts, their exit codes, files of selections and what can be wrong with them."""
 
 import json
 
@@ -7,7 +7,7 @@ import pytest
 
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.selections.feasibility import Choice, choose, judge
 from luthier.metrics.loading import load_metric
@@ -32,7 +32,7 @@ def test_a_selection_of_some_weights_is_feasible_and_they_are_written(run_cli, p
     pool = open_pool(path)
     rows = rerank(pool, np.array([0.3, -1.0, 0.2, 0.7]))
     picks = written(tmp_path, rows - pool.offsets[:-1])
-    code, out, err = run_cli("feasible", path, "--select", picks, "-o", tmp_path / "w.txt", "--json")
+    code, out, err = run_cli("geometry", "feasible", path, "--select", picks, "-o", tmp_path / "w.txt", "--json")
     told = json.loads(out)
     assert (code, err) == (0, "")
     assert told["feasible"]
@@ -41,39 +41,39 @@ def test_a_selection_of_some_weights_is_feasible_and_they_are_written(run_cli, p
     weights = read_weights(tmp_path / "w.txt")
     assert dict(weights) == told["weights"]
     assert (rerank(pool, weights.vector(pool.features.names)) == rows).all()
-    code, out, _ = run_cli("feasible", path, "--select", picks)
+    code, out, _ = run_cli("geometry", "feasible", path, "--select", picks)
     assert code == 0
     assert "Some weights make this selection." in out
-    code, out, _ = run_cli("feasible", path, "--select", picks, "-o", "-")
+    code, out, _ = run_cli("geometry", "feasible", path, "--select", picks, "-o", "-")
     assert out == (tmp_path / "w.txt").read_text()
 
 
 @pytest.mark.parametrize("select", ["oracle", "sentence-oracle"])
 def test_an_oracle_is_infeasible_and_the_contradiction_is_one(run_cli, path, tmp_path, select):
-    code, out, err = run_cli("feasible", path, "--select", select, "-o", tmp_path / "w.txt", "--json")
+    code, out, err = run_cli("geometry", "feasible", path, "--select", select, "-o", tmp_path / "w.txt", "--json")
     told, pool = json.loads(out), open_pool(path)
     assert (code, err) == (1, "")
     assert not told["feasible"]
     assert not (tmp_path / "w.txt").exists()
     h, total = pool.features.dense, np.zeros(4)
-    for wish in told["contradiction"]:
-        start = pool.offsets[wish["sentence"]]
-        assert pool.texts[int(start + wish["other"])] == wish["other_text"]
-        total += wish["multiplier"] * (h[start + wish["other"]] - h[start + wish["wanted"]])
+    for constraint in told["contradiction"]:
+        start = pool.offsets[constraint["sentence"]]
+        assert pool.texts[int(start + constraint["other"])] == constraint["other_text"]
+        total += constraint["multiplier"] * (h[start + constraint["other"]] - h[start + constraint["wanted"]])
     np.testing.assert_allclose(total, 0.0, atol=1e-12)
-    code, out, _ = run_cli("feasible", path, "--select", select)
+    code, out, _ = run_cli("geometry", "feasible", path, "--select", select)
     assert code == 1
-    assert f"{len(told['contradiction'])} wishes that contradict each other" in out
+    assert f"{len(told['contradiction'])} constraints that contradict each other" in out
 
 
 def test_the_oracle_is_of_the_metric(run_cli, path):
-    ter = json.loads(run_cli("feasible", path, "--select", "oracle", "--metric", "ter", "--json")[1])
+    ter = json.loads(run_cli("geometry", "feasible", path, "--select", "oracle", "--metric", "ter", "--json")[1])
     assert ter["metric"].startswith("ter")
 
 
 def test_sentences_can_be_left_out(run_cli, path, tmp_path):
     picks = written(tmp_path, [0, *["-"] * 11])
-    told = json.loads(run_cli("feasible", path, "--select", picks, "--json")[1])
+    told = json.loads(run_cli("geometry", "feasible", path, "--select", picks, "--json")[1])
     assert told["sentences"] == 1
     assert told["feasible"]
 
@@ -86,10 +86,10 @@ def test_sentences_without_hypotheses_and_sparse_features(run_cli, path, tmp_pat
     names, dense = (*pool.features.names, "s"), small.features.dense
     small = small.with_features(Features(names, dense, np.arange(n + 1), np.zeros(n, np.int32), marks))
     save_pool(small, tmp_path / "sparse.arrow")
-    told = json.loads(run_cli("feasible", tmp_path / "sparse.arrow", "--select", "first", "--json")[1])
+    told = json.loads(run_cli("geometry", "feasible", tmp_path / "sparse.arrow", "--select", "first", "--json")[1])
     assert told["sentences"] == 3
     picks = written(tmp_path, [2, "-", "-", ""])
-    told = json.loads(run_cli("feasible", tmp_path / "sparse.arrow", "--select", picks, "--json")[1])
+    told = json.loads(run_cli("geometry", "feasible", tmp_path / "sparse.arrow", "--select", picks, "--json")[1])
     assert told["feasible"]  # only this hypothesis has the sparse feature
     assert told["weights"]["s"] > 0.0
 
@@ -105,14 +105,14 @@ def test_sentences_without_hypotheses_and_sparse_features(run_cli, path, tmp_pat
     ],
 )
 def test_faults_of_a_file_are_named(run_cli, path, tmp_path, lines, message):
-    code, out, err = run_cli("feasible", path, "--select", written(tmp_path, lines))
+    code, out, err = run_cli("geometry", "feasible", path, "--select", written(tmp_path, lines))
     assert (code, out) == (2, "")
     assert message in err
 
 
 def test_a_selection_is_needed(run_cli, path):
-    assert run_cli("feasible", path)[0] == 2
-    code, _, err = run_cli("feasible", path, "--select", "nothing.txt")
+    assert run_cli("geometry", "feasible", path)[0] == 2
+    code, _, err = run_cli("geometry", "feasible", path, "--select", "nothing.txt")
     assert code == 2
     assert "nothing.txt" in err
 
@@ -121,7 +121,9 @@ def test_a_selection_is_needed(run_cli, path):
 @pytest.mark.parametrize("select", ["first", "oracle"])
 def test_proofs_are_drawn(run_cli, tmp_path, n_features, select):
     save_pool(SyntheticLists(sentences=6, k=8, n_features=n_features, vocabulary=200).generate(3), tmp_path / "p.arrow")
-    code, _, err = run_cli("feasible", tmp_path / "p.arrow", "--select", select, "--plot", tmp_path / "p.png")
+    code, _, err = run_cli(
+        "geometry", "feasible", tmp_path / "p.arrow", "--select", select, "--plot", tmp_path / "p.png"
+    )
     assert (code, err) == ((0 if select == "first" else 1), "")
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
 
@@ -131,7 +133,9 @@ def test_where_nothing_is_to_be_kept_apart_any_weights_do(run_cli, tmp_path, n_f
     pool = SyntheticLists(sentences=3, k=4, n_features=n_features, vocabulary=200).generate(3)
     same = Features.from_dense(pool.features.names, np.ones_like(pool.features.dense))
     save_pool(pool.with_features(same), tmp_path / "p.arrow")
-    code, out, err = run_cli("feasible", tmp_path / "p.arrow", "--select", "first", "--plot", tmp_path / "p.png")
+    code, out, err = run_cli(
+        "geometry", "feasible", tmp_path / "p.arrow", "--select", "first", "--plot", tmp_path / "p.png"
+    )
     assert (code, err) == (0, "")
     assert "any weights make this selection" in out
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
@@ -143,17 +147,19 @@ def test_wishes_bound_the_cone_and_cancel(path):
     planar = pool.with_features(pool.features.select(pool.features.names[:2]))
     rows = rerank(planar, np.array([0.7, 0.4]))
     verdict = judge(planar, Choice("these", rows))
-    _, wishes = verdict.wishes()
+    _, constraints = verdict.constraints()
     weights = verdict.proof.weights
-    assert (wishes @ weights).min() == pytest.approx(verdict.proof.margin)
-    for angle in np.linspace(0.0, 2.0 * np.pi, 721):  # inside all wishes, and inside them only, the selection is made
+    assert (constraints @ weights).min() == pytest.approx(verdict.proof.margin)
+    for angle in np.linspace(
+        0.0, 2.0 * np.pi, 721
+    ):  # inside all constraints, and inside them only, the selection is made
         w = np.array([np.cos(angle), np.sin(angle)])
-        if np.abs(wishes @ w).min() > 1e-6:
-            assert (wishes @ w > 0.0).all() == (rerank(planar, w) == verdict.proof.rows).all()
+        if np.abs(constraints @ w).min() > 1e-6:
+            assert (constraints @ w > 0.0).all() == (rerank(planar, w) == verdict.proof.rows).all()
     verdict = judge(pool, choose(pool, "oracle", load_metric("bleu")))
-    names, wishes = verdict.wishes()
+    names, constraints = verdict.constraints()
     assert len(names) == len(verdict.contradiction())
-    np.testing.assert_allclose(wishes.sum(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(constraints.sum(axis=0), 0.0, atol=1e-12)
 
 
 def sparse_pool(path, n_features, n_varying):
@@ -175,12 +181,12 @@ def sparse_pool(path, n_features, n_varying):
 
 def test_of_sparse_features_those_that_differ_within_a_list_count(run_cli, tmp_path):
     sparse_pool(tmp_path / "pool.arrow", 3000, 4)
-    for command in (["feasible", "--select", "first"], ["geometry", "--sample", "3", "--orders", "1"]):
+    for command in (["geometry", "feasible", "--select", "first"], ["geometry", "--sample", "3", "--orders", "1"]):
         code, out, _ = run_cli(command[0], tmp_path / "pool.arrow", *command[1:], "--metric", "column:worth", "--json")
         assert code in (0, 1)
         assert json.loads(out)
     sparse_pool(tmp_path / "wide.arrow", 3000, 900)
-    for command, most in ((["feasible", "--select", "first"], 200), (["geometry"], 100)):
+    for command, most in ((["geometry", "feasible", "--select", "first"], 200), (["geometry", "bounds"], 100)):
         code, _, err = run_cli(command[0], tmp_path / "wide.arrow", *command[1:], "--metric", "column:worth")
         assert code == 2
         assert f"expected at most {most} features that differ within a list, found 900" in err

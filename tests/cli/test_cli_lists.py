@@ -122,16 +122,19 @@ def test_a_formula_goes_from_tune_to_rerank_and_its_exponent_can_be_searched(run
 
 def test_weights_into_a_template(run_cli, home):
     (home / "moses.ini").write_text("[weight]\nlm= 0.5\ntm= 1\nUnknown0= 1\n")
-    assert run_cli("weights", "w.txt", "tuned.ini", "--template", "moses.ini", "--normalize", "lm", "--quiet")[0] == 0
+    assert (
+        run_cli("data", "weights", "w.txt", "tuned.ini", "--template", "moses.ini", "--normalize", "lm", "--quiet")[0]
+        == 0
+    )
     assert (home / "tuned.ini").read_text() == "[weight]\nlm= 1.0\ntm= -1.0\nUnknown0= 1\n"
-    assert run_cli("weights", "w.txt", "w.eq", "--to", "travatar", "--quiet")[0] == 0
+    assert run_cli("data", "weights", "w.txt", "w.eq", "--to", "travatar", "--quiet")[0] == 0
     assert (home / "w.eq").read_text() == "lm=1.0\ntm=-1.0\n"
-    assert run_cli("weights", "w.txt", "w.x", "--to", "cdec", "--template", "moses.ini")[0] == 2
+    assert run_cli("data", "weights", "w.txt", "w.x", "--to", "cdec", "--template", "moses.ini")[0] == 2
 
 
 def test_statistics_are_kept_in_the_file_and_used(run_cli, home, monkeypatch):
     assert run_cli("pool", "list.txt", "--refs", "refs.txt", "--metric", "wer", "-o", "pool.arrow", "--quiet")[0] == 0
-    assert run_cli("stats", "pool.arrow", "--metric", "bleu", "--quiet")[0] == 0
+    assert run_cli("data", "stats", "pool.arrow", "--metric", "bleu", "--quiet")[0] == 0
     pool = open_pool("pool.arrow")
     assert [signature.partition("(")[0] for signature in pool.stats] == ["wer", "bleu"]
     assert run_cli("inspect", "pool.arrow", "--verify", "--quiet")[0] == 0
@@ -142,5 +145,5 @@ def test_statistics_are_kept_in_the_file_and_used(run_cli, home, monkeypatch):
 
     monkeypatch.setattr(bleu.Method, "stats", never)
     assert answer(run_cli, "oracle", "pool.arrow", "--metric", "bleu") == before
-    code, _, err = run_cli("stats", "list.txt", "--metric", "bleu")
+    code, _, err = run_cli("data", "stats", "list.txt", "--metric", "bleu")
     assert (code, "expected a pool" in err) == (2, True)

@@ -113,6 +113,22 @@ def test_identical_systems_have_p_one(run_cli, folder):
     assert all(m["results"][1]["against_baseline"]["randomisation_p"] == 1 for m in report["metrics"])
 
 
+def test_the_same_weights_once_three_and_nine_times(run_cli, folder):
+    few = ("--draws", "50", "--shuffles", "200", "--metric", "bleu", "--json")
+    found = []
+    for times in (1, 3, 9):
+        weights = ("--weights", folder / "weights.txt", "--weights", *[folder / "lm.txt"] * times)
+        code, out, _ = run_cli("compare", "--pool", folder / "pool.arrow", *weights, *few)
+        assert code == 0
+        found.append(json.loads(out))
+    rows = [report["metrics"][0]["results"][1]["against_baseline"] for report in found]
+    assert len({row["randomisation_p"] for row in rows}) == 1
+    assert [row["difference"] for row in rows] == pytest.approx([rows[0]["difference"]] * 3)
+    assert [len(report["warnings"]) for report in found] == [0, 1, 1]
+    assert found[2]["warnings"][0].startswith("lm.txt: 1 of 9 replicas differ in some sentence")
+    assert found[0]["randomisation_p_is_about"] == "these runs on other sentences, not other runs"
+
+
 @pytest.mark.parametrize("form, mark", [("text", "━"), ("markdown", "| --- |"), ("latex", r"\toprule")])
 def test_tables_and_sentences(run_cli, folder, form, mark):
     system = (folder / "a.out", "--system", "lm", folder / "b.out", "--draws", "20", "--shuffles", "50")
@@ -138,6 +154,6 @@ def test_what_compare_does_not_take(run_cli, arguments, message):
 
 
 def test_metrics_are_listed_with_their_parameters(run_cli):
-    listed = {item["name"]: item for item in json.loads(run_cli("metrics", "--json")[1])["metrics"]}
+    listed = {item["name"]: item for item in json.loads(run_cli("list", "metrics", "--json")[1])["metrics"]}
     assert {"bleu", "ter", "wer", "cer", "per", "chrf", "length", "column"} <= set(listed)
     assert {"order", "smoothing"} <= {option["name"] for option in listed["bleu"]["options"]}

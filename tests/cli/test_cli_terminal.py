@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 
@@ -52,8 +52,8 @@ def test_runs_and_steps_are_shown_together(tmp_path):
 
 @pytest.mark.parametrize("environment", [{"NO_COLOR": "1", "TERM": "xterm"}, {"NO_COLOR": "", "TERM": "dumb"}])
 def test_a_terminal_that_wants_no_styles_gets_none(environment):
-    code, shown = on_a_terminal("formats", "--quiet", results=True, **environment)
+    code, shown = on_a_terminal("list", "formats", "--quiet", results=True, **environment)
     assert code == 0
     assert "moses" in shown
     assert "\x1b" not in shown
-    assert "\x1b[" in on_a_terminal("formats", "--quiet", results=True, NO_COLOR="", TERM="xterm")[1]
+    assert "\x1b[" in on_a_terminal("list", "formats", "--quiet", results=True, NO_COLOR="", TERM="xterm")[1]

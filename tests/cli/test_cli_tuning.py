@@ -7,7 +7,7 @@ import pytest
 
 from luthier.core.plugins import available
 from luthier.kbest.features import Features
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import PACKAGE
@@ -33,7 +33,7 @@ def test_every_tuner_shows_its_options(run_cli, folder, name):
 
 
 def test_tuners_are_listed(run_cli):
-    listed = {item["name"] for item in json.loads(run_cli("tuners", "--json")[1])["tuners"]}
+    listed = {item["name"] for item in json.loads(run_cli("list", "tuners", "--json")[1])["tuners"]}
     assert listed == set(available(PACKAGE))
     assert {
         "mert",
@@ -326,3 +326,35 @@ def test_directions_go_with_nothing_that_they_would_break(run_cli, folder):
         assert (code, "--axis cannot go with" in err) == (2, True)
     code, _, err = tune(run_cli, folder, "--axis", "leading:99", "-o", folder / "no.txt", method="mert")
     assert (code, "expected leading:N with N from 1 to" in err) == (2, True)
+
+
+def test_resamples_and_folds_are_shown_and_written(run_cli, folder, tmp_path):
+    more = ("--sweeps", "2", "--resamples", "4", "--folds", "3", "-o", tmp_path / "w.txt")
+    code, out, err = tune(run_cli, folder, *more, method="mert")
+    assert code == 0, err
+    for words in ("weights over 4 resamples", "keeps its winner in", "weights over 3 folds", "have not seen it"):
+        assert words in out
+    found = json.loads(tune(run_cli, folder, *more, "--json", method="mert")[1])
+    assert len(found["resamples"]["winner_stays"]) == 25
+    assert sum(found["folds"]["sizes"]) == 25
+    assert found["folds"]["optimistic_score"] == found["replicas"][0]["tune_after"]
+    assert found["folds"]["weights"].keys() == found["resamples"]["weights"].keys()
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--resamples", "1"], "expected --resamples of at least 2, found 1"),
+        (["--folds", "1"], "expected --folds of at least 2, found 1"),
+        (["--folds", "26"], "expected at least 26 different sentences for as many folds, found 25"),
+        (["--fold-by", "doc"], "--fold-by needs --folds"),
+        (["--folds", "2", "--fold-by", "doc"], "expected a column of the lists to fold by, found 'doc'"),
+        (["--folds", "2", "--heldout", "HELD"], "--folds is in place of --heldout"),
+        (["--folds", "2", "--axis", "lm"], "--resamples and --folds cannot go with --axis"),
+    ],
+)
+def test_resamples_and_folds_that_cannot_be_are_refused(run_cli, folder, tmp_path, arguments, message):
+    given = [folder / "heldout.arrow" if a == "HELD" else a for a in arguments]
+    code, _, err = tune(run_cli, folder, "--rounds", "1", *given, "-o", tmp_path / "w.txt")
+    assert code == 2
+    assert message in err

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from luthier.features.bins_file import read_bins
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.writer import write_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.synthetic.lists.planted import PlantedLists
@@ -42,6 +42,7 @@ method = "pro"
 iterations = 1
 """
 STUDY = """
+kind = "starts"
 name = "tiny"
 seed = 5
 starts = { count = 2, kind = "few", size = 0.5 }
@@ -132,53 +133,53 @@ JOBS = {
         "out/s.png", "", "out/s.tsv",
     ),
     "minkowski": Job(
-        "minkowski pool.arrow --axis lm --axis length --limit 20 --plot out/m.png -o out/m.arrow",
+        "geometry bounds cones pool.arrow --axis lm --axis length --limit 20 --plot out/m.png -o out/m.arrow",
         "out/m.png", "out/m.arrow.rows out/m.arrow.state", "",
     ),
     "certify": Job(
         "certify pool.arrow --axis lm --axis length --whole --limit 50 --checkpoint out/kept -w out/w.txt",
         "out/kept", "", "out/w.txt",
     ),
-    "fan": Job("fan --example table1 -o out/f.png", answer="out/f.png"),
-    "feasible": Job("feasible pool.arrow --select first --plot out/f.png -o out/w.txt", "out/f.png"),
+    "fan": Job("geometry fan --example table1 -o out/f.png", answer="out/f.png"),
+    "feasible": Job("geometry feasible pool.arrow --select first --plot out/f.png -o out/w.txt", "out/f.png"),
     "pool": Job("pool list.txt --refs refs.txt --metric bleu -o out/p.arrow", answer="out/p.arrow"),
-    "convert": Job("convert pool.arrow out/l.jsonl.gz", answer="out/l.jsonl.gz"),
-    "convert-zst": Job("convert pool.arrow out/l.zst", answer="out/l.zst"),
-    "convert-parquet": Job("convert pool.arrow out/l.parquet", answer="out/l.parquet"),
+    "convert": Job("data convert pool.arrow out/l.jsonl.gz", answer="out/l.jsonl.gz"),
+    "convert-zst": Job("data convert pool.arrow out/l.zst", answer="out/l.zst"),
+    "convert-parquet": Job("data convert pool.arrow out/l.parquet", answer="out/l.parquet"),
     "rerank": Job("rerank pool.arrow --weights w1.txt w1.txt -o out/a.txt out/b.jsonl", answer="out/b.jsonl"),
     "score": Job("score refs.txt --refs refs.txt --per-sentence out/s.tsv"),
-    "shard": Job("shard pool.arrow --parts 2 --metric bleu -o out/parts", answer="out/parts/manifest.json"),
-    "split": Job("split pool.arrow --into out/a.arrow=0.5 --into out/b.arrow=0.5", answer="out/b.arrow"),
-    "stats": Job("stats pool.arrow --metric bleu -o out/p.arrow", answer="out/p.arrow"),
-    "weights": Job("weights w1.txt out/w.json", answer="out/w.json"),
-    "template": Job("weights w1.txt out/j.config --template joshua.config", answer="out/j.config"),
+    "shard": Job("data shard pool.arrow --parts 2 --metric bleu -o out/parts", answer="out/parts/manifest.json"),
+    "split": Job("data split pool.arrow --into out/a.arrow=0.5 --into out/b.arrow=0.5", answer="out/b.arrow"),
+    "stats": Job("data stats pool.arrow --metric bleu -o out/p.arrow", answer="out/p.arrow"),
+    "weights": Job("data weights w1.txt out/w.json", answer="out/w.json"),
+    "template": Job("data weights w1.txt out/j.config --template joshua.config", answer="out/j.config"),
     "report": Job("report pool.arrow --weights w1.txt -o out/r.html", answer="out/r.html"),
-    "generate": Job("generate out/g --sentences 3 --k 3", answer="out/g/weights.txt"),
-    "pair": Job("pair out/p --train 4 --tune 2 --heldout 2 --test 2", every=7),
+    "generate": Job("synthetic lists out/g --sentences 3 --k 3", answer="out/g/weights.txt"),
+    "pair": Job("synthetic pair out/p --train 4 --tune 2 --heldout 2 --test 2", every=7),
     "align": Job(
-        "align pair/train.source.txt pair/train.refs.0.txt --method model1 --threads 1 --scores out/s.tsv "
+        "engine align pair/train.source.txt pair/train.refs.0.txt --method model1 --threads 1 --scores out/s.tsv "
         "--train out/m -o out/l.gz",
         answer="out/l.gz",
     ),
-    "lm": Job("lm pair/train.refs.0.txt --order 2 -o out/lm.arpa.gz", answer="out/lm.arpa.gz"),
-    "perplexity": Job("perplexity lm.arpa pair/tune.refs.0.txt --per-line out/p.tsv", "lm.arpa.luthier"),
+    "lm": Job("engine lm pair/train.refs.0.txt --order 2 -o out/lm.arpa.gz", answer="out/lm.arpa.gz"),
+    "perplexity": Job("engine perplexity lm.arpa pair/tune.refs.0.txt --per-line out/p.tsv", "lm.arpa.luthier"),
     "extract": Job(
-        "extract --source pair/train.source.txt --target pair/train.refs.0.txt --links links --model out/m "
+        "engine extract --source pair/train.source.txt --target pair/train.refs.0.txt --links links --model out/m "
         "--for pair/tune.source.txt --threads 1 -o out/g",
         answer="out/g",
     ),
-    "extract-folder": Job("extract --source one.src --target one.trg --links one.links --for one.src -o out/g/"),
-    "bins": Job("bins rules.txt --features p=2 --plot out/b.png -o out/b.json", "out/b.png", "", "out/b.json"),
-    "discretize": Job("discretize rules.txt --bins bins.json -o out/g.gz", answer="out/g.gz"),
-    "induce": Job("induce planted.arrow --bins planted.json -o out/p.arrow", answer="out/p.arrow"),
-    "curves": Job("curves binned.txt --bins bins.json -o out/c.png"),
+    "extract-folder": Job("engine extract --source one.src --target one.trg --links one.links --for one.src -o out/g/"),
+    "bins": Job("engine bins rules.txt --features p=2 --plot out/b.png -o out/b.json", "out/b.png", "", "out/b.json"),
+    "discretize": Job("engine discretize rules.txt --bins bins.json -o out/g.gz", answer="out/g.gz"),
+    "induce": Job("engine induce planted.arrow --bins planted.json -o out/p.arrow", answer="out/p.arrow"),
+    "curves": Job("engine curves binned.txt --bins bins.json -o out/c.png"),
     "decode": Job(
-        "decode src --grammar rules.txt --lm lm.arpa --weights w2.txt --threads 1 -k 3 -o out/k.arrow --text out/t "
-        "--links out/a --trees out/d --report out/r --forests out/f",
+        "engine decode src --grammar rules.txt --lm lm.arpa --weights w2.txt --threads 1 -k 3 -o out/k.arrow "
+        "--text out/t --links out/a --trees out/d --report out/r --forests out/f",
         "lm.arpa.luthier", "out/r", "out/k.arrow",
     ),
     "choose": Job(
-        "choose choice.toml --threads 1 -o out/c", "out/c/choice.png", "out/c/points.jsonl"
+        "engine sweep choice.toml --threads 1 -o out/c", "out/c/choice.png", "out/c/points.jsonl"
     ),
     "loop": Job(
         "loop loop.toml --threads 1 -o out/l", "out/l/times.jsonl out/l/table.md out/l/loop.png",
@@ -241,9 +242,9 @@ def prepared(inputs, run_cli, monkeypatch):
     monkeypatch.setattr(Figure, "draw_without_rendering", lambda figure: None)
     if not Path("links").exists():
         for line in (
-            "align pair/train.source.txt pair/train.refs.0.txt --method model1 --threads 1 -o links",
-            "bins rules.txt --features p=2 -o bins.json",
-            "bins planted.arrow --features P=2 -o planted.json",
+            "engine align pair/train.source.txt pair/train.refs.0.txt --method model1 --threads 1 -o links",
+            "engine bins rules.txt --features p=2 -o bins.json",
+            "engine bins planted.arrow --features P=2 -o planted.json",
         ):
             code, _, said = run_cli(*line.split())
             assert code == 0, said

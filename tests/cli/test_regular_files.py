@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from luthier.kbest.shards.shard import shard
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.writer import write_pool
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
@@ -34,6 +34,7 @@ bits = [1, 2]
 method = "pro"
 """
 STUDY = """
+kind = "starts"
 name = "tiny"
 seed = 5
 starts = { count = 2, kind = "few", size = 0.5 }
@@ -93,7 +94,7 @@ iterations = 1
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Return a folder with a pool in parts, settings of all kinds, and a trained model."""
+    """Return a folder with a sharded pool, settings of all kinds, and a trained model."""
     home = tmp_path_factory.mktemp("whole")
     lists = SyntheticLists(sentences=4, k=5, vocabulary=100).generate(1)
     write_pool(lists, str(home / "list.txt"), None)
@@ -161,9 +162,9 @@ def hang(*_):
         ("oracle parts", "parts/part-2.arrow"),
         ("rerank parts --weights w.txt -o out.txt", "parts/part-1.arrow"),
         ("tune parts --method mert -o out.txt", "parts/part-2.arrow"),
-        ("choose choice.toml -o out", "planted.arrow"),
-        ("choose choice.toml -o out", "planted2.arrow"),
-        ("choose choice.toml -o out", "planted.w"),
+        ("engine sweep choice.toml -o out", "planted.arrow"),
+        ("engine sweep choice.toml -o out", "planted2.arrow"),
+        ("engine sweep choice.toml -o out", "planted.w"),
         ("study study.toml --data . -o out", "list.txt"),
         ("study study.toml --data . -o out", "refs.txt"),
         ("study study.toml --data . -o out", "w.txt"),
@@ -187,9 +188,9 @@ def test_what_a_file_names_is_a_regular_file(whole, run_cli, monkeypatch, line, 
     ("line", "name"),
     [
         ("translate model", "model/weights.json"),
-        ("decode src --model model", "model/model.json"),
-        ("decode src --model model", "model/lm.arpa.gz"),
-        ("decode src --model model", "model/rules.luthier"),
+        ("engine decode src --model model", "model/model.json"),
+        ("engine decode src --model model", "model/lm.arpa.gz"),
+        ("engine decode src --model model", "model/rules.luthier"),
         ("loop recorded.toml -o out", "model/loop/iterations.jsonl"),
         ("loop recorded.toml -o out", "model/loop/weights/000.json"),
     ],

@@ -14,7 +14,7 @@ import luthier
 from luthier.cli.main import COMMANDS, common_options
 from luthier.core.plugins import available
 from luthier.core.segments import segment_of_rows
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 FUNCTIONS = [name for name in luthier.__all__ if inspect.isfunction(getattr(luthier, name))]

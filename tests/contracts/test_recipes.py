@@ -67,7 +67,7 @@ def run(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_reader_that_was_added_reads(run):
-    assert "tabbed" in run("formats")
+    assert "tabbed" in run("list", "formats")
     assert '"hypotheses": 9' in run("pool", "list.txt", "--refs", "refs.txt", "-o", "again.arrow", "--json")
 
 

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from luthier.core.errors import InputError
-from luthier.core.files import web
+from luthier.core.files import remote as web
 from luthier.core.files.remote import fetch
 
 

@@ -92,7 +92,7 @@ def put(at, value):
 def test_a_lying_file_is_refused(saved, column, apply, message):
     _, _, folder = saved
     change(folder, column, apply)
-    with pytest.raises(InputError, match=f"expected whole forests.*{message}.*'luthier decode' with `forests`"):
+    with pytest.raises(InputError, match=f"expected whole forests.*{message}.*'luthier engine decode' with `forests`"):
         open_forests(folder)
 
 

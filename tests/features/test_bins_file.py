@@ -78,7 +78,10 @@ def set_bin(number, **values):
             lambda c: c.update(conjunctions=[["c", "d"]]),
             "pairs of different features that have bins, found 'c' and 'd'",
         ),
-        (lambda c: c.update(kind="luthier bins 2"), "a file of bins ('luthier bins 1'), found something else"),
+        (
+            lambda c: c.update(kind="luthier engine bins 2"),
+            "a file of bins ('luthier bins 1'), found something else",
+        ),
     ],
 )
 def test_what_does_not_fit_is_said(bins, change, found, tmp_path):
@@ -88,7 +91,7 @@ def test_what_does_not_fit_is_said(bins, change, found, tmp_path):
         read_bins(path)
     assert found in str(caught.value)
     assert str(caught.value).startswith(f"{path}: expected ")
-    assert str(caught.value).endswith("hint: make it again: luthier bins")
+    assert str(caught.value).endswith("hint: make it again: luthier engine bins")
 
 
 @pytest.mark.parametrize("text", ["", "[1]", "{", '{"kind": NaN}', "[" * 100_000, '"\ud800"', "null"])

@@ -64,7 +64,7 @@ def test_the_command(run_cli, bins, tmp_path):
     names = bins.features[0].names
     lines = [f"{name} {weight}" for name, weight in zip(names, [0, 1, 0.5, 2, 3, 4], strict=True)]
     (tmp_path / "w.txt").write_text("\n".join([*lines, "LM 1", "c_2 1"]))
-    command = ("curves", tmp_path / "w.txt", "--bins", tmp_path / "bins.json")
+    command = ("engine", "curves", tmp_path / "w.txt", "--bins", tmp_path / "bins.json")
     code, out, _ = run_cli(*command, "-o", tmp_path / "c.png")
     assert code == 0
     assert "p: rises, but for 1 of 5 steps" in out

@@ -41,7 +41,7 @@ class Cases(StateCases, ModelCases):
         (self.folder / "refs.txt").write_text("".join(f"ref {i}\n" for i in range(samples.SENTENCES)))
         self.reranked = self.answer(run, self._rerank(self.pool), "out.txt")
         self.parts = self.folder / "parts"
-        assert run(["shard", self.pool, "--parts", "3", "--metric", "bleu", "-o", self.parts]) == 0
+        assert run(["data", "shard", self.pool, "--parts", "3", "--metric", "bleu", "-o", self.parts]) == 0
         self.names = [n for n in dir(self) if n.startswith("case_")]
         self.make_states(run)
         self.make_models(run)
@@ -62,8 +62,8 @@ class Cases(StateCases, ModelCases):
         """Return a run over a damaged pool: some command that reads all of it, then re-ranking."""
         f = self.folder
         some = [
-            ["inspect", path], ["convert", path, f / "c.jsonl"], ["convert", path, f / "c.parquet"],
-            ["split", path, "--into", f"{f}/a.arrow=1", "--into", f"{f}/b.arrow=1"],
+            ["inspect", path], ["data", "convert", path, f / "c.jsonl"], ["data", "convert", path, f / "c.parquet"],
+            ["data", "split", path, "--into", f"{f}/a.arrow=1", "--into", f"{f}/b.arrow=1"],
             ["oracle", path, "--metric", "bleu"],
             ["tune", path, "--method", "mert", "--sweeps", "1", "-o", f / "t.txt"],
             ["pool", path, self.pool, "-o", f / "merged.arrow"],
@@ -80,7 +80,7 @@ class Cases(StateCases, ModelCases):
         refs = ["--refs", self.folder / "refs.txt"] if rng.random() < 0.3 else []
         skip = ["--skip-bad"] if rng.random() < 0.5 else []
         read = ["pool", path, *refs, *skip, *more, "-o", made]
-        return Run([read, ["inspect", made, "--verify"], ["convert", made, self.folder / "again.jsonl"]])
+        return Run([read, ["inspect", made, "--verify"], ["data", "convert", made, self.folder / "again.jsonl"]])
 
     def case_text_list(self, rng):
         name = list(self.lists)[rng.integers(len(self.lists))]
@@ -109,7 +109,7 @@ class Cases(StateCases, ModelCases):
     case_pool_lies_2 = case_pool_lies
 
     def case_parts(self, rng):
-        """Damage the manifest of a pool in parts, have it lie under a fitting seal, or damage a part."""
+        """Damage the manifest of a sharded pool, have it lie under a fitting seal, or damage a part."""
         folder = self.folder / "damaged-parts"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.parts, folder)

@@ -21,21 +21,53 @@ class ModelCases:
         """Make each kind of file, and know what comes of it."""
         f = self.folder
         text = [f / "train.src", f / "train.trg"]
-        self.align = ["align", f / "dev.src", f / "dev.trg", "--apply", f / "align.model", "-o", f / "new.links"]
-        run(["align", *text, "--method", "model1", "--train", f / "align.model", "-o", f / "links"])
-        run(["lm", f / "train.trg", "--order", "3", "-o", f / "lm.arpa"])
-        run(["extract", "--source", text[0], "--target", text[1], "--links", f / "links", "--model", f / "rules"])
-        self.extract = ["extract", "--model", f / "rules", "--for", f / "dev.src", "--features", "all"]
+        self.align = [
+            "engine",
+            "align",
+            f / "dev.src",
+            f / "dev.trg",
+            "--apply",
+            f / "align.model",
+            "-o",
+            f / "new.links",
+        ]
+        run(["engine", "align", *text, "--method", "model1", "--train", f / "align.model", "-o", f / "links"])
+        run(["engine", "lm", f / "train.trg", "--order", "3", "-o", f / "lm.arpa"])
+        run(
+            [
+                "engine",
+                "extract",
+                "--source",
+                text[0],
+                "--target",
+                text[1],
+                "--links",
+                f / "links",
+                "--model",
+                f / "rules",
+            ]
+        )
+        self.extract = ["engine", "extract", "--model", f / "rules", "--for", f / "dev.src", "--features", "all"]
         run([*self.extract, "-o", f / "g.grammar"])
-        decode = ["decode", f / "dev.src", "--grammar", f / "g.grammar", "--lm", f / "lm.arpa", "--pops", "20"]
+        decode = [
+            "engine",
+            "decode",
+            f / "dev.src",
+            "--grammar",
+            f / "g.grammar",
+            "--lm",
+            f / "lm.arpa",
+            "--pops",
+            "20",
+        ]
         self.decode = [*decode, "-k", "4", "-o", f / "decoded.jsonl"]
         run([*decode, "--forests", f / "forests", "-k", "4", "-o", f / "lists.arrow"])
         cut = ["--features", "P_EgivenFCoherent,C_F", "--bits", "2"]
-        run(["bins", f / "g.grammar", *cut, "-o", f / "bins.json"])
+        run(["engine", "bins", f / "g.grammar", *cut, "-o", f / "bins.json"])
         forests = ["tune", "--forests", f / "forests", "--refs", f / "dev.trg", "-o", f / "forest.txt"]
         self.on_forests = [*forests, "--method", "random", "--rounds", "1", "--batch", "3"]
-        self.induce = ["induce", f / "lists.arrow", "--bins", f / "bins.json", "-o", f / "binned.arrow"]
-        self.perplexity = ["perplexity", f / "lm.arpa", f / "dev.trg", "--per-line", f / "lines.tsv"]
+        self.induce = ["engine", "induce", f / "lists.arrow", "--bins", f / "bins.json", "-o", f / "binned.arrow"]
+        self.perplexity = ["engine", "perplexity", f / "lm.arpa", f / "dev.trg", "--per-line", f / "lines.tsv"]
         self.commands = {
             "g.grammar": (self.decode, "decoded.jsonl"), "lm.arpa.luthier": (self.perplexity, "lines.tsv"),
             "rules/rules.luthier": ([*self.extract, "-o", f / "new.txt"], "new.txt"),
@@ -114,9 +146,11 @@ class ModelCases:
         if kind == 1:
             (f / "links").write_bytes(damage_text(rng, self.sound["links"]))
             text = ["--source", f / "train.src", "--target", f / "train.trg", "--links", f / "links"]
-            return Run([["extract", *text, "--for", f / "dev.src", "-o", f / "new.txt"]])
+            return Run([["engine", "extract", *text, "--for", f / "dev.src", "-o", f / "new.txt"]])
         (f / "g.txt").write_bytes(damage_text(rng, self.answers["rules/rules.luthier"]))
-        return Run([["decode", f / "dev.src", "--grammar", f / "g.txt", "--lm", f / "lm.arpa", "-o", f / "new.out"]])
+        return Run(
+            [["engine", "decode", f / "dev.src", "--grammar", f / "g.txt", "--lm", f / "lm.arpa", "-o", f / "new.out"]]
+        )
 
     def case_trained(self, rng):
         """A folder that somebody trained; what is text in it can be other without being wrong."""
@@ -124,4 +158,4 @@ class ModelCases:
         damaged = lie_in_json(rng, raw) if path.suffix == ".json" and rng.random() < 0.7 else damage_any(rng, raw)
         path.write_bytes(damaged)
         model = ["--model", self.folder / "trained", "-o", self.folder / "translated.txt"]
-        return Run([["decode", self.folder / "dev.src", *model]])
+        return Run([["engine", "decode", self.folder / "dev.src", *model]])

@@ -35,7 +35,7 @@ def test_every_command_that_reads_grammars_refuses_them_alike(tmp_path, run_cli,
     (tmp_path / "g").write_text(BINS)
     (tmp_path / "bad").write_text(BINS + RULE.format("a=2 a=4"))
     (tmp_path / "s").write_text("a\n")
-    assert run_cli("bins", "g", "--features", "a", "-o", "bins.json")[0] == 0
+    assert run_cli("engine", "bins", "g", "--features", "a", "-o", "bins.json")[0] == 0
     for line in (
         "bins bad --features a -o b.json", "discretize bad --bins bins.json -o out.txt",
         "discretize bad --bins bins.json -o out.grammar", "decode s --grammar bad",

@@ -12,7 +12,10 @@ from luthier.core.progress import speaking
 from luthier.jobs.trace_file import GrowingTrace, write_trace
 from luthier.jobs.tuning_job import run_job
 
-pytestmark = pytest.mark.filterwarnings("ignore:the same within each list")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:the same within each list"),
+    pytest.mark.filterwarnings("ignore:the answer is the start itself"),
+]
 
 STATES = 2 * 3  # two runs of a start and two rounds
 

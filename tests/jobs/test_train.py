@@ -92,11 +92,11 @@ def test_lines_are_answered_as_they_come(trained):
 def test_decode_takes_a_trained_model(trained, run_cli, tmp_path):
     home, _ = trained
     source, out = home / "corpus/test.source.txt", tmp_path / "out.txt"
-    code, _, said = run_cli("decode", source, "--model", home / "model", "-o", out)
+    code, _, said = run_cli("engine", "decode", source, "--model", home / "model", "-o", out)
     assert code == 0, said
     assert out.read_bytes() == (home / "model" / "test.tuned.1.txt").read_bytes()
     (tmp_path / "blank.txt").write_text("\n  \n")  # for which there are no rules, and no words
-    code, _, said = run_cli("decode", tmp_path / "blank.txt", "--model", home / "model", "-o", out)
+    code, _, said = run_cli("engine", "decode", tmp_path / "blank.txt", "--model", home / "model", "-o", out)
     assert code == 0, said
     assert out.read_text() == "\n\n"
 
@@ -121,17 +121,17 @@ def test_translate_flushes_every_line(trained):
 def test_models_are_compared_with_intervals_and_p_values(trained, run_cli, tmp_path):
     home, _ = trained
     texts = ["--source", home / "corpus/test.source.txt", "--refs", home / "corpus/test.refs.0.txt", "--shuffles", "50"]
-    code, out, said = run_cli("evaluate", home / "model", *texts, "--json", "-o", tmp_path / "out.txt")
+    code, out, said = run_cli("engine", "evaluate", home / "model", *texts, "--json", "-o", tmp_path / "out.txt")
     assert code == 0, said
     (low, high) = json.loads(out)["intervals"]["model"]["bleu"]
     score = json.loads(out)["metrics"][0]["results"][0]["mean"]
     assert low <= score <= high
     assert (tmp_path / "out.txt").read_bytes() == (home / "model" / "test.tuned.1.txt").read_bytes()
     run_training(home, name="other")
-    code, out, _ = run_cli("evaluate", home / "model", "--against", home / "other", *texts, "--quiet")
+    code, out, _ = run_cli("engine", "evaluate", home / "model", "--against", home / "other", *texts, "--quiet")
     assert code == 0
     assert re.search(r"other.*\n.*model", out)
-    code, _, said = run_cli("evaluate", home / "model", "--against", home / "model", *texts)
+    code, _, said = run_cli("engine", "evaluate", home / "model", "--against", home / "model", *texts)
     assert code == 2
     assert "the same model was given twice" in said
 

@@ -147,7 +147,10 @@ def test_tune_in_one_call_and_rerank_by_names():
         (lambda p: tune(p, start={"lm": 10**400}), "the weight of 'lm' must be a finite number"),
         (lambda p: tune(p, start="no-such.txt"), "no-such.txt: expected a readable file, found no such file"),
         (lambda p: rerank(ROWS, [1, 2]), "expected a Pool, found dict"),
-        (lambda p: rerank(p, tune(p, "column:comet")), "found <column.* hint: its .weights are what is meant"),
+        (
+            lambda p: rerank(p, tune(p, "column:comet", start={"lm": 1, "n": 0})),
+            "found <column.* hint: its .weights are what is meant",
+        ),
         (lambda p: merge(3), "expected a Pool, found int"),
         (lambda p: merge([p, 3]), "expected a Pool, found int"),
         (lambda p: save_pool(p, 3), r"expected the name of a pool, found 3 \(int\)"),

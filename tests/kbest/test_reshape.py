@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from small_pools import assert_same, content, make_pool, small_integers, small_lists
 
 from luthier.core.errors import LuthierError
-from luthier.kbest.reshape import cap, split
+from luthier.kbest.merge import cap, split
 from oracles import best_rows
 
 quickly = settings(deadline=None, max_examples=40)

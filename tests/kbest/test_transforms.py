@@ -6,7 +6,7 @@ import pytest
 from small_pools import content, make_pool
 
 from luthier.core.errors import LuthierError
-from luthier.kbest.reshape import Transforms
+from luthier.kbest.merge import Transforms
 
 LISTS = [[("a", (1, 2, 3)), ("b", (4, 5, 6)), ("c", (7, 8, 9))]]
 

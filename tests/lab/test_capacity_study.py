@@ -14,7 +14,7 @@ from luthier.geometry.lp.certificates import Feasible
 from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
 from luthier.jobs.lab.capacity_tables import agreements
 from luthier.jobs.lab.kinds import capacity
-from luthier.kbest.reshape import cap
+from luthier.kbest.merge import cap
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.feasibility import Choice, judge
 from luthier.synthetic.lists.noisy_channel import SyntheticLists

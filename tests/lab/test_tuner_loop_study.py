@@ -16,7 +16,7 @@ from luthier.kbest.weights import Weights
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
-from luthier.tuning.loop import tune_loop
+from luthier.tuning.loops.loop import tune_loop
 from luthier.tuning.options import LoopOptions
 
 TRAINING = """

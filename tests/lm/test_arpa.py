@@ -94,7 +94,7 @@ def test_a_model_without_unknown_words_gives_them_minus_100_and_says_so(run_cli,
     text = PLAIN.replace("ngram 1=5", "ngram 1=4").replace("-2\t<unk>\t0\n", "")
     (tmp_path / "lm").write_text(text)
     (tmp_path / "text").write_text("a z\n")
-    code, out, err = run_cli("perplexity", tmp_path / "lm", tmp_path / "text", "--json")
+    code, out, err = run_cli("engine", "perplexity", tmp_path / "lm", tmp_path / "text", "--json")
     assert code == 0
     assert "no <unk>: unknown words get log10 p = -100" in err
     # <s> a: −0.25; z after a: −0.25 − 100; </s> after z: −1

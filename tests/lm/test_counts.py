@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from luthier.core.errors import LuthierError
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Tokens
-from luthier.lm import kneser_ney as counting
-from luthier.lm.kneser_ney import count_ngrams
+from luthier.lm import estimate as counting
+from luthier.lm.estimate import count_ngrams
 
 
 def tokens_of(sentences):

@@ -89,7 +89,7 @@ def test_a_touched_arpa_is_not_read_again_and_one_at_rest_is_not_even_hashed(arp
 def test_a_folder_that_cannot_be_written_to_is_no_obstacle(arpa, run_cli, tmp_path):
     kept(arpa).mkdir()
     (tmp_path / "text").write_text("a b\n")
-    code, _, err = run_cli("perplexity", arpa, tmp_path / "text")
+    code, _, err = run_cli("engine", "perplexity", arpa, tmp_path / "text")
     assert code == 0
     assert "the opened model is not kept for next time: " in err
 
@@ -100,7 +100,7 @@ def test_a_full_disk_is_no_obstacle_and_leaves_nothing(arpa, run_cli, tmp_path, 
 
     (tmp_path / "text").write_text("a b\n")
     monkeypatch.setattr("luthier.core.files.io.os.fsync", full)
-    code, _, err = run_cli("perplexity", arpa, tmp_path / "text")
+    code, _, err = run_cli("engine", "perplexity", arpa, tmp_path / "text")
     assert code == 0
     assert "no space left on device" in err
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lm.arpa", "text"]

@@ -11,8 +11,8 @@ from luthier.kbest.features import Features
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
-from luthier.tuning.baselines import CORRELATED, DECLARED, FIRST, ORACLE, RANDOM, START, baselines
-from small_problems import random_problem
+from luthier.tuning.validation.baselines import CORRELATED, DECLARED, FIRST, ORACLE, RANDOM, START, baselines
+from small_problems import problem_of, random_problem
 
 unhurried = settings(deadline=None, max_examples=40)
 
@@ -34,6 +34,16 @@ def chosen_by(problem, weights):
         scores = [float(np.dot(weights, dense[row])) for row in rows]
         found.append(rows[int(np.argmax(scores))])
     return found
+
+
+def tied_score(problem, weights):
+    """Return the score of weights where the rows that tie in a list are averaged."""
+    dense, total = problem.pool.features.dense, 0.0
+    for rows in lists_of(problem):
+        scores = [float(np.dot(weights, dense[row])) for row in rows]
+        best = [row for row, score in zip(rows, scores, strict=True) if score == max(scores)]
+        total = total + sum(problem.stats[row] for row in best) / len(best)
+    return float(problem.metric.score(np.asarray(total)))
 
 
 def spreads(problem):
@@ -139,8 +149,17 @@ def test_a_start_lies_inside_the_bounds():
     fixed = baselines(problem.with_bounds(bounds)).best_start()
     assert fixed.weights[0] == 0.25
     vectors = [c for c in baselines(problem).choices if c.weights is not None]
-    scores = [score_of(problem, chosen_by(problem, bounds.clip(c.weights))) for c in vectors]
-    assert fixed.score == max(scores)
+    scores = [tied_score(problem, bounds.clip(c.weights)) for c in vectors]
+    assert tied_score(problem, fixed.weights) == pytest.approx(max(scores))
+
+
+def test_a_scorer_that_owes_its_score_to_the_order_of_lists_is_no_start():
+    # "rare" differs in one list only; the others are in the best order, which "good" has not.
+    lists = [np.array([[0, 2], [0, 1], [0, 3]])] * 5 + [np.array([[0, 1], [1, 2], [0, 0]])]
+    worths = [[9, 1, 5]] * 5 + [[1, 9, 2]]
+    found = baselines(problem_of(lists, worths, names=["rare", "good"]))
+    assert found.best_name == "rare alone"
+    assert found.best_start().name == "equal weights"  # which "good" decides, but for one list
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12, 1e-140, 1e140])

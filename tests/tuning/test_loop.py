@@ -10,14 +10,14 @@ from toys import Scripted, Wanderer
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
-from luthier.tuning.loop import LoopOptions, LoopPlace, tune_loop
-from luthier.tuning.loop_folder import HELDOUT, LISTS, RecordedLists
-from luthier.tuning.loop_report import distance
+from luthier.tuning.loops.folder import HELDOUT, LISTS, RecordedLists
+from luthier.tuning.loops.loop import LoopOptions, LoopPlace, tune_loop
+from luthier.tuning.loops.report import distance
 
 BLEU = load_metric("bleu")
 LISTS_OF = SyntheticLists(sentences=6, k=40, mean_length=6.0, n_features=4)

@@ -334,7 +334,9 @@ def test_bins_come_into_line_and_the_record_says_what_beta_was(name, kind):
 
 
 def test_a_problem_without_bins_is_refused():
-    with pytest.raises(LuthierError, match=r"no features are known to be such bins\. hint: 'luthier discretize'"):
+    with pytest.raises(
+        LuthierError, match=r"no features are known to be such bins\. hint: 'luthier engine discretize'"
+    ):
         run(tuner("pro", neighbours="mnr"), random_problem(0), np.ones(3))
 
 

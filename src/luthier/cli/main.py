@@ -10,7 +10,8 @@ import io
 import os
 import re
 import sys
-from collections.abc import Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from luthier import __version__
@@ -22,18 +23,27 @@ from luthier.core.plugins import Plugin, available
 from luthier.core.start_up import as_command
 
 COMMANDS = "luthier.cli.commands"
-# The order in which groups of commands are listed; each command's file says which is its own.
-GROUPS = (
-    "lists",
-    "features",
-    "metrics",
-    "tuning",
-    "geometry",
-    "translation models",
-    "studies and made-up data",
-    "this program",
+# What everybody needs, in the order in which one needs it; all else is in a group, a folder of files.
+FIRST = (
+    "demo",
+    "pool",
+    "inspect",
+    "tune",
+    "rerank",
+    "score",
+    "compare",
+    "oracle",
+    "line",
+    "surface",
+    "certify",
+    "explore",
+    "report",
+    "train",
+    "translate",
+    "loop",
 )
-OTHERS = "of other packages"
+GROUPS = ("data", "geometry", "engine", "synthetic", "list")
+OTHER_NAMES = {"minkowski": "geometry cones", "choose": "engine sweep", "generate": "synthetic lists"}
 INTERRUPTED, BROKEN_PIPE = 130, 141
 
 
@@ -43,9 +53,12 @@ def common_options() -> argparse.ArgumentParser:
     group = parser.add_argument_group("options of every command")
     group.add_argument("--threads", type=_positive, metavar="N", help="cores to use, BLAS too (default: all)")
     group.add_argument(
-        "--seed", type=_natural, default=DEFAULT_SEED, metavar="N",
+        "--seed",
+        type=_natural,
+        default=DEFAULT_SEED,
+        metavar="N",
         help="start of all randomness (default: %(default)s)",
-    )  # fmt: skip
+    )
     group.add_argument("--quiet", action="store_true", help="results, warnings and errors only")
     group.add_argument("--json", action="store_true", help="results as JSON on standard output")
     return parser
@@ -129,26 +142,42 @@ def _run(arguments: list[str]) -> int:
     if rest[0] == "--version":
         print(f"luthier {__version__}")  # noqa: T201
         return 0
-    module = importlib.import_module(_module_of(rest[0], common))
+    group = rest[0] if rest[0] in GROUPS else ""
+    name, arguments = (" ".join(rest[:2]), rest[2:]) if group else (rest[0], rest[1:])
+    if group and (len(rest) == 1 or rest[1] in ("-h", "--help")):
+        _group_parser(common, group).print_help()
+        return 0 if len(rest) > 1 else LuthierError.exit_code
+    module = importlib.import_module(_module_of(name, common))
     parser = Parser(
-        prog=f"luthier {rest[0]}", description=module.__doc__, parents=[common], allow_abbrev=False,
+        prog=f"luthier {name}",
+        description=module.__doc__,
+        parents=[common],
+        allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     module.add_arguments(parser)
     if hasattr(module, "extend_arguments"):  # options that depend on other options
-        module.extend_arguments(parser, rest[1:])
-    return _execute(module, parser.parse_args(rest[1:], namespace=options))
+        module.extend_arguments(parser, arguments)
+    return _execute(module, parser.parse_args(arguments, namespace=options))
 
 
-def _module_of(name: str, common: argparse.ArgumentParser) -> str:
+def _module_of(name: str, common: argparse.ArgumentParser) -> str:  # noqa: RET503 - a parser's error ends the program
     """Return the module of a command: our own at once, since looking through all of them takes a tenth of a second."""
-    own = f"{COMMANDS}.{name.replace('-', '_')}"
-    if re.fullmatch(r"[a-z]+(-[a-z]+)*", name) and importlib.util.find_spec(own) is not None:
+    group, _, last = name.rpartition(" ")
+    package = f"{COMMANDS}.{group}" if group else COMMANDS
+    own = f"{package}.{last.replace('-', '_')}"
+    if re.fullmatch(r"[a-z]+(-[a-z]+)*", last) and last not in GROUPS and importlib.util.find_spec(own) is not None:
         return own
-    commands = available(COMMANDS)
-    if name not in commands:
-        _top_parser(common, commands).error(f"there is no command {name!r}{meant(name, commands)}")
-    return commands[name].module
+    commands = available(package)
+    if last in commands:
+        return commands[last].module
+    if group:
+        _group_parser(common, group).error(f"there is no command {name!r}{meant(last, commands)}")
+    elsewhere = OTHER_NAMES.get(name) or next(
+        (f"{g} {name}" for g in GROUPS if name in available(f"{COMMANDS}.{g}")), ""
+    )
+    said = f"; it is 'luthier {elsewhere}'" if elsewhere else meant(name, [*commands, *GROUPS])
+    _top_parser(common, commands).error(f"there is no command {name!r}{said}")
 
 
 def _execute(module: Any, options: argparse.Namespace) -> int:
@@ -164,25 +193,43 @@ def _execute(module: Any, options: argparse.Namespace) -> int:
     return code or 0
 
 
-def _top_parser(common: argparse.ArgumentParser, commands: Any) -> argparse.ArgumentParser:
-    groups: dict[str, list[str]] = {group: [] for group in (*GROUPS, OTHERS)}
-    for plugin in commands.values():
-        groups[plugin.group if plugin.group in GROUPS else OTHERS].append(_entry(plugin))
-    listing = "\n\n".join(f"{group}:\n" + "\n".join(lines) for group, lines in groups.items() if lines)
-    parser = Parser(
+def _top_parser(common: argparse.ArgumentParser, commands: Mapping[str, Plugin]) -> argparse.ArgumentParser:
+    rest = [plugin for name, plugin in commands.items() if name not in FIRST]
+    groups = [
+        Plugin(group, "", (importlib.import_module(f"{COMMANDS}.{group}").__doc__ or "").strip()) for group in GROUPS
+    ]
+    parts = {
+        "commands": [commands[name] for name in FIRST],
+        "groups of commands": groups,
+        "and": rest,
+    }
+    listing = "\n".join(f"{head}:\n{_entries(plugins)}" for head, plugins in parts.items())
+    return Parser(
         prog="luthier",
         usage="luthier COMMAND [options]",
-        description="Tune linear models of translation against the metric people care about.",
-        epilog=f"{listing}\n\n'luthier COMMAND --help' explains a command.",
+        description="Find the weights of a linear model of scorers that are best for the metric you report.",
+        epilog=f"{listing}\n'luthier COMMAND --help' explains a command, 'luthier GROUP' lists a group.",
+        parents=[common],
+        add_help=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+
+
+def _group_parser(common: argparse.ArgumentParser, group: str) -> argparse.ArgumentParser:
+    package = f"{COMMANDS}.{group}"
+    return Parser(
+        prog=f"luthier {group}",
+        usage=f"luthier {group} COMMAND [options]",
+        description=importlib.import_module(package).__doc__,
+        epilog=f"commands:\n{_entries(available(package).values())}\n'luthier {group} COMMAND --help' explains one.",
         parents=[common],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--version", action="store_true", help="print the version and exit")
-    return parser
 
 
-def _entry(plugin: Plugin) -> str:
-    return f"  {plugin.name:<12}{plugin.help}"
+def _entries(plugins: Iterable[Plugin]) -> str:
+    """Return a line for each command, cut to the width of a terminal."""
+    return "\n".join(f"  {plugin.name:<11} {textwrap.shorten(plugin.help, 66, placeholder=' …')}" for plugin in plugins)
 
 
 def _complain(message: str) -> None:

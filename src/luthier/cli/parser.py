@@ -20,8 +20,8 @@ def spoken(message: str) -> str:
 
     Options stand in hints, and in what is expected where a message begins with one.
 
-    >>> spoken("expected JSON, found `x`. hint: mend it, or let `skip_bad` do so")
-    'expected JSON, found `x`. hint: mend it, or let --skip-bad do so'
+    >>> spoken("expected JSON, found `x`. hint: fix it, or let `skip_bad` do so")
+    'expected JSON, found `x`. hint: fix it, or let --skip-bad do so'
     >>> spoken("expected `keep` of at least 1, found `x`")
     'expected --keep of at least 1, found `x`'
     """
@@ -33,7 +33,7 @@ def _flag(option: re.Match[str]) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Complains about an unknown option first, and in one line: what is missing may be what it stands for."""
+    """Complains about an unknown option first, and in one line: what is missing may be what it represents."""
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Return the options of a command; a wrong one ends the program with a sentence."""

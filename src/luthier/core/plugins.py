@@ -67,12 +67,11 @@ def _declared_in(folder: str, group: bytes) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class Plugin:
-    """A method's public name, the module that holds it, its one line of help, and the group it says it is of."""
+    """A method's public name, the module that holds it, and its one line of help."""
 
     name: str
     module: str
     help: str
-    group: str = ""
 
 
 @functools.cache
@@ -128,19 +127,9 @@ def _in_folder(package: str) -> list[Plugin]:
                 continue
             name = path.stem.replace("_", "-")
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            plugins.append(Plugin(name, f"{package}.{path.stem}", _first_docstring_line(tree), _group(tree)))
+            plugins.append(Plugin(name, f"{package}.{path.stem}", _first_docstring_line(tree)))
     return plugins
 
 
 def _first_docstring_line(tree: ast.Module) -> str:
     return (ast.get_docstring(tree) or "").partition("\n")[0].rstrip(".")
-
-
-def _group(tree: ast.Module) -> str:
-    """Return the value of ``GROUP = "…"``, where a file has it."""
-    for node in tree.body:
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Constant):
-            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
-            if names == ["GROUP"]:
-                return str(node.value.value)
-    return ""

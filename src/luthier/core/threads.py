@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from multiprocessing import resource_tracker
 from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -74,6 +75,29 @@ def stopping_gently(stop: threading.Event) -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until the block ends, and keep it for good from processes that are started inside.
+
+    Half of a group of processes cannot be ended in order, and a child that hears Ctrl-C by itself says so. Only the
+    main thread hears signals; elsewhere nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    resource_tracker.ensure_running()  # which lets signals through again in the thread that starts it
+    heard = threading.Event()
+    before = signal.signal(signal.SIGINT, lambda number, frame: heard.set())  # noqa: ARG005 - some thread may hear it
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # threads and processes inherit it
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        signal.signal(signal.SIGINT, signal.SIG_DFL if before is None else before)
+        if heard.is_set():
+            signal.raise_signal(signal.SIGINT)
 
 
 class _OneBlasThread:

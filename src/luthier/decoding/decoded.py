@@ -19,7 +19,7 @@ from luthier.kbest.pool import Pool
 
 @dataclasses.dataclass(frozen=True)
 class DecodingSummary:
-    """A run of `luthier decode`.
+    """A run of `luthier engine decode`.
 
     Attributes
     ----------

@@ -109,8 +109,8 @@ class Comparison:
     warnings: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as dictionaries, lists, strings and numbers."""
-        return dataclasses.asdict(self)
+        """Return everything as dictionaries, lists, strings and numbers, and what the p of shuffles is about."""
+        return {**dataclasses.asdict(self), "randomisation_p_is_about": "these runs on other sentences, not other runs"}
 
 
 def compare(

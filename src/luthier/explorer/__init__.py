@@ -1,8 +1,6 @@
-"""The second door: a page of this machine that shows what the other rooms compute; no arithmetic of its own.
+"""The second door: a page on this machine that shows what the other rooms compute; no arithmetic of its own.
 
-Read `session` first (what is open: lists, metric, named weights), then `asked` (requests, checked) and a file of
-`answers/` (one for each view), `replies` (how numbers travel). `following` reads files of states
-that grow, `trace_lines` their lines. `guard` says who may ask, `app` leads requests to
-answers, `server` listens. `page/` has the page itself, `page_files` the table by which it is served, and
-`report_file` writes it into one file, with recorded answers in place of a server.
+Read `endpoints/` first (what is open, and a file for each request of the page), then `app` (from addresses to
+endpoints), `middleware` (who may send requests) and `server`. `page/` has the page itself; `report_file` writes it
+into one file, with recorded responses in place of a server.
 """

@@ -1,6 +1,6 @@
 """Links → rules: what a decoder translates with.
 
-In the order of the data: `indexing/` (a parallel text with its links, indexed), `extraction/` (a sentence's patterns →
-counted rules with features), `grammar` (the rules, frozen, found by `trie`), `storage` (its file), `reading/` and
-`readers/` (grammars of other programs, a file per format), `writing` (text).
+In the order of the data: `model` (a parallel text with its links, indexed) and `lexicon`, `extraction/` (a sentence's
+patterns → counted rules with features), `grammar` (the rules, frozen, in a trie), `storage` (its file), `reading`
+with `reader` and `readers/` (grammars of other programs, a file per format), `writing` (text).
 """

@@ -153,7 +153,10 @@ def _two(path: str, other: str) -> tuple[Links, Links]:
     first, second = read_links(path), read_links(other)
     if len(first) != len(second):
         raise InputError(
-            expected=f"as many lines as {display_name(path)} has, {len(first)}", found=f"{len(second)}",
-            path=display_name(other), hint="a pair without links has an empty line", kind="lines",
-        )  # fmt: skip
+            expected=f"as many lines as {display_name(path)} has, {len(first)}",
+            found=f"{len(second)}",
+            path=display_name(other),
+            hint="a pair without links has an empty line",
+            kind="lines",
+        )
     return first, second

@@ -28,7 +28,7 @@ from luthier.jobs.extract import TEXT_ENDINGS, write_output
 from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.kbest.features import unknown_names
 from luthier.kbest.pool import Pool
-from luthier.kbest.storage import is_pool, open_pool, save_pool
+from luthier.kbest.storage.pool_file import is_pool, open_pool, save_pool
 from luthier.kbest.weights import read_weights
 
 MOST_BITS = 16

@@ -171,7 +171,7 @@ def _timed(pool: Pool, metric: Metric, limit: float) -> tuple[float, bool]:
 
 # Where no weights are given, those it finds are near to the oracle's selection.
 CLIMBER = "mert"
-MOST_COLUMNS = 100  # many index vectors are put to a linear programme over so many weights each
+MOST_COLUMNS = 100  # many index vectors are put to a linear program over so many weights each
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

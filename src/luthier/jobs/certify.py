@@ -41,8 +41,10 @@ class Certified:
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
         return {
-            "start_score": self.start_score, **self.certificate.as_dict(), "names": list(self.problem.names),
-        }  # fmt: skip
+            "start_score": self.start_score,
+            **self.certificate.as_dict(),
+            "names": list(self.problem.names),
+        }
 
 
 def certify(
@@ -83,7 +85,7 @@ def certify(
     gap, limit
         Stop when no weights can gain more than `gap` over the best found, or after so many boxes.
     checkpoint, resume
-        A file that keeps the search, and whether to go on with it.
+        A file that keeps the search, and whether to resume it.
 
     Raises
     ------

@@ -81,15 +81,21 @@ def cones(
     Raises
     ------
     Interrupted
-        If Ctrl-C is pressed; its `result` is the search so far, which `resume` goes on with.
+        If Ctrl-C is pressed; its `result` is the search so far, which `resume` resumes.
     """
     if order not in ORDERS:
         raise LuthierError(f"expected the order {', '.join(ORDERS)}, found {order!r}")
     check_search(limit=limit, whole=whole, checksum=checksum)
     settings = SearchOptions(
-        output=path_of(output), order=order, limit=limit, whole=whole, resume=resume, threads=cores(threads), seed=seed,
+        output=path_of(output),
+        order=order,
+        limit=limit,
+        whole=whole,
+        resume=resume,
+        threads=cores(threads),
+        seed=seed,
         checksum=checksum,
-    )  # fmt: skip
+    )
     scored = None if metric is None or metric == "none" else as_metric(metric)
     lists, start = weighted(pool, weights)
     search = SearchJob(lists, read_subspace(lists, start, axes_at(axis)), scored, settings, engine=engine)

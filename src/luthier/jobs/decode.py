@@ -116,11 +116,21 @@ def decode(
     if k is None and output is not None and text is None:
         places["text"] = output
     job = DecodeJob(
-        path_of(source, "a file of sentences"), _name(model), _name(grammar),
-        tuple(paths_of(lm, "a language model")), _name(weights), limits, lists=None if k is None else _name(output),
-        list_format=format, k=k, unique=unique, trace=trace, threads=cores(threads), bins=_name(bins),
+        path_of(source, "a file of sentences"),
+        _name(model),
+        _name(grammar),
+        tuple(paths_of(lm, "a language model")),
+        _name(weights),
+        limits,
+        lists=None if k is None else _name(output),
+        list_format=format,
+        k=k,
+        unique=unique,
+        trace=trace,
+        threads=cores(threads),
+        bins=_name(bins),
         **{name: _name(place) for name, place in places.items()},
-    )  # fmt: skip
+    )
     return _decode(job)
 
 
@@ -142,10 +152,15 @@ def _decode(job: DecodeJob) -> Decoding:
         writer = _forest_writer(job.forests, decoder, sentences, weights)
         keep = None if writer is None else _Keep(stack.enter_context(writer), str(job.forests), written)
         decoded = decoder.decode(
-            sentences, weights, k=job.k or 1, unique=job.unique, threads=job.threads,
+            sentences,
+            weights,
+            k=job.k or 1,
+            unique=job.unique,
+            threads=job.threads,
             derivations=any((job.k, job.links, job.trees)),
-            forests=False if keep is None else keep.add, sizes=job.report is not None,
-        )  # fmt: skip
+            forests=False if keep is None else keep.add,
+            sizes=job.report is not None,
+        )
         if keep is not None:
             keep.finish()
     _say_limits(decoded, decoder.options)
@@ -286,7 +301,11 @@ def _summary(job: DecodeJob, decoded: Decoded | None, traced: Trace | None) -> D
         return DecodingSummary(1, 0, 0, 0, 0.0, None, traced)
     reports = decoded.reports
     return DecodingSummary(
-        len(reports), decoded.pool.n_hypotheses, sum(report.words for report in reports),
-        sum(report.pops for report in reports), float(np.sum([report.seconds for report in reports])),
-        job.lists or job.text, None,
-    )  # fmt: skip
+        len(reports),
+        decoded.pool.n_hypotheses,
+        sum(report.words for report in reports),
+        sum(report.pops for report in reports),
+        float(np.sum([report.seconds for report in reports])),
+        job.lists or job.text,
+        None,
+    )

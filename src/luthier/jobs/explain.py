@@ -10,7 +10,7 @@ import numpy as np
 from luthier.core.errors import LuthierError
 from luthier.jobs.opening import AnyPool, AnyWeights, weighted
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.explanation import Standing, standing
+from luthier.landscape.selections.explanation import SentenceExplanation, explanation_of
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 
@@ -122,7 +122,9 @@ def explain(
         raise LuthierError(f"sentence {number} has no hypotheses. hint: take another one")
     problem = ListProblem.of(lists, as_metric(metric))
     vector = lists.features.signs if vector is None else vector
-    found = standing(problem, vector, int(np.count_nonzero(lists.list_lengths[:number])))  # empty lists are left out
+    found = explanation_of(
+        problem, vector, int(np.count_nonzero(lists.list_lengths[:number]))
+    )  # empty lists are left out
     return _explanation(problem, found, number)
 
 
@@ -138,7 +140,7 @@ def _number(ids: Any, n_sentences: int, sentence: int | str) -> int:
     return int(sentence)
 
 
-def _explanation(problem: ListProblem, found: Standing, number: int) -> Explanation:
+def _explanation(problem: ListProblem, found: SentenceExplanation, number: int) -> Explanation:
     pool, names = problem.pool, problem.names
     first = int(problem.offsets[found.sentence])
     ranked = zip(found.rows.tolist(), found.scores.tolist(), found.metric_scores.tolist(), strict=True)

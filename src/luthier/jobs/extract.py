@@ -96,9 +96,18 @@ def extract(
     """
     kinds = features.split(",") if isinstance(features, str) else list(features)
     job = ExtractJob(
-        _name(source), _name(target), _name(links), _name(model), _name(sentences), _name(output), Limits(**limits),
-        tuple(kinds), leave_one_out, max_words, cores(threads),
-    )  # fmt: skip
+        _name(source),
+        _name(target),
+        _name(links),
+        _name(model),
+        _name(sentences),
+        _name(output),
+        Limits(**limits),
+        tuple(kinds),
+        leave_one_out,
+        max_words,
+        cores(threads),
+    )
     _check(job)
     made, left_out = _model(job)
     if job.sentences is None:

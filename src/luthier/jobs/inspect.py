@@ -24,7 +24,7 @@ def inspect(pool: AnyPool, *, verify: bool = False) -> PoolSummary:
     """
     if not verify:
         return summarize(pool_at(pool))
-    from luthier.kbest.storage import verify_pool
+    from luthier.kbest.storage.pool_file import verify_pool
 
     if not isinstance(pool, str | os.PathLike):
         raise LuthierError("expected the file of a pool to verify, found a pool. hint: leave out `verify`")

@@ -12,7 +12,7 @@ from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
-from luthier.jobs.external_decoder import OutsideDecoder
+from luthier.jobs.external_decoder import ExternalDecoder
 from luthier.jobs.loop_config import LoopConfig, Sentences, read_config
 from luthier.jobs.opening import AnyPath, cores
 from luthier.jobs.score import read_parallel
@@ -21,9 +21,9 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.report.figures.tuning import draw_loop
 from luthier.report.tables.training import loop_markdown
-from luthier.tuning.loop import Decode, LoopPlace, tune_loop
-from luthier.tuning.loop_folder import HELDOUT, LISTS, RecordedLists, recorded_decoder
-from luthier.tuning.loop_report import LoopResult
+from luthier.tuning.loops.folder import HELDOUT, LISTS, RecordedLists, recorded_decoder
+from luthier.tuning.loops.loop import Decode, LoopPlace, tune_loop
+from luthier.tuning.loops.report import LoopResult
 
 # Our own decoder as the loop sees it: a function from weights to lists of given sentences.
 
@@ -48,9 +48,14 @@ class OwnDecoder:
     def __call__(self, weights: Weights) -> Pool:
         """Return the lists that weights lead to."""
         return self.decoder.decode(
-            self.sentences, weights, k=self.k, unique=self.unique, references=self.references, derivations=False,
+            self.sentences,
+            weights,
+            k=self.k,
+            unique=self.unique,
+            references=self.references,
+            derivations=False,
             threads=self.threads,
-        ).pool  # fmt: skip
+        ).pool
 
 
 TABLE, PICTURE = "table.md", "loop.png"
@@ -89,7 +94,7 @@ def loop_folder(config: AnyPath, output: AnyPath | None) -> str:
 
 
 def run_loop(config: LoopConfig, folder: str, *, resume: bool, threads: int = 1) -> LoopResult:
-    """Run a loop, or go on with it; leave its turns, answer, table and picture in the folder."""
+    """Run a loop, or resume it; leave its turns, answer, table and picture in the folder."""
     parts = {"tune": config.tune, **({} if config.heldout is None else {"heldout": config.heldout})}
     decoders: dict[str, Decode] = {}
     if config.command is not None:
@@ -115,10 +120,10 @@ def _own(config: LoopConfig, part: Sentences, name: str, threads: int) -> OwnDec
     return OwnDecoder(decoder, sentences, references, config.k if name == "tune" else 1, config.unique, threads)
 
 
-def _outside(config: LoopConfig, sentences: Sentences, part: str, folder: str) -> OutsideDecoder:
+def _outside(config: LoopConfig, sentences: Sentences, part: str, folder: str) -> ExternalDecoder:
     assert config.command is not None
     work = str(Path(folder).absolute() / "decoder")
-    return OutsideDecoder(config.command, sentences.source, sentences.refs, part, config.base, work)
+    return ExternalDecoder(config.command, sentences.source, sentences.refs, part, config.base, work)
 
 
 def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -> LoopResult:
@@ -126,9 +131,15 @@ def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -
     settings = config.settings
     start = TranslationModel.open(config.model).weights if config.start is None else config.start
     result = tune_loop(
-        decoders["tune"], start, settings.tuner, settings.metric, settings.options, heldout=decoders.get("heldout"),
-        bounds=settings.bounds, place=place,
-    )  # fmt: skip
+        decoders["tune"],
+        start,
+        settings.tuner,
+        settings.metric,
+        settings.options,
+        heldout=decoders.get("heldout"),
+        bounds=settings.bounds,
+        place=place,
+    )
     show_loop(result, Path(place.folder))
     return result
 

@@ -35,7 +35,7 @@ def pool_at(source: AnyPool) -> Pool:
         raise LuthierError(
             f"{path}: expected a whole pool, found shards of one. hint: tune, raster and oracle take shards"
         )
-    from luthier.kbest.storage import is_pool, open_pool
+    from luthier.kbest.storage.pool_file import is_pool, open_pool
 
     if path != STDIN and (path.endswith(".arrow") or is_pool(path)):
         return open_pool(path)

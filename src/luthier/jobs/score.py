@@ -27,9 +27,13 @@ if TYPE_CHECKING:
 
 # by the name under which `all_selections` has them
 ORACLES = {
-    "corpus oracle (greedy)": "corpus-best", "per-sentence oracle": "sentence-best", "first of each list": "first",
-    "random": "random", "per-sentence worst": "sentence-worst", "corpus worst (greedy)": "corpus-worst",
-}  # fmt: skip
+    "corpus oracle (greedy)": "corpus-best",
+    "per-sentence oracle": "sentence-best",
+    "first of each list": "first",
+    "random": "random",
+    "per-sentence worst": "sentence-worst",
+    "corpus worst (greedy)": "corpus-worst",
+}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,9 +54,11 @@ def read_parallel(paths: Sequence[str], like: Texts | None = None, like_path: st
         if len(column) != len(first):
             raise InputError(
                 expected=f"{len(first)} lines, as in {display_name(like_path or paths[0])}",
-                found=str(len(column)), path=display_name(path), line=min(len(column), len(first)) + 1,
+                found=str(len(column)),
+                path=display_name(path),
+                line=min(len(column), len(first)) + 1,
                 hint="translations and references must have one line for each sentence, in the same order",
-            )  # fmt: skip
+            )
         columns.append(column)
     return columns
 
@@ -147,9 +153,9 @@ def oracle(
 
 def _oracles(pool: Pool | Manifest, metric: Metric, seed: int, engine: Engine | None) -> tuple[Oracle, ...]:
     if not isinstance(pool, Pool):
-        from luthier.landscape.shard_work import part_selections  # for pools in parts only: scoring texts is quick
+        from luthier.landscape.shard_work import shard_selections  # for sharded pools only: scoring texts is quick
 
-        found = part_selections(pool, metric, seed, engine=engine)
+        found = shard_selections(pool, metric, seed, engine=engine)
     else:
         found = all_selections(metric, pool_statistics(pool, metric), pool.offsets, seed)
     return tuple(Oracle(name, found[key].score, found[key].passes) for name, key in ORACLES.items())

@@ -19,7 +19,7 @@ from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.kbest.pool import Pool
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.separability import Model, Wishes, oracle_wishes, separability
+from luthier.landscape.selections.separability import Constraints, Model, oracle_constraints, separability
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 from luthier.tuning.neighbours.smooth_fit import Ridge, minimize
@@ -90,11 +90,14 @@ def distinct_pairs(pairs: Pairs) -> Pairs:
 
 
 def _model(name: str, pool: Pool, problem: ListProblem, pairs: Pairs) -> Model:
-    wishes = Wishes(pairs.better, pairs.worse, segment_of_rows(pairs.offsets))
+    constraints = Constraints(pairs.better, pairs.worse, segment_of_rows(pairs.offsets))
     return Model(
-        name, pool, separability(pool, oracle_wishes(pool, problem.sentence_gains)), separability(pool, wishes),
+        name,
+        pool,
+        separability(pool, oracle_constraints(pool, problem.sentence_gains)),
+        separability(pool, constraints),
         _misordered(pool, pairs),
-    )  # fmt: skip
+    )
 
 
 def _misordered(pool: Pool, pairs: Pairs) -> float:

@@ -12,8 +12,8 @@ from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.files.tables import write_table
 from luthier.core.params import DEFAULT_SEED
 from luthier.core.tasks import Engine
-from luthier.jobs.chance import changes
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, lists_at, pool_at, weighted
+from luthier.jobs.significance import changes
 from luthier.kbest.derived import derived_of
 from luthier.kbest.pool import Pool
 from luthier.kbest.shards.manifest import Manifest
@@ -24,7 +24,7 @@ from luthier.landscape.certified.certify import CertifyOptions
 from luthier.landscape.certified.certify import certify as prove
 from luthier.landscape.certified.windows import WindowOptions
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.planes.pixels import Pixels, parted_pixels, pixels_of, read_whole_window
+from luthier.landscape.planes.pixels import Pixels, pixels_of, read_whole_window, sharded_pixels
 from luthier.landscape.planes.plane import Plane, read_window
 from luthier.landscape.planes.robust import RobustOptimum, robust_point
 from luthier.landscape.planes.surface import (
@@ -35,7 +35,7 @@ from luthier.landscape.planes.surface import (
     best_columns,
     look_at_plane,
 )
-from luthier.landscape.shard_work import PartsSource
+from luthier.landscape.shard_work import ShardSource
 from luthier.landscape.subspaces import read_subspace
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
@@ -257,18 +257,18 @@ def raster(
             raise LuthierError("a raster by an engine takes a sharded pool, found a whole one. hint: luthier shard")
         first, digest = found, found.digest()
     else:
-        from luthier.kbest.shards.shard import open_part
+        from luthier.kbest.shards.shard import open_shard
 
-        first, digest = open_part(found, 0), found.pool  # its features are those of all
+        first, digest = open_shard(found, 0), found.pool  # its features are those of all
     first, start = weighted(first, weights)
     subspace = read_subspace(first, start, axes_at(axis), expected=2)
     limits = read_whole_window(subspace, list(window))
     if isinstance(found, Pool):
         pixels = pixels_of(iter([ListProblem.of(first, metric)]), subspace, limits, side, threads=threads)
     else:
-        source = PartsSource(found, metric)
+        source = ShardSource(found, metric)
         if engine is not None:
-            pixels = parted_pixels(source, subspace, limits, side, engine=engine)
+            pixels = sharded_pixels(source, subspace, limits, side, engine=engine)
         else:
             problems = (source.problem(number) for number in source.filled)
             pixels = pixels_of(problems, subspace, limits, side, threads=threads)

@@ -37,9 +37,9 @@ from luthier.jobs.trained_model import LM, WEIGHTS, ModelSettings, TranslationMo
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.lm.storage import open_lm
 from luthier.report.tables.training import Sample, Trained
-from luthier.tuning.loop import LoopPlace, tune_loop
-from luthier.tuning.loop_folder import read_result, recorded_decoder
-from luthier.tuning.loop_report import LoopResult
+from luthier.tuning.loops.folder import read_result, recorded_decoder
+from luthier.tuning.loops.loop import LoopPlace, tune_loop
+from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.options import LoopOptions
 
 # Steps of a long job that are left out where nothing has changed: inputs, settings and outputs are hashed.
@@ -155,9 +155,12 @@ def train_system(config: TrainConfig, folder: str, *, threads: int) -> Trained:
     comparisons = {name: job.compare(name, part) for name, part in judged.items()}
     shown = "test" if "test" in judged else "tune"
     return Trained(
-        folder, tuple((s.name, s.skipped, s.seconds) for s in job.steps.done), tuple(loops), comparisons,
+        folder,
+        tuple((s.name, s.skipped, s.seconds) for s in job.steps.done),
+        tuple(loops),
+        comparisons,
         tuple(job.samples(shown, judged[shown])),
-    )  # fmt: skip
+    )
 
 
 class Training:
@@ -178,9 +181,14 @@ class Training:
 
         def work() -> None:
             align(
-                c.source, c.target, c.aligner, symmetrize=c.symmetrize, output=self.path(LINKS),
-                max_words=c.max_words, threads=self.threads,
-            )  # fmt: skip
+                c.source,
+                c.target,
+                c.aligner,
+                symmetrize=c.symmetrize,
+                output=self.path(LINKS),
+                max_words=c.max_words,
+                threads=self.threads,
+            )
 
         self.steps.run("word alignment", key, [LINKS], work)
 
@@ -235,9 +243,16 @@ class Training:
         files = [self.path(f"{name}.grammar") for name in ("tune", "heldout")[: len(sets)]]
         options = dataclasses.replace(settings.options, threads=1)
         about = [
-            settings.tuner.spec, settings.metric.signature, dataclasses.asdict(options), dict(settings.bounds),
-            None if c.start is None else dict(c.start), c.k, c.unique, dataclasses.asdict(c.search), c.replicas,
-        ]  # fmt: skip
+            settings.tuner.spec,
+            settings.metric.signature,
+            dataclasses.asdict(options),
+            dict(settings.bounds),
+            None if c.start is None else dict(c.start),
+            c.k,
+            c.unique,
+            dataclasses.asdict(c.search),
+            c.replicas,
+        ]
         key = self.steps.key([*files, self.path(LM), *(ref for part in sets for ref in part.refs)], about)
         weights = [WEIGHTS, START, *(self.weights_of(r) for r in range(c.replicas) if c.replicas > 1)]
         found: list[LoopResult] = []
@@ -272,9 +287,15 @@ class Training:
                 notice(f"{folder}: a loop with other inputs or settings; it is begun anew")
                 shutil.rmtree(folder)
             result = tune_loop(
-                decode, start, settings.tuner, settings.metric, self.options_of(replica), heldout=heldout,
-                bounds=settings.bounds, place=LoopPlace(str(folder), resume=True, decoder=key),
-            )  # fmt: skip
+                decode,
+                start,
+                settings.tuner,
+                settings.metric,
+                self.options_of(replica),
+                heldout=heldout,
+                bounds=settings.bounds,
+                place=LoopPlace(str(folder), resume=True, decoder=key),
+            )
             write_weights(result.weights, self.path(self.weights_of(replica)))
             show_loop(result, folder)
             found.append(result)

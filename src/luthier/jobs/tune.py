@@ -20,17 +20,18 @@ from luthier.jobs.length_penalty import Search, Searched, search_constant
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, formulas_of, lists_at, pool_at
 from luthier.jobs.trace_file import GrowingTrace, write_trace
 from luthier.jobs.tuning_job import TuningJob, run_job
+from luthier.jobs.validation import check_validation, cross_validate, resample_job
 from luthier.kbest.building.sentences import read_sentence_table
 from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
 from luthier.kbest.pool import Pool
 from luthier.kbest.shards.manifest import Manifest
-from luthier.kbest.storage import PoolFile
+from luthier.kbest.storage.pool_file import PoolFile
 from luthier.kbest.weights import read_weights, vector_of
 from luthier.landscape.bounds import Bounds, parse_range
 from luthier.landscape.forest_problem import PackedProblem
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 from luthier.metrics.pools import with_statistics
@@ -65,6 +66,9 @@ def tune(
     published: bool = False,
     refs: AnyPath | Sequence[AnyPath] = (),
     trace: str | None = None,
+    resamples: int | None = None,
+    folds: int | None = None,
+    fold_by: str = "",
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
     engine: Engine | None = None,
@@ -95,6 +99,9 @@ def tune(
         Formulas of more features, and the range of a constant in them, ``"a=0:1.5"``.
     axis
         Weights move along these only: features, files, ``"random:5"``, ``"leading:5"``, ``"sums"``.
+    resamples, folds, fold_by
+        Tune again on so many resamples of the sentences; cross-validate by so many folds, which keep sentences of equal
+        numbers in a column (documents) together.
     trace
         File that gets every state of every run, as it comes.
     engine, files
@@ -128,11 +135,17 @@ def tune(
     def job_on(source: Candidates, unseen: Pool | None) -> TuningJob:
         problem = problem_of(source, metric, refs=refs, bound=bound, engine=engine, file=files[0])
         return TuningJob(
-            tuner=chosen, problem=problem, options=settings, start=_start(problem, start),
+            tuner=chosen,
+            problem=problem,
+            options=settings,
+            start=_start(problem, start),
             heldout=None if unseen is None else ListProblem.beside(problem, unseen, file=files[1]),
-            standardize=standardize_features, axes=tuple(axis), replicas=replicas, average=average_replicas,
+            standardize=standardize_features,
+            axes=tuple(axis),
+            replicas=replicas,
+            average=average_replicas,
             engine=None if isinstance(source, Manifest) else engine,
-        )  # fmt: skip
+        )
 
     pools = _prepared(pool, heldout, start, bins, add if search is None else ())
     searched: Searched | None = None
@@ -143,13 +156,16 @@ def tune(
             job, searched = _searched(
                 Search.parse(search), [Derived.parse(text) for text in add], pools, metric, job_on
             )
+        check_validation(job, resamples, folds, fold_by)
         report = dataclasses.replace(run_job(dataclasses.replace(job, watch=growing.watch)), searched=searched)
     if trace:
         with secondary(trace):
             write_trace(report, trace)
     if report.interrupted:
         raise Interrupted(report)
-    return report
+    resampled = None if resamples is None else resample_job(job, report, resamples)
+    validated = None if folds is None else cross_validate(job, report, folds, by=fold_by)
+    return dataclasses.replace(report, resampled=resampled, folds=validated)
 
 
 def problem_of(
@@ -170,7 +186,7 @@ def problem_of(
     if isinstance(source, Pool):
         return ListProblem.of(source, metric, bounds=bounds, file=file)
     if isinstance(source, Manifest):
-        return PartedProblem.of(source, metric, bounds=bounds, engine=engine)
+        return ShardedProblem.of(source, metric, bounds=bounds, engine=engine)
     return forest_problem(source, refs, metric, bounds)
 
 
@@ -180,7 +196,7 @@ def forest_problem(
     """Return the problem of forests and the references of their sentences; those without translation are left out."""
     from luthier.decoding.forests.lines import ForestLines
 
-    table = read_sentence_table(refs, None, first_id=0, keyed=False, mend=False)
+    table = read_sentence_table(refs, None, first_id=0, keyed=False, fix=False)
     if table is None or table.references is None or table.reference_offsets is None:
         raise LuthierError("expected references of the forests' sentences, found none. hint: give `refs`")
     if len(table.ids) != len(forests.forests):
@@ -191,9 +207,13 @@ def forest_problem(
     rows = rows_of_segments(table.reference_offsets, kept)
     per_sentence = int(table.reference_offsets[1]) if len(kept) else 0
     return PackedProblem.of(
-        ForestLines([forests.forests[i] for i in kept], forests.rules), metric, table.references.take(rows),
-        per_sentence * np.arange(len(kept) + 1), bounds=bounds, start=forests.weights,
-    )  # fmt: skip
+        ForestLines([forests.forests[i] for i in kept], forests.rules),
+        metric,
+        table.references.take(rows),
+        per_sentence * np.arange(len(kept) + 1),
+        bounds=bounds,
+        start=forests.weights,
+    )
 
 
 def _own_fields(method: str | Tuner) -> set[str]:

@@ -1,6 +1,6 @@
-"""K-best lists: the pool, what can be done to it, and how it is read and kept.
+"""Lists → pool → lists: what all other rooms work on.
 
-Read `pool` and `features` first, then the verbs: `rerank`, `merge`, `weights`, `storage`. `reading` turns lists of
-any format (a file each in `readers`) into blocks of columns, `building` turns blocks into a pool, `json_lines` is
-what JSON needs beside that; `writers` are the way back. `parts` are pools too large for one process.
+Read `pool` first (N sentences, M hypotheses, in columns), then `features`, `weights` and `rerank`; `merge` puts pools
+together and cuts them, `derived` makes features of others, `inspect` says what is in a pool, `storage` is its file.
+`reading/` with `readers/` and `building/` make a pool of lists, `writers/` write it, `shards/` cut it into files.
 """

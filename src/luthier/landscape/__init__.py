@@ -1,7 +1,7 @@
-"""The gain as a function of weights: what a tuner asks, and what geometry finds, as frozen results.
+"""The gain as a function of weights: what a tuner may ask, and what geometry finds, as frozen results.
 
-Read `problem` first (what every tuner may ask), then `list_problem` (the one of K-best lists), `parted` (that of a pool
-in parts), `bounds`, `units` and `subspaces`. `lines` has curves along a line, `nearby` the rows that matter round given
-weights, `planes` every cell of a plane, `spaces` cells of more dimensions, `cones` and `fans` normal cones of many
-lists and of single ones, `selections` what can be selected at all.
+Read `problem` first (what every tuner may ask), then `list_problem` (K-best lists), `sharded_problem` and
+`forest_problem`, `curve` (the gain along a line), `bounds`, `units` and `subspaces`. `lines` reports on a line,
+`planes` on every cell of a plane, `cones` on normal cones of many lists, `certified` proves how good weights are,
+`selections` says what can be selected at all.
 """

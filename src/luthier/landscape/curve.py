@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections.abc import Iterator
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, Int64, frozen
-from luthier.geometry.lines.envelope import Envelope, Envelopes, Sighting, envelopes_of_lines
+from luthier.core.arrays import Bool, Float64, Int64, frozen
+from luthier.geometry.lines.envelope import Envelope, Envelopes, Projections, envelopes_of_lines
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 from luthier.metrics.base import Metric
@@ -102,31 +103,51 @@ class ListLines:
     def __init__(self, pool: Pool, stats: npt.NDArray[Any], metric: Metric) -> None:
         self._pool, self._offsets, self._features = pool, pool.offsets, pool.features
         self._stats, self._metric = stats, metric
+        self._counted: Bool | None = None
         self._sparse = len(self._features.indices) > 0
         self._envelopes = None if self._sparse else Envelopes(pool.offsets, self._features.dense)
 
-    def sight(self, weights: Float64) -> Sighting | None:
-        """Return what makes selections and curves near some weights fast; None where nothing does."""
-        return None if self._envelopes is None else self._envelopes.sight(weights)
+    def counting(self, stats: npt.NDArray[Any], counts: Int64) -> ListLines:
+        """Return the same lists with other statistics, (M, S), and how often each counts, (N,); nothing is copied."""
+        other = copy.copy(self)
+        other._stats, other._counted = stats, counts > 0
+        return other
 
-    def select(self, weights: Float64, near: Sighting | None = None) -> Int64:
+    def projections_at(self, weights: Float64) -> Projections | None:
+        """Return what makes selections and curves near some weights fast; None where nothing does."""
+        return None if self._envelopes is None else self._envelopes.projections_at(weights)
+
+    def select(self, weights: Float64, near: Projections | None = None) -> Int64:
         """Return the selected row of each list, (D,) → (N,): as `rerank` does, and faster near what was sighted."""
         known = self._envelopes is not None and near is not None
         rows = self._envelopes.highest(weights, near) if known else None  # type: ignore[union-attr, arg-type]
         return rerank(self._pool, weights) if rows is None else rows
 
-    def envelopes(self, start: Float64, directions: Float64, near: Sighting | None = None) -> list[Envelope]:
+    def envelopes(self, start: Float64, directions: Float64, near: Projections | None = None) -> list[Envelope]:
         """Return the envelopes of all lists along each direction, (D,) and (Q, D)."""
         if self._envelopes is not None:
             return self._envelopes.along(start, directions, near)
         scores = self._features.scores
         return envelopes_of_lines(self._offsets, scores(start), scores(directions))
 
-    def curves(self, start: Float64, directions: Float64, near: Sighting | None = None) -> Iterator[LineCurve]:
+    def curves(self, start: Float64, directions: Float64, near: Projections | None = None) -> Iterator[LineCurve]:
         """Yield the gain along ``start + t·direction`` for each direction."""
         for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
             for envelope in self.envelopes(start, directions[first : first + DIRECTIONS_AT_ONCE], near):
-                yield curve_of(envelope, self._stats, self._metric)
+                yield curve_of(self._of_counted(envelope), self._stats, self._metric)
+
+    def _of_counted(self, envelope: Envelope) -> Envelope:
+        """Return an envelope without the breakpoints of lists that do not count."""
+        if self._counted is None or self._counted.all():
+            return envelope
+        kept = self._counted[np.searchsorted(self._offsets, envelope.after, side="right") - 1]
+        return Envelope(
+            first=envelope.first,
+            breakpoints=frozen(envelope.breakpoints[kept]),
+            before=frozen(envelope.before[kept]),
+            after=frozen(envelope.after[kept]),
+            bends=frozen(envelope.bends[kept]),
+        )
 
 
 NORMAL_TAIL = 9.0  # beyond so many deviations a normal distribution has less than a double can tell from 0

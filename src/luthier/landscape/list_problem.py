@@ -23,7 +23,7 @@ from luthier.kbest.inspect import linear_relations
 from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.rerank import rerank
 from luthier.kbest.spread import differing, spread_in_lists
-from luthier.kbest.storage import PoolFile
+from luthier.kbest.storage.pool_file import PoolFile
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.curve import LineCurve, ListLines
 from luthier.landscape.problem import Problem, errors_of_differences
@@ -61,16 +61,20 @@ def expected_gain(pool: Pool, gains: Float64, weights: Float64, sharpness: float
 class ListProblem(Problem):
     """Find weights whose selections of one hypothesis from each list have the highest gain.
 
-    Sentences without hypotheses are left out when it is made.
+    Sentences without hypotheses are left out when it is made. A sentence may count several times, or not at all
+    (`resampled`): the gain is that of a pool with the sentence as often, and no row is copied.
 
     Attributes
     ----------
     pool : Pool of N sentences, M hypotheses, D features
     metric : Metric
     stats : (M, S)
+        Of each hypothesis, times how often its sentence counts.
     bounds : Bounds
     file : PoolFile or None
         Where another process finds the pool.
+    counts : (N,), or None where each sentence counts once
+    once : the problem in which each sentence counts once; None where this is it
     """
 
     pool: Pool
@@ -78,6 +82,8 @@ class ListProblem(Problem):
     stats: npt.NDArray[Any]
     bounds: Bounds
     file: PoolFile | None = None
+    counts: Int64 | None = None
+    once: ListProblem | None = None
 
     @classmethod
     def of(
@@ -140,6 +146,8 @@ class ListProblem(Problem):
     @functools.cached_property
     def spread(self) -> Float64:
         """Each feature's standard deviation about the mean of its list, (D,)."""
+        if self.once is not None and self.once.pool is self.pool:
+            return self.once.spread
         return frozen(spread_in_lists(self.pool))
 
     def oracle_score(self) -> float:
@@ -184,9 +192,29 @@ class ListProblem(Problem):
             return None
         return ListRecipe(self.file, pickle.dumps((self.metric, self.bounds, self.names, self.n_dense)))
 
+    def resampled(self, counts: npt.ArrayLike) -> ListProblem:
+        """Return the problem in which each sentence counts as often as said, (N,) whole numbers, not all 0.
+
+        Spreads, and gains of sentences, stay those of this problem.
+        """
+        found = np.asarray(counts)
+        if found.shape != (self.n_sentences,) or found.dtype.kind not in "iu" or found.min(initial=0) < 0:
+            raise LuthierError(
+                f"expected {self.n_sentences} whole numbers of at least 0, found {found.dtype} of shape {found.shape}"
+            )
+        if not found.any():
+            raise LuthierError("expected a sentence that counts, found none")
+        once = self.once or self
+        times = np.repeat(found.astype(np.int64), np.diff(self.offsets))[:, None]
+        stats = frozen(np.ascontiguousarray(once.stats * times))
+        return dataclasses.replace(self, stats=stats, counts=frozen(found.astype(np.int64)), once=once)
+
     def identity(self) -> dict[str, str]:
-        """Return the metric's signature and the pool's digest."""
-        return {"metric": self.metric.signature, "pool": self.pool.digest()}
+        """Return the metric's signature and the pool's digest, and how often sentences count where that differs."""
+        found = {"metric": self.metric.signature, "pool": self.pool.digest()}
+        if self.counts is not None:
+            found["counts"] = hashlib.sha256(self.counts.tobytes()).hexdigest()
+        return found
 
     def default_start(self) -> Float64:
         """Return equal weights, negative for costs, inside the bounds: (D,)."""
@@ -215,13 +243,18 @@ class ListProblem(Problem):
 
     @functools.cached_property
     def sentence_gains(self) -> Float64:
-        """The (smoothed) gain of every hypothesis as a corpus of its own, (M,)."""
+        """The (smoothed) gain of every hypothesis as a corpus of its own, (M,), however often its sentence counts."""
+        if self.once is not None:
+            return self.once.sentence_gains
         return frozen(self.metric.gain(self.metric.sentence_score(self.stats)))
 
     @functools.cached_property
     def lines(self) -> ListLines:
         """The lists made ready for line searches, once for all of them."""
-        return ListLines(self.pool, self.stats, self.metric)
+        if self.counts is None or self.once is None:
+            return ListLines(self.pool, self.stats, self.metric)
+        ready = self.once.lines if self.once.pool is self.pool else ListLines(self.pool, self.stats, self.metric)
+        return ready.counting(self.stats, self.counts)
 
     def curves(self, start: Float64, directions: Float64) -> Iterator[LineCurve]:
         """Yield the gain along ``start + t·direction`` for each direction, (D,) and (Q, D)."""
@@ -247,6 +280,17 @@ class ListProblem(Problem):
         sums = np.add.reduceat(self.stats, self.offsets[:-1], axis=0)
         return np.asarray(sums / np.diff(self.offsets)[:, None], np.float64)
 
+    def tied_statistics(self, weights: Float64) -> Float64:
+        """Return the mean statistics of the rows that tie for the best score in each list, (D,) → (N, S).
+
+        What weights choose by themselves: the order of a list does not help them.
+        """
+        scores, starts = self.pool.scores(weights), self.offsets[:-1]
+        tied = np.flatnonzero(scores == np.repeat(np.maximum.reduceat(scores, starts), np.diff(self.offsets)))
+        firsts = np.searchsorted(tied, starts)  # every list has one
+        counts = np.diff(firsts, append=len(tied))
+        return np.asarray(np.add.reduceat(self.stats[tied], firsts, axis=0) / counts[:, None], np.float64)
+
     def best_statistics(self) -> npt.NDArray[Any]:
         """Return the statistics of the hypothesis with the best sentence score of each list, (N, S)."""
         found: npt.NDArray[Any] = self.stats[best_rows(self.sentence_gains, self.offsets)]
@@ -262,7 +306,7 @@ class ListProblem(Problem):
             direction = np.zeros(self.n_features)
             direction[column] = 1.0
             found[:, place] = np.add.reduceat(self.pool.features.scores(direction) * centred, starts)
-        return found
+        return found if self.counts is None else found * self.counts[:, None]
 
     def uphill(self, weights: Float64, sharpness: float) -> Float64:
         """Return the gradient of the expected gain of sentences under a softmax, (D,)."""

@@ -227,9 +227,7 @@ def directions_along(problem: Problem, start: Float64, axes: Sequence[str], rng:
     return Directions(("start", *names), np.concatenate([start[None], matrix]), np.eye(len(matrix) + 1)[0])
 
 
-def _named(
-    problem: Problem, start: Float64, axis: str, rng: np.random.Generator
-) -> list[tuple[str, Float64]]:  # fmt: skip
+def _named(problem: Problem, start: Float64, axis: str, rng: np.random.Generator) -> list[tuple[str, Float64]]:
     """Return the directions of one text, with their names."""
     kind, _, count = axis.partition(":")
     if axis in problem.names or kind not in MAKERS or (kind == "sums") != (not count):
@@ -305,3 +303,39 @@ def _beside_start(matrix: Float64) -> Directions:
     place = np.zeros(len(matrix))
     place[0] = 1.0
     return Directions(names, matrix, place)
+
+
+# Features brought to one scale while tuning, and the answer brought back to theirs.
+
+
+def standardized(problem: Problem) -> tuple[Problem, Float64]:
+    """Return the problem with each feature divided by its spread within lists, and the spreads, (D,).
+
+    Weights w' of the new problem are ``w = w' / spread`` of the old one: w'·(h/s) = (w'/s)·h. A feature
+    that never differs keeps its scale. The bins of one feature have one scale, the root mean square of their
+    spreads: they stay counts of one kind, whose weights can be neighbours.
+    """
+    spread = np.array(problem.spread)
+    position = {name: d for d, name in enumerate(problem.names)}
+    for group in problem.groups:
+        columns = [position[name] for name in group.columns]
+        spread[columns] = np.sqrt(np.mean(spread[columns] ** 2))
+    spread = np.where(spread > 0, spread, 1.0)
+    bounds = Bounds(problem.bounds.low * spread, problem.bounds.high * spread)
+    return rescaled(problem, spread).with_bounds(bounds), spread
+
+
+def rescaled(problem: Problem, spread: Float64) -> Problem:
+    """Return a problem (a held-out one, say) with each feature divided by a number, and without limits on weights."""
+    if not isinstance(problem, ListProblem):
+        return SubstitutedProblem(problem, problem.names, sparse.diags_array(1.0 / spread), Bounds.none(len(spread)))
+    pool = problem.pool.with_features(_divided(problem.pool.features, spread))
+    return dataclasses.replace(problem, pool=pool, bounds=Bounds.none(len(spread)), file=None)
+
+
+def _divided(features: Features, spread: Float64) -> Features:
+    return dataclasses.replace(
+        features,
+        dense=features.dense / spread[: features.n_dense],
+        values=features.values / spread[features.n_dense :][features.indices],
+    )

@@ -1,5 +1,5 @@
 """Language models: text → n-gram model → scores of sentences and of their pieces.
 
-Read `arpa` (what a model is on paper), `counts` and `smoothing` (how one is estimated), `tables` (what a
-query walks through), `state` (how pieces are joined), then `model` and `storage` (the whole, kept in a file).
+Read `arpa` (what a model is on paper) and `arpa_reading`, `estimate` (counts, Kneser–Ney), `tables` (what a query
+walks through), then `model` (scores, and states of pieces) and `storage` (kept in a file).
 """

@@ -1,5 +1,5 @@
 """Results → tables and figures; the only room that draws.
 
-`tables` has a file for each result that is printed, `figures` one for each that is drawn; `console` and `pictures`
-are what they stand on.
+`tables` has a file for each kind of result that is printed, `figures` one for each that is drawn; `console` and
+`figure_style` are what they stand on.
 """

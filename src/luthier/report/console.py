@@ -2,16 +2,97 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import shutil
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rich.console import Console, Group
+from rich.cells import cell_len
+from rich.console import Console, ConsoleOptions, Group, RenderResult
+from rich.table import Table
 from rich.text import Text
 
 from luthier.core.errors import printable
-from luthier.report.table_files import Sheet
+
+# A table that fits its page: texts fold between words, numbers stay whole, columns without room go below.
+
+FRAME = 3  # what a column's border and padding take; one more border closes the table
+NARROWEST = 12  # a text without spaces, such as a path, is broken where a column of this width ends
+
+
+@dataclasses.dataclass(frozen=True)
+class Sheet:
+    """A title, headings and cells as text; `right` says which columns are numbers, set to the right."""
+
+    title: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    right: tuple[bool, ...]
+
+    def __rich_console__(self, _console: Console, options: ConsoleOptions) -> RenderResult:
+        """Yield the table for rich to print, or its parts one below the other, each with the first column."""
+        natural, least = self._widths()
+        shown = list(range(len(natural)))
+        if _total(natural) > options.max_width:  # what nothing is said in can be missed first
+            shown = [c for c in shown if c == 0 or not self.rows or any(row[c] for row in self.rows)]
+        for numbers in parts_of([least[c] for c in shown], options.max_width):
+            part = [shown[k] for k in numbers]
+            widths = shrunk([natural[c] for c in part], [least[c] for c in part], options.max_width)
+            table = Table(title=Text(self.title), title_justify="left")
+            for c, width in zip(part, widths, strict=True):
+                justify: Any = "right" if self.right[c] else "left"
+                table.add_column(Text(self.columns[c]), justify=justify, overflow="fold", width=width)
+            for row in self.rows:
+                table.add_row(*(Text(row[c]) for c in part))
+            yield table
+
+    def _widths(self) -> tuple[list[int], list[int]]:
+        """Return how wide each column would like to be, and must be."""
+        natural, least = [], []
+        for c, heading in enumerate(self.columns):
+            cells = [row[c] for row in self.rows]
+            natural.append(max((cell_len(line) for text in (heading, *cells) for line in text.split("\n")), default=1))
+            words = [cell_len(word) for text in (heading, *cells) for word in text.split()]
+            whole = max((cell_len(text) for text in cells), default=1) if self.right[c] else 1
+            least.append(max(whole, min(max(words, default=1), NARROWEST), 1))
+        return natural, least
+
+
+def _total(widths: Sequence[int]) -> int:
+    return 1 + sum(width + FRAME for width in widths)
+
+
+def parts_of(least: Sequence[int], width: int) -> list[list[int]]:
+    """Return which columns stand beside each other in at most `width` characters; the first is in every part.
+
+    >>> parts_of([10, 10, 10], 30), parts_of([5, 5], 80)
+    ([[0, 1], [0, 2]], [[0, 1]])
+    """
+    parts: list[list[int]] = [[]]
+    for c in range(len(least)):
+        if len(parts[-1]) > 1 and _total([least[k] for k in (*parts[-1], c)]) > width:
+            parts.append([0])
+        parts[-1].append(c)
+    return parts
+
+
+def shrunk(natural: Sequence[int], least: Sequence[int], width: int) -> list[int]:
+    """Return widths of columns that fit together into `width` characters, the widest shortened first.
+
+    >>> shrunk([30, 10], [5, 10], 37), shrunk([3, 4], [3, 4], 80)
+    ([20, 10], [3, 4])
+    """
+    widths = list(natural)
+    over = _total(widths) - width
+    while over > 0:
+        spare = [k for k in range(len(widths)) if widths[k] > least[k]]
+        if not spare:
+            break
+        widths[max(spare, key=lambda k: widths[k])] -= 1
+        over -= 1
+    return widths
+
 
 FEW = 20  # sentences, below which a bootstrap says little
 

@@ -37,7 +37,7 @@ class LinearTuner(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     method : str
-        A tuner's name; see ``luthier tuners``.
+        A tuner's name; see ``luthier list tuners``.
     options : mapping, optional
         Parameters of the tuner.
     metric : str

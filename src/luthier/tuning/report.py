@@ -8,8 +8,10 @@ from typing import Any
 from luthier.core.arrays import Float64
 from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
-from luthier.tuning.baselines import START, Baselines
 from luthier.tuning.traces import Result
+from luthier.tuning.validation.baselines import START, Baselines
+from luthier.tuning.validation.folds import CrossValidation
+from luthier.tuning.validation.resampling import Resampling
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -57,6 +59,8 @@ class TuningReport:
     baselines: Baselines | None = None
     heldout_baselines: Baselines | None = None
     searched: Any = None
+    resampled: Resampling | None = None
+    folds: CrossValidation | None = None
 
     @property
     def weights(self) -> Weights:
@@ -146,6 +150,8 @@ class TuningReport:
             ],
             "average": None if self.average is None else self._by_name(self.average),
             **({} if self.searched is None else {"search": self.searched.as_dict()}),
+            **({} if self.resampled is None else {"resamples": self.resampled.as_dict()}),
+            **({} if self.folds is None else {"folds": self.folds.as_dict()}),
         }
 
     def _by_name(self, weights: Float64) -> dict[str, float]:

@@ -19,7 +19,6 @@ from luthier.cli.options.lists import pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
-GROUP = "geometry"
 INTERRUPTED = 130
 
 
@@ -62,9 +61,15 @@ def run(options: argparse.Namespace, output: Output) -> int:
     pool = pool_from(options, options.pool)
     try:
         found = certify(
-            pool, metric, weights=options.weights, axis=options.axis, span=options.span or None, margin=options.margin,
-            **window, **settings,
-        )  # fmt: skip
+            pool,
+            metric,
+            weights=options.weights,
+            axis=options.axis,
+            span=options.span or None,
+            margin=options.margin,
+            **window,
+            **settings,
+        )
     except Interrupted as stopped:
         found = stopped.result
     show_certificate(found, options.weights_out, output)

@@ -18,8 +18,6 @@ from luthier.cli.options.lists import add_pool_options, pool_from
 from luthier.cli.options.weights import add_metric_options, add_strict_option, metrics_from
 from luthier.cli.output import Output
 
-GROUP = "metrics"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier compare`."""
@@ -27,9 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("--baseline", nargs="+", metavar="H", help="translations of the baseline, a file a replica")
     parser.add_argument(
-        "--system", nargs="+", action="append", default=[], metavar=("NAME", "H"),
+        "--system",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar=("NAME", "H"),
         help="a system's name and its translations",
-    )  # fmt: skip
+    )
     parser.add_argument("--pool", metavar="POOL", help="instead of files of translations: a pool or a list")
     parser.add_argument("--weights", nargs="+", action="append", default=[], metavar="W", help="a system of the pool")
     add_strict_option(parser)
@@ -58,9 +60,16 @@ def run(options: argparse.Namespace, output: Output) -> None:
     pool = pool_from(options, options.pool) if options.pool else None
     with cluster_from(options) as engine:
         found = compare(
-            systems, metrics, refs=options.refs, pool=pool, strict=options.strict, sentences=options.sentences,
-            threads=options.threads, engine=engine, **settings,
-        )  # fmt: skip
+            systems,
+            metrics,
+            refs=options.refs,
+            pool=pool,
+            strict=options.strict,
+            sentences=options.sentences,
+            threads=options.threads,
+            engine=engine,
+            **settings,
+        )
     output.note(f"seed {options.seed}")
     tables = found.comparison, found.sentences, options.table, options.decimals
     output.emit(found.as_dict(), lambda: comparison_report(*tables))

@@ -9,8 +9,6 @@ import argparse
 
 from luthier.cli.output import Output
 
-GROUP = "studies and made-up data"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier demo`."""

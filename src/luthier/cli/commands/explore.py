@@ -15,7 +15,6 @@ import argparse
 from luthier.cli.options.lists import add_session_arguments, session_from
 from luthier.cli.output import Output
 
-GROUP = "geometry"
 HIGHEST_PORT = 65535
 
 

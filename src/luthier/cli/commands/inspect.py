@@ -11,8 +11,6 @@ import argparse
 from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.output import Output
 
-GROUP = "lists"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier inspect`."""
@@ -27,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Summarise and print."""
     from luthier.jobs.inspect import inspect
-    from luthier.kbest.storage import stored_digest
+    from luthier.kbest.storage.pool_file import stored_digest
     from luthier.report.tables.lists import inspection_tables
 
     pool = options.pool if options.verify else pool_from(options, options.pool)

@@ -17,7 +17,6 @@ from luthier.cli.options.lists import pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
 
-GROUP = "geometry"
 DISAGREED = 1
 
 
@@ -25,10 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier line`."""
     add_axis_options(parser)
     parser.add_argument(
-        "--window", default=":", metavar="LO:HI",
+        "--window",
+        default=":",
+        metavar="LO:HI",
         help="weights from LO to HI only (along a file: offsets), also A=LO:HI; a minus sign in front needs "
         "--window=LO:HI (default: the whole line)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--check", type=int, metavar="N", help="re-rank N intervals, drawn at random (default: all of them)"
     )
@@ -67,9 +68,17 @@ def run(options: argparse.Namespace, output: Output) -> int:
     pool = pool_from(options, options.pool)
     output.note(f"seed {options.seed}")
     found = line(
-        pool, metric, weights=options.weights, axis=options.axis, window=options.window, check=options.check,
-        choose=options.choose, noise=options.noise, seed=options.seed, threads=options.threads,
-    )  # fmt: skip
+        pool,
+        metric,
+        weights=options.weights,
+        axis=options.axis,
+        window=options.window,
+        check=options.check,
+        choose=options.choose,
+        noise=options.noise,
+        seed=options.seed,
+        threads=options.threads,
+    )
     files = Written()
     if options.output:
         with files.answer(options.output):

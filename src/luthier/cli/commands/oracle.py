@@ -3,8 +3,8 @@
   luthier oracle pool.arrow --metric bleu
 
 The corpus oracle is greedy: passes over the sentences, each changed to what improves the corpus score
-most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is. A pool in parts
-('luthier shard') is looked at one part after another, or by the workers of a --cluster.
+most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is. A sharded pool
+('luthier data shard') is looked at one part after another, or by the workers of a --cluster.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from luthier.cli.options.lists import HELP, add_pool_options, manifest_from, poo
 from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 from luthier.core.errors import LuthierError
-
-GROUP = "metrics"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +34,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     metrics = metrics_from(options)
     manifest = manifest_from(options, options.pool)
     if options.cluster and manifest is None:
-        raise LuthierError("oracles on a --cluster take a pool in parts. hint: luthier shard POOL -o DIR")
+        raise LuthierError("oracles on a --cluster take a sharded pool. hint: luthier data shard POOL -o DIR")
     pool = manifest or pool_from(options, options.pool)
     output.note(f"seed {options.seed}")
     with cluster_from(options) as engine:

@@ -16,8 +16,6 @@ from luthier.cli.options.lists import add_reading_options, add_transform_options
 from luthier.cli.options.weights import add_metric_options, metrics_from
 from luthier.cli.output import Output
 
-GROUP = "lists"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier pool`."""
@@ -32,7 +30,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Read, transform, save, and say what was read."""
     from luthier.core.files.io import check_writable
     from luthier.kbest.building.lists import read_lists
-    from luthier.kbest.storage import save_pool
+    from luthier.kbest.storage.pool_file import save_pool
     from luthier.metrics.pools import with_statistics
     from luthier.report.tables.lists import reading_report, reading_table
 

@@ -13,8 +13,6 @@ import argparse
 from luthier.cli.options.lists import add_session_arguments, session_from
 from luthier.cli.output import Output
 
-GROUP = "geometry"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier report`."""

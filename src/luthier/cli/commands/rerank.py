@@ -8,7 +8,7 @@
 Weights are 'name value' lines, a Moses [weight] section, or a JSON object. The score is the sum of
 weight times feature, higher is better, ties go to the hypothesis that stands first. A sentence without
 hypotheses gives an empty line. A list is read and written a stretch at a time, so it may be of any length;
-so are the parts of a pool ('luthier shard').
+so are the parts of a pool ('luthier data shard').
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from luthier.cli.options.lists import HELP, add_pool_options, pools_from
 from luthier.cli.options.weights import add_strict_option
 from luthier.cli.output import Output
 
-GROUP = "lists"
 FORMS = ("text", "jsonl", "moses")
 
 
@@ -29,9 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument("--weights", nargs="+", required=True, metavar="W", help="files of weights")
     parser.add_argument(
-        "-o", "--output", nargs="+", required=True, metavar="OUT",
+        "-o",
+        "--output",
+        nargs="+",
+        required=True,
+        metavar="OUT",
         help="a file for each file of weights; - is standard output",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--to",
         choices=FORMS,

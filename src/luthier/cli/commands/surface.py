@@ -10,7 +10,7 @@ once; none is sampled.
 With -o every cell has a row in a table (Arrow, .tsv or .json): a point inside, score, area, margin, radius, whether
 floating-point weights reach it for certain, and the change from a neighbour. Where cells are too many for that,
 --stream passes by all of them in bounded memory; -o then has the best ones, and the histogram of all. Stretches of
-edges can go to a --cluster. --raster finds no cells, but the score at every pixel of a window; parts of a pool in parts
+edges can go to a --cluster. --raster finds no cells, but the score at every pixel of a window; parts of a sharded pool
 can go to a --cluster, too.
 """
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from luthier.kbest.weights import Weights
     from luthier.metrics.base import Metric
 
-GROUP = "geometry"
 DISAGREED, STOPPED = 1, 130
 BEST_GAP = 0.001  # of the score, for --best-only
 WITHOUT_CELLS = ("whole", "best_only", "certify", "polygons", "stream", "heldout")  # what --raster does not go with
@@ -41,25 +40,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier surface`."""
     add_axis_options(parser)
     parser.add_argument(
-        "--window", action="append", default=[], metavar="A=LO:HI",
+        "--window",
+        action="append",
+        default=[],
+        metavar="A=LO:HI",
         help="weights from LO to HI (along a file: offsets from w0; default: about w0, as far as matters)",
-    )  # fmt: skip
+    )
     parser.add_argument("--whole", action="store_true", help="the whole plane, where --window does not limit it")
     parser.add_argument(
         "--best-only", action="store_true", help="the best score of the window with a proof, and no cells: much faster"
     )
     parser.add_argument(
-        "--certify", type=int, metavar="BOXES",
+        "--certify",
+        type=int,
+        metavar="BOXES",
         help="say how far the answer is from the best of the window, proven by so many boxes",
-    )  # fmt: skip
+    )
     parser.add_argument("-o", "--output", metavar="OUT", help="all cells: an .arrow, .tsv or .json file")
     parser.add_argument("--polygons", action="store_true", help="with the corners of each cell in the file")
     parser.add_argument("--stream", action="store_true", help="keep the best cells only, in bounded memory")
     parser.add_argument(
-        "--raster", type=int, metavar="N",
+        "--raster",
+        type=int,
+        metavar="N",
         help="no cells, but the scores at the centres of N × N pixels of --window, in time that grows with the "
-        "sentences only; also of a pool in parts",
-    )  # fmt: skip
+        "sentences only; also of a sharded pool",
+    )
     parser.add_argument("--most", type=int, metavar="N", help="record no more cells than these (default: 4,000,000)")
     parser.add_argument("--keep", type=int, default=20, metavar="N", help="how many of the best cells (default: 20)")
     parser.add_argument(
@@ -141,11 +147,24 @@ def _cells(pool: Pool, metric: Metric, options: argparse.Namespace, output: Outp
     with cluster_from(options) as engine:
         try:
             found = surface(
-                pool, metric, axis=options.axis, weights=options.weights, window=options.window, whole=options.whole,
-                record=_records(options), most=options.most, keep=options.keep, check=options.check,
-                choose=options.choose, noise=options.noise, certify=options.certify, heldout=heldout,
-                seed=options.seed, threads=options.threads, engine=engine,
-            )  # fmt: skip
+                pool,
+                metric,
+                axis=options.axis,
+                weights=options.weights,
+                window=options.window,
+                whole=options.whole,
+                record=_records(options),
+                most=options.most,
+                keep=options.keep,
+                check=options.check,
+                choose=options.choose,
+                noise=options.noise,
+                certify=options.certify,
+                heldout=heldout,
+                seed=options.seed,
+                threads=options.threads,
+                engine=engine,
+            )
         except Interrupted as stopped:
             found = stopped.result
     files, report = Written(), found.report
@@ -181,9 +200,15 @@ def _best_only(pool: Pool, metric: Metric, options: argparse.Namespace, output: 
         raise LuthierError(f"expected 2 axes, found {len(options.axis)}")
     try:
         found = certify(
-            pool, metric, axis=options.axis, weights=options.weights, window=options.window,
-            whole=options.whole and not options.window, gap=BEST_GAP, threads=options.threads,
-        )  # fmt: skip
+            pool,
+            metric,
+            axis=options.axis,
+            weights=options.weights,
+            window=options.window,
+            whole=options.whole and not options.window,
+            gap=BEST_GAP,
+            threads=options.threads,
+        )
     except Interrupted as stopped:
         found = stopped.result
     show_certificate(found, options.weights_out, output)
@@ -201,12 +226,18 @@ def _raster(options: argparse.Namespace, metric: Metric, output: Output) -> int:
 
     manifest = manifest_from(options, options.pool)
     if options.cluster and manifest is None:
-        raise LuthierError("--raster on a --cluster takes a pool in parts. hint: luthier shard POOL -o DIR")
+        raise LuthierError("--raster on a --cluster takes a sharded pool. hint: luthier shard POOL -o DIR")
     with cluster_from(options) as engine:
         found = raster(
-            manifest or pool_from(options, options.pool), metric, axis=options.axis, window=options.window,
-            side=options.raster, weights=options.weights, threads=options.threads, engine=engine,
-        )  # fmt: skip
+            manifest or pool_from(options, options.pool),
+            metric,
+            axis=options.axis,
+            window=options.window,
+            side=options.raster,
+            weights=options.weights,
+            threads=options.threads,
+            engine=engine,
+        )
     files = Written()
     if options.output:
         with files.answer(options.output):

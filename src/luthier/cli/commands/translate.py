@@ -13,8 +13,6 @@ import argparse
 
 from luthier.cli.output import Output, naming_output
 
-GROUP = "translation models"
-
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier translate`."""

@@ -3,13 +3,14 @@
   luthier tune pool.arrow --metric bleu --method mert -o weights.txt
   luthier tune list.jsonl --column comet --metric column:comet --method mert -o weights.txt
   luthier tune pool.arrow --method pro --heldout heldout.arrow --replicas 3 -o weights.txt
+  luthier tune pool.arrow --method mert --folds 5 --resamples 200 -o weights.txt
   luthier tune pool.arrow --method pro --bins bins.json --neighbours mnr --beta 1e4 -o weights.txt
   luthier tune pool.arrow --method mert --axis leading:5 -o weights.txt
   luthier tune list.jsonl --add 'lp=logprob/words**a' --search a=0:1.5 --method mert -o weights.txt
   luthier tune --forests DIR --refs ref.txt --method mert -o weights.txt
 
-Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier tuners'
-lists all. Ctrl-C keeps the best weights so far. Tuners that search lines take a pool in parts too ('luthier shard').
+Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier list tuners' lists
+all. Ctrl-C keeps the best weights so far. Tuners that search lines take a sharded pool too ('luthier data shard').
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from luthier.cli.options.cluster import add_cluster_options, cluster_from, file_
 from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.options.lists import HELP, add_pool_options, manifest_from, pairs, pool_from
+from luthier.cli.options.validation import add_validation_options, check_validation, validation_tables
 from luthier.cli.options.weights import (
     add_metric_options,
     add_strict_option,
@@ -38,10 +40,9 @@ if TYPE_CHECKING:
     from luthier.decoding.forests.files import Forests
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
-    from luthier.kbest.storage import PoolFile
+    from luthier.kbest.storage.pool_file import PoolFile
     from luthier.tuning.report import TuningReport
 
-GROUP = "tuning"
 INTERRUPTED = 130
 
 
@@ -50,31 +51,38 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     from luthier.tuning.options import RunOptions
 
     parser.add_argument("pool", metavar="POOL", nargs="?", help=HELP)
-    parser.add_argument("--forests", metavar="DIR", help="tune on forests of 'luthier decode --forests' instead")
+    parser.add_argument("--forests", metavar="DIR", help="tune on forests of 'luthier engine decode --forests' instead")
     parser.add_argument(
-        "--method", default="auto", metavar="NAME", help="the tuner; 'luthier tuners' lists them (default: auto)"
+        "--method", default="auto", metavar="NAME", help="the tuner; 'luthier list tuners' lists them (default: auto)"
     )
     parser.add_argument("-o", "--output", required=True, metavar="W", help="weights to write (.txt, .json, .ini)")
     parser.add_argument(
-        "--start", metavar="W", help="weights to start from (default: equal, negative for costs; those of forests)"
+        "--start",
+        metavar="W",
+        help="weights to start from (default: the best baseline that is a weight vector; those of forests)",
     )
     add_strict_option(parser)
     add_writing_options(parser)
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences that choose the answer: a pool or a list")
     parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
     parser.add_argument(
-        "--bound", action="append", default=[], metavar="NAME=LO:HI",
+        "--bound",
+        action="append",
+        default=[],
+        metavar="NAME=LO:HI",
         help="limits of a weight: lm=0: (not negative), wp=-1:1, tm=0.5 (fixed)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--bins",
         metavar="B",
-        help="features of the pool that are bins ('luthier bins'); made of derivations if need be",
+        help="features of the pool that are bins ('luthier engine bins'); made of derivations if need be",
     )
     parser.add_argument(
-        "--search", metavar="A=LO:HI", action="append",
+        "--search",
+        metavar="A=LO:HI",
+        action="append",
         help="a constant of the --add formulas: tune at values from LO to HI, choose the best (on --heldout, if given)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--standardize-features",
         action="store_true",
@@ -82,6 +90,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--replicas", type=int, default=1, metavar="N", help="as many seeds, weights.1.txt and so on")
     parser.add_argument("--average-replicas", action="store_true", help="also write their average")
+    add_validation_options(parser)
     parser.add_argument("--trace", metavar="JSONL", help="write every state of every run, as it comes")
     add_picture_options(parser, "--plot", "draw the score by step, and by each weight at the end")
     parser.add_argument(
@@ -108,19 +117,25 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
         add_field_options(parser, method, f"options of {name}")
     if "axis" not in own:
         parser.add_argument(
-            "--axis", action="append", default=[], dest="along", metavar="A",
+            "--axis",
+            action="append",
+            default=[],
+            dest="along",
+            metavar="A",
             help="move weights along this only, and along the start: a feature, a file of a direction, sums (of the "
             "bins of each feature), random:N or leading:N (where rows differ most); repeat it",
-        )  # fmt: skip
+        )
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
     from luthier.core.errors import Interrupted
     from luthier.core.jit import compiler_seconds
-    from luthier.landscape.sharded_problem import PartedProblem
+    from luthier.landscape.sharded_problem import ShardedProblem
+    from luthier.report.console import stack
     from luthier.report.tables.tuning import tuning_tables
 
+    check_validation(options, search=options.search)
     try:
         report = _tune(options)
     except Interrupted as stopped:
@@ -129,9 +144,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     written = files.paths
     output.note(f"seed {options.seed}")
     about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
-    if isinstance(report.problem, PartedProblem):
+    if isinstance(report.problem, ShardedProblem):
         about["parts_sent"] = report.problem.traffic.as_dict()
-    output.emit(about, lambda: tuning_tables(report, written, report.searched))
+    output.emit(about, lambda: stack(tuning_tables(report, written, report.searched), *validation_tables(report)))
     files.check()
     return INTERRUPTED if report.interrupted else 0
 
@@ -171,6 +186,9 @@ def _tune(options: argparse.Namespace) -> TuningReport:
             average_replicas=options.average_replicas,
             refs=options.refs if options.forests else (),
             trace=options.trace,
+            resamples=options.resamples,
+            folds=options.folds,
+            fold_by=options.fold_by or "",
             engine=engine,
             files=_files(options, source, heldout) if engine else (None, None),
             **settings,

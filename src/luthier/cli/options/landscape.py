@@ -21,14 +21,19 @@ def add_axis_options(parser: argparse.ArgumentParser) -> None:
 def add_choice_options(parser: argparse.ArgumentParser, place: str, roomiest: str) -> None:
     """Declare --choose and --noise; `place` is a point or a place, `roomiest` says what `disc` takes."""
     parser.add_argument(
-        "--choose", choices=("highest", "robust", "worst", "disc"), default="highest",
+        "--choose",
+        choices=("highest", "robust", "worst", "disc"),
+        default="highest",
         help=f"which {place} is the answer: the highest score, the highest mean under noise of the weights, the "
         f"highest worst score within its deviation, {roomiest}",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--noise", type=float, default=0.1, metavar="X",
+        "--noise",
+        type=float,
+        default=0.1,
+        metavar="X",
         help="deviation of that noise, in units of a feature's mean effect (default: 0.1)",
-    )  # fmt: skip
+    )
 
 
 # Options of the commands that draw: where the picture goes, and how wide it is in print.

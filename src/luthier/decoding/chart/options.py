@@ -1,4 +1,4 @@
-"""How far a search goes: the limits of the chart, each an option of `luthier decode`."""
+"""How far a search goes: the limits of the chart, each an option of `luthier engine decode`."""
 
 from __future__ import annotations
 

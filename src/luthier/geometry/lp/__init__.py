@@ -1,5 +1,5 @@
-"""Small linear programmes, and the proofs that they give.
+"""Small linear programs, and the proofs that they give.
 
 Read `lp` (the solver), then `feasibility` (can one vector select these rows?) with its `certificates`, which
-`rational` and `cancelling` settle exactly, and `feasible_subset` (where not all lists can be had).
+`rational` settles exactly, and `feasible_subset` (where not all lists can be had).
 """

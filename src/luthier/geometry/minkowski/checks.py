@@ -13,7 +13,7 @@ from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.core.segments import offsets_from_counts
-from luthier.geometry.minkowski import _certain_kernels as kernels
+from luthier.geometry.minkowski import _algebra_kernels as kernels
 from luthier.geometry.minkowski.reverse_search import ReverseSearch
 from luthier.geometry.minkowski.summands import Summands
 from luthier.geometry.polytopes.counting import exact_rank, vertices_by_subsets
@@ -44,17 +44,15 @@ class Certainty:
     def judge(self, weights: Float64, selections: Int64) -> tuple[Float64, Bool]:
         """Return the margins of weights, (V, D), that select corners, (V, S), as scores; and which are certain."""
         margins, certain = np.empty(len(weights)), np.empty(len(weights), np.bool_)
-        kernels.judge(
-            flat(weights), flat(selections), self._corners, self._rows, self._rounding, margins, certain
-        )  # fmt: skip
+        kernels.judge(flat(weights), flat(selections), self._corners, self._rows, self._rounding, margins, certain)
         return margins, certain
 
 
 # A checksum of a search: the vertices of a sum in general position follow from those of its small partial sums.
 #
-# A partial sum takes fewer lists than the space has dimensions. Its vertices are counted by searches of their own, which
-# have no part in the search that is checked but the code. Where edges of several lists are parallel, or otherwise tie, a
-# sum has fewer vertices than in general position, and never more.
+# A partial sum takes fewer lists than the space has dimensions. Its vertices are counted by searches of their own,
+# which have no part in the search that is checked but the code. Where edges of several lists are parallel, or otherwise
+# tie, a sum has fewer vertices than in general position, and never more.
 
 MOST_SUMS = 50_000
 

@@ -1,7 +1,6 @@
 """A model and sentences → rules.
 
-Read `extract` first (the whole), then, in the order of the data, `limits` (of what is a rule), `patterns` (what is
-looked up for a sentence), `occurrences` (where that stands in the corpus), `tally` (rules read off and counted),
-`features` with `feature_kinds` (counts → numbers) and `assembly` (a grammar of it all). `held_out` leaves a sentence's
-own pair out.
+Read `extract` first (the whole), then, in the order of the data, `options` (what is a rule), `patterns` (what is
+looked up for a sentence, and where it occurs), `tally` (rules read off and counted) and `assembly` (features, and a
+grammar of it all). `leave_one_out` leaves a sentence's own pair out.
 """

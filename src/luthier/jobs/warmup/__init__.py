@@ -1,1 +1,1 @@
-"""Small jobs that reach every kernel, by the room that has it: `lists`, `landscape` and `engine`; `luthier warm` runs them."""
+"""Small jobs that reach every kernel, by the room that has it: `lists`, `landscape` and `engine`."""

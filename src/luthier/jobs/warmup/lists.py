@@ -10,6 +10,7 @@ import numpy as np
 from luthier.core.files.io import BLOCK_BYTES
 from luthier.corpus.texts import Texts
 from luthier.evaluation.comparison import Settings, compare
+from luthier.evaluation.randomisation import EXCHANGES
 from luthier.evaluation.systems import system_from_pool
 from luthier.kbest.building.lists import ReadOptions, read_pool
 from luthier.kbest.derivations import Derivations, Tree
@@ -78,7 +79,8 @@ def compare_systems() -> None:
     systems = [
         system_from_pool(name, pool, rng.standard_normal((2, pool.n_features)), stats) for name in ("one", "other")
     ]
-    compare(systems, scored, Settings(draws=2, shuffles=2))
+    for exchange in EXCHANGES:
+        compare(systems, scored, Settings(draws=2, shuffles=2, exchange=exchange))
 
 
 JOBS = {

@@ -1,4 +1,5 @@
 """From blocks of any reader to one pool: ids, names, tokens, storage and order, the same for all formats.
 
-Read `builder` first; `sentences`, `names`, `feature_rows` and `rule_uses` are what it keeps while blocks arrive.
+Read `lists` first (files of any format into a pool), then `builder`; `sentences` and `feature_rows` are what it keeps
+while blocks arrive. `streaming` reads lists of any length, `frames` tables in memory.
 """

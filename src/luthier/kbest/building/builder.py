@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import TypeVar
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.building.feature_rows import FeatureRows, Filling, compact_features, compact_texts, compact_tokens
 from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers, SentenceTable, is_number
-from luthier.kbest.building.side import SideData
 from luthier.kbest.derivations import Derivations, rule_keys, split_keys, unique_rules
 from luthier.kbest.features import Features
 from luthier.kbest.merge import first_rows
@@ -23,7 +23,75 @@ from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.column_roles import Roles
 from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.names import NameTable, collision
-from luthier.kbest.reading.reader import Block, Reader, RuleUses, Source, check_columns
+from luthier.kbest.reading.reader import Block, Reader, RuleUses, SentenceData, Source, check_columns
+
+# Sources and references that lists carry themselves, gathered by sentence id.
+
+V = TypeVar("V")
+
+
+class SideData:
+    """What lists say of their sentences; two lists must not say different things."""
+
+    def __init__(self) -> None:
+        self._sources: dict[str, str] = {}
+        self._references: dict[str, tuple[str, ...]] = {}
+
+    def add(self, data: SentenceData, path: str) -> None:
+        """Take what one block says."""
+        for i, sentence in enumerate(data.ids):
+            if data.sources is not None and data.sources[i]:
+                self._note(self._sources, sentence, data.sources[i], "source", path)
+            if data.references is not None and data.reference_offsets is not None:
+                start, stop = data.reference_offsets[i], data.reference_offsets[i + 1]
+                refs = tuple(data.references[r] for r in range(start, stop))
+                if refs:
+                    self._note(self._references, sentence, refs, "references", path)
+
+    @staticmethod
+    def _note(table: dict[str, V], sentence: str, value: V, what: str, path: str) -> None:
+        if table.setdefault(sentence, value) != value:
+            raise InputError(
+                expected=f"the same {what} for sentence {sentence!r} throughout",
+                found=f"{value!r} after {table[sentence]!r}",
+                path=path,
+                kind="sentence-data",
+            )
+
+    def table(self, ids: Texts, known: SentenceTable | None) -> SentenceTable:
+        """Return what is known of the sentences `ids`; what was given in files goes before.
+
+        Raises
+        ------
+        InputError
+            When the lists give references for some of the sentences only.
+        """
+        sources, references, offsets = None, None, None
+        if known is not None:
+            sources, references, offsets = known.sources, known.references, known.reference_offsets
+        if references is not None and self._references:
+            warnings.warn(
+                "the references inside the list are skipped: references were given beside it",
+                LuthierWarning,
+                stacklevel=3,
+            )
+        elif self._references:
+            names = list(ids)
+            missing = [name for name in names if name not in self._references]
+            if missing:
+                raise InputError(
+                    expected="references for all sentences or for none",
+                    found=f"none for sentence {missing[0]!r} ({len(missing)} such)",
+                    kind="sentence-data",
+                    hint="give the references as files, with `refs`",
+                )
+            lists = [self._references[name] for name in names]
+            references = Texts.from_strings(text for refs in lists for text in refs)
+            offsets = offsets_from_counts([len(refs) for refs in lists])
+        if sources is None and self._sources:
+            sources = Texts.from_strings(self._sources.get(name, "") for name in ids)
+        return SentenceTable(ids, references, offsets, sources)
+
 
 # From the rule uses that readers deliver, block by block, to a table of distinct rules.
 
@@ -223,9 +291,11 @@ class PoolBuilder:
         if len(ids) == n + 1 and ids[0].isdigit() and ids[n] == str(int(ids[0]) + n) and not used[0]:
             raise InputError(
                 expected=f"sentence ids from {ids[0]} on, as the references are counted",
-                found=f"ids from {ids[1] if n > 1 else ids[n]} to {ids[n]}", path=path, kind="unknown-id",
+                found=f"ids from {ids[1] if n > 1 else ids[n]} to {ids[n]}",
+                path=path,
+                kind="unknown-id",
                 hint="the list counts from 1: say `first_id` 1",
-            )  # fmt: skip
+            )
 
     def _sentence_order(self) -> tuple[Texts, Int64]:
         """Return the sentence ids in the pool's order, and each number's place in it.
@@ -281,8 +351,10 @@ def _check_repeats(bad: BadLines, block: Block, source: Source) -> Bool:
         return InputError(
             expected="each feature once on a line",
             found=f"{label + ('' if position < 0 else '=')!r} twice",
-            path=source.name, line=int(block.lines[at[i]]), kind="repeated-name",
-        )  # fmt: skip
+            path=source.name,
+            line=int(block.lines[at[i]]),
+            kind="repeated-name",
+        )
 
     bad.add("repeated-name", block.lines[at], describe)
     return out < 0

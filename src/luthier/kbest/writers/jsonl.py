@@ -81,11 +81,15 @@ def contribution_lines(pool: Pool, weights: Float64, scores: Float64) -> Iterato
         hypotheses = _quoted(text_array(pool.texts, first, last))
         yield data_of(
             joined(
-                heads.take(pa.array(sentences[first:last])), hypotheses, ', "score": ',
-                _numbers(scores[first:last]), ', "contributions": ', _feature_objects(parts, first, last),
+                heads.take(pa.array(sentences[first:last])),
+                hypotheses,
+                ', "score": ',
+                _numbers(scores[first:last]),
+                ', "contributions": ',
+                _feature_objects(parts, first, last),
                 "}\n",
             )
-        )  # fmt: skip
+        )
 
 
 def _quoted(texts: pa.Array) -> pa.Array:

@@ -7,7 +7,7 @@ from typing import Any
 
 from luthier.core.params import param, validate
 
-# How much `luthier geometry` tries; a file of its own, so that asking for help loads nothing heavy.
+# How much `luthier geometry bounds` tries; a file of its own, so that asking for help loads nothing heavy.
 
 
 @dataclasses.dataclass(frozen=True)

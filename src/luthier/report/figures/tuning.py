@@ -23,9 +23,9 @@ from luthier.report.figure_style import (
     make_panels,
     write_figure,
 )
-from luthier.tuning.chosen import Chosen, Tried
-from luthier.tuning.loop_report import LoopResult
+from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.report import TuningReport
+from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.traces import RestartTrace
 
 COLUMNS = 5

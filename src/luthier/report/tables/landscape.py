@@ -82,7 +82,7 @@ def surface_tables(
 ) -> Any:
     """Return what is on the plane, the best cells, how often which score, and the files written.
 
-    `changes` are those of `luthier.jobs.chance`, `proof` is how far the answer is from the best of the window.
+    `changes` are those of `luthier.jobs.significance`, `proof` is how far the answer is from the best of the window.
     """
     optimum, axes, check = report.optimum, report.plane.subspace.names, report.check
     complete, faces = report.survey.share == 1.0, report.plane.overlay.faces.counts
@@ -230,15 +230,17 @@ def certify_tables(
     rows: list[tuple[str, Any]] = [
         ("score of the given weights", f"{start_score:.4f}"),
         ("best score found", f"{found.score:.4f}"),
-        ("no weights in the window score better than" if not found.whole else "no weights at all score better than",
-         f"{found.score_bound:.4f}"),
+        (
+            "no weights in the window score better than" if not found.whole else "no weights at all score better than",
+            f"{found.score_bound:.4f}",
+        ),
         ("the given weights are from the best, at most", f"{abs(found.score_bound - start_score):.4f}"),
         ("the best found are from the best, at most", f"{found.distance:.4f}"),
         ("boxes looked at", found.boxes),
         ("boxes open", found.n_open),
         ("share of the window that they are", f"{100 * found.open_share:.3g} %"),
         ("the search", found.end),
-    ]  # fmt: skip
+    ]
     changed = [(n, float(a), float(b)) for n, a, b in zip(names, start, found.weights, strict=True) if a != b]
     aside = "" if found.ties else "weights at which a list hangs on a tie, or on the last digits, are left out\n"
     parts = [table("certified", ("", "value"), rows, caption=aside + found.metric.signature)]

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from luthier.distributed.checked import ClusterCheck, WorkerCheck
+from luthier.distributed.check import ClusterCheck, WorkerCheck
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.report.console import FEW, as_text, decimals_for, stack, table
-from luthier.tuning.baselines import FIRST, Baselines, Choice
-from luthier.tuning.chosen import Chosen, Tried
 from luthier.tuning.report import Tuned, TuningReport
+from luthier.tuning.sweep import Chosen, Tried
+from luthier.tuning.validation.baselines import FIRST, Baselines, Choice
 
 MOST_ALONE = 8  # scorers alone that the table shows
 
@@ -22,20 +22,33 @@ def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = 
     """Return scores before and after, the weights, and the files written; first the curve of a constant, if any."""
     scores = table(
         "tuned",
-        ("seed", "baseline", "tuned", "Δ, 95 % interval", "held out: baseline", "tuned", "Δ", "oracle",
-         "runs", "that agree", "CPU s"),
+        (
+            "seed",
+            "baseline",
+            "tuned",
+            "Δ, 95 % interval",
+            "held out: baseline",
+            "tuned",
+            "Δ",
+            "oracle",
+            "runs",
+            "that agree",
+            "CPU s",
+        ),
         [_score_row(report, replica) for replica in report.replicas],
         caption=f"{report.metric}\n{report.tuner}\n{_notes(report)}{_named_baseline(report)}"
         "intervals are by paired bootstrap; on the tuning sentences themselves it is flattering\n" + _verdict(report),
-    )  # fmt: skip
+    )
     headings = ("feature", "start", *(f"seed {replica.seed}" for replica in report.replicas))
     columns = [report.start, *(replica.weights for replica in report.replicas)]
     if report.average is not None:
         headings, columns = (*headings, "average"), [*columns, report.average]
     weights = table(
-        "weights", headings, [(name, *(float(c[d]) for c in columns)) for d, name in enumerate(report.names[:40])],
+        "weights",
+        headings,
+        [(name, *(float(c[d]) for c in columns)) for d, name in enumerate(report.names[:40])],
         caption=f"{len(report.names) - 40} more in the files" if len(report.names) > 40 else "",
-    )  # fmt: skip
+    )
     files = table("written", ("file",), [(path,) for path in written])
     beside = [] if report.baselines is None else [_baselines(report, report.baselines)]
     return stack(*([] if searched is None else [_curve(searched)]), scores, *beside, weights, files)
@@ -58,7 +71,7 @@ def _baselines(report: TuningReport, found: Baselines) -> Any:
     digits = decimals_for([score for _, *scores in rows for score in scores])
     cells = [(name, *(None if s is None else f"{s:.{digits}f}" for s in scores)) for name, *scores in rows]
     left = len(found.choices) - len(shown)
-    notes = [f"{left} scorers alone are left out here, and in the JSON"] if left else []
+    notes = [f"{left} more scorers alone in the JSON"] if left else []
     return table("without tuning", ("", "tuning", "held out"), cells, caption="\n".join([*notes, *_first_wins(report)]))
 
 
@@ -72,20 +85,26 @@ def _shown(found: Baselines) -> list[Choice]:
 
 
 def _first_wins(report: TuningReport) -> list[str]:
-    """Say so where the order of the lists is better than every weight vector that was tried before tuning."""
-    if report.baselines is None or report.baselines.best_name != FIRST:
+    """Say so where the order of the lists is better than the start."""
+    if report.baselines is None:
         return []
-    return ["the first of each list is better than every weight vector here: the lists come in a good order"]
+    metric, first = report.baselines.problem.metric, report.baselines.named(FIRST).score
+    start = _number(report.replicas[0].scores["tune_before"], first)
+    if not metric.gain(np.array(first)) > metric.gain(np.array(start)):
+        return []
+    digits = decimals_for([first, start])
+    return [f"the first of each list, {first:.{digits}f}, is better than the start, {start:.{digits}f}"]
 
 
 def _curve(searched: Any) -> Any:
     """Return the curve of a constant that was searched (`luthier.jobs.length_penalty.Searched`)."""
     best = searched.best
     return table(
-        f"{searched.name}, with the weights tuned at each value", (searched.name, "tuned", "held out", "best"),
+        f"{searched.name}, with the weights tuned at each value",
+        (searched.name, "tuned", "held out", "best"),
         [(point.value, point.tuned, point.heldout, point is best) for point in searched.points],
         caption=f"{searched.name} = {best.value:g} is the best of {len(searched.points)} values",
-    )  # fmt: skip
+    )
 
 
 def _score_row(report: TuningReport, replica: Tuned) -> tuple[Any, ...]:
@@ -118,14 +137,16 @@ def _verdict(report: TuningReport) -> str:
     held = first.heldout_interval is not None
     low, high = first.heldout_interval or first.interval
     where = "held-out" if held else "tuning"
-    n = report.problem.n_sentences if isinstance(report.problem, ListProblem | PartedProblem) else FEW
+    n = report.problem.n_sentences if isinstance(report.problem, ListProblem | ShardedProblem) else FEW
     n = first.n_heldout if held else n
     if n < FEW:
         told = "1 sentence is" if n == 1 else f"{n} sentences are"
         return f"{told} too few to tell a change from chance"
     if low <= 0.0 <= high:
         return f"the change is no more than chance on these {where} sentences: the interval holds 0"
-    return f"the change is more than chance on these {where} sentences: the interval does not hold 0"
+    better = (low > 0.0) == bool(report.problem.metric.higher_is_better)
+    told = "the answer is better than the baseline" if better else "the answer is worse than the baseline"
+    return f"{told} by more than chance on these {where} sentences: the interval does not hold 0"
 
 
 def _notes(report: TuningReport) -> str:
@@ -157,9 +178,14 @@ def _row_choosing(point: Tried, chosen: Chosen) -> tuple[Any, ...]:
     marks = ["chosen"] * (point is chosen.best) + ["did not converge"] * ("did not converge" in point.note)
     each = point.record.get("beta_per_pair")
     return (
-        *(point.values[name] for name in chosen.axes), point.features, f"{point.tuned:.2f}", f"{point.heldout:.2f}",
-        None if each is None else f"{each:.3g}", f"{point.cpu_seconds:.1f}", ", ".join(marks),
-    )  # fmt: skip
+        *(point.values[name] for name in chosen.axes),
+        point.features,
+        f"{point.tuned:.2f}",
+        f"{point.heldout:.2f}",
+        None if each is None else f"{each:.3g}",
+        f"{point.cpu_seconds:.1f}",
+        ", ".join(marks),
+    )
 
 
 # The workers of a cluster as a table.

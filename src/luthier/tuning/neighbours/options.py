@@ -42,7 +42,7 @@ def no_bins(problem: Problem, kind: str) -> str:
         return ""
     return (
         f"{kind} is a penalty on three or more neighbouring bins of a feature, and no features are known to be such "
-        "bins. hint: 'luthier discretize' makes them, `bins` names their file"
+        "bins. hint: 'luthier engine discretize' makes them, `bins` names their file"
     )
 
 

@@ -1,6 +1,5 @@
 """What the tuners that search the gain itself share.
 
-Read `line_search` with `directions` first, then `climbing` (many searches from many starts) and `penalized_line`.
-`planes` has steps over planes and spaces, `simplices` what both simplex methods need; `clear_selection` tells a strict
-winner from a tie.
+Read `line_search` first (directions, lines, climbs from many starts), then `penalized_line`. `planes` has steps over
+planes and spaces, `simplices` what both simplex methods need.
 """

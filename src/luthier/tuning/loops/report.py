@@ -1,0 +1,190 @@
+"""What a tuning loop leaves: its turns, why it ended, and the weights that are its answer."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from luthier.kbest.weights import Weights
+from luthier.metrics.base import Metric
+from luthier.tuning.options import LoopOptions
+
+
+@dataclasses.dataclass(frozen=True)
+class Iteration:
+    """One turn: decode with the weights of the turn before, merge, tune.
+
+    Attributes
+    ----------
+    number : from 1
+    hypotheses, new, merged : int
+        Decoded in this turn; those of them that no turn before had; all together.
+    same : bool
+        Whether the lists are, row for row, those of the turn before.
+    decoded : float
+        The score of the decoder's own choice, with the weights of the turn before.
+    before, after : float
+        The score on all lists with the weights of the turn before, and with those tuned now.
+    change : float
+        How far the weights moved, see `distance`.
+    heldout : float or None
+        The score of the decoder's choice on the held-out set, with the weights tuned now.
+    weights : Weights, tuned now
+    lists, heldout_lists : str
+        Digests of what was decoded.
+    """
+
+    number: int
+    hypotheses: int
+    new: int
+    merged: int
+    same: bool
+    decoded: float
+    before: float
+    after: float
+    change: float
+    heldout: float | None
+    weights: Weights
+    lists: str
+    heldout_lists: str = ""
+
+    def as_record(self) -> dict[str, Any]:
+        """Return it for a line of JSON."""
+        record = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {**record, "weights": dict(self.weights)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Iteration:
+        """Return what a line says; raise `KeyError`, `TypeError` or `ValueError` where it says no turn."""
+        values = {field.name: record[field.name] for field in dataclasses.fields(cls)}
+        for name in ("number", "hypotheses", "new", "merged"):
+            if type(values[name]) is not int or values[name] < 0:
+                raise ValueError(f"{values[name]!r} for {name!r}")
+        numbers = [values[name] for name in ("decoded", "before", "after", "change")]
+        numbers += [] if values["heldout"] is None else [values["heldout"]]
+        if not all(type(value) in (int, float) and math.isfinite(value) for value in numbers):
+            raise ValueError("a score that is no finite number")
+        return cls(**{**values, "weights": Weights(values["weights"])})
+
+
+@dataclasses.dataclass(frozen=True)
+class Seconds:
+    """How long the parts of a turn took, by the clock, and what tuning took of the processor; None where not known."""
+
+    decode: float | None = None
+    tune: float | None = None
+    heldout: float | None = None
+    tune_cpu: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class LoopResult:
+    """The turns of a loop, and its answer.
+
+    Attributes
+    ----------
+    weights : the answer
+    chosen : number of the turn that tuned it; 0 is the start
+    ended : why there was no further turn, a sentence
+    start : weights of the first decoding
+    start_heldout : score of `start` on the held-out set, where there is one
+    iterations, seconds : one for each turn
+    """
+
+    tuner: str
+    metric: str
+    higher_is_better: bool
+    weights: Weights
+    chosen: int
+    ended: str
+    start: Weights
+    start_heldout: float | None
+    iterations: tuple[Iteration, ...]
+    seconds: tuple[Seconds, ...]
+
+    @classmethod
+    def of(
+        cls,
+        tuner: str,
+        metric: Metric,
+        options: LoopOptions,
+        begin: tuple[Weights, float | None],
+        turns: Sequence[Iteration],
+        seconds: Sequence[Seconds],
+    ) -> LoopResult:
+        """Return the result of turns that have come to an end; `begin` are the start and its held-out score."""
+        higher, (start, start_heldout) = metric.higher_is_better is True, begin
+        chosen = choose(start_heldout, turns, by=options.choose, higher_is_better=higher)
+        return cls(
+            tuner=tuner,
+            metric=metric.signature,
+            higher_is_better=higher,
+            chosen=chosen,
+            start=start,
+            weights=turns[chosen - 1].weights if chosen else start,
+            ended=why_ended(turns[-1], options),
+            start_heldout=start_heldout,
+            iterations=tuple(turns),
+            seconds=tuple(seconds),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        plain = ("tuner", "metric", "chosen", "ended", "start_heldout")
+        return {
+            **{name: getattr(self, name) for name in plain},
+            "weights": dict(self.weights),
+            "start": dict(self.start),
+            "iterations": [
+                {**turn.as_record(), "seconds": dataclasses.asdict(took)}
+                for turn, took in zip(self.iterations, self.seconds, strict=True)
+            ],
+        }
+
+
+def distance(before: Mapping[str, float], after: Mapping[str, float]) -> float:
+    """Return Σ|v′ − v| of two weight vectors, each scaled to Σ|v| = 1; a weight that is not named is 0.
+
+    >>> distance({"a": 1, "b": 1}, {"a": 2, "b": 2}), distance({"a": 1}, {"a": 1, "b": 1})
+    (0.0, 1.0)
+    """
+    names = [*before, *(name for name in after if name not in before)]
+    vectors = np.array([[weights.get(name, 0.0) for name in names] for weights in (before, after)])
+    sizes = np.array([math.fsum(row) for row in np.abs(vectors)])
+    scaled = vectors / np.where(sizes > 0, sizes, 1.0)[:, None]
+    return math.fsum(np.abs(scaled[1] - scaled[0]))
+
+
+def why_ended(turn: Iteration, options: LoopOptions) -> str:
+    """Return why no turn follows this one, as a sentence; '' if one does."""
+    if turn.new == 0 and turn.number == 2 and turn.same:
+        return (
+            "other weights brought the very same lists: the decoder ignores the weights. Re-ranking its lists is all "
+            "that tuning can do for it, and that is done"
+        )
+    if turn.new == 0:
+        return "the decoder brought nothing new: its lists hold all that it finds with weights near these"
+    if turn.change < options.least_change:
+        return f"the weights moved by {turn.change:.2g}, which is less than {options.least_change:g}"
+    if abs(turn.after - turn.before) < options.least_gain:
+        return f"tuning changed the score by {turn.after - turn.before:.2g}, which is less than {options.least_gain:g}"
+    if turn.number >= options.iterations:
+        return f"the limit of {options.iterations} turns was reached"
+    return ""
+
+
+def choose(start_heldout: float | None, turns: Sequence[Iteration], *, by: str, higher_is_better: bool) -> int:
+    """Return the number of the turn whose weights are the answer: the last, or the best `by` what they decoded.
+
+    That is the tuning sentences ("decoded"; the last turn's weights decoded nothing yet) or the held-out set. Ties go
+    to the earliest; 0 is the start.
+    """
+    if by == "last" or not turns:
+        return turns[-1].number if turns else 0
+    seen = [turn.decoded for turn in turns] if by == "decoded" else [start_heldout, *(turn.heldout for turn in turns)]
+    sign = 1.0 if higher_is_better else -1.0
+    return int(np.argmax([-math.inf if score is None else sign * score for score in seen]))

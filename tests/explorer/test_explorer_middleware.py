@@ -1,0 +1,203 @@
+"""Who may ask the explorer, how much, and what happens to everybody else."""
+
+import json
+import socket
+import threading
+
+import pytest
+from attack import attack
+from served import HOSTILE, ask, make_session, raw, serving
+
+from luthier.core.errors import LuthierError
+from luthier.explorer import server as connections
+from luthier.explorer.server import Server
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory):
+    return tmp_path_factory.mktemp("trace") / "trace.jsonl"
+
+
+@pytest.fixture(scope="module")
+def server(trace):
+    with serving(make_session(traces=[str(trace)])) as found:
+        yield found
+
+
+def good(server, **more):
+    return {"X-Luthier-Token": server.token, "Content-Type": "application/json", **more}
+
+
+def test_mutated_requests_are_refused_and_the_server_goes_on(server):
+    assert attack(server, range(150)) == []
+    assert ask(server, "select")[0]["changed"] == 0
+
+
+@pytest.mark.parametrize("heads, status", [
+    ({"Host": "evil.example"}, 403), ({"Origin": "http://evil.example"}, 403), ({"Sec-Fetch-Site": "cross-site"}, 403),
+    ({"X-Luthier-Token": "wrong"}, 401), ({"Content-Type": "text/plain"}, 415), ({"Content-Length": "70000"}, 413),
+])  # fmt: skip
+def test_what_is_refused_by_its_head(server, heads, status):
+    found, _, body = raw(server, "POST", "/api/select", b"{}", good(server, **heads))
+    assert found == status
+    assert list(json.loads(body)) == ["error"]
+
+
+def test_every_reply_forbids_frames_scripts_of_others_and_guessing(server):
+    for method, path in (("GET", "/"), ("GET", "/main.js"), ("GET", "/api/session"), ("GET", "/nothing")):
+        _, heads, _ = raw(server, method, path)
+        assert "default-src 'none'" in heads["content-security-policy"]
+        assert "unsafe" not in heads["content-security-policy"]
+        assert heads["x-content-type-options"] == "nosniff"
+        assert heads["referrer-policy"] == "no-referrer"
+        assert heads["x-frame-options"] == "DENY"
+        assert "access-control-allow-origin" not in heads
+
+
+def test_only_the_page_needs_no_token(server):
+    assert raw(server, "GET", "/")[0] == 200
+    assert raw(server, "GET", "/api/session")[0] == 401
+    assert raw(server, "GET", "/page_files.py")[0] == 404
+    assert raw(server, "GET", "/../app.py")[0] == 404
+
+
+@pytest.mark.parametrize("name, body, words", [
+    ("line", {"axis": 99}, "expected a whole number from 0 to"),
+    ("line", {"axis": 0, "window": [2, 1]}, "low below high"),
+    ("select", {"weights": {"set": [[0, 1e31]]}}, "at most 1e+30"),
+    ("select", {"weights": {"set": [[0, 1.0]] * 2001}}, "at most 2000 changed weights"),
+    ("select", {"filter": {"text": "x" * 201}}, "at most 200 characters"),
+    ("surface", {"axes": [0, 0]}, "two different axes"),
+    ("surface", {"axes": [0, 1], "pixels": 100000}, "from 16 to 512"),
+    ("surface", {"axes": [0, -1], "pixels": 16}, "changes nothing"),
+    ("cell", {"axes": [0, 1], "x": 1e9, "y": 0}, "outside of the window"),
+    ("compare", {"systems": [{}], "names": ["a"]}, "two weight vectors or more"),
+    ("sentence", {"sentence": 24}, "from 0 to 23"),
+])  # fmt: skip
+def test_an_error_is_one_sentence(server, name, body, words):
+    if body.get("axes") == [0, -1]:
+        body = {**body, "axes": [0, server.session.problem.names.index("same")]}
+    status, _, content = raw(server, "POST", f"/api/{name}", json.dumps(body), good(server))
+    assert status == 400
+    assert words in json.loads(content)["error"]
+
+
+def test_a_reply_carries_the_number_of_its_request(server):
+    assert ask(server, "select", number=17)[0]["number"] == 17
+    assert ask(server, "sentence", number=18, sentence=2)[0]["number"] == 18
+
+
+def test_a_newer_surface_ends_an_older_one(server):
+    ask(server, "surface", axes=[0, 1], pixels=16, page=1, number=100)
+    assert ask(server, "surface", axes=[0, 1], pixels=16, page=1, number=99)[0] == {"superseded": True}
+    # a page that was loaded again counts from 1 on, and other pages know nothing of it
+    assert ask(server, "surface", axes=[0, 1], pixels=16, page=2, number=1)[0]["number"] == 1
+    assert "limits" in ask(server, "surface", axes=[0, 1], pixels=16)[0]
+
+
+def idle(server, count, said=b""):
+    """Open connections that say something, and no more."""
+    held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(count)]
+    for item in held:
+        item.sendall(said)
+    return held
+
+
+def is_closed(item, seconds):
+    """Return whether the other side closes a connection within some time."""
+    item.settimeout(seconds)
+    try:
+        return item.recv(1) == b""
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
+@pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\n", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\n"])
+def test_idle_connections_shut_nobody_out(server, said):
+    held = idle(server, 40, said)
+    try:
+        for _ in range(5):
+            assert raw(server, "GET", "/")[0] == 200
+            assert ask(server, "select", number=1)[0]["number"] == 1
+        if b"POST" not in said:  # which is answered, and refused
+            assert sum(is_closed(item, 0.05) for item in held) >= 40 - connections.MOST_STRANGERS
+    finally:
+        for item in held:
+            item.close()
+
+
+def test_who_has_shown_the_token_stays_whoever_comes(server):
+    head = f"GET /api/nothing HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nX-Luthier-Token: {server.token}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port)) as known:
+        known.settimeout(10)
+        for said in (b"", b"GET / HTTP/1.1\r\n", head.replace(server.token, "x" * len(server.token)).encode()):
+            known.sendall(head.encode())
+            answer = b""
+            while not answer.endswith(b"}"):
+                answer += known.recv(1 << 16)
+            assert answer.startswith(b"HTTP/1.1 404")
+            for item in idle(server, 2 * connections.MOST_STRANGERS, said):
+                item.close()
+
+
+def test_a_head_must_come_in_time(server, monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
+    for said in (b"", b"GET / HTTP/1.1\r\nHost: "):
+        (item,) = idle(server, 1, said)
+        assert is_closed(item, 5), said
+        item.close()
+    with socket.create_connection(("127.0.0.1", server.port)) as item:  # one byte after another does not help
+        head = f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
+        item.sendall(head)
+        item.settimeout(10)
+        assert item.recv(1 << 20).startswith(b"HTTP/1.1 200")
+        sent = 0
+        try:
+            for byte in head[:20]:
+                item.sendall(bytes([byte]))
+                sent += 1
+                threading.Event().wait(0.1)
+        except ConnectionError:
+            pass
+        assert sent < 20
+
+
+def test_sentences_say_all_they_have(server):
+    found, _ = ask(server, "sentence", sentence=0, count=3)
+    assert found["rows"][0]["text"].startswith(HOSTILE)
+    assert found["derivation"][1] == {
+        "rule": "[X] ||| c ||| d", "depth": 1, "words": [1, 2], "features": [["p", 0.25]],
+    }  # fmt: skip
+
+
+def test_a_trace_may_come_later_and_is_checked(server, trace):
+    assert ask(server, "trace")[0]["waiting"]
+    n = server.session.problem.n_features
+    state = {
+        "seed": 1,
+        "restart": 0,
+        "step": 0,
+        "gain": 3.5,
+        "heldout_gain": None,
+        "did": "start",
+        "weights": [0.5] * n,
+    }
+    trace.write_text(json.dumps(state) + "\n")
+    found, _ = ask(server, "trace")
+    assert [item["gain"] for item in found["states"]] == [3.5]
+    assert dict(ask(server, "state", state=0)[0]["weights"]["set"]) == dict.fromkeys(range(n), 0.5)
+    for broken, words in (
+        ("{", "expected a line of JSON"),
+        ('{"gain": 1, "weights": [1]}', f"expected {n} weights, found 1"),
+    ):
+        trace.write_text(f"{json.dumps(state)}\n{broken}\n")
+        status, _, body = raw(server, "POST", "/api/trace", b"{}", good(server))
+        assert status == 400
+        assert f"trace.jsonl:2: {words}" in json.loads(body)["error"]
+
+
+def test_a_port_that_is_taken_is_said(server):
+    with pytest.raises(LuthierError, match=f"the port {server.port} is taken"):
+        Server(server.session, server.port)

@@ -1,0 +1,108 @@
+"""Folds: no sentence is seen twice, documents stay together, and the score is one of all sentences."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from luthier.core.errors import LuthierError
+from luthier.jobs.tuning_job import TuningJob, run_job
+from luthier.jobs.validation import cross_validate
+from luthier.landscape.list_problem import ListProblem
+from luthier.metrics.loading import load_metric
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
+from luthier.tuning.base import tuner
+from luthier.tuning.run import RunOptions
+from luthier.tuning.validation.folds import fingerprints, folds_of
+
+pytestmark = pytest.mark.compiled
+
+
+def pool_of(sentences=12, **columns):
+    pool = SyntheticLists(sentences=sentences, k=8, vocabulary=150).generate(2)
+    values = {name: np.repeat(np.asarray(v, float), pool.list_lengths) for name, v in columns.items()}
+    return dataclasses.replace(pool, columns={**pool.columns, **values})
+
+
+@settings(deadline=None, max_examples=30)
+@given(st.integers(2, 10), st.integers(0, 100), st.lists(st.integers(0, 11), max_size=8))
+def test_no_sentence_is_on_both_sides(n_folds, seed, again):
+    pool = pool_of().take_sentences([*range(12), *again])  # some sentences stand several times
+    folds = folds_of(pool, n_folds, seed=seed)
+    keys = np.array([key.hex() for key in fingerprints(pool)])
+    assert set(folds) == set(range(n_folds))
+    for fold in range(n_folds):
+        assert not set(keys[folds == fold]) & set(keys[folds != fold])
+    if not again:
+        assert np.ptp(np.bincount(folds)) <= 1
+    assert np.array_equal(folds, folds_of(pool, n_folds, seed=seed))
+
+
+def test_documents_stay_together():
+    documents = [0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 5]
+    folds = folds_of(pool_of(doc=documents), 3, by="doc")
+    for document in set(documents):
+        assert len(set(folds[np.array(documents) == document])) == 1
+    assert np.bincount(folds).tolist() == [4, 4, 4]
+
+
+def test_documents_that_share_a_sentence_are_one():
+    pool = pool_of()
+    numbers = np.array([0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 1, 5])
+    pool = pool.take_sentences([*range(12), 0, 4])  # document 1 has a sentence of 0, document 5 one of 2
+    pool = dataclasses.replace(pool, columns={"doc": np.repeat(numbers.astype(float), pool.list_lengths)})
+    folds = folds_of(pool, 4, by="doc")
+    kept = [set(folds[np.isin(numbers, group)]) for group in ((0, 1), (2, 5), (3,), (4,))]
+    assert [len(group) for group in kept] == [1, 1, 1, 1]
+    with pytest.raises(LuthierError, match="at least 5 values of 'doc' that share no sentence for as many folds"):
+        folds_of(pool, 5, by="doc")
+
+
+@pytest.mark.parametrize(
+    "arguments, complaint",
+    [
+        ({"n_folds": 1}, "expected at least 2 folds, found 1"),
+        ({"n_folds": 13}, "expected at least 13 different sentences for as many folds, found 12"),
+        (
+            {"n_folds": 5, "by": "doc"},
+            "expected at least 5 values of 'doc' that share no sentence for as many folds, found 2",
+        ),
+        ({"n_folds": 2, "by": "nothing"}, "expected a column of the lists to fold by, found 'nothing'"),
+        ({"n_folds": 2, "by": "score"}, "expected one number of 'score' for all hypotheses of a sentence"),
+    ],
+)
+def test_what_makes_no_folds_is_said(arguments, complaint):
+    with pytest.raises(LuthierError, match=complaint):
+        folds_of(pool_of(doc=[0] * 6 + [1] * 6), arguments.pop("n_folds"), **arguments)
+
+
+def test_one_sentence_has_no_folds():
+    with pytest.raises(LuthierError, match="expected at least 2 different sentences for as many folds, found 1"):
+        folds_of(pool_of(1), 2)
+
+
+@pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")
+def test_the_score_is_one_of_all_sentences_out_of_their_folds():
+    job = TuningJob(tuner("mert"), ListProblem.of(pool_of(), load_metric("bleu")), RunOptions(seed=1))
+    report = run_job(job)
+    found = cross_validate(job, report, 3)
+    problem = report.problem
+    selected = np.zeros((12, problem.stats.shape[1]), np.int64)
+    answers = []
+    for fold in range(3):
+        others = np.flatnonzero(found.folds != fold)
+        part = ListProblem.of(job.problem.pool.take_sentences(others), job.problem.metric)
+        alone = run_job(dataclasses.replace(job, problem=part)).replicas[0].weights
+        answers.append(alone)
+        rows = problem.select(alone)
+        for i in np.flatnonzero(found.folds == fold):
+            selected[i] = problem.stats[rows[i]]
+    assert found.score == float(problem.metric.score(selected.sum(axis=0)))
+    assert found.interval[0] <= found.score <= found.interval[1]
+    assert found.optimistic == report.replicas[0].scores["tune_after"]
+    assert found.difference == pytest.approx(found.score - found.baseline)
+    for one, other in zip(found.weights, answers, strict=True):  # of one direction
+        assert one / np.linalg.norm(one) == pytest.approx(other / np.linalg.norm(other))
+    assert found.as_dict()["sizes"] == [4, 4, 4]
