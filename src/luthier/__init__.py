@@ -26,6 +26,7 @@ _HOMES = {
     "run_tuner": "luthier.tuning.run",
     "RunOptions": "luthier.tuning.options",
     "tune": "luthier.jobs.tune",
+    "ablate": "luthier.jobs.ablate",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     from luthier.grammar.grammar import Grammar
     from luthier.grammar.reading import read_grammar
     from luthier.grammar.storage import open_grammar
+    from luthier.jobs.ablate import ablate
     from luthier.jobs.tune import tune
     from luthier.kbest.building.frames import pool_from_frame, pool_to_frame
     from luthier.kbest.building.lists import read_pool
@@ -100,6 +102,7 @@ __all__ = [
     "run_tuner",
     "RunOptions",
     "tune",
+    "ablate",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

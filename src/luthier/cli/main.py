@@ -24,8 +24,8 @@ from luthier.core.start_up import as_command
 COMMANDS = "luthier.cli.commands"
 # What everybody needs, in the order in which one needs it; all else is in a group, a folder of files.
 FIRST = (
-    "demo", "pool", "inspect", "tune", "rerank", "score", "compare", "oracle", "line", "surface", "certify", "explore",
-    "report", "train", "translate", "loop",
+    "demo", "pool", "inspect", "tune", "ablate", "rerank", "score", "compare", "oracle", "line", "surface", "certify",
+    "explore", "report", "train", "translate", "loop",
 )  # fmt: skip
 GROUPS = ("data", "geometry", "engine", "synthetic", "list")
 OTHER_NAMES = {"minkowski": "geometry cones", "choose": "engine sweep", "generate": "synthetic lists"}
