@@ -154,6 +154,7 @@ def calls(pool, folder):
         {"old": weights, "new": [{**weights, first: 0.5}, {**weights, first: 0.6}]}, METRIC, pool=source, draws=20,
         shuffles=20, sentences=1,
     )  # fmt: skip
+    yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
     yield "oracle", lambda source: luthier.oracle(source, METRIC)
     yield "inspect", lambda source: luthier.inspect(source)
     yield "explain", lambda source: luthier.explain(source, 2, weights, metric=METRIC)
