@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import luthier
-from luthier.cli.main import COMMANDS, common_options
+from luthier.cli.main import COMMANDS, GROUPS, common_options
 from luthier.core.plugins import available
 from luthier.core.segments import segment_of_rows
 from luthier.kbest.storage.pool_file import save_pool
@@ -19,17 +19,18 @@ from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 FUNCTIONS = [name for name in luthier.__all__ if inspect.isfunction(getattr(luthier, name))]
 # command → its function, where the names differ
-OTHER_NAMES = {"geometry": "bounds", "minkowski": "cones", "lm": "estimate_lm", "choose": "sweep"}
+OTHER_NAMES = {"lm": "estimate_lm"}
 JOBS = [name for name in FUNCTIONS if getattr(luthier, name).__module__.startswith("luthier.jobs.")]
 LISTS = SyntheticLists(sentences=6, k=6, n_features=4, vocabulary=100)
 METRIC = "column:worth"
 
 
 def command_of(name):
-    """Return the module of the command that a function is the job of, wherever it stands; None if there is none."""
+    """Return the module of the command that a function is the job of, in a group or not; None if there is none."""
     named = {function: command for command, function in OTHER_NAMES.items()}
     wanted = named.get(name, name)
-    found = {plugin.name.rpartition(" ")[2]: plugin for plugin in available(COMMANDS).values()}
+    found = {name: plugin for group in GROUPS for name, plugin in available(f"{COMMANDS}.{group}").items()}
+    found |= available(COMMANDS)
     return importlib.import_module(found[wanted].module) if wanted in found else None
 
 
@@ -169,6 +170,7 @@ def calls(pool, folder):
 
 
 @pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")  # six lists are few
 def test_every_function_of_lists_runs_on_a_pool_and_on_its_file(pool, tmp_path):
     save_pool(pool, tmp_path / "pool.arrow")
     names = []
