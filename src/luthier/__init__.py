@@ -62,6 +62,7 @@ _HOMES = {
     "cones": "luthier.jobs.cones",
     "bounds": "luthier.jobs.bounds",
     "separable": "luthier.jobs.separable",
+    "ablate": "luthier.jobs.ablate",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -106,6 +107,7 @@ if TYPE_CHECKING:
     from luthier.grammar.grammar import Grammar
     from luthier.grammar.reading import read_grammar
     from luthier.grammar.storage import open_grammar
+    from luthier.jobs.ablate import ablate
     from luthier.jobs.align import align
     from luthier.jobs.bins import bins, curves, discretize, induce
     from luthier.jobs.bounds import bounds
@@ -194,6 +196,7 @@ __all__ = [
     "cones",
     "bounds",
     "separable",
+    "ablate",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

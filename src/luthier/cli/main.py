@@ -29,6 +29,7 @@ FIRST = (
     "pool",
     "inspect",
     "tune",
+    "ablate",
     "rerank",
     "score",
     "compare",

@@ -15,9 +15,11 @@ from luthier.landscape.problem import Problem
 from luthier.landscape.units import effect_units
 from luthier.report.figure_style import (
     BLUE,
+    GREEN,
     ORANGE,
     PURPLE,
     VERMILION,
+    grid_of,
     line_looks,
     make_figure,
     make_panels,
@@ -27,6 +29,7 @@ from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.report import TuningReport
 from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.traces import RestartTrace
+from luthier.tuning.validation.ablation import HELPS, HURTS, UNTOLD, Ablation, Effect
 
 COLUMNS = 5
 MOST_FEATURES = 20
@@ -185,3 +188,55 @@ def _draw_axis(panel: Any, chosen: Chosen, name: str) -> None:
 
 def _words(values: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+# A picture of an ablation: what each scorer adds, with its interval; and the score as scorers are added.
+
+VERDICT_LOOKS = {HELPS: (GREEN, "o"), HURTS: (VERMILION, "X"), UNTOLD: ("#777777", "s")}
+
+
+def draw_ablation(found: Ablation, path: Path, width: float | None = None) -> None:
+    """Draw Δ of each scorer, the largest on top; beside it the score of the first, the first two, … scorers."""
+    order = sorted(found.effects, key=lambda e: e.difference if found.higher_is_better else -e.difference)
+    panels = 1 if found.forward is None else 2
+    rows, columns = grid_of(panels, width)
+    height = 1.6 + 0.32 * max(len(order), 6)
+    figure = make_figure(figsize=(6.2 * columns, height * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False).flat
+    name = found.metric.partition("|")[0].partition("(")[0]
+    _draw_effects(axes[0], order, name)
+    if found.forward is not None:
+        _draw_forward(axes[1], found, found.forward, name)
+    write_figure(figure, path, dpi=110, width=width)
+
+
+def _draw_effects(axis: Any, effects: Sequence[Effect], metric: str) -> None:
+    axis.axvline(0.0, color="#555555", linewidth=0.9, linestyle="--", zorder=0)
+    for name, (color, mark) in VERDICT_LOOKS.items():
+        own = [(place, effect) for place, effect in enumerate(effects) if effect.verdict == name]
+        if not own:
+            continue
+        places, lows, highs = zip(*((place, *effect.interval) for place, effect in own), strict=True)
+        axis.hlines(places, lows, highs, color=color, linewidth=2.2)
+        axis.plot([e.difference for _, e in own], places, mark, color=color, markersize=6, label=name)
+    axis.set_yticks(range(len(effects)), [effect.name for effect in effects], fontsize=8)
+    axis.set_ylim(-0.7, len(effects) - 0.3)
+    axis.set_xlabel(f"Δ {metric}: all scorers less all but this one, 95 % intervals", fontsize=9)
+    axis.grid(visible=True, axis="x", linewidth=0.3)
+    axis.legend(fontsize=8, frameon=False, loc="best")
+
+
+def _draw_forward(axis: Any, found: Ablation, steps: Sequence[Effect], metric: str) -> None:
+    scores = [found.first, *(effect.score for effect in steps)]
+    axis.plot(scores, range(len(scores)), "-", color=BLUE, linewidth=1.4, zorder=2)
+    axis.plot(scores[0], 0, "D", color=BLUE, markersize=5)
+    for place, effect in enumerate(steps, start=1):
+        color, mark = VERDICT_LOOKS[effect.verdict]
+        axis.plot(effect.score, place, mark, color=color, markersize=6, zorder=3)
+    axis.axvline(found.score, color="#555555", linewidth=0.9, linestyle=":", label="all scorers")
+    labels = ["first of each list", *(f"+ {effect.name}" for effect in steps)]
+    axis.set_yticks(range(len(labels)), labels, fontsize=8)
+    axis.invert_yaxis()
+    axis.set_xlabel(f"{metric}, cross-validated", fontsize=9)
+    axis.grid(visible=True, linewidth=0.3)
+    axis.legend(fontsize=8, frameon=False, loc="best")

@@ -1,10 +1,12 @@
-"""How far an answer can be trusted, as tables: resamples and folds."""
+"""How far an answer can be trusted, as tables: resamples, folds, and what each scorer adds."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from luthier.report.console import decimals_for, table
+from luthier.report.console import decimals_for, stack, table
+from luthier.tuning.validation.ablation import UNTOLD, Ablation, Effect
 from luthier.tuning.validation.folds import CrossValidation
 from luthier.tuning.validation.resampling import CONFIDENCE, STEADY, Resampling
 
@@ -45,3 +47,66 @@ def folds_table(found: CrossValidation) -> Any:
     kept = f", {found.by} kept together" if found.by else ""
     title = f"weights over {found.n_folds} folds{kept}"
     return table(title, ("feature", "answer", "mean", "deviation"), rows[:MOST_FEATURES], caption=told)
+
+
+def ablation_tables(found: Ablation, written: Sequence[str]) -> Any:
+    """Return what each scorer adds to the others, scorers added one after another, and the files written."""
+    digits = decimals_for([found.score, found.first, *(effect.score for effect in found.effects)])
+    rows = [
+        (_named(e), f"{e.score:.{digits}f}", *_difference(e, digits), _number(e.alone, digits), verdict(e, digits))
+        for e in found.effects
+    ]
+    kept = f", {found.by} kept together" if found.by else ""
+    caption = [
+        found.metric,
+        found.tuner,
+        f"all scorers: {found.score:.{digits}f}; the first of each list: {found.first:.{digits}f}",
+        f"every sentence re-ranked by weights of the other folds, {found.n_folds} in all{kept}; one score of "
+        f"{len(found.folds):,} sentences",
+        f"Δ is the score of all scorers less that without; {'higher' if found.higher_is_better else 'lower'} is better",
+        f"p by approximate randomisation, corrected for {len(found.effects)} by Holm; verdicts at {found.level:g}",
+        *found.notes,
+    ]
+    parts = [
+        table(
+            "each scorer left out",
+            ("scorer", "without it", "Δ, 95 % interval", "p", "p, corrected", "alone", "verdict"),
+            rows,
+            caption="\n".join(caption),
+        )
+    ]
+    if found.forward is not None:
+        steps = [
+            (f"{'+ ' * bool(i)}{_named(e)}", f"{e.score:.{digits}f}", *_difference(e, digits), verdict(e, digits))
+            for i, e in enumerate(found.forward)
+        ]
+        told = "the order is that of the gain on all sentences, so the score of a few of many scorers flatters"
+        columns = ("scorers", "with it", "Δ, 95 % interval", "p", "p, corrected", "verdict")
+        parts.append(table("one scorer after another", columns, steps, caption=told))
+    if written:
+        parts.append(table("written", ("file",), [(path,) for path in written]))
+    return stack(*parts)
+
+
+def verdict(effect: Effect, digits: int) -> str:
+    """Return the verdict on a scorer; where it cannot be told, what could have been."""
+    if effect.verdict != UNTOLD:
+        return effect.verdict
+    if not effect.changed:
+        return f"{UNTOLD} (no sentence changes)"
+    return f"{UNTOLD} (an effect of {effect.detectable:.{digits}f} would have been seen)"
+
+
+def _named(effect: Effect) -> str:
+    """Return a scorer's name; a group's with its scorers."""
+    return effect.name if effect.scorers == (effect.name,) else f"{effect.name} ({', '.join(effect.scorers)})"
+
+
+def _difference(effect: Effect, digits: int) -> tuple[str, str, str]:
+    low, high = effect.interval
+    told = f"{effect.difference:+.{digits}f} ({low:+.{digits}f} … {high:+.{digits}f})"
+    return told, f"{effect.p:.2g}", f"{effect.corrected:.2g}"
+
+
+def _number(value: float | None, digits: int) -> str | None:
+    return None if value is None else f"{value:.{digits}f}"

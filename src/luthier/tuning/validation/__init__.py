@@ -1,1 +1,1 @@
-"""How far an answer can be trusted: `baselines` (what can be had without tuning), `folds` and `resampling`."""
+"""How far an answer can be trusted: `baselines` (what can be had without tuning), `folds`, `resampling`, `ablation`."""
