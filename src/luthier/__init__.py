@@ -5,7 +5,7 @@ options, defaults and seed. It takes pools or paths, metrics or their names, wei
 and returns a frozen result whose `as_dict()` is what `--json` prints. Importing this package imports nothing heavy.
 
 Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect
-Weights:    tune, rerank, explain, read_weights, LinearTuner
+Weights:    tune, ablate, rerank, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
