@@ -16,7 +16,7 @@ from PIL import Image
 
 from luthier.features.bins_file import read_bins
 from luthier.kbest.storage.pool_file import save_pool
-from luthier.kbest.writer import write_pool
+from luthier.kbest.storage.writer import write_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.synthetic.lists.planted import PlantedLists
 from luthier.synthetic.pair.pair import PairGenerator

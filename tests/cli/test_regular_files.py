@@ -11,7 +11,7 @@ import pytest
 
 from luthier.kbest.shards.shard import shard
 from luthier.kbest.storage.pool_file import save_pool
-from luthier.kbest.writer import write_pool
+from luthier.kbest.storage.writer import write_pool
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists

@@ -26,11 +26,11 @@ METRIC = "column:worth"
 
 
 def command_of(name):
-    """Return the module of the command that a function is the job of, in a group or not; None if there is none."""
+    """Return the module of the command that a function is the job of, wherever it stands; None if there is none."""
     named = {function: command for command, function in OTHER_NAMES.items()}
     wanted = named.get(name, name)
-    found = {name: plugin for group in GROUPS for name, plugin in available(f"{COMMANDS}.{group}").items()}
-    found |= available(COMMANDS)
+    packages = [COMMANDS, *(f"{COMMANDS}.{group}" for group in GROUPS)]
+    found = {name: plugin for package in packages for name, plugin in available(package).items()}
     return importlib.import_module(found[wanted].module) if wanted in found else None
 
 
@@ -144,7 +144,6 @@ def calls(pool, folder):
     weights = dict.fromkeys(pool.features.names, 1.0)
     first, second = pool.features.names[:2]
     yield "tune", lambda source: luthier.tune(source, METRIC, "mert", restarts=2)
-    yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
     yield "surface", lambda source: luthier.surface(source, METRIC, axis=[first, second], weights=weights, certify=5)
     yield "raster", lambda source: luthier.raster(
         source, METRIC, axis=[first, second], window=[f"{first}=0:1", f"{second}=0:1"], side=4
@@ -171,7 +170,7 @@ def calls(pool, folder):
 
 
 @pytest.mark.compiled
-@pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")  # six lists are few
+@pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")
 def test_every_function_of_lists_runs_on_a_pool_and_on_its_file(pool, tmp_path):
     save_pool(pool, tmp_path / "pool.arrow")
     names = []

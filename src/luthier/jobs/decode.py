@@ -29,8 +29,8 @@ from luthier.features.bins_file import read_bins
 from luthier.grammar.reading import read_grammar
 from luthier.jobs.opening import AnyPath, cores
 from luthier.jobs.trained_model import TranslationModel
+from luthier.kbest.storage.writer import format_of, write_pool
 from luthier.kbest.weights import read_weights
-from luthier.kbest.writer import format_of, write_pool
 from luthier.lm.storage import open_lm
 
 

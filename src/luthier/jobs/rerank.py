@@ -59,7 +59,7 @@ class Ranked:
             best = self.pool.arranged(self.rows, self.offsets)
             yield from contribution_lines(best, self.weights, self.scores)
         elif form == "moses":
-            from luthier.kbest.writer import TOTAL, moses_lines
+            from luthier.kbest.storage.writer import TOTAL, moses_lines
 
             best = self.pool.arranged(self.rows, self.offsets)
             yield from moses_lines(dataclasses.replace(best, columns={**best.columns, TOTAL: self.scores}))

@@ -25,7 +25,7 @@ from luthier.kbest.reading.column_roles import MEANINGS, Roles
 from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Block, Reader, Source
-from luthier.kbest.writer import sentence_of_rows, text_array
+from luthier.kbest.storage.writer import sentence_of_rows, text_array
 
 FRAME = "the table"
 INDEX = "__index_level_"  # what pandas calls the columns of an index

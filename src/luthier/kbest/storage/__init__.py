@@ -1,1 +1,1 @@
-"""A pool on disk: `pool_file` (an Arrow file whose memory map is the pool) and `header` (what it says of arrays)."""
+"""A pool on disk: `pool_file` (an Arrow file that is mapped), `header` (what it says), `writer` (lists for others)."""

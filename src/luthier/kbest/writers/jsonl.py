@@ -18,7 +18,7 @@ from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.column_roles import MEANINGS
-from luthier.kbest.writer import (
+from luthier.kbest.storage.writer import (
     Writer,
     check_columns,
     data_of,

@@ -30,7 +30,7 @@ from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
-from luthier.kbest.writer import write_pool
+from luthier.kbest.storage.writer import write_pool
 from luthier.synthetic.lists import _sentence_kernels as kernels
 from luthier.synthetic.lists.language import Language, make_language
 from luthier.synthetic.lists.sentence import NAMES, RULES, Decisions, draw_decisions, draw_sentence
