@@ -144,6 +144,7 @@ def calls(pool, folder):
     weights = dict.fromkeys(pool.features.names, 1.0)
     first, second = pool.features.names[:2]
     yield "tune", lambda source: luthier.tune(source, METRIC, "mert", restarts=2)
+    yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
     yield "surface", lambda source: luthier.surface(source, METRIC, axis=[first, second], weights=weights, certify=5)
     yield "raster", lambda source: luthier.raster(
         source, METRIC, axis=[first, second], window=[f"{first}=0:1", f"{second}=0:1"], side=4
