@@ -36,6 +36,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", type=int, metavar="N", help="re-rank N intervals, drawn at random (default: all of them)"
     )
+    parser.add_argument(
+        "--resamples", type=int, metavar="N", help="where the optimum is on N resamples of the sentences"
+    )
     add_picture_options(parser, "--plot", "draw the curve")
     parser.add_argument("-o", "--output", metavar="OUT", help="all intervals: a .tsv, .json or .arrow file")
     add_choice_options(parser, "place", "the widest of the best intervals")
@@ -63,6 +66,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
     check_distinct(options.output, options.plot, options.weights_out)
     if options.output:
         check_table_path(options.output)
+    if options.resamples is not None and options.resamples < 2:
+        raise LuthierError(f"expected --resamples of at least 2, found {options.resamples}")
     if not 1e-6 <= options.noise <= 1e3:
         raise LuthierError(f"expected --noise from 1e-06 to 1000, found {options.noise:g}")
     if options.weights_out:
@@ -74,8 +79,9 @@ def run(options: argparse.Namespace, output: Output) -> int:
     window = read_window(options.window, line)
     output.note(f"seed {options.seed}")
     report = follow_line(
-        ListProblem.of(pool, metric), line, window, check=options.check, seed=options.seed, threads=options.threads
-    )
+        ListProblem.of(pool, metric), line, window, check=options.check, resamples=options.resamples,
+        seed=options.seed, threads=options.threads,
+    )  # fmt: skip
     chosen = None if options.choose == "highest" else robust_place(report, options.choose, options.noise)
     files = Written()
     written = files.paths

@@ -71,6 +71,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", type=int, default=200, metavar="N", help="re-rank N cells, drawn at random (default: 200)"
     )
+    parser.add_argument(
+        "--resamples", type=int, metavar="N",
+        help="where the optimum is on N resamples of the sentences; each passes by all cells again",
+    )  # fmt: skip
     add_picture_options(parser, "--png", "draw the surface")
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences on which the best weights are tried")
     parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
@@ -131,6 +135,10 @@ def _check(options: argparse.Namespace) -> None:
         value = getattr(options, name)
         if value is not None and value < least:
             raise LuthierError(f"expected --{name} of at least {least}, found {value}")
+    if options.resamples is not None and options.resamples < 2:
+        raise LuthierError(f"expected --resamples of at least 2, found {options.resamples}")
+    if options.resamples and (options.raster is not None or options.best_only):
+        raise LuthierError("--resamples finds the best cell of each, so it cannot go with --raster or --best-only")
     if options.raster is not None:
         check_raster(options)
     if options.polygons and not options.output:
@@ -231,6 +239,7 @@ def _settings(options: argparse.Namespace) -> SurfaceOptions:
         keep=options.keep,
         check=options.check,
         most=options.most or MOST_CELLS,
+        resamples=options.resamples or 0,
         seed=options.seed,
         threads=options.threads,
     )
