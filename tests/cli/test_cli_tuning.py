@@ -332,7 +332,7 @@ def test_resamples_and_folds_are_shown_and_written(run_cli, folder, tmp_path):
     more = ("--sweeps", "2", "--resamples", "4", "--folds", "3", "-o", tmp_path / "w.txt")
     code, out, err = tune(run_cli, folder, *more, method="mert")
     assert code == 0, err
-    for words in ("weights over 4 resamples", "keeps its winner in", "weights over 3 folds", "have not seen it"):
+    for words in ("over 4 resamples", "keep their winner", "95% interval", "share of effect", "weights over 3 folds", "have not seen it"):
         assert words in out
     found = json.loads(tune(run_cli, folder, *more, "--json", method="mert")[1])
     assert len(found["resamples"]["winner_stays"]) == 25
