@@ -52,7 +52,7 @@ class PlaneStability:
         lengths, directions = self._shape
         distances = np.sqrt(np.sort(self._distances(self.position)))
         size = distances[int(np.ceil(SHARE * len(distances))) - 1]
-        return size * lengths[:, None] * directions.T
+        return np.asarray(size * lengths[:, None] * directions.T, np.float64)
 
     @property
     def _shape(self) -> tuple[Float64, Float64]:
