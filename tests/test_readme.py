@@ -13,11 +13,19 @@ ROOT = Path(__file__).parent.parent
 # so that `luthier` inside a pipe is the one that is tested
 ENVIRONMENT = {**os.environ, "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])}
 # pages that are one session, each with the least number of commands it has; the last goes on in the same folder
-SESSIONS = {("README.md",): 7, ("docs/first-steps.md", "docs/python.md"): 15, ("docs/tutorial.md",): 14}
+SESSIONS = {
+    ("README.md",): 7,
+    ("docs/first-steps.md", "docs/python.md"): 15,
+    ("docs/tutorial.md",): 14,
+    ("docs/is-the-gain-real.md",): 6,
+}
 
 
 # sizes that a page has for people, and what a test takes in their place
-SMALLER = {"--train 10000 --tune 500 --heldout 500 --test 500": "--train 1000 --tune 20 --heldout 20 --test 20"}
+SMALLER = {
+    "--train 10000 --tune 500 --heldout 500 --test 500": "--train 1000 --tune 20 --heldout 20 --test 20",
+    "--sentences 400 --k 50": "--sentences 60 --k 20",
+}
 
 
 def write_files(page, folder):

@@ -56,7 +56,12 @@ def test_weights_replicas_average_trace_and_picture(run_cli, folder, tmp_path):
     report = json.loads(out)
     assert code == 0
     assert sorted(path.name for path in tmp_path.iterdir()) == ["p.png", "t.jsonl", "w.1.txt", "w.2.txt", "w.txt"]
-    assert dict(read_weights(tmp_path / "w.2.txt")) == report["replicas"][1]["weights"]
+    found = report["replicas"][1]["weights"]
+    size = sum(map(abs, found.values()))
+    assert dict(read_weights(tmp_path / "w.2.txt")) == pytest.approx({name: w / size for name, w in found.items()})
+    first = {name: share["weight"] for name, share in report["weights"]["features"].items()}
+    assert dict(read_weights(tmp_path / "w.1.txt")) == first  # the table's numbers
+    assert report["weights"]["as_found"] is False
     assert (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG")
     rows = [json.loads(line) for line in (tmp_path / "t.jsonl").read_text().splitlines()]
     assert len(rows) == 2 * 4
@@ -332,7 +337,8 @@ def test_resamples_and_folds_are_shown_and_written(run_cli, folder, tmp_path):
     more = ("--sweeps", "2", "--resamples", "4", "--folds", "3", "-o", tmp_path / "w.txt")
     code, out, err = tune(run_cli, folder, *more, method="mert")
     assert code == 0, err
-    for words in ("weights over 4 resamples", "keeps its winner in", "weights over 3 folds", "have not seen it"):
+    told = ("over 4 resamples", "keep their winner", "95% interval", "share of effect", "weights over 3 folds")
+    for words in (*told, "have not seen it"):
         assert words in out
     found = json.loads(tune(run_cli, folder, *more, "--json", method="mert")[1])
     assert len(found["resamples"]["winner_stays"]) == 25

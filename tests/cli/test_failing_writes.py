@@ -136,6 +136,7 @@ JOBS = {
         "geometry bounds cones pool.arrow --axis lm --axis length --limit 20 --plot out/m.png -o out/m.arrow",
         "out/m.png", "out/m.arrow.rows out/m.arrow.state", "",
     ),
+    "ablate": Job("ablate pool.arrow --method mert --folds 2 --plot out/a.png"),
     "certify": Job(
         "certify pool.arrow --axis lm --axis length --whole --limit 50 --checkpoint out/kept -w out/w.txt",
         "out/kept", "", "out/w.txt",

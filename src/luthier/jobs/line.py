@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from luthier.core.errors import LuthierError
 from luthier.core.params import DEFAULT_SEED
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, weighted
 from luthier.jobs.surface import check_choice
@@ -56,6 +57,7 @@ def line(
     check: int | None = None,
     choose: str = "highest",
     noise: float = 0.1,
+    resamples: int | None = None,
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
 ) -> Line:
@@ -89,5 +91,7 @@ def line(
     subspace = read_subspace(pool, start, axes_at(axis), expected=1)
     limits = read_window(window, subspace)
     problem = ListProblem.of(pool, as_metric(metric))
-    report = follow_line(problem, subspace, limits, check=check, seed=seed, threads=cores(threads))
+    if resamples is not None and resamples < 2:
+        raise LuthierError(f"expected `resamples` of at least 2, found {resamples}")
+    report = follow_line(problem, subspace, limits, check=check, resamples=resamples, seed=seed, threads=cores(threads))
     return Line(report, None if choose == "highest" else robust_place(report, choose, noise), seed)

@@ -114,6 +114,7 @@ def surface(
     choose: str = "highest",
     noise: float = 0.1,
     certify: int | None = None,
+    resamples: int | None = None,
     heldout: AnyPool | None = None,
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
@@ -166,8 +167,16 @@ def surface(
     subspace = read_subspace(pool, start, axes_at(axis), expected=2)
     unseen = None if heldout is None else pool_at(heldout)
     plane = Plane.make(problem, subspace, read_window(problem, subspace, windows, whole=whole))
+    if resamples is not None and resamples < 2:
+        raise LuthierError(f"expected `resamples` of at least 2, found {resamples}")
     settings = SurfaceOptions(
-        stream=not record, keep=keep, check=check, most=most or MOST_CELLS, seed=seed, threads=threads
+        stream=not record,
+        keep=keep,
+        check=check,
+        most=most or MOST_CELLS,
+        resamples=resamples or 0,
+        seed=seed,
+        threads=threads,
     )
     report = look_at_plane(plane, settings, engine=engine)
     chosen = None if choose == "highest" else robust_point(report, choose, noise, threads=threads)

@@ -69,6 +69,8 @@ class Tuner(abc.ABC):
         Whether it works on K-best lists only; if not, on every `Problem`.
     published : name → value
         The parameters with which it is what its paper describes; empty where there is no such setting.
+    size_means : str
+        What the size of its answer means, in a few words; '' where only the direction counts.
     """
 
     monotone: ClassVar[bool] = True
@@ -76,6 +78,7 @@ class Tuner(abc.ABC):
     order_free: ClassVar[bool] = True
     needs_lists: ClassVar[bool] = False
     published: ClassVar[Mapping[str, Any]] = {}
+    size_means: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         validate(self)

@@ -33,6 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", type=int, metavar="N", help="re-rank N intervals, drawn at random (default: all of them)"
     )
+    parser.add_argument(
+        "--resamples", type=int, metavar="N", help="where the optimum is on N resamples of the sentences"
+    )
     add_picture_options(parser, "--plot", "draw the curve")
     parser.add_argument("-o", "--output", metavar="OUT", help="all intervals: a .tsv, .json or .arrow file")
     add_choice_options(parser, "place", "the widest of the best intervals")
@@ -74,6 +77,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
         axis=options.axis,
         window=options.window,
         check=options.check,
+        resamples=options.resamples,
         choose=options.choose,
         noise=options.noise,
         seed=options.seed,

@@ -33,7 +33,15 @@ if TYPE_CHECKING:
 
 DISAGREED, STOPPED = 1, 130
 BEST_GAP = 0.001  # of the score, for --best-only
-WITHOUT_CELLS = ("whole", "best_only", "certify", "polygons", "stream", "heldout")  # what --raster does not go with
+WITHOUT_CELLS = (
+    "whole",
+    "best_only",
+    "certify",
+    "polygons",
+    "stream",
+    "heldout",
+    "resamples",
+)  # what --raster does not go with
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,6 +79,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--check", type=int, default=200, metavar="N", help="re-rank N cells, drawn at random (default: 200)"
     )
+    parser.add_argument(
+        "--resamples", type=int, metavar="N",
+        help="where the optimum is on N resamples of the sentences",
+    )  # fmt: skip
     add_picture_options(parser, "--png", "draw the surface")
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences on which the best weights are tried")
     parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
@@ -115,8 +127,10 @@ def _check(options: argparse.Namespace) -> None:
         raise LuthierError("--best-only has a proof of its own, so it cannot go with --certify")
     if (options.best_only or options.certify) and options.whole and len(options.window) == 1:
         raise LuthierError("a proof needs a window along both axes or along none, found --whole and one --window")
-    if options.best_only and (options.output or options.png or options.stream or options.heldout):
-        raise LuthierError("--best-only finds no cells, so it cannot go with -o, --png, --stream or --heldout")
+    if options.best_only and (options.output or options.png or options.stream or options.heldout or options.resamples):
+        raise LuthierError(
+            "--best-only finds no cells, so it cannot go with -o, --png, --stream, --heldout or --resamples"
+        )
     if options.cluster and options.raster is None and (options.best_only or _records(options)):
         raise LuthierError("--cluster goes with --stream or --raster, found -o or --best-only")
     if options.output:
@@ -157,6 +171,7 @@ def _cells(pool: Pool, metric: Metric, options: argparse.Namespace, output: Outp
                 most=options.most,
                 keep=options.keep,
                 check=options.check,
+                resamples=options.resamples,
                 choose=options.choose,
                 noise=options.noise,
                 certify=options.certify,

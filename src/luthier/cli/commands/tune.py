@@ -134,19 +134,23 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.landscape.sharded_problem import ShardedProblem
     from luthier.report.console import stack
     from luthier.report.tables.tuning import tuning_tables
+    from luthier.tuning.validation.weight_shares import weight_shares
 
     check_validation(options, search=options.search)
     try:
         report = _tune(options)
     except Interrupted as stopped:
         report = stopped.result
-    files = _write(report, options)
+    kept = _kept_size(report, options)
+    files = _write(report, options, kept)
     written = files.paths
     output.note(f"seed {options.seed}")
-    about = {**report.as_dict(), "compile_seconds": compiler_seconds()[0], "written": written}
+    shares = {share.name: share.as_dict() for share in weight_shares(report)}
+    weights = {"as_found": bool(kept), "why": kept or None, "features": shares}
+    about = {**report.as_dict(), "weights": weights, "compile_seconds": compiler_seconds()[0], "written": written}
     if isinstance(report.problem, ShardedProblem):
         about["parts_sent"] = report.problem.traffic.as_dict()
-    output.emit(about, lambda: stack(tuning_tables(report, written, report.searched), *validation_tables(report)))
+    output.emit(about, lambda: stack(tuning_tables(report, written, report.searched, kept), *validation_tables(report)))
     files.check()
     return INTERRUPTED if report.interrupted else 0
 
@@ -242,14 +246,27 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
     return {"method": tuner, "metric": next(iter(metrics.values())), **settings}
 
 
-def _write(report: TuningReport, options: argparse.Namespace) -> Written:
+def _kept_size(report: TuningReport, options: argparse.Namespace) -> str:
+    """Return why the file has the weights in another size than the table; '' where it has the same numbers."""
+    from luthier.core.plugins import load
+    from luthier.tuning.base import PACKAGE
+    from luthier.tuning.validation.weight_shares import kept_size
+
+    for name in ("normalize", "template"):
+        if getattr(options, name):
+            return f"--{name} was given"
+    method = load(PACKAGE, options.method)
+    return kept_size(report, method(**field_values(method, options)))
+
+
+def _write(report: TuningReport, options: argparse.Namespace, kept: str) -> Written:
     """Write weights, and the picture where asked for; return what was written."""
     from luthier.core.files.written import Written
     from luthier.jobs.tuning_job import answers
 
     written = Written()
     for path, weights in answers(report, options.output).items():
-        write_in_any_case(weights, path, options, written)
+        write_in_any_case(weights if kept else weights.normalized("l1"), path, options, written)
     if options.trace:
         written.paths.append(options.trace)
     if options.plot:

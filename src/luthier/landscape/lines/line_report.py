@@ -24,6 +24,7 @@ from luthier.kbest.rerank import rerank
 from luthier.landscape.axes import Axis, axes_of
 from luthier.landscape.curve import LineCurve, intervals_of, reach_of
 from luthier.landscape.lines.projection_cache import ProjectionCache
+from luthier.landscape.lines.stability import LineStability, line_stability
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import slack
 from luthier.landscape.subspaces import read_ends
@@ -99,6 +100,7 @@ class LineReport:
         At t = 0, by re-ranking.
     best : the best few intervals, the best first; if scores are equal, the widest
     check : Check
+    stability : where the optimum is on resamples of the sentences; None without them
     """
 
     line: Subspace
@@ -111,6 +113,7 @@ class LineReport:
     start_score: float
     best: tuple[Interval, ...]
     check: Check
+    stability: LineStability | None = None
 
     @property
     def axis(self) -> Axis:
@@ -139,6 +142,7 @@ class LineReport:
             },
             "best": [interval.as_dict(self.axis.origin) for interval in self.best],
             "check": dataclasses.asdict(self.check),
+            **({} if self.stability is None else {"stability": self.stability.as_dict(self.axis.origin)}),
         }
 
 
@@ -160,12 +164,14 @@ def follow_line(
     window: tuple[float, float] = (-np.inf, np.inf),
     *,
     check: int | None = None,
+    resamples: int | None = None,
     seed: int = 0,
     threads: int = 1,
 ) -> LineReport:
     """Return the exact curve along a line, cut to a window.
 
-    `check` is how many intervals are re-ranked, drawn at random; None is all of them.
+    `check` is how many intervals are re-ranked, drawn at random; None is all of them. With `resamples` the report has
+    the optimum on so many resamples of the sentences.
     """
     if check is not None and check < 0:
         raise LuthierError(f"expected to check 0 intervals or more, found {check}")
@@ -174,7 +180,8 @@ def follow_line(
     if check is not None and check < len(inside):
         tried = np.sort(make_rng(seed).choice(inside, size=check, replace=False))
     outcome = _check(problem, line, curve, tried, position[tried - inside[0]], threads)
-    return dataclasses.replace(report, best=tuple(_best(report, problem)), check=outcome)
+    moved = None if resamples is None else line_stability(problem, line, window, resamples=resamples, seed=seed)
+    return dataclasses.replace(report, best=tuple(_best(report, problem)), check=outcome, stability=moved)
 
 
 def see_line(sighted: ProjectionCache, line: Subspace, window: tuple[float, float] = (-np.inf, np.inf)) -> LineReport:

@@ -2,5 +2,5 @@
 
 Read `plane` first (lists seen from a plane, bounds as walls), then `best_cells`, which tuners use. For reports read
 `survey` (all cells visited once), `surface` (the whole report), `check` (proof by re-ranking), `robust` (optima under
-noise), `pixels` and `view` (what a picture shows).
+noise), `stability` (optima of resamples), `pixels` and `view` (what a picture shows).
 """

@@ -27,6 +27,7 @@ from luthier.kbest.pool import Pool
 from luthier.landscape.axes import axes_of, origins
 from luthier.landscape.planes.check import Check, certain_cells, check_cells
 from luthier.landscape.planes.plane import Plane, shown_window
+from luthier.landscape.planes.stability import PlaneStability, plane_stability
 from luthier.landscape.planes.survey import KEPT_AT_LEAST, Survey, SurveyOptions, survey
 
 MOST_CELLS = 4_000_000  # that are recorded: some 400 bytes of memory each
@@ -49,12 +50,15 @@ class SurfaceOptions:
         How many cells, drawn at random, are re-ranked.
     most : int
         More cells than these are not recorded.
+    resamples : int
+        Resamples of the sentences on which the optimum is found again; 0 for none.
     """
 
     stream: bool = True
     keep: int = 20
     check: int = 200
     most: int = MOST_CELLS
+    resamples: int = 0
     seed: int = 0
     threads: int = 1
 
@@ -104,6 +108,7 @@ class SurfaceReport:
     record : Arrangement, optional
         All cells, where they are recorded.
     seconds : float
+    stability : where the optimum is on resamples of the sentences; None without them
     """
 
     plane: Plane
@@ -113,6 +118,7 @@ class SurfaceReport:
     check: Check
     record: Arrangement | None
     seconds: float
+    stability: PlaneStability | None = None
 
     @property
     def optimum(self) -> SurfaceCell:
@@ -181,6 +187,7 @@ class SurfaceReport:
             "best": [cell.as_dict(origin) for cell in self.best[:keep]],
             "histogram": self.survey.histogram.as_dict(),
             "check": dataclasses.asdict(self.check),
+            **({} if self.stability is None else {"stability": self.stability.as_dict(origin)}),
         }
 
 
@@ -208,6 +215,9 @@ def look_at_plane(plane: Plane, options: SurfaceOptions, *, engine: Engine | Non
         if found.share < 1.0:  # a table of all cells is whole or is not
             raise KeyboardInterrupt
         record = Arrangement.make(plane.overlay, problem.stats, judge=plane.judge, threads=options.threads)
+    moved = None
+    if options.resamples and found.share == 1.0:
+        moved = plane_stability(plane, resamples=options.resamples, seed=options.seed, threads=options.threads)
     return SurfaceReport(
         plane=plane,
         survey=found,
@@ -216,6 +226,7 @@ def look_at_plane(plane: Plane, options: SurfaceOptions, *, engine: Engine | Non
         check=_check(plane, found, record, options),
         record=record,
         seconds=stopwatch.seconds()[1],
+        stability=moved,
     )
 
 

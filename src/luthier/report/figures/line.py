@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 
 from luthier.landscape.lines.line_report import LineReport
+from luthier.landscape.lines.stability import SHARE, LineStability
 from luthier.report.figure_style import grid_of, make_figure, write_figure
 
 CURVE, START, BEST = "#1f4e79", "#555555", "#c0392b"
+REGION, TICKS = "#E69F00", "#a06f00"
 # Without a window the picture shows the steps between these shares of all breakpoints.
 SHOWN_SHARE = (0.05, 0.95)
 PADDING = 0.05
@@ -45,6 +47,8 @@ def _draw_steps(axis: Any, report: LineReport, left: float, right: float) -> int
     scores = report.scores[np.maximum(0, np.searchsorted(report.low, steps[:-1], side="right") - 1)]
     axis.step(steps + origin, np.append(scores, scores[-1]), where="post", color=CURVE, linewidth=1.1)
     axis.set_xlim(left + origin, right + origin)
+    if report.stability is not None:
+        _draw_region(axis, report.stability, origin)
     axis.plot(
         best.position + origin,
         best.score,
@@ -62,12 +66,24 @@ def _draw_steps(axis: Any, report: LineReport, left: float, right: float) -> int
     return len(steps) - 1
 
 
+def _draw_region(axis: Any, found: LineStability, origin: float) -> None:
+    """Shade where the optima of most resamples are, with a tick for each of them at the foot."""
+    low, high = (end + origin for end in found.region)
+    label = f"{SHARE:.0%} of {len(found.position):,} resamples: {low:.4g} … {high:.4g}"
+    axis.axvspan(low, high, color=REGION, alpha=0.22, linewidth=0, zorder=0, label=label)
+    foot = axis.get_xaxis_transform()
+    axis.plot(found.position + origin, np.full(len(found.position), 0.02), "|", color=TICKS, markersize=7,
+              transform=foot, zorder=1)  # fmt: skip
+
+
 def shown_range(report: LineReport) -> tuple[float, float]:
     """Return the ends of the picture: the window's, or where most steps are, w0 and the optimum among them."""
     breakpoints = report.low[np.isfinite(report.low)]
     marks = [0.0, report.optimum.position]
     if len(breakpoints):
         marks += np.quantile(breakpoints, SHOWN_SHARE).tolist()
+    if report.stability is not None:
+        marks += report.stability.region
     low, high = min(marks), max(marks)
     pad = PADDING * (high - low) or 1.0
     left, right = report.window

@@ -13,6 +13,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.axes import axes_of, origins
+from luthier.landscape.lines.stability import SHARE
 from luthier.landscape.planes.pixels import Pixels, told_window
 from luthier.landscape.planes.robust import RobustOptimum
 from luthier.landscape.planes.surface import SurfaceReport
@@ -44,6 +45,7 @@ class SurfaceFigure:
     title, where : str
         `where` names what the first scene shows.
     bars : left edges (B,), width, and shares of the cells (B,)
+    resampled : optima of resamples (n, 2), the border of the region that holds most of them (v, 2), and its label
     """
 
     scenes: tuple[Scene, ...]
@@ -57,6 +59,7 @@ class SurfaceFigure:
     chosen: tuple[float, float, float] | None = None
     where: str = "the window"
     bars: tuple[Float64, float, Float64] | None = None
+    resampled: tuple[Float64, Float64, str] | None = None
 
 
 def draw_surface(
@@ -116,7 +119,16 @@ def _figure(report: SurfaceReport, scenes: tuple[Scene, ...], chosen: RobustOpti
         where="the window" if plane.window.bounded else "a part",
         title=f"{metric.name} over {axes[0].name} × {axes[1].name}: {_cells(report)}",
         bars=(histogram.edges, histogram.width, histogram.shares),
+        resampled=_resampled(report, origin),
     )
+
+
+def _resampled(report: SurfaceReport, origin: Float64) -> tuple[Float64, Float64, str] | None:
+    """Return the optima of resamples and their region as the picture has them, where there are any."""
+    found = report.stability
+    if found is None:
+        return None
+    return found.position + origin, found.outline() + origin, f"{SHARE:.0%} of {len(found.position):,} resamples"
 
 
 def _cells(report: SurfaceReport) -> str:
@@ -179,6 +191,11 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
     wide = (outline.max(axis=0) - outline.min(axis=0)) / (x1 - x0, y1 - y0) if len(outline) > 2 else np.zeros(2)
     for color, width in (("white", 2.2), (BEST, 1.1)) if wide.min() > VISIBLE else ():
         axis.fill(*outline.T, fill=False, edgecolor=color, linewidth=width, zorder=4)
+    if figure.resampled is not None:
+        places, border, label = figure.resampled
+        axis.plot(*places.T, ".", color="black", markersize=5, markeredgecolor="white", markeredgewidth=0.4, zorder=4)
+        axis.plot(*border.T, "-", color="white", linewidth=2.6, zorder=4)
+        axis.plot(*border.T, "--", color="black", linewidth=1.2, zorder=4, label=label)
     marks = [(figure.start, "s", START, 7, "$w^{(0)}$")]
     if figure.chosen is not None:
         marks.append((figure.chosen, "D", STEADY, 7, "lasts"))

@@ -12,6 +12,7 @@ from luthier.core.arrays import Float64
 from luthier.landscape.axes import axes_of
 from luthier.landscape.certified.certificate import Certificate, Proof
 from luthier.landscape.lines.line_report import LineReport
+from luthier.landscape.lines.stability import SHARE
 from luthier.landscape.planes.pixels import told_window
 from luthier.landscape.planes.robust import RobustOptimum
 from luthier.landscape.planes.surface import SurfaceReport
@@ -27,6 +28,7 @@ def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimu
         ("best score", f"{best.score:.4f}"),
         (f"  at {axis.label}", f"{best.position + axis.origin:.8g}"),
         ("  on an interval of width", f"{best.width:.4g}"),
+        *_stable_rows(report),
         ("re-ranked", f"{check.tried:,} intervals"),
         ("  selected what the curve says", cell(check.agreed)),
         ("  too narrow to represent", cell(check.narrow)),
@@ -68,6 +70,16 @@ def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimu
     return stack(*parts)
 
 
+def _stable_rows(report: LineReport) -> list[tuple[str, str]]:
+    """Return where the optimum is on resamples, where there are any."""
+    found, axis = report.stability, report.axis
+    if found is None:
+        return []
+    low, high = (end + axis.origin for end in found.region)
+    where = f"of {SHARE:.0%} of {len(found.position):,} resamples, {axis.kind}"
+    return [(f"  {where}", f"{low:.8g} … {high:.8g}")]
+
+
 # The surface over a plane as tables.
 
 SHOWN = 8
@@ -100,6 +112,7 @@ def surface_tables(
         ("  change from w0", f"{optimum.score - report.start_score:+.4f}"),
         *((f"  at {label}", text) for label, text in _place(report, optimum.cell.position)),
         ("  room about it", f"{optimum.cell.radius:.4g}"),
+        *_stable_places(report),
         ("worst score", f"{report.worst:.4f}"),
     ]
     if report.record is not None:
@@ -127,6 +140,17 @@ def surface_tables(
     if written:
         parts.append(table("written", ("file",), [(path,) for path in written]))
     return stack(*parts)
+
+
+def _stable_places(report: SurfaceReport) -> list[tuple[str, str]]:
+    """Return where the optimum is on resamples: the extent of an ellipse along each axis."""
+    found = report.stability
+    if found is None:
+        return []
+    extent = np.sqrt((found.axes**2).sum(axis=0))
+    ends = (_place(report, found.centre - extent), _place(report, found.centre + extent))
+    where = f"  optima of {SHARE:.0%} of {len(found.position):,} resamples, an ellipse:"
+    return [(where, ""), *((f"    {label}", f"{low} … {high}") for (label, low), (_, high) in zip(*ends, strict=True))]
 
 
 def _place(report: SurfaceReport, position: Float64 | float) -> list[tuple[str, str]]:

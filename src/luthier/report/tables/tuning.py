@@ -14,12 +14,18 @@ from luthier.report.console import FEW, as_text, decimals_for, stack, table
 from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.validation.baselines import FIRST, Baselines, Choice
 from luthier.tuning.validation.report import Tuned, TuningReport
+from luthier.tuning.validation.resampling import CONFIDENCE
+from luthier.tuning.validation.weight_shares import size_of, unit_weights, weight_shares
 
 MOST_ALONE = 8  # scorers alone that the table shows
+MOST_FEATURES = 40
 
 
-def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = None) -> Any:
-    """Return scores before and after, the weights, and the files written; first the curve of a constant, if any."""
+def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = None, kept: str = "") -> Any:
+    """Return scores before and after, the weights, and the files written; first the curve of a constant, if any.
+
+    `kept` says why the files have weights of another size than the table; '' where they have the same numbers.
+    """
     scores = table(
         "tuned",
         (
@@ -39,19 +45,35 @@ def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = 
         caption=f"{report.metric}\n{report.tuner}\n{_notes(report)}{_named_baseline(report)}"
         "intervals are by paired bootstrap; on the tuning sentences themselves it is flattering\n" + _verdict(report),
     )
-    headings = ("feature", "start", *(f"seed {replica.seed}" for replica in report.replicas))
-    columns = [report.start, *(replica.weights for replica in report.replicas)]
-    if report.average is not None:
-        headings, columns = (*headings, "average"), [*columns, report.average]
-    weights = table(
-        "weights",
-        headings,
-        [(name, *(float(c[d]) for c in columns)) for d, name in enumerate(report.names[:40])],
-        caption=f"{len(report.names) - 40} more in the files" if len(report.names) > 40 else "",
-    )
+    weights = _weights(report, kept)
     files = table("written", ("file",), [(path,) for path in written])
     beside = [] if report.baselines is None else [_baselines(report, report.baselines)]
     return stack(*([] if searched is None else [_curve(searched)]), scores, *beside, weights, files)
+
+
+def _weights(report: TuningReport, kept: str) -> Any:
+    """Return the weights, their sizes summing to 1, with shares of the effect, and intervals where there are any."""
+    headings = ["feature", "start", *(f"seed {replica.seed}" for replica in report.replicas)]
+    columns = [report.start, *(replica.weights for replica in report.replicas)]
+    if report.average is not None:
+        headings, columns = [*headings, "average"], [*columns, report.average]
+    units = [unit_weights(column) for column in columns]
+    resampled = report.resampled is not None
+    rows = []
+    for d, share in enumerate(weight_shares(report)[:MOST_FEATURES]):
+        row = [share.name, *(float(unit[d]) for unit in units), f"{share.share:.1f} %"]
+        if resampled:
+            low, high = share.interval or (0.0, 0.0)
+            row += [f"{low:+.3g} … {high:+.3g}", "cannot be told from 0" if share.may_be_zero else ""]
+        rows.append(row)
+    headings += ["share of effect", *((f"{CONFIDENCE:.0%} interval", "") if resampled else ())]
+    notes = ["sizes sum to 1; the share of effect is |w|·spread, of the first answer"]
+    if kept:
+        size = size_of(report.replicas[0].weights)
+        notes.append(f"the file has weights of another size (as found, they sum to {size:.5g}): {kept}")
+    if len(report.names) > MOST_FEATURES:
+        notes.append(f"{len(report.names) - MOST_FEATURES} more in the files")
+    return table("weights", headings, rows, caption="\n".join(notes))
 
 
 def _named_baseline(report: TuningReport) -> str:

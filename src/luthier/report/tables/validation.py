@@ -8,27 +8,28 @@ from typing import Any
 from luthier.report.console import decimals_for, stack, table
 from luthier.tuning.validation.ablation import UNTOLD, Ablation, Effect
 from luthier.tuning.validation.folds import CrossValidation
-from luthier.tuning.validation.resampling import CONFIDENCE, STEADY, Resampling
+from luthier.tuning.validation.resampling import STEADY, Resampling
+from luthier.tuning.validation.weight_shares import size_of
 
 MOST_FEATURES = 40
 
 
 def resampling_table(found: Resampling) -> Any:
-    """Return each weight with its interval over resamples, and how often winners stay."""
+    """Return how often winners stay, and how much the answer's own score varies."""
     digits = decimals_for(found.scores.tolist())
-    rows = [(name, float(found.answer[d]), *map(float, found.intervals[d])) for d, name in enumerate(found.names)]
-    caption = (
-        f"each tuned from the answer by exact lines, and brought to its size\n"
-        f"a list keeps its winner in {found.stays.mean():.1%} of the resamples on average; {found.steady:,} of "
-        f"{len(found.stays):,} lists in {STEADY:.0%} or more\n"
-        f"the answer's own score has a standard deviation of {found.score_spread:.{digits}f} over resamples"
-    )
-    title = f"weights over {len(found.weights):,} resamples of the tuning sentences"
-    return table(title, ("feature", "answer", f"{CONFIDENCE:.0%} from", "to"), rows[:MOST_FEATURES], caption=caption)
+    rows = [
+        ("lists that keep their winner, on average", f"{found.stays.mean():.1%} of the resamples"),
+        (f"lists that keep it in {STEADY:.0%} or more", f"{found.steady:,} of {len(found.stays):,}"),
+        ("standard deviation of the answer's own score", f"{found.score_spread:.{digits}f}"),
+    ]
+    title = f"over {len(found.weights):,} resamples of the tuning sentences"
+    told = "each tuned from the answer by exact lines; intervals of weights are brought to its size"
+    return table(title, ("", ""), rows, caption=told)
 
 
 def folds_table(found: CrossValidation) -> Any:
-    """Return the cross-validated score beside the optimistic one, and the spread of the weights."""
+    """Return the cross-validated score beside the optimistic one, and the spread of the weights; sizes sum to 1."""
+    size = size_of(found.answer)
     digits = decimals_for([found.score, found.optimistic, found.baseline])
     low, high = found.interval
     least, most = found.difference_interval
@@ -41,7 +42,7 @@ def folds_table(found: CrossValidation) -> Any:
         "intervals of 95 % by bootstrap over sentences"
     )
     rows = [
-        (name, float(found.answer[d]), float(column.mean()), float(column.std(ddof=1)))
+        (name, float(found.answer[d]) / size, float(column.mean()) / size, float(column.std(ddof=1)) / size)
         for d, (name, column) in enumerate(zip(found.names, found.weights.T, strict=True))
     ]
     kept = f", {found.by} kept together" if found.by else ""

@@ -78,6 +78,8 @@ class Method(ListTuner):
     at to its end (`cells` 0), it makes the answer exact. The answer is a step inside the nearest cone.
     """
 
+    size_means = "the tuner measures them from the start"
+
     epsilon: float = param(0.1, low=0.0, high=1e9, help="gain that may be given up for being near")
     planes: int = param(10, low=1, high=100_000, help="planes through the start")
     angle: float = param(90.0, low=1e-6, high=90.0, help="how far planes are looked at, in degrees (90: to their end)")

@@ -33,6 +33,7 @@ class Method(Tuner):
     better place of the interval may be missed. The start is not free of charge, so the gain may end below it.
     """
 
+    size_means = "the tuner measures them from the start"
     published = {"penalty": "l2", "gradient": True, "rescale": False}  # noqa: RUF012 - never changed
 
     penalty: str = param(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import ClassVar
 
 from luthier.core.params import param
 from luthier.landscape.problem import Problem
@@ -19,6 +20,8 @@ class NeighbourTuner(ListTuner):
 
     Beside a tuner's own sum β is what it is: with twice as many pairs in the sum it counts half as much.
     """
+
+    size_means: ClassVar[str] = "the tuner has a penalty on their size"
 
     neighbours: str = param(NONE, choices=(NONE, *KINDS), help="penalty on weights of neighbouring bins")
     beta: float = param(1000.0, low=0.0, high=1e15, help="weight of that penalty, beside the sum over all pairs")

@@ -14,7 +14,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
-from luthier.core.rng import child_rng
+from luthier.core.rng import child_rng, resample_counts
 from luthier.core.tasks import Shared, Threads, run_units
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import Tuner
@@ -95,8 +95,7 @@ class Resample:
 
     def counts(self, n_sentences: int) -> Int64:
         """Return how often each sentence is drawn, (N,)."""
-        drawn = child_rng(self.seed, self.number).integers(n_sentences, size=n_sentences)
-        return np.bincount(drawn, minlength=n_sentences)
+        return resample_counts(self.seed, self.number, n_sentences)
 
 
 def resample_answer(
