@@ -41,7 +41,7 @@ LINES = (
     "rerank pool.arrow --weights w.txt -o out/o.txt",
     "convert pool.arrow out/l.jsonl.gz",
     "convert pool.arrow out/l.parquet",
-    "shard pool.arrow --parts 3 --metric bleu -o out/parts",
+    "shard pool.arrow --shards 3 --metric bleu -o out/parts",
     "stats pool.arrow --metric chrf,ter -o out/p.arrow",
     "report pool.arrow --weights w.txt -o out/r.html",
     "generate out/g --sentences 20 --k 10",

@@ -78,7 +78,6 @@ def test_directions_alone_join_to_the_whole(run_cli, texts, tmp_path):
     joined = tmp_path / "joined"
     code, text, err = run_cli(
         "engine",
-        "engine",
         "align",
         "--join",
         tmp_path / "forward",

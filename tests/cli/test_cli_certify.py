@@ -124,7 +124,7 @@ def test_a_surface_refuses_what_it_cannot_prove(folder, capsys, more, complaint)
         (["--window", "x=0:1"], "expected a window such as"),
         (["--window", "FIRST=0:"], "expected both ends of a window"),
         (["--resume"], "expected the file of a search to resume, found none. hint: give --checkpoint"),
-        (["--gap", "-1"], "the 'gap' parameter of certify must be a float in [0.0, inf), got -1.0"),
+        (["--gap", "-1"], "the 'gap' parameter of CertifyOptions must be a float in [0.0, inf), got -1.0"),
         (["--margin", "1"], "--margin is a number above 0, and needs --span"),
         (["--metric", "length"], "has no direction"),
     ],

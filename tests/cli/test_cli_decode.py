@@ -114,7 +114,7 @@ def test_a_trace_shows_cells_and_the_tree(run_cli, home):
     [
         (("src", *MODELS, "-k", "3"), "expected a place for the lists (-o) with -k"),
         (("src", *MODELS, "-o", "src"), "cannot write here: it is read, and would be lost"),
-        (("src", *MODELS, "--pops", "0"), "'pops' parameter of options must be an int in [1, 1000000], got 0"),
+        (("src", *MODELS, "--pops", "0"), "'pops' parameter of SearchOptions must be an int in [1, 1000000], got 0"),
         (("src", "--grammar", "src"), "src:1: expected a grammar in one of the formats"),
         (("src",), "expected a trained model or rules, found neither. hint: give one of --model and --grammar"),
         (("src", "--model", ".", *MODELS), "expected a trained model or rules, found both"),

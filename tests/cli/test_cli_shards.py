@@ -20,7 +20,7 @@ def pool(tmp_path_factory):
 
 @pytest.fixture
 def parts(pool, tmp_path, run_cli):
-    code, out, err = run_cli("data", "shard", pool, "--parts", 5, "--metric", "bleu,column:score", "-o", tmp_path / "d")
+    code, out, err = run_cli("data", "shard", pool, "--shards", 5, "--metric", "bleu,column:score", "-o", tmp_path / "d")
     assert code == 0, err
     assert "part-5.arrow" in out
     return tmp_path / "d"
@@ -90,7 +90,7 @@ def test_a_raster_is_what_re_ranking_gives(pool, tmp_path, run_cli):
         (("surface", "D", "--axis", "lm", "--axis", "length", "--raster", "4"), "needs a window with two ends"),
         (("surface", "D", *AXES, "--raster", "0"), "from 1 to 4096 pixels"),
         (("surface", "D", *AXES, "--raster", "4", "--stream"), "cannot go with --stream"),
-        (("data", "shard", "D", "--parts", "2", "-o", "e"), "expected a pool, found a sharded one"),
+        (("data", "shard", "D", "--shards", "2", "-o", "e"), "expected a pool, found a sharded one"),
     ],
 )
 def test_what_does_not_go_with_parts_is_said(parts, tmp_path, run_cli, monkeypatch, arguments, told):

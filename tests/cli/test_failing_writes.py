@@ -149,7 +149,7 @@ JOBS = {
     "convert-parquet": Job("data convert pool.arrow out/l.parquet", answer="out/l.parquet"),
     "rerank": Job("rerank pool.arrow --weights w1.txt w1.txt -o out/a.txt out/b.jsonl", answer="out/b.jsonl"),
     "score": Job("score refs.txt --refs refs.txt --per-sentence out/s.tsv"),
-    "shard": Job("data shard pool.arrow --parts 2 --metric bleu -o out/parts", answer="out/parts/manifest.json"),
+    "shard": Job("data shard pool.arrow --shards 2 --metric bleu -o out/parts", answer="out/parts/manifest.json"),
     "split": Job("data split pool.arrow --into out/a.arrow=0.5 --into out/b.arrow=0.5", answer="out/b.arrow"),
     "stats": Job("data stats pool.arrow --metric bleu -o out/p.arrow", answer="out/p.arrow"),
     "weights": Job("data weights w1.txt out/w.json", answer="out/w.json"),

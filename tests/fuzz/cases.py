@@ -41,7 +41,7 @@ class Cases(StateCases, ModelCases):
         (self.folder / "refs.txt").write_text("".join(f"ref {i}\n" for i in range(samples.SENTENCES)))
         self.reranked = self.answer(run, self._rerank(self.pool), "out.txt")
         self.parts = self.folder / "parts"
-        assert run(["data", "shard", self.pool, "--parts", "3", "--metric", "bleu", "-o", self.parts]) == 0
+        assert run(["data", "shard", self.pool, "--shards", "3", "--metric", "bleu", "-o", self.parts]) == 0
         self.names = [n for n in dir(self) if n.startswith("case_")]
         self.make_states(run)
         self.make_models(run)

@@ -37,8 +37,8 @@ def test_every_command_that_reads_grammars_refuses_them_alike(tmp_path, run_cli,
     (tmp_path / "s").write_text("a\n")
     assert run_cli("engine", "bins", "g", "--features", "a", "-o", "bins.json")[0] == 0
     for line in (
-        "bins bad --features a -o b.json", "discretize bad --bins bins.json -o out.txt",
-        "discretize bad --bins bins.json -o out.grammar", "decode s --grammar bad",
+        "engine bins bad --features a -o b.json", "engine discretize bad --bins bins.json -o out.txt",
+        "engine discretize bad --bins bins.json -o out.grammar", "engine decode s --grammar bad",
     ):  # fmt: skip
         code, _, said = run_cli(*line.split())
         assert (code, f"bad:3: {TOLD}" in said) == (2, True), (line, said)

@@ -111,8 +111,8 @@ def test_runs_and_replicas_are_the_same_and_go_on_from_what_others_kept(engine, 
 
 def test_a_pool_that_is_another_on_a_worker_is_refused_with_host_path_and_digests(engine, job):
     other = SyntheticLists(sentences=5, k=8, vocabulary=100).generate(1)
-    save_pool(other, job.pool_file.path)
-    told = f"^worker tls://.*process.*dev: expected the pool {job.pool_file.digest}, found another, {other.digest()}"
+    save_pool(other, job.problem.file.path)
+    told = f"^worker tls://.*process.*dev: expected the pool {job.problem.file.digest}, found another, {other.digest()}"
     with pytest.raises(LuthierError, match=told):
         run_job(dataclasses.replace(job, engine=engine))
 
@@ -155,7 +155,7 @@ def test_a_study_loses_a_worker_and_ends_the_same(engine, tmp_path, monkeypatch,
 
 @pytest.mark.parametrize("metric", ["bleu", "column:score"])
 def test_a_stream_of_cells_is_the_same(engine, job, metric):
-    problem = ListProblem.of(job.pool, load_metric(metric))
+    problem = ListProblem.of(job.problem.pool, load_metric(metric))
     subspace = Subspace(problem.default_start(), np.eye(2, problem.n_features), problem.names[:2])
     plane = Plane.make(problem, subspace, Window(-1.0, 1.0, -1.0, 1.0))
     here, there = (look_at_plane(plane, SurfaceOptions(check=20), engine=e).as_dict() for e in (None, engine))
@@ -165,15 +165,15 @@ def test_a_stream_of_cells_is_the_same(engine, job, metric):
 
 @pytest.mark.parametrize("order", ["depth", "breadth", "best"])
 def test_a_search_of_cones_is_the_same(engine, job, tmp_path, order):
-    names = job.pool.features.names
-    plane = Subspace(job.pool.features.signs, np.eye(len(names))[:2], names[:2])
+    names = job.problem.pool.features.names
+    plane = Subspace(job.problem.pool.features.signs, np.eye(len(names))[:2], names[:2])
     reports = []
     for name, helper in (("here", None), ("there", engine)):
         path = str(tmp_path / name)
-        search = SearchJob(job.pool, plane, job.metric, SearchOptions(path, order=order, limit=50), engine=helper)
+        search = SearchJob(job.problem.pool, plane, job.problem.metric, SearchOptions(path, order=order, limit=50), engine=helper)
         assert search.run().tally.found == 50
         resumed = dataclasses.replace(search.options, limit=None, resume=True)
-        report = SearchJob(job.pool, plane, job.metric, resumed, engine=helper).run()
+        report = SearchJob(job.problem.pool, plane, job.problem.metric, resumed, engine=helper).run()
         reports.append({**report.as_dict(), "cpu_seconds": 0})
     assert reports[0] == reports[1]
     assert (tmp_path / "here").read_bytes() == (tmp_path / "there").read_bytes()
@@ -181,10 +181,10 @@ def test_a_search_of_cones_is_the_same(engine, job, tmp_path, order):
 
 def test_parts_are_asked_on_a_cluster_and_a_part_that_is_missing_there_is_named(engine, job, tmp_path):
     metric = load_metric("bleu")
-    pool = with_statistics(job.pool, metric)
+    pool = with_statistics(job.problem.pool, metric)
     parted = ShardedProblem.of(shard(pool, 3, tmp_path / "parts"), metric, engine=engine)
     whole = ListProblem.of(pool, metric)
-    start, axes = whole.default_start(), np.eye(len(job.pool.features.names))
+    start, axes = whole.default_start(), np.eye(len(job.problem.pool.features.names))
     assert parted.gain(start) == whole.gain(start)
     for here, there in zip(whole.curves(start, axes), parted.curves(start, axes), strict=True):
         assert (here.breakpoints.tobytes(), here.gains.tobytes()) == (
@@ -212,7 +212,7 @@ def _nothing():
 
 def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_path):
     address = joining(engine, tmp_path)
-    pool, w, names = job.pool_file.path, tmp_path / "w.txt", job.pool.features.names
+    pool, w, names = job.problem.file.path, tmp_path / "w.txt", job.problem.pool.features.names
     options = ("--method", "random", "--rounds", 2, "--restarts", 2, "--seed", 3, "-o", w, "--quiet")
     assert run_cli("tune", pool, *options)[0] == 0
     expected = w.read_bytes()
@@ -235,7 +235,7 @@ def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_pa
     (code, here, _), (_, there, _) = run_cli(*compare), run_cli(*compare, *address)
     assert (code, there) == (0, here)
     parts = tmp_path / "parts"
-    assert run_cli("data", "shard", pool, "--parts", 3, "--metric", "bleu,column:score", "-o", parts)[0] == 0
+    assert run_cli("data", "shard", pool, "--shards", 3, "--metric", "bleu,column:score", "-o", parts)[0] == 0
     raster = ("surface", "--axis", names[0], "--axis", names[1], "--raster", 5, "--json", "--quiet",
               *(f"--window={name}=-1:1" for name in names[:2]))  # fmt: skip
     for metric in ("bleu", "column:score"):

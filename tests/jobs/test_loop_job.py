@@ -184,7 +184,7 @@ def test_names_of_files_stay_names(tmp_path):
         ("k = 4", "k = 'x'", "expected a whole number for 'k' in [decoder], found 'x'"),
         ("k = 4", "speed = 4", "[decoder] has no setting 'speed'. known: allow_empty"),
         ('method = "simplex"', 'method = "simplex"\ncolor = 3', "a setting of [tuner] is none that simplex has"),
-        ("iterations = 4", "iterations = 0", "the 'iterations' parameter of loop_options must be an int in [1"),
+        ("iterations = 4", "iterations = 0", "the 'iterations' parameter of LoopOptions must be an int in [1"),
         ("iterations = 4", 'choose = "heldout"', 'choose = "heldout" needs a table [heldout]'),
         ("plain = -1.0", 'plain = "x"', "expected weights to start from in [start]"),
         ('refs = "refs.txt"', 'refs = "no.txt"', "no.txt: expected a readable file, found no such file"),
@@ -251,8 +251,8 @@ def test_a_program_that_writes_too_much_is_ended(tmp_path):
 
 def test_a_decoder_that_writes_without_end_is_ended(tmp_path, monkeypatch):
     decoder, start = decoder_of(tmp_path)
-    monkeypatch.setattr("luthier.pipelines.loop.outside.MOST_BYTES", 1 << 20)
-    monkeypatch.setattr("luthier.pipelines.loop.outside.BYTES_OF_HYPOTHESIS", 1)
+    monkeypatch.setattr("luthier.jobs.external_decoder.MOST_BYTES", 1 << 20)
+    monkeypatch.setattr("luthier.jobs.external_decoder.BYTES_OF_HYPOTHESIS", 1)
     code = "import sys\nwhile True: sys.stdout.write('x' * 65536)"
     endless = dataclasses.replace(decoder.command, template=(sys.executable, "-c", code))
     with pytest.raises(ProgramError, match=r"wrote \d+ MB, more than the 1 MB it may and was ended"):

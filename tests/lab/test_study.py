@@ -171,7 +171,7 @@ def test_faults_of_a_study_are_said(file, tmp_path):
     cases = {
         "seed = 5": ("", "expected a whole number for 'seed', found nothing"),
         "count = 3": ("count = 'x'", r"expected a whole number for 'count' in \[starts\], found 'x'"),
-        "k = 8": ("k = -8", r"the 'k' parameter of noisy_channel must be an int in \[1, 1000000\], got -8"),
+        "k = 8": ("k = -8", r"the 'k' parameter of SyntheticLists must be an int in \[1, 1000000\], got -8"),
         'kind = "few"': ('kind = "many"', "expected a kind of starts"),
         "cap = 2": ("caps = 2", r"\[data.tune\] has no setting 'caps'"),
         "sentences = 1 }": ("sentences = 0 }", "expected 'cap' and 'sentences' of at least 1"),

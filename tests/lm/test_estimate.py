@@ -161,7 +161,7 @@ def test_marks_in_the_text_are_refused_with_their_line_or_dropped():
 
 @pytest.mark.parametrize("order", [0, 12, -1])
 def test_an_order_out_of_range_is_refused(order):
-    with pytest.raises(LuthierError, match=r"'order' parameter of estimate must be an int in \[1, 10\]"):
+    with pytest.raises(LuthierError, match=r"'order' parameter of EstimateOptions must be an int in \[1, 10\]"):
         EstimateOptions(order=order)
 
 

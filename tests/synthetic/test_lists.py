@@ -204,7 +204,7 @@ def test_files(pool, tmp_path):
 
 
 def test_parameters_have_domains():
-    with pytest.raises(ParameterError, match="'k' parameter of synthetic must be an int"):
+    with pytest.raises(ParameterError, match="'k' parameter of SyntheticLists must be an int"):
         SyntheticLists(k=0)
 
 

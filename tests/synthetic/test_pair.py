@@ -277,7 +277,7 @@ def test_the_same_call_writes_the_same_bytes(tmp_path):
 @pytest.mark.parametrize("field", [f.name for f in dataclasses.fields(PairGenerator)])
 @pytest.mark.parametrize("value", ["many", None, -1, float("nan"), [3], True])
 def test_garbage_parameters_are_refused(field, value):
-    with pytest.raises(ParameterError, match=f"the '{field}' parameter of pair must be"):
+    with pytest.raises(ParameterError, match=f"the '{field}' parameter of PairGenerator must be"):
         PairGenerator(**{field: value})
 
 

@@ -46,9 +46,14 @@ def validate(instance: Any) -> None:
         complaint = _complaint(hints[field.name], field.metadata, getattr(instance, field.name))
         if complaint:
             raise ParameterError(
-                f"the {field.name!r} parameter of {type(instance).__module__.rsplit('.', 1)[-1]} "
+                f"the {field.name!r} parameter of {_owner(type(instance))} "
                 f"must be {complaint}, got {getattr(instance, field.name)!r}"
             )
+
+
+def _owner(kind: type) -> str:
+    """Return the name that users know: of a plug-in that of its file, else the class's own."""
+    return kind.__module__.rsplit(".", 1)[-1] if kind.__name__ == "Method" else kind.__name__
 
 
 def scalar_type(hint: Any) -> tuple[type, bool]:

@@ -1,10 +1,10 @@
-"""Cut a pool into parts that no process need hold together, with a manifest.
+"""Cut a pool into shards that no process need hold together, with a manifest.
 
-  luthier data shard pool.arrow --parts 64 --metric bleu -o parts
-  luthier tune parts/manifest.json --method mert --cluster local:4 -o weights.txt
+  luthier data shard pool.arrow --shards 64 --metric bleu -o shards
+  luthier tune shards/manifest.json --method mert --cluster local:4 -o weights.txt
 
-Sentences keep their order; parts have about as many hypotheses each. Statistics that the pool has, and those of the
-metrics named here, go into the parts: commands that score parts take them from there. 'rerank', 'oracle', 'tune' and
+Sentences keep their order; shards have about as many hypotheses each. Statistics that the pool has, and those of the
+metrics named here, go into the shards: commands that score shards take them from there. 'rerank', 'oracle', 'tune' and
 'surface --raster' take a manifest, or its folder, in place of a pool, and give the bytes of the pool in one piece.
 """
 
@@ -21,8 +21,8 @@ from luthier.cli.output import Output
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier data shard`."""
     parser.add_argument("pool", metavar="POOL", help=HELP)
-    parser.add_argument("--parts", type=int, required=True, metavar="N", help="how many parts")
-    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="a folder for the parts: new, or empty")
+    parser.add_argument("--shards", type=int, required=True, metavar="N", help="how many shards")
+    parser.add_argument("-o", "--output", required=True, metavar="DIR", help="a folder for the shards: new, or empty")
     add_metric_options(parser, "none")
     add_pool_options(parser)
 
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     pool = pool_from(options, options.pool)
     for metric in metrics.values():
         pool = with_statistics(pool, metric)
-    manifest = shard(pool, options.parts, options.output)
+    manifest = shard(pool, options.shards, options.output)
     rows = [(part.file, part.sentences, part.hypotheses, part.size, part.digest) for part in manifest.parts]
     data = {
         "manifest": manifest.path,
