@@ -9,11 +9,11 @@ import numpy as np
 import psutil
 
 from bench_common import SIZES, generated_to_tune, machine, parse_arguments, real_to_tune, show
-from luthier.core.tasks import Given, Threads, run_units
+from luthier.core.tasks import Shared, Threads, run_units
 from luthier.distributed.address import ClusterAddress
 from luthier.distributed.engine import connected
 from luthier.jobs.tuning_job import TuningJob, run_job
-from luthier.kbest.storage import PoolFile, open_pool, save_pool
+from luthier.kbest.storage.pool_file import PoolFile, open_pool, save_pool
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import tuner
@@ -64,7 +64,7 @@ def main():
     print(machine())
     with tempfile.TemporaryDirectory() as name, connected(ClusterAddress.parse("local:2")) as cluster:
         folder = Path(name)
-        run_units(a_while, Given(None), dict.fromkeys(range(8), 0.1), engine=cluster)  # what is loaded once
+        run_units(a_while, Shared(None), dict.fromkeys(range(8), 0.1), engine=cluster)  # what is loaded once
         begin = time.process_time()
         time.sleep(IDLE)
         idle = (time.process_time() - begin) / IDLE
@@ -72,15 +72,15 @@ def main():
         longer = [(a_while, seconds, LONGER) for seconds in SECONDS]
         for work, unit, count in [*longer, *((nothing, 0, count) for count in UNITS[arguments.size])]:
             begin, wall = time.process_time(), time.perf_counter()
-            run_units(work, Given(None), dict.fromkeys(range(count), unit), engine=cluster)
+            run_units(work, Shared(None), dict.fromkeys(range(count), unit), engine=cluster)
             spent, wall = time.process_time() - begin, time.perf_counter() - wall
             own = (spent - idle * wall) / count
             rows.append((f"{unit:g} s", f"{count:,}", *(f"{1e3 * x:.2f}" for x in (spent / count, own, wall / count))))
         heads = ("a unit takes", "units", "CPU", "less the connection's", "wall clock")
         show("command and scheduler, ms a unit", heads, rows)
         job = make_job(arguments, folder)
-        given = Given(job, job.recipe())
-        before = run_units(own_memory, Given(None), {i: i for i in range(2)}, engine=cluster).values()
+        given = Shared(job, job.recipe())
+        before = run_units(own_memory, Shared(None), {i: i for i in range(2)}, engine=cluster).values()
         after = run_units(own_memory, given, {i: i for i in range(2)}, engine=cluster).values()
         rows = [
             ("CPU s until a worker has opened the pool", f"{max(a[1] for a in after) - max(b[1] for b in before):.2f}"),

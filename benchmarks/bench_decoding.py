@@ -3,7 +3,7 @@
 python benchmarks/bench_decoding.py [--data FOLDER] [--compare]
 
 The folder holds multi30k/ (val.de.gz, train.en.5gram.arpa.gz) and kbest-de-en/ (grammar.val.gz, weights.final and, for
---compare, cdec's lists val.kbest1000.part*.gz). Without it a system of the invented pair is made, and decoded with the
+--compare, cdec's lists val.kbest1000.part*.gz). Without it a system of the synthetic pair is made, and decoded with the
 stated default weights. Limits of the search: 200 pops, spans of 15 words.
 """
 
@@ -17,14 +17,14 @@ from pathlib import Path
 import numpy as np
 
 from bench_common import in_fresh_process, machine, peak_megabytes, show
-from bench_systems import invented_system, real_system
+from bench_systems import real_system, synthetic_system
 
 SPARSE = 10_000
 RUNS = 3
 
 
 def system_of(data):
-    return real_system(data) if data is not None else invented_system()
+    return real_system(data) if data is not None else synthetic_system()
 
 
 def with_sparse(grammar):
@@ -170,7 +170,7 @@ def main():
     more = [] if options.data is None else ["--data", options.data]
     found = in_fresh_process(__file__, "--one", "forests", *more)
     found |= in_fresh_process(__file__, "--one", "lists", *more)
-    report("val, De→En" if options.data else "the invented pair", found)
+    report("val, De→En" if options.data else "the synthetic pair", found)
     if options.compare:
         if options.data is None:
             parser.error("--compare needs --data")

@@ -20,7 +20,7 @@ NAMES = ("P_a", "P_b", "P_c", "C_F", "C_FE")
 
 
 def rule_values(rng, n):
-    """Return made-up features of rules, (n, 5): three probabilities with many ties, two counts with a long tail."""
+    """Return synthetic features of rules, (n, 5): three probabilities with many ties, two counts with a long tail."""
     samples = np.minimum(rng.zipf(1.6, n), 300)
     pairs = rng.integers(1, samples + 1)
     lexical = np.round(10 ** -rng.gamma(2.0, 0.6, (n, 2)), 5)
@@ -28,7 +28,7 @@ def rule_values(rng, n):
 
 
 def write_rules(path, n):
-    """Write a made-up grammar of n rules in cdec's format."""
+    """Write a synthetic grammar of n rules in cdec's format."""
     rng = np.random.default_rng(0)
     with open(path, "w", encoding="utf-8") as file:
         for first in range(0, n, PART):
@@ -40,7 +40,7 @@ def write_rules(path, n):
 
 
 def induction_pool():
-    """Return a made-up pool of derivations."""
+    """Return a synthetic pool of derivations."""
     from luthier.corpus.texts import Texts, Tokens
     from luthier.kbest.derivations import Derivations
     from luthier.kbest.features import Features
@@ -148,12 +148,12 @@ def show_pool():
 
 
 def show_decoding(repeats=3):
-    """Decode the invented pair with dense features, and with bins whose weights say the same of each bin's mean."""
-    from bench_systems import invented_system
+    """Decode the synthetic pair with dense features, and with bins whose weights say the same of each bin's mean."""
+    from bench_systems import synthetic_system
     from luthier.decoding.decoder import Decoder
     from luthier.features.fit_bins import BinOptions, bins_of_grammar
 
-    grammar, lm, sentences, weights = invented_system(2_000, 200)
+    grammar, lm, sentences, weights = synthetic_system(2_000, 200)
     cut = ["EgivenFCoherent", "MaxLexFgivenE", "MaxLexEgivenF"]
     decoders = {"dense": (Decoder(grammar, [lm]), dict(weights))}
     for bits in (4, 8, 12):
@@ -175,7 +175,7 @@ def show_decoding(repeats=3):
         (name, len(decoders[name][0].feature_names), f"{spent:.2f}", f"{spent / least['dense'] - 1:+.1%}")
         for name, spent in least.items()
     ]
-    title = "200 sentences of the invented pair decoded, lists of 100 (limit +5 %)"
+    title = "200 sentences of the synthetic pair decoded, lists of 100 (limit +5 %)"
     show(title, ("features", "columns", "CPU s", "more"), rows)
 
 
@@ -201,7 +201,7 @@ def main():
             show_grammar(options.data / "kbest-de-en" / "grammar.val.gz", names, folder, "cdec's grammar of val, De→En")
         else:
             write_rules(folder / "grammar", RULES)
-            show_grammar(folder / "grammar", [*NAMES, "TargetWords"], folder, "a made-up grammar")
+            show_grammar(folder / "grammar", [*NAMES, "TargetWords"], folder, "a synthetic grammar")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 python benchmarks/bench_forests.py [--data FOLDER] [--tune [N]]
 
 The folder holds multi30k/ (val.de.gz, val.en.gz, train.en.5gram.arpa.gz) and kbest-de-en/ (grammar.val.gz,
-weights.init, weights.final). Without it a system of the invented pair is made, and decoded with the stated default
+weights.init, weights.final). Without it a system of the synthetic pair is made, and decoded with the stated default
 weights. Limits of the search: 200 pops, spans of 15 words. With --tune, MERT goes from weights.init on the forests of
 val (its first N sentences) and on lists of the 1000 best strings of the same search; both answers are judged by
 decoding these sentences with them.
@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bench_common import cpu_seconds, machine, show
-from bench_systems import invented_system, real_system
+from bench_systems import real_system, synthetic_system
 from luthier.decoding.forests.expectation import Semiring
 
 SENTENCES, DIRECTIONS = 51, 30
@@ -38,7 +38,7 @@ def decoded(system, rows):
 class Count(Semiring):
     """The number of derivations."""
 
-    def edge(self, e):
+    def edge(self, e):  # noqa: ARG002
         return 1
 
     def times(self, first, second):
@@ -154,7 +154,7 @@ def main():
     elif options.data is not None:
         measure("val of Multi30k, German to English", real_system(options.data))
     else:
-        measure("the invented pair", invented_system(2_000, 60))
+        measure("the synthetic pair", synthetic_system(2_000, 60))
 
 
 if __name__ == "__main__":

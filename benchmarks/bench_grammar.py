@@ -2,8 +2,8 @@
 
 python benchmarks/bench_grammar.py [--data FOLDER] [--growth]
 
-The folder holds multi30k/ (train and val in de and en, train.de-en.gdfa.gz) and kbest-de-en/grammar.val.gz. Without
-it the invented pair is used, and what is extracted is compared with the slow extractor of the tests on a few sentences.
+The folder holds multi30k/ (train and val in de and en, train.de-en.gdfa.gz) and kbest-de-en/grammar.val.gz. Without it
+the synthetic pair is used, and what is extracted is compared with the slow extractor of the tests on a few sentences.
 """
 
 import argparse
@@ -29,7 +29,7 @@ def spent(function, *arguments, **named):
     return time.process_time() - start, result
 
 
-# What is extracted from: a folder of data, or the invented pair
+# What is extracted from: a folder of data, or the synthetic pair
 
 
 def real_texts(data):
@@ -257,7 +257,7 @@ def main():
             label, fine = "Multi30k De→En", check_real(arguments.data, texts)
         else:
             texts = invented_texts(Path(name), 10_000, 300)
-            label, fine = "the invented pair", check_invented(texts, 5)
+            label, fine = "the synthetic pair", check_invented(texts, 5)
         report(label, in_fresh_process(__file__, "--measure", *texts))
         if arguments.growth:
             growth(texts, 10)

@@ -59,7 +59,7 @@ def memory_of_reading(path, refs):
 
 
 def generated(folder, size, seed):
-    from luthier.kbest.writer import write_pool
+    from luthier.kbest.storage.writer import write_pool
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     sentences, k = size

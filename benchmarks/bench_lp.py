@@ -1,4 +1,4 @@
-"""Linear programmes in few unknowns a second, beside HiGHS; facets of cones; joint feasibility of a selection.
+"""Linear programs in few unknowns a second, beside HiGHS; facets of cones; joint feasibility of a selection.
 
 python benchmarks/bench_lp.py [--size paper] [--data FOLDER] [--seed 0]
 

@@ -5,7 +5,7 @@ python benchmarks/bench_minkowski.py [--data FOLDER] [--seed 0]
 150 generated lists × 100 hypotheses, projected to (w0, axes). Two axes: every vertex whose cone meets the
 plane; more axes: the first so many, nearest to the start. The rival decides by HiGHS (highspy, one model kept
 warm) which boundaries of a cone are facets, a constraint being weighed against the facets found so far
-[clarkson1994]; points and parents it takes from our kernels, since these are no linear programmes. It is asked
+[clarkson1994]; points and parents it takes from our kernels, since these are no linear programs. It is asked
 about a sample of the same vertices and must find the same children. With --data, the De→En 1000-best list.
 """
 
@@ -52,7 +52,7 @@ def timed(summands, limit, **options):
 
 
 def facets_by_highs(steps, selection, inner):
-    """Return an edge of each facet that leads away from the start, by linear programmes."""
+    """Return an edge of each facet that leads away from the start, by linear programs."""
     import highspy
 
     s = steps.summands

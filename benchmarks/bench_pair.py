@@ -1,4 +1,4 @@
-"""How hard the artificial language pair is, and how fast it is made.
+"""How hard the synthetic language pair is, and how fast it is made.
 
     python benchmarks/bench_pair.py [--train 10000] [--test 300] [--seed 0]
 
@@ -287,7 +287,7 @@ def main() -> None:
     parser.add_argument("--train", type=int, default=10_000, help="training pairs")
     parser.add_argument("--test", type=int, default=300, help="test sentences")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--data", help="passed over: the pair is generated")
+    parser.add_argument("--data", help="skipped: the pair is generated")
     options = parser.parse_args()
     generator = PairGenerator()
     clock = time.process_time()

@@ -31,7 +31,7 @@ def measure(case, path, weights, axes, window):
     """Print, as JSON, what it takes to pass by every cell."""
     from luthier.geometry.plane.subdivision import Window
     from luthier.kbest.rerank import rerank
-    from luthier.kbest.storage import open_pool
+    from luthier.kbest.storage.pool_file import open_pool
     from luthier.landscape.list_problem import ListProblem
     from luthier.landscape.planes.plane import Plane
     from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
@@ -69,7 +69,7 @@ def measure(case, path, weights, axes, window):
 
 def generated(case, folder, seed):
     """Write a pool and its weights; return what `measure` wants."""
-    from luthier.kbest.storage import save_pool
+    from luthier.kbest.storage.pool_file import save_pool
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
     sentences, k = CASES[case]
@@ -85,7 +85,7 @@ def generated(case, folder, seed):
 def real(data, folder):
     """Read the De→En list into a pool; return what `measure` wants."""
     from luthier import read_pool
-    from luthier.kbest.storage import save_pool
+    from luthier.kbest.storage.pool_file import save_pool
 
     pool = read_pool(unpacked_list(data, folder), refs=[str(data / "multi30k" / "val.en.gz")])
     save_pool(pool, folder / "de-en.arrow")

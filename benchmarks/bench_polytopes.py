@@ -1,4 +1,4 @@
-"""Vertices of all lists, edges and hard-margin points, beside a linear programme of HiGHS for every row.
+"""Vertices of all lists, edges and hard-margin points, beside a linear program of HiGHS for every row.
 
 python benchmarks/bench_polytopes.py [--data FOLDER] [--size toy]
 """

@@ -1,4 +1,4 @@
-"""Systems that benchmarks decode with: one of a folder of data, one of the invented pair."""
+"""Systems that benchmarks decode with: one of a folder of data, one of the synthetic pair."""
 
 import tempfile
 from pathlib import Path
@@ -16,7 +16,7 @@ def real_system(data):
     return read_grammar(lists / "grammar.val.gz"), model, read_lines(texts / "val.de.gz"), weights
 
 
-def invented_system(n_pairs=5_000, n_sentences=300):
+def synthetic_system(n_pairs=5_000, n_sentences=300):
     from luthier.corpus.texts import Texts
     from luthier.decoding.models import default_weights
     from luthier.grammar.extraction.extract import extract

@@ -43,7 +43,7 @@ return [box.left, box.top + box.height / 2, box.width];
 
 def page_side(pool, start, asking, *, browser, requests):
     """Start 'luthier explore' on saved lists; time the page, or watch its memory; print both."""
-    from luthier.kbest.storage import save_pool
+    from luthier.kbest.storage.pool_file import save_pool
     from luthier.kbest.weights import Weights, write_weights
 
     with tempfile.TemporaryDirectory() as folder:
@@ -82,7 +82,7 @@ def _time_page(address, listening, feature):
         picture = time.perf_counter() - began
         print(
             f"from the command to its address {listening:.1f} s, from there to the first picture {picture:.1f} s: "
-            f"{listening + picture:.1f} s together (wished: 5)"
+            f"{listening + picture:.1f} s together (wanted: 5)"
         )
         time.sleep(2)  # what each weight alone would gain, and garbage of the start
         left, height, width = driver.execute_script(WATCH, feature)
@@ -90,8 +90,8 @@ def _time_page(address, listening, feature):
             found = move(driver, left, height, width)
             median, p95 = np.percentile(found, [50, 95])
             print(
-                f"{name}: {len(found)} moves, from the event to the painted frame {median:.0f} ms (median; wished 30), "
-                f"{p95:.0f} ms (p95; wished 50)"
+                f"{name}: {len(found)} moves, from the event to the painted frame {median:.0f} ms (median; wanted 30), "
+                f"{p95:.0f} ms (p95; wanted 50)"
             )
     finally:
         driver.quit()
@@ -158,7 +158,7 @@ def _watch_memory(process, address, asking, requests):
         if i + 1 in marks:
             seen.append((i + 1, _resident(process)))
     told = ", ".join(f"{count:,}: {megabytes:.0f}" for count, megabytes in seen)
-    print(f"memory of the server in MB after so many requests (wished: at most 1,000, flat): {told}")
+    print(f"memory of the server in MB after so many requests (wanted: at most 1,000, flat): {told}")
 
 
 def _resident(process):

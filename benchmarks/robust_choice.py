@@ -19,7 +19,7 @@ import numpy as np
 from scipy import stats
 
 from bench_common import real_to_tune, show
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.landscape.list_problem import ListProblem
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.answer import robust_state

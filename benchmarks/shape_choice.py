@@ -143,7 +143,7 @@ def planted(noise, number, bits, interact):
 
 def given(paths, metric, features, bits):
     """Return the data set of two pools: the second chooses and is scored on, sentence by sentence in turn."""
-    from luthier.kbest.storage import open_pool
+    from luthier.kbest.storage.pool_file import open_pool
     from luthier.metrics.loading import load_metric
 
     tune, heldout = map(open_pool, paths)

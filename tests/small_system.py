@@ -1,4 +1,4 @@
-"""What a small system of the embedded pair is trained and tested on, as lines of a configuration.
+"""What a small system of the synthetic pair is trained and tested on, as lines of a configuration.
 
 The references of the test set follow.
 """

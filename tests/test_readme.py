@@ -77,6 +77,17 @@ def test_snippets_on_the_pages_of_geometry_run_as_printed(tmp_path, page):
         assert done.returncode == 0, done.stderr
 
 
+def test_pages_import_nothing_deeper_than_the_package_and_its_jobs():
+    pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    found = []
+    for page in pages:
+        for snippet in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
+            modules = re.findall(r"^\s*(?:from|import) (luthier[\w.]*)", snippet, re.M)
+            found += [f"{page.relative_to(ROOT)}: {module}" for module in modules]
+    assert found, "no page imports luthier: the pattern is wrong"
+    assert [one for one in found if one.split(": ")[1] not in ("luthier", "luthier.jobs")] == []
+
+
 def test_links_lead_somewhere():
     for document in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]:
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text(encoding="utf-8")):

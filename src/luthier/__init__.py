@@ -1,6 +1,18 @@
 """Luthier tunes linear models of translation against the metric people care about.
 
-Importing this package imports nothing heavy: each public name is loaded when it is first used.
+Every command is a function here: `luthier.tune(pool, metric="bleu")` does what `luthier tune` does, with the same
+options, defaults and seed. It takes pools or paths, metrics or their names, weights by name, as a vector or as a file,
+and returns a frozen result whose `as_dict()` is what `--json` prints. Importing this package imports nothing heavy.
+
+Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect
+Weights:    tune, ablate, rerank, explain, read_weights, LinearTuner
+Metrics:    score, compare, oracle, load_metric
+Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
+Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
+Systems:    train, evaluate, loop, sweep
+Underneath: ListProblem, Bounds, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests, ARPA
+Synthetic:  SyntheticLists, PlantedLists, PairGenerator
+Errors:     LuthierError, InputError, Interrupted
 """
 
 from __future__ import annotations
@@ -13,8 +25,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "Pool": "luthier.kbest.pool",
     "Weights": "luthier.kbest.weights",
-    "open_pool": "luthier.kbest.storage",
-    "save_pool": "luthier.kbest.storage",
+    "open_pool": "luthier.kbest.storage.pool_file",
+    "save_pool": "luthier.kbest.storage.pool_file",
     "read_pool": "luthier.kbest.building.lists",
     "pool_from_frame": "luthier.kbest.building.frames",
     "pool_to_frame": "luthier.kbest.building.frames",
@@ -26,59 +38,117 @@ _HOMES = {
     "run_tuner": "luthier.tuning.run",
     "RunOptions": "luthier.tuning.options",
     "tune": "luthier.jobs.tune",
+    "perplexity": "luthier.jobs.lm",
+    "decode": "luthier.jobs.decode",
+    "bins": "luthier.jobs.bins",
+    "discretize": "luthier.jobs.bins",
+    "induce": "luthier.jobs.bins",
+    "curves": "luthier.jobs.bins",
+    "loop": "luthier.jobs.loop",
+    "train": "luthier.jobs.train",
+    "evaluate": "luthier.jobs.evaluate",
+    "sweep": "luthier.jobs.sweep",
+    "surface": "luthier.jobs.surface",
+    "raster": "luthier.jobs.surface",
+    "line": "luthier.jobs.line",
+    "certify": "luthier.jobs.certify",
+    "compare": "luthier.jobs.compare",
+    "oracle": "luthier.jobs.score",
+    "score": "luthier.jobs.score",
+    "inspect": "luthier.jobs.inspect",
+    "explain": "luthier.jobs.explain",
+    "fan": "luthier.jobs.fan",
+    "feasible": "luthier.jobs.feasible",
+    "cones": "luthier.jobs.cones",
+    "bounds": "luthier.jobs.bounds",
+    "separable": "luthier.jobs.separable",
     "ablate": "luthier.jobs.ablate",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
     "tune_loop": "luthier.tuning.loops.loop",
-    "EstimateOptions": "luthier.lm.estimate",
     "LanguageModel": "luthier.lm.model",
-    "estimate_lm": "luthier.lm.estimate",
+    "estimate_lm": "luthier.jobs.lm",
     "open_lm": "luthier.lm.storage",
     "read_arpa": "luthier.lm.arpa_reading",
     "write_arpa": "luthier.lm.arpa",
-    "align": "luthier.alignment.aligner",
+    "align": "luthier.jobs.align",
     "Grammar": "luthier.grammar.grammar",
     "Decoder": "luthier.decoding.decoder",
     "SearchOptions": "luthier.decoding.chart.options",
     "k_best": "luthier.decoding.lazy_kbest",
     "open_forests": "luthier.decoding.forests.files",
     "save_forests": "luthier.decoding.forests.files",
-    "extract": "luthier.grammar.extraction.extract",
+    "extract": "luthier.jobs.extract",
     "open_grammar": "luthier.grammar.storage",
     "read_grammar": "luthier.grammar.reading",
+    "SyntheticLists": "luthier.synthetic.lists.noisy_channel",
+    "PlantedLists": "luthier.synthetic.lists.planted",
+    "PairGenerator": "luthier.synthetic.pair.pair",
+    "Batch": "luthier.metrics.batch",
+    "Bounds": "luthier.landscape.bounds",
+    "FeatureGroup": "luthier.kbest.groups",
+    "read_lines": "luthier.corpus.lines",
+    "Semiring": "luthier.decoding.forests.expectation",
+    "value_of": "luthier.decoding.forests.expectation",
     "LuthierError": "luthier.core.errors",
     "InputError": "luthier.core.errors",
     "Interrupted": "luthier.core.errors",
 }
 
 if TYPE_CHECKING:
-    from luthier.alignment.aligner import align
     from luthier.core.errors import InputError, Interrupted, LuthierError
+    from luthier.corpus.lines import read_lines
     from luthier.decoding.chart.options import SearchOptions
     from luthier.decoding.decoder import Decoder
+    from luthier.decoding.forests.expectation import Semiring, value_of
     from luthier.decoding.forests.files import open_forests, save_forests
     from luthier.decoding.lazy_kbest import k_best
-    from luthier.grammar.extraction.extract import extract
     from luthier.grammar.grammar import Grammar
     from luthier.grammar.reading import read_grammar
     from luthier.grammar.storage import open_grammar
     from luthier.jobs.ablate import ablate
+    from luthier.jobs.align import align
+    from luthier.jobs.bins import bins, curves, discretize, induce
+    from luthier.jobs.bounds import bounds
+    from luthier.jobs.certify import certify
+    from luthier.jobs.compare import compare
+    from luthier.jobs.cones import cones
+    from luthier.jobs.decode import decode
+    from luthier.jobs.evaluate import evaluate
+    from luthier.jobs.explain import explain
+    from luthier.jobs.extract import extract
+    from luthier.jobs.fan import fan
+    from luthier.jobs.feasible import feasible
+    from luthier.jobs.inspect import inspect
+    from luthier.jobs.line import line
+    from luthier.jobs.lm import estimate_lm, perplexity
+    from luthier.jobs.loop import loop
+    from luthier.jobs.score import oracle, score
+    from luthier.jobs.separable import separable
+    from luthier.jobs.surface import raster, surface
+    from luthier.jobs.sweep import sweep
+    from luthier.jobs.train import train
     from luthier.jobs.tune import tune
     from luthier.kbest.building.frames import pool_from_frame, pool_to_frame
     from luthier.kbest.building.lists import read_pool
+    from luthier.kbest.groups import FeatureGroup
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
     from luthier.kbest.rerank import rerank
-    from luthier.kbest.storage import open_pool, save_pool
+    from luthier.kbest.storage.pool_file import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
+    from luthier.landscape.bounds import Bounds
     from luthier.landscape.list_problem import ListProblem
     from luthier.lm.arpa import write_arpa
     from luthier.lm.arpa_reading import read_arpa
-    from luthier.lm.estimate import EstimateOptions, estimate_lm
     from luthier.lm.model import LanguageModel
     from luthier.lm.storage import open_lm
+    from luthier.metrics.batch import Batch
     from luthier.metrics.loading import load_metric
+    from luthier.synthetic.lists.noisy_channel import SyntheticLists
+    from luthier.synthetic.lists.planted import PlantedLists
+    from luthier.synthetic.pair.pair import PairGenerator
     from luthier.tuning.base import tuner
     from luthier.tuning.estimator import LinearTuner
     from luthier.tuning.loops.loop import tune_loop
@@ -102,12 +172,35 @@ __all__ = [
     "run_tuner",
     "RunOptions",
     "tune",
+    "perplexity",
+    "decode",
+    "bins",
+    "discretize",
+    "induce",
+    "curves",
+    "loop",
+    "train",
+    "evaluate",
+    "sweep",
+    "surface",
+    "raster",
+    "line",
+    "certify",
+    "compare",
+    "oracle",
+    "score",
+    "inspect",
+    "explain",
+    "fan",
+    "feasible",
+    "cones",
+    "bounds",
+    "separable",
     "ablate",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",
     "LanguageModel",
-    "EstimateOptions",
     "estimate_lm",
     "open_lm",
     "read_arpa",
@@ -122,6 +215,15 @@ __all__ = [
     "extract",
     "open_grammar",
     "read_grammar",
+    "SyntheticLists",
+    "PlantedLists",
+    "PairGenerator",
+    "Batch",
+    "Bounds",
+    "FeatureGroup",
+    "read_lines",
+    "Semiring",
+    "value_of",
     "LuthierError",
     "InputError",
     "Interrupted",

@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import make_folder, open_output
-from luthier.core.files.journal import Record, SealedWriter
+from luthier.core.files.journal import JournalWriter, Record
 from luthier.core.plugins import available, load
 from luthier.core.progress import notice, progress
 from luthier.core.settings import Table
-from luthier.core.tasks import Engine, Given, run_units
-from luthier.distributed.checked import processor
+from luthier.core.tasks import Engine, Shared, run_units
+from luthier.distributed.check import processor
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner, tuner
@@ -153,9 +153,9 @@ class Units(abc.ABC):
     def after(self, record: Record) -> None:  # noqa: B027
         """Do what is left to do once the line of a unit is kept."""
 
-    def given(self) -> Given:
+    def given(self) -> Shared:
         """Return these units, and how another process gets them."""
-        return Given(self, UnitsRecipe(self.place.absolute(), self.label, self.state), twice=not self.writes)
+        return Shared(self, UnitsRecipe(self.place.absolute(), self.label, self.state), twice=not self.writes)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -223,13 +223,13 @@ def run_study(
     lines = place.folder / UNITS
     kept, length = read_units(lines, study.line)
     if run:
-        with SealedWriter(lines, length) as writer:
+        with JournalWriter(lines, length) as writer:
             for units in study.unit_sets(place, kept, engine):
                 _run(units, study.line, kept, writer, engine)
     return [str(lines), *study.write_results(list(kept.values()), place)]
 
 
-def _run(units: Units, line: LineKind, kept: Kept, writer: SealedWriter, engine: Engine | None) -> None:
+def _run(units: Units, line: LineKind, kept: Kept, writer: JournalWriter, engine: Engine | None) -> None:
     """Run the units that have no line yet."""
 
     def has(record: Record) -> bool:

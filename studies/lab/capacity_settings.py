@@ -123,7 +123,8 @@ class CapacityStudy(Study):
     def read(cls, file: Table, path: str) -> Self:
         """Return the study that a file describes."""
         study = cls(
-            name=file.take("name", str), seed=take_seed(file, path),
+            name=file.take("name", str),
+            seed=take_seed(file, path),
             metric=load_metric(file.take("metric", str, "bleu")),
             data=tuple(_entry(table, path) for table in file.tables("data")),
             features=dict(_feature_set(table) for table in file.tables("feature_set")),
@@ -131,7 +132,7 @@ class CapacityStudy(Study):
             tuners=dict(_tuner(table, path) for table in file.tables("tuner")),
             grids=tuple(_grid(table) for table in file.tables("grid")),
             most_cones=file.take("most_cones", int, 10_000),
-        )  # fmt: skip
+        )
         file.end()
         _check(study, path)
         return study
@@ -163,9 +164,14 @@ def _tuner(table: Table, path: str) -> tuple[str, CapacityTuner]:
 
 def _grid(table: Table) -> Grid:
     grid = Grid(
-        table.take("title", str), table.texts("features"), table.texts("spaces", (ALL,)),
-        table.numbers("sentences", ()), table.texts("tuners"), table.take("replicas", int, 1), table.texts("data"),
-    )  # fmt: skip
+        table.take("title", str),
+        table.texts("features"),
+        table.texts("spaces", (ALL,)),
+        table.numbers("sentences", ()),
+        table.texts("tuners"),
+        table.take("replicas", int, 1),
+        table.texts("data"),
+    )
     table.end()
     return grid
 

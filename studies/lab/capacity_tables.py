@@ -40,10 +40,15 @@ def cone_table(records: Sequence[Record]) -> str:
         first = own[0]
         complete = all(record["complete"] for record in own)
         counts = [record["cones"] for record in own]
-        rows.append([
-            str(first["columns"]), str(first["sentences"]), first["features"],
-            f"{np.mean(counts):,.0f}" if complete else f"≥ {max(counts):,}", f"{_mean(own, 'cpu_seconds'):.2f}",
-        ])  # fmt: skip
+        rows.append(
+            [
+                str(first["columns"]),
+                str(first["sentences"]),
+                first["features"],
+                f"{np.mean(counts):,.0f}" if complete else f"≥ {max(counts):,}",
+                f"{_mean(own, 'cpu_seconds'):.2f}",
+            ]
+        )
     return markdown(["D", "sentences", "hypotheses", "selections that weights can make", "CPU s"], rows, ())
 
 
@@ -73,13 +78,36 @@ def tuning_table(records: Sequence[Record]) -> str:
         first = own[0]
         gain = [record["tuned"] - record["before"] for record in own]
         test = [record["test"] - record["test_before"] for record in own]
-        rows.append([
-            first["features"], f"{_mean(own, 'columns'):,.0f}", first["space"], str(first["sentences"]), first["tuner"],
-            f"{_mean(own, 'tuned'):.2f}", _spread(gain), f"{_mean(own, 'test'):.2f}", _spread(test),
-            f"{np.mean(gain) - np.mean(test):.2f}", str(len(own)), f"{_mean(own, 'cpu_seconds'):.1f}",
-        ])  # fmt: skip
-    head = ["features", "D", "space", "sentences", "tuner", "tuned", "gain", "test", "gain on test", "lost", "draws",
-            "CPU s"]  # fmt: skip
+        rows.append(
+            [
+                first["features"],
+                f"{_mean(own, 'columns'):,.0f}",
+                first["space"],
+                str(first["sentences"]),
+                first["tuner"],
+                f"{_mean(own, 'tuned'):.2f}",
+                _spread(gain),
+                f"{_mean(own, 'test'):.2f}",
+                _spread(test),
+                f"{np.mean(gain) - np.mean(test):.2f}",
+                str(len(own)),
+                f"{_mean(own, 'cpu_seconds'):.1f}",
+            ]
+        )
+    head = [
+        "features",
+        "D",
+        "space",
+        "sentences",
+        "tuner",
+        "tuned",
+        "gain",
+        "test",
+        "gain on test",
+        "lost",
+        "draws",
+        "CPU s",
+    ]
     note = "\nGains over the start, with their standard deviation over draws. lost: the gain that test does not have.\n"
     return markdown(head, rows, (0, 2, 4)) + note
 
@@ -95,11 +123,16 @@ def agreement_table(records: Sequence[Record]) -> str:
         oracle = [share for names, share in shares.items() if ORACLE in names]
         lowest = min((share, names) for names, share in shares.items() if ORACLE not in names)
         largest = max(record["columns"] for record in own)
-        rows.append([
-            own[0]["features"], f"{largest:,}", str(own[0]["sentences"]), f"{100 * np.mean(pairs):.0f} %",
-            f"{100 * lowest[0]:.0f} % ({', '.join(lowest[1])})",
-            f"{100 * np.mean(oracle):.0f} %" if oracle else "–",
-        ])  # fmt: skip
+        rows.append(
+            [
+                own[0]["features"],
+                f"{largest:,}",
+                str(own[0]["sentences"]),
+                f"{100 * np.mean(pairs):.0f} %",
+                f"{100 * lowest[0]:.0f} % ({', '.join(lowest[1])})",
+                f"{100 * np.mean(oracle):.0f} %" if oracle else "–",
+            ]
+        )
     head = ["features", "D", "sentences", "two tuners agree", "least", "agree with the oracle"]
     return markdown(head, rows, (0,)) + "\nShares of tuning sentences, means over pairs of tuners and draws.\n"
 

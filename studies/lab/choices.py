@@ -14,9 +14,9 @@ from luthier.jobs.sweep import choose
 from luthier.jobs.sweep_config import BITS, texts_of
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.pool import Pool
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
-from luthier.tuning.chosen import Tried
+from luthier.tuning.sweep import Tried
 
 from .base import Place
 from .condition_results import CHOICES as ALL
@@ -75,13 +75,17 @@ def choice_text(study: ConditionStudy, condition: Condition, system: System, poo
     bits: Any = list(condition.bits) if len(condition.bits) > 1 else condition.bits[0]
     tables: dict[str, dict[str, Any]] = {
         "": {
-            "tune": str(pools[0].absolute()), "heldout": str(pools[1].absolute()), "metric": settings.metric.signature,
-            "seed": settings.options.seed, "order": study.order, "passes": study.passes,
+            "tune": str(pools[0].absolute()),
+            "heldout": str(pools[1].absolute()),
+            "metric": settings.metric.signature,
+            "seed": settings.options.seed,
+            "order": study.order,
+            "passes": study.passes,
         },
         "bins": {"features": condition.cut, BITS: bits, "induction": condition.induction},
         "tuner": {"method": settings.tuner.name},
         "tuner.parameters": {name: value for name, value in given.items() if value is not None},
-    }  # fmt: skip
+    }
     lines = []
     for name, values in tables.items():
         lines += [f"[{name}]"] if name else []

@@ -103,10 +103,15 @@ class _Results:
             if record["condition"] == self.study.sweep and record["more_features"] is not None:
                 more[record["bits"]] = record["more_features"]
         return ConditionTables(
-            data, (self.metric.name, self.metric.signature), results, self.study.baselines, self._sweep(settings), more,
+            data,
+            (self.metric.name, self.metric.signature),
+            results,
+            self.study.baselines,
+            self._sweep(settings),
+            more,
             {name: self._neighbours(name, axis, settings) for name, axis in self.study.confirm.items()},
             tuple(self._tries(name) for name in self.choices),
-        )  # fmt: skip
+        )
 
     def chosen(self, condition: Condition) -> Setting | None:
         """Return the chosen setting of a condition; None where there is none yet."""
@@ -130,10 +135,16 @@ class _Results:
         scores = np.array([record["test"] for record in loops])
         seconds = [float(np.mean([r[f"{part}_seconds"] for r in loops])) for part in ("decode", "tune")]
         return ConditionResult(
-            setting, loops[0]["features"], tuple(scores.tolist()), tuple(tuple(r["decoded"]) for r in loops),
-            self.wanted, optimizer_spread(scores), against, (seconds[0], seconds[1]),
+            setting,
+            loops[0]["features"],
+            tuple(scores.tolist()),
+            tuple(tuple(r["decoded"]) for r in loops),
+            self.wanted,
+            optimizer_spread(scores),
+            against,
+            (seconds[0], seconds[1]),
             max(record.get("together", 1) for record in loops),
-        )  # fmt: skip
+        )
 
     def _comparisons(self, settings: Mapping[str, Setting]) -> dict[str, dict[str, Difference]]:
         """Return how every condition differs from each baseline: condition → baseline → difference."""

@@ -62,7 +62,7 @@ class ConditionStudy(Study):
     own : features of the decoder that every condition has; its others are left out
     lists_of : conditions without a choice whose tuned weights decode the lists that others choose by
     choice_k : hypotheses of these lists
-    order, passes : how the points of a choice are gone through, see `luthier.jobs.sweep_config.Choosing`
+    order, passes : how the points of a choice are gone through, see `luthier.jobs.sweep_config.Sweep`
     baselines : conditions that all are compared with
     sweep : the condition that is run with all its bits, or ''
     confirm : condition → parameter: run with the neighbours of the chosen value too
@@ -103,15 +103,22 @@ class ConditionStudy(Study):
         shapes = tables.table("shapes")
         shape_bits = shapes.take("bits", int, 4)
         study = cls(
-            name=file.take("name", str), seed=take_seed(file, path, 0), conditions=conditions, data=data,
-            own=file.texts("own"), lists_of=choice.texts("lists", ()),
+            name=file.take("name", str),
+            seed=take_seed(file, path, 0),
+            conditions=conditions,
+            data=data,
+            own=file.texts("own"),
+            lists_of=choice.texts("lists", ()),
             choice_k=check_k(choice.take("k", int, 100), path),
-            order=choice.take("order", str, "grid"), passes=choice.take("passes", int, 1),
-            baselines=tables.texts("baselines", ()), sweep=tables.take("sweep", str, ""),
+            order=choice.take("order", str, "grid"),
+            passes=choice.take("passes", int, 1),
+            baselines=tables.texts("baselines", ()),
+            sweep=tables.take("sweep", str, ""),
             extra=tables.texts("sweep_with", ()),
-            confirm=tables.table("confirm").rest(), shapes={k: tuple(v) for k, v in shapes.rest().items()},
+            confirm=tables.table("confirm").rest(),
+            shapes={k: tuple(v) for k, v in shapes.rest().items()},
             shape_bits=shape_bits,
-        )  # fmt: skip
+        )
         for table in (choice, tables, file):
             table.end()
         _check(study, path)
@@ -128,10 +135,13 @@ def _tables(file: Table, key: str, path: str) -> list[Table]:
 def _condition(table: Table, path: str) -> Condition:
     own = table.table("tuner").rest()
     found = Condition(
-        table.take("name", str), table.texts("features"), table.texts("cut", ()),
-        table.take("induction", str, "indicator"), table.numbers("bits", ()),
+        table.take("name", str),
+        table.texts("features"),
+        table.texts("cut", ()),
+        table.take("induction", str, "indicator"),
+        table.numbers("bits", ()),
         {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()},
-    )  # fmt: skip
+    )
     table.end()
     load_induction(found.induction)
     faults = (

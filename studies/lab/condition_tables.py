@@ -186,10 +186,17 @@ def turns_table(tables: ConditionTables) -> str:
 def tries_table(tries: Tries) -> str:
     """Return what was tried for a condition, the chosen point marked."""
     rows = [
-        [setting.condition, str(setting.bits), setting.values or "–", f"{features:,}", f"{tuned:.2f}", f"{heldout:.2f}",
-         "chosen" if setting == tries.best else ""]
+        [
+            setting.condition,
+            str(setting.bits),
+            setting.values or "–",
+            f"{features:,}",
+            f"{tuned:.2f}",
+            f"{heldout:.2f}",
+            "chosen" if setting == tries.best else "",
+        ]
         for setting, features, tuned, heldout in tries.points
-    ]  # fmt: skip
+    ]
     return markdown(["condition", "bits", "values", "features", "tuned", "held out", ""], rows, range(1))
 
 

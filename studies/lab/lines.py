@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError
-from luthier.core.files.journal import Record, read_sealed
+from luthier.core.files.journal import Record, read_journal
 
 Kept = dict[tuple[Any, ...], Record]
 
@@ -44,7 +44,7 @@ def read_units(path: Path, kind: LineKind) -> tuple[Kept, int]:
     """
     if not path.exists():
         return {}, 0
-    records, length = read_sealed(path, "a unit of a study as it was written")
+    records, length = read_journal(path, "a unit of a study as it was written")
     found: Kept = {}
     for number, record in enumerate(records, start=1):
         try:

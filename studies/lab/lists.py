@@ -18,8 +18,8 @@ from luthier.core.settings import Table
 from luthier.corpus.texts import Tokens
 from luthier.kbest.building.lists import read_pool
 from luthier.kbest.features import Features, align_features
-from luthier.kbest.pool import Pool, References
 from luthier.kbest.merge import cap
+from luthier.kbest.pool import Pool, References
 from luthier.kbest.weights import Weights, read_weights
 from luthier.synthetic.lists.noisy_channel import SyntheticLists, texts_of
 

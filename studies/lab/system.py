@@ -45,8 +45,8 @@ from luthier.lm.storage import open_lm
 from luthier.metrics.base import Metric
 from luthier.synthetic.pair.pair import PARTS, PairGenerator
 from luthier.tuning.base import Tuner
-from luthier.tuning.loops.loop import LoopPlace, tune_loop
 from luthier.tuning.loops.folder import LISTS
+from luthier.tuning.loops.loop import LoopPlace, tune_loop
 from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.options import LoopOptions
 
@@ -273,9 +273,14 @@ class LoopUnits(Units):
             return pool.with_features(pool.features.select(columns))
 
         result = tune_loop(
-            decode, config.start or decoder.default_weights(), task.tuner, task.metric, task.options,
-            bounds=config.settings.bounds, place=LoopPlace(str(folder), resume=True, decoder=self.state),
-        )  # fmt: skip
+            decode,
+            config.start or decoder.default_weights(),
+            task.tuner,
+            task.metric,
+            task.options,
+            bounds=config.settings.bounds,
+            place=LoopPlace(str(folder), resume=True, decoder=self.state),
+        )
         return result, columns
 
     def translate(self, features: Sequence[str], bins: Bins | None, weights: Mapping[str, float]) -> Texts:

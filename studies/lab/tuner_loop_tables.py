@@ -67,16 +67,37 @@ def table_parts(tables: TunerLoopTables) -> list[str]:
 
 def tuning_table(tables: TunerLoopTables) -> str:
     """Return metric × tuner: scores at the first and the last decoding and on all lists, turns and CPU time."""
-    head = ["tuned for", "tuner", "starts", "turns", "hypotheses", "first decoding", "last decoding", "all lists",
-            "CPU s to tune", "a start", "ended"]  # fmt: skip
+    head = [
+        "tuned for",
+        "tuner",
+        "starts",
+        "turns",
+        "hypotheses",
+        "first decoding",
+        "last decoding",
+        "all lists",
+        "CPU s to tune",
+        "a start",
+        "ended",
+    ]
     rows = []
     for loop in tables.loops:
         tuned_turns = max(len(loop.decoded), 1)
-        rows.append([
-            loop.metric, loop.tuner, str(loop.starts), str(len(loop.decoded)), f"{loop.hypotheses:,}",
-            f"{loop.decoded[0]:.2f}", f"{loop.decoded[-1]:.2f}", f"{loop.tuned[-1]:.2f}", f"{loop.tune_cpu:.0f}",
-            f"{loop.tune_cpu / (tuned_turns * loop.starts):.3f}", loop.ended,
-        ])  # fmt: skip
+        rows.append(
+            [
+                loop.metric,
+                loop.tuner,
+                str(loop.starts),
+                str(len(loop.decoded)),
+                f"{loop.hypotheses:,}",
+                f"{loop.decoded[0]:.2f}",
+                f"{loop.decoded[-1]:.2f}",
+                f"{loop.tuned[-1]:.2f}",
+                f"{loop.tune_cpu:.0f}",
+                f"{loop.tune_cpu / (tuned_turns * loop.starts):.3f}",
+                loop.ended,
+            ]
+        )
     note = (
         "\nfirst decoding: with the weights of the start; last: with those tuned in the turn before. all lists: tuned, "
         "on the lists of all turns together, which differ from tuner to tuner. a start: CPU seconds of one start in "

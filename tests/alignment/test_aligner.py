@@ -22,8 +22,8 @@ def generated(count):
 
 
 def test_a_small_text_is_understood():
-    done = luthier.align([s for s, _ in TEXT], [t for _, t in TEXT])
-    links = done.symmetrized()
+    found = luthier.align([s for s, _ in TEXT], [t for _, t in TEXT])
+    done, links = found.alignment, found.links
     assert links[0] == [(0, 0), (1, 1)]
     assert links[1] == [(0, 0), (1, 1)]
     assert links[4] == [(0, 0)]

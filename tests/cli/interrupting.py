@@ -52,7 +52,7 @@ LINES = (
 
 def prepare(home: Path) -> None:
     """Write what the commands read."""
-    from luthier.kbest.storage import save_pool
+    from luthier.kbest.storage.pool_file import save_pool
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
     from luthier.synthetic.pair.pair import PairGenerator
 

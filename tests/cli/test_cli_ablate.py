@@ -5,7 +5,7 @@ import json
 import pytest
 
 from luthier.cli.main import main
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 pytestmark = pytest.mark.compiled

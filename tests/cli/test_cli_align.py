@@ -209,7 +209,8 @@ def test_an_interrupt_leaves_nothing(folder, tmp_path):
     for name in ("s", "t"):
         (tmp_path / name).write_text((folder / name).read_text() * 200)
     command = [
-        sys.executable, "-m", "luthier.cli.main", "engine", "align", "s", "t", "--passes", "1000", "-o", "l.gz", "--train", "m",
+        sys.executable, "-m", "luthier.cli.main", "engine", "align", "s", "t", "--passes", "1000", "-o", "l.gz",
+        "--train", "m",
     ]  # fmt: skip
     with subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True) as process:
         try:

@@ -11,7 +11,7 @@ from luthier.core.segments import offsets_from_counts
 from luthier.features.bins_file import read_bins
 from luthier.grammar.reading import read_grammar
 from luthier.grammar.storage import open_grammar, save_grammar
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 
 RULES = "".join(
     f"[X] ||| {source} ||| {target} ||| P={p} C={c} ||| 0-0\n"
@@ -129,8 +129,8 @@ def test_a_pool_is_cut_and_induced(run_cli, home):
         (("--features", "p"), "no feature is called 'p'."),
         (("--features", "P", "--by-use"), "g.txt: expected a pool, found no pool. hint: --by-use is for pools only"),
         (("--features", "P", "--global"), "g.txt: expected a pool, found no pool. hint: --global is for pools only"),
-        (("--features", "P,P"), "expected names of features that differ behind --features, found 'P,P'"),
-        (("--features", ","), "expected names of features that differ behind --features, found ','"),
+        (("--features", "P,P"), "expected --features of names that differ, found 'P,P'"),
+        (("--features", ","), "expected --features of names that differ, found ','"),
         (("--features", "P=0"), "expected from 1 to 65536 bins for a feature, found 0"),
         (("--features", "P", "--bits", "17"), "expected a whole number from 0 to 16, found '17'"),
         (("--features", "P", "--keep", "C"), "among those to keep or to count, found 'C'"),

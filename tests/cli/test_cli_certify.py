@@ -5,7 +5,7 @@ import json
 import pytest
 
 from luthier.cli.main import main
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.weights import Weights, write_weights
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
@@ -123,7 +123,7 @@ def test_a_surface_refuses_what_it_cannot_prove(folder, capsys, more, complaint)
         (["--reach", "1", "--window", "x=0:1"], "expected one kind of window, found two"),
         (["--window", "x=0:1"], "expected a window such as"),
         (["--window", "FIRST=0:"], "expected both ends of a window"),
-        (["--resume"], "expected the file of a search to go on with, found none. hint: give --checkpoint"),
+        (["--resume"], "expected the file of a search to resume, found none. hint: give --checkpoint"),
         (["--gap", "-1"], "the 'gap' parameter of certify must be a float in [0.0, inf), got -1.0"),
         (["--margin", "1"], "--margin is a number above 0, and needs --span"),
         (["--metric", "length"], "has no direction"),

@@ -13,7 +13,7 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import locked
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 LUTHIER = [sys.executable, "-m", "luthier.cli.start"]
@@ -150,7 +150,9 @@ sys.exit(main())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["luthier.cli.main", "luthier.kbest.storage", "numpy", "numba", "rich.table"])
+@pytest.mark.parametrize(
+    "name", ["luthier.cli.main", "luthier.kbest.storage.pool_file", "numpy", "numba", "rich.table"]
+)
 def test_ctrl_c_while_modules_are_imported(pool, name):
     code = IMPORTING.format(name=name)
     child = subprocess.run(

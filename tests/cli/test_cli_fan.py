@@ -10,7 +10,7 @@ from luthier.core.errors import LuthierError
 from luthier.geometry.polytopes.fan import choose_by_angle, choose_on_line, planar_fan
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.landscape.cones.fan_scenes import example_scene, pool_scene, regularize
 from luthier.landscape.subspaces import read_axis
 from luthier.report.console import show

@@ -7,7 +7,7 @@ import pytest
 
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.selections.feasibility import Choice, choose, judge
 from luthier.metrics.loading import load_metric
@@ -56,14 +56,14 @@ def test_an_oracle_is_infeasible_and_the_contradiction_is_one(run_cli, path, tmp
     assert not told["feasible"]
     assert not (tmp_path / "w.txt").exists()
     h, total = pool.features.dense, np.zeros(4)
-    for wish in told["contradiction"]:
-        start = pool.offsets[wish["sentence"]]
-        assert pool.texts[int(start + wish["other"])] == wish["other_text"]
-        total += wish["multiplier"] * (h[start + wish["other"]] - h[start + wish["wanted"]])
+    for constraint in told["contradiction"]:
+        start = pool.offsets[constraint["sentence"]]
+        assert pool.texts[int(start + constraint["other"])] == constraint["other_text"]
+        total += constraint["multiplier"] * (h[start + constraint["other"]] - h[start + constraint["wanted"]])
     np.testing.assert_allclose(total, 0.0, atol=1e-12)
     code, out, _ = run_cli("geometry", "feasible", path, "--select", select)
     assert code == 1
-    assert f"{len(told['contradiction'])} wishes that contradict each other" in out
+    assert f"{len(told['contradiction'])} constraints that contradict each other" in out
 
 
 def test_the_oracle_is_of_the_metric(run_cli, path):
@@ -147,17 +147,19 @@ def test_wishes_bound_the_cone_and_cancel(path):
     planar = pool.with_features(pool.features.select(pool.features.names[:2]))
     rows = rerank(planar, np.array([0.7, 0.4]))
     verdict = judge(planar, Choice("these", rows))
-    _, wishes = verdict.wishes()
+    _, constraints = verdict.constraints()
     weights = verdict.proof.weights
-    assert (wishes @ weights).min() == pytest.approx(verdict.proof.margin)
-    for angle in np.linspace(0.0, 2.0 * np.pi, 721):  # inside all wishes, and inside them only, the selection is made
+    assert (constraints @ weights).min() == pytest.approx(verdict.proof.margin)
+    for angle in np.linspace(
+        0.0, 2.0 * np.pi, 721
+    ):  # inside all constraints, and inside them only, the selection is made
         w = np.array([np.cos(angle), np.sin(angle)])
-        if np.abs(wishes @ w).min() > 1e-6:
-            assert (wishes @ w > 0.0).all() == (rerank(planar, w) == verdict.proof.rows).all()
+        if np.abs(constraints @ w).min() > 1e-6:
+            assert (constraints @ w > 0.0).all() == (rerank(planar, w) == verdict.proof.rows).all()
     verdict = judge(pool, choose(pool, "oracle", load_metric("bleu")))
-    names, wishes = verdict.wishes()
+    names, constraints = verdict.constraints()
     assert len(names) == len(verdict.contradiction())
-    np.testing.assert_allclose(wishes.sum(axis=0), 0.0, atol=1e-12)
+    np.testing.assert_allclose(constraints.sum(axis=0), 0.0, atol=1e-12)
 
 
 def sparse_pool(path, n_features, n_varying):

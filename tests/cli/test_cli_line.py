@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.weights import read_weights
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 

@@ -10,7 +10,7 @@ from luthier.features.bins_file import write_bins
 from luthier.features.fit_bins import BinOptions, bins_of_pool
 from luthier.features.induction import induce_pool, with_bins
 from luthier.kbest.groups import FeatureGroup
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.planted import PlantedLists
 
 pytestmark = pytest.mark.compiled

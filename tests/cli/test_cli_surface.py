@@ -9,7 +9,7 @@ import pytest
 
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.planes import view as surface_view
 from luthier.synthetic.lists.noisy_channel import SyntheticLists

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from luthier.core.plugins import available
 from luthier.kbest.features import Features
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import PACKAGE

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from luthier.features.bins_file import read_bins
-from luthier.kbest.storage import save_pool
-from luthier.kbest.writer import write_pool
+from luthier.kbest.storage.pool_file import save_pool
+from luthier.kbest.storage.writer import write_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.synthetic.lists.planted import PlantedLists
 from luthier.synthetic.pair.pair import PairGenerator
@@ -175,8 +175,8 @@ JOBS = {
     "induce": Job("engine induce planted.arrow --bins planted.json -o out/p.arrow", answer="out/p.arrow"),
     "curves": Job("engine curves binned.txt --bins bins.json -o out/c.png"),
     "decode": Job(
-        "engine decode src --grammar rules.txt --lm lm.arpa --weights w2.txt --threads 1 -k 3 -o out/k.arrow --text out/t "
-        "--links out/a --trees out/d --report out/r --forests out/f",
+        "engine decode src --grammar rules.txt --lm lm.arpa --weights w2.txt --threads 1 -k 3 -o out/k.arrow "
+        "--text out/t --links out/a --trees out/d --report out/r --forests out/f",
         "lm.arpa.luthier", "out/r", "out/k.arrow",
     ),
     "choose": Job(

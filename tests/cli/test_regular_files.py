@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from luthier.kbest.shards.shard import shard
-from luthier.kbest.storage import save_pool
-from luthier.kbest.writer import write_pool
+from luthier.kbest.storage.pool_file import save_pool
+from luthier.kbest.storage.writer import write_pool
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
@@ -94,7 +94,7 @@ iterations = 1
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """Return a folder with a pool in parts, settings of all kinds, and a trained model."""
+    """Return a folder with a sharded pool, settings of all kinds, and a trained model."""
     home = tmp_path_factory.mktemp("whole")
     lists = SyntheticLists(sentences=4, k=5, vocabulary=100).generate(1)
     write_pool(lists, str(home / "list.txt"), None)
@@ -113,11 +113,11 @@ def whole(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def trained(whole):
-    from luthier.jobs.train import train
+    from luthier.jobs.train import train_system
     from luthier.jobs.train_config import read_train_config
 
     (whole / "plain.toml").write_text(TRAINING.replace('[start]\nfile = "w.txt"\n', ""))
-    train(read_train_config(whole / "plain.toml", seed=1, threads=1), str(whole / "model"), threads=1)
+    train_system(read_train_config(whole / "plain.toml", seed=1, threads=1), str(whole / "model"), threads=1)
     return whole
 
 

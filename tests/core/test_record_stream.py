@@ -1,4 +1,4 @@
-"""Arrow streams: written block by block, readable after any end, gone on with where they were whole."""
+"""Arrow streams: written block by block, readable after any end, resumed where they were whole."""
 
 import numpy as np
 import pyarrow as pa

@@ -13,9 +13,9 @@ import pytest
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files import remote
 from luthier.core.files.remote import cache_folder, check_url, fetch
-from luthier.core.tasks import Given, Processes, run_units
+from luthier.core.tasks import Processes, Shared, run_units
 from luthier.kbest.shards.shard import shard
-from luthier.kbest.storage import PoolFile, save_pool
+from luthier.kbest.storage.pool_file import PoolFile, save_pool
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
@@ -168,7 +168,7 @@ def test_processes_of_a_host_fetch_a_pool_once(server, tmp_path):
     save_pool(pool, folder / "pool.arrow")
     raw = (folder / "pool.arrow").read_bytes()
     by_url = PoolFile("/nowhere", pool.digest(), f"{address}/pool.arrow", digest_of(raw))
-    found = run_units(n_rows, Given(None, by_url), {i: i for i in range(4)}, engine=Processes(2))
+    found = run_units(n_rows, Shared(None, by_url), {i: i for i in range(4)}, engine=Processes(2))
     assert set(found.values()) == {pool.n_hypotheses}
     assert asked.count("/pool.arrow") == 1
 

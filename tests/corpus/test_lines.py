@@ -52,10 +52,10 @@ def test_faults_have_their_line(write, raw, kind, line):
 
 
 def test_line_ends_and_marks_are_mended_on_demand(write):
-    assert list(read_lines(write(b"\xef\xbb\xbfa\r\n\r\nb\r\n"), mend=True)) == ["a", "", "b"]
-    assert list(read_lines(write(b"\xef\xbb\xbf\n"), mend=True)) == [""]
+    assert list(read_lines(write(b"\xef\xbb\xbfa\r\n\r\nb\r\n"), fix=True)) == ["a", "", "b"]
+    assert list(read_lines(write(b"\xef\xbb\xbf\n"), fix=True)) == [""]
     with pytest.raises(InputError, match="UTF-8"):
-        read_lines(write(b"\xff\n"), mend=True)
+        read_lines(write(b"\xff\n"), fix=True)
 
 
 @settings(deadline=None, max_examples=30)

@@ -37,7 +37,7 @@ class Best(Semiring[Derivation]):
 class Count(Semiring[int]):
     """⊗ multiplies, ⊕ adds; Python's whole numbers do not overflow."""
 
-    def edge(self, e: int) -> int:  # noqa: ARG002
+    def edge(self, e: int) -> int:
         """Return 1."""
         return 1
 

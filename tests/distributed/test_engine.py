@@ -13,7 +13,7 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.core.rng import child_rng
-from luthier.core.tasks import Given, run_units
+from luthier.core.tasks import Shared, run_units
 from luthier.distributed.address import Certificates, ClusterAddress
 
 psutil = pytest.importorskip("psutil")
@@ -67,7 +67,7 @@ class Marked:
 
 def workers(engine):
     """Return the processes of the workers."""
-    found = run_units(who, Given(None), {i: i for i in range(12)}, engine=engine)
+    found = run_units(who, Shared(None), {i: i for i in range(12)}, engine=engine)
     return {process for process, _, _ in found.values()}
 
 
@@ -87,14 +87,14 @@ EXPECTED = {i: (2.0 * np.random.default_rng(5).spawn(40)[i].random(3)).tobytes()
 
 def test_the_bytes_are_the_same_and_what_is_shared_is_opened_once_by_each_worker(engine, tmp_path):
     whole(engine)
-    found = run_units(draw, Given(2.0, Marked(str(tmp_path))), units(40), engine=engine)
+    found = run_units(draw, Shared(2.0, Marked(str(tmp_path))), units(40), engine=engine)
     assert {i: array.tobytes() for i, array in found.items()} == EXPECTED
     assert list(found) == list(range(40))
     assert [path.read_text() for path in tmp_path.iterdir()] == ["x", "x"]
-    sent = run_units(draw, Given(2.0), units(5), engine=engine)  # in no file
+    sent = run_units(draw, Shared(2.0), units(5), engine=engine)  # in no file
     assert {i: array.tobytes() for i, array in sent.items()} == {i: EXPECTED[i] for i in range(5)}
-    assert {threads for _, (threads,), _ in run_units(who, Given(1), units(4), engine=engine).values()} == {1}
-    assert run_units(draw, Given(1.0), {}, engine=engine) == {}
+    assert {threads for _, (threads,), _ in run_units(who, Shared(1), units(4), engine=engine).values()} == {1}
+    assert run_units(draw, Shared(1.0), {}, engine=engine) == {}
 
 
 def test_nothing_listens_but_on_this_machine(engine):
@@ -118,10 +118,10 @@ def test_a_value_in_no_file_is_sent_to_a_cluster_that_others_started(engine, tmp
         assert joined.count == 2
         given = np.arange(5.0)
         assert all(
-            np.array_equal(v, given) for _, _, v in run_units(who, Given(given), units(6), engine=joined).values()
+            np.array_equal(v, given) for _, _, v in run_units(who, Shared(given), units(6), engine=joined).values()
         )
         with pytest.raises(LuthierError, match="cannot be given to other processes"):
-            run_units(who, Given(lambda: 0), units(1), engine=joined)
+            run_units(who, Shared(lambda: 0), units(1), engine=joined)
     assert len(workers(engine)) == 2  # joining and leaving does not end it
 
 
@@ -131,7 +131,7 @@ def test_a_killed_worker_costs_no_result(engine, seed):
     victim = int(rng.choice(sorted(workers(whole(engine)))))
     timer = threading.Timer(float(rng.uniform(0.05, 0.4)), os.kill, (victim, signal.SIGKILL))
     timer.start()
-    found = run_units(draw, Given(2.0), units(40, 0.03), engine=engine, keep=lambda number, _: kept.append(number))
+    found = run_units(draw, Shared(2.0), units(40, 0.03), engine=engine, keep=lambda number, _: kept.append(number))
     timer.join()
     assert {i: array.tobytes() for i, array in found.items()} == EXPECTED
     assert sorted(kept) == list(range(40))  # each once
@@ -139,8 +139,8 @@ def test_a_killed_worker_costs_no_result(engine, seed):
 
 def test_a_unit_that_ends_three_workers_ends_the_job_after_the_others(engine):
     kept = []
-    with pytest.raises(LuthierError, match=r"^3 workers ended while they ran this unit.*\(unit 3, 3\).*alone:"):
-        run_units(end_at_three, Given(None), {i: i for i in range(6)}, engine=engine, keep=lambda n, _: kept.append(n))
+    with pytest.raises(LuthierError, match=r"^3 workers ended while they ran this unit.*\(unit 3, 3\).*replay:"):
+        run_units(end_at_three, Shared(None), {i: i for i in range(6)}, engine=engine, keep=lambda n, _: kept.append(n))
     assert sorted(kept) == [0, 1, 2, 4, 5]
 
 
@@ -150,7 +150,7 @@ def test_a_recipe_that_fails_is_refused_by_host_before_any_unit_runs(engine, tmp
         LuthierError, match=r"^worker tls://127.0.0.1:\d+ \(.*process \d+\): .*no such file or directory"
     ):
         run_units(
-            draw, Given(2.0, Marked(str(tmp_path / "nowhere"))), units(3), engine=engine,
+            draw, Shared(2.0, Marked(str(tmp_path / "nowhere"))), units(3), engine=engine,
             keep=lambda n, _: kept.append(n),
         )  # fmt: skip
     assert not kept
@@ -163,7 +163,7 @@ def test_ctrl_c_drops_what_is_under_way_and_keeps_what_is_done(engine):
     begin = time.monotonic()
     slow = {**units(2), 2: (2, 60.0), 3: (3, 60.0)}
     with pytest.raises(KeyboardInterrupt):
-        run_units(draw, Given(2.0), slow, engine=engine, keep=lambda number, _: kept.append(number))
+        run_units(draw, Shared(2.0), slow, engine=engine, keep=lambda number, _: kept.append(number))
     assert kept == [0, 1] or kept == [1, 0]
     assert time.monotonic() - begin < 30
 
@@ -197,7 +197,7 @@ def test_an_encrypted_connection_takes_certificates_from_files_and_no_others(cer
         address = ClusterAddress.parse(cluster.scheduler_address)
         assert address.kind == "tls"
         with dask_engine.connected(address, certificates=ours) as joined:
-            found = run_units(draw, Given(2.0), units(5), engine=joined)
+            found = run_units(draw, Shared(2.0), units(5), engine=joined)
             assert {i: array.tobytes() for i, array in found.items()} == {i: EXPECTED[i] for i in range(5)}
         with (
             pytest.raises(LuthierError, match=r"^tls://127.*expected a scheduler that answers, found none"),

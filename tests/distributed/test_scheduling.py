@@ -11,10 +11,10 @@ import pytest
 
 from luthier.core.errors import LuthierError
 from luthier.core.progress import speaking
-from luthier.core.tasks import Given, from_parcel, parcel, path_of, run_units
+from luthier.core.tasks import Shared, deserialized, path_of, run_units, serialized
 from luthier.distributed import scheduling as handing
-from luthier.distributed.address import Alone, ClusterAddress
-from luthier.distributed.scheduling import Handing, Look, Work, open_everywhere
+from luthier.distributed.address import ClusterAddress, Replay
+from luthier.distributed.scheduling import Scheduling, Snapshot, Work, open_everywhere
 from luthier.distributed.worker import Outcome, Several, differing, pack, run_packed, unit_key, versions
 
 
@@ -46,10 +46,10 @@ class Pretended:
         self.under_way, self.copies, self.lost = {}, {}, 0
 
     def look(self):
-        return Look(self.threads, {name: job[2] for name, job in self.under_way.items()}, self.lost)
+        return Snapshot(self.threads, {name: job[2] for name, job in self.under_way.items()}, self.lost)
 
     def hand(self, packed, *, apart_from="", only=""):
-        unit = from_parcel(pickle.loads(packed)[1])[2]
+        unit = deserialized(pickle.loads(packed)[1])[2]
         busy = [job[2] for job in self.under_way.values()]
         free = [w for w in self.threads if w != apart_from and w in (only or w) and busy.count(w) < self.threads[w]]
         self.copies[unit] = self.copies.get(unit, 0) + 1
@@ -69,7 +69,7 @@ class Pretended:
         unit, packed, worker = self.under_way.pop(name)
         if self.fate(unit, self.copies[unit], worker) == "killed":
             return Outcome(fault="3 workers ended", killed=True)
-        return from_parcel(run_packed(packed))
+        return deserialized(run_packed(packed))
 
     def drop(self, names):
         self.dropped += names
@@ -79,7 +79,7 @@ class Pretended:
 
 def results(crew, units, *, twice=True, stop=None):
     work = Work(path_of(times), Ten(), dict(enumerate(units)), twice)
-    return dict(Handing(crew, work).results(stop or threading.Event()))
+    return dict(Scheduling(crew, work).results(stop or threading.Event()))
 
 
 def test_every_unit_is_run_once_and_no_more_are_under_way_than_threads():
@@ -122,18 +122,20 @@ def test_the_only_suspect_is_named_with_the_command_that_runs_it_alone_and_the_o
     kept = {}
     crew = Pretended({"a": 2}, lambda unit, copy, worker: "killed" if unit == 3 else "done")
     work = Work(path_of(times), Ten(), dict(enumerate(range(6))))
-    with pytest.raises(LuthierError, match=r"^3 workers ended \(unit 3, 3\)\. hint: `cluster` alone:\w{16} ") as caught:
-        kept.update(item for item in Handing(crew, work).results(threading.Event()) if not kept.update([item]))
+    with pytest.raises(
+        LuthierError, match=r"^3 workers ended \(unit 3, 3\)\. hint: `cluster` replay:\w{16} "
+    ) as caught:
+        kept.update(item for item in Scheduling(crew, work).results(threading.Event()) if not kept.update([item]))
     assert kept == {i: 10 * i for i in range(6) if i != 3}
     assert crew.copies[3] == 1
-    key = str(caught.value).partition("alone:")[2][:16]
+    key = str(caught.value).partition("replay:")[2][:16]
     said = []
     with speaking(lambda label, total: None, said.append), pytest.raises(KeyboardInterrupt):
-        run_units(times, Given(10), dict(enumerate(range(6))), engine=Alone(key), keep=kept.__setitem__)
+        run_units(times, Shared(10), dict(enumerate(range(6))), engine=Replay(key), keep=kept.__setitem__)
     assert kept[3] == 30
     assert "unit 3 ended well" in said[0]
     with pytest.raises(LuthierError, match="none of these 2 units is"):
-        run_units(times, Given(10), {0: 0, 1: 1}, engine=Alone(key))
+        run_units(times, Shared(10), {0: 0, 1: 1}, engine=Replay(key))
 
 
 def test_of_several_suspects_each_is_tried_by_itself():
@@ -149,7 +151,7 @@ def test_of_several_suspects_each_is_tried_by_itself():
 def test_a_unit_that_raises_is_not_tried_again_and_its_sentence_names_unit_and_place():
     crew = Pretended({"a": 1})
     with pytest.raises(
-        LuthierError, match=r"^fourteen is wrong \(unit 1, 14, on .*\)\. hint: take 15; `cluster` alone:"
+        LuthierError, match=r"^fourteen is wrong \(unit 1, 14, on .*\)\. hint: take 15; `cluster` replay:"
     ):
         results(crew, [1, 14, 2])
     assert crew.copies == {1: 1, 14: 1, 2: 1}
@@ -201,7 +203,7 @@ class Refusing:
 
 def test_a_worker_of_other_versions_refuses_before_it_reads_the_unit():
     others = tuple((name, "0.0" if name == "numpy" else value) for name, value in versions())
-    found = from_parcel(run_packed(pickle.dumps((others, b"not even a pickle"))))
+    found = deserialized(run_packed(pickle.dumps((others, b"not even a pickle"))))
     assert found.fault.startswith("expected the same versions on every worker, found numpy ")
     assert differing(versions(), versions()) == ""
     assert [name for name, _ in versions()][:2] == ["luthier", "python"]
@@ -230,7 +232,7 @@ def kept_before(crew, work):
     """Return the results that came before the complaint, and the complaint."""
     kept = []
     with pytest.raises(LuthierError) as caught:
-        kept.extend(Handing(crew, work).results(threading.Event()))
+        kept.extend(Scheduling(crew, work).results(threading.Event()))
     return kept, str(caught.value)
 
 
@@ -250,7 +252,7 @@ def test_units_are_data():
 def test_arrays_that_are_read_only_stay_so_on_their_way_and_others_do_not_become_so():
     fixed, free = np.arange(4.0), np.arange(6).reshape(2, 3)
     fixed.setflags(write=False)
-    found = from_parcel(parcel({"fixed": fixed, "free": free, "turned": free.T, "words": ["a", 1]}))
+    found = deserialized(serialized({"fixed": fixed, "free": free, "turned": free.T, "words": ["a", 1]}))
     assert (found["fixed"].flags.writeable, found["free"].flags.writeable) == (False, True)
     assert all(np.array_equal(found[name], value) for name, value in (("free", free), ("turned", free.T)))
     assert found["words"] == ["a", 1]
@@ -273,7 +275,7 @@ def test_other_hosts_without_encryption_are_refused_unless_the_user_insists(text
 
 @pytest.mark.parametrize(
     "text",
-    ["local:0", "local:", "local:-1", "local:x", "local:99999", "alone:zz", "", "http://127.0.0.1:80", "tcp://127.0.0.1",
+    ["local:0", "local:", "local:-1", "local:x", "local:99999", "replay:zz", "", "http://127.0.0.1:80", "tcp://127.0.0.1",
      "tcp://127.0.0.1:8786/x", "tcp://127.0.0.1:x", "inproc://a", "tcp://127.0.0.1@evil.example:1", "tcp://[::1:2"],
 )  # fmt: skip
 def test_what_is_no_address_is_said(text):

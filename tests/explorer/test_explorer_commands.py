@@ -10,7 +10,7 @@ import urllib.request
 import pytest
 from served import SPEC, make_pool
 
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from served import ask, changed, make_session, raw, serving, weights_of
 from luthier.explorer.app import answer
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank, selected_texts
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.weights import Weights, write_weights
 from luthier.landscape.lines.line_report import follow_line
 from luthier.landscape.planes.plane import Plane
@@ -218,8 +218,8 @@ def test_a_comparison_is_what_the_command_says(server, folder, run_cli):
 def test_a_fan_is_what_the_command_says(server, folder, run_cli):
     names = server.session.problem.names
     said = command(
-        run_cli, "geometry", "fan", folder / "pool.arrow", "--sentence", 4, "--axis", names[0], "--axis", names[1], "-o",
-        folder / "fan.png",
+        run_cli, "geometry", "fan", folder / "pool.arrow", "--sentence", 4, "--axis", names[0], "--axis", names[1],
+        "-o", folder / "fan.png",
     )  # fmt: skip
     found, _ = ask(server, "fan", sentence=4, axes=[0, 1])
     assert len(found["cones"]) == len(said["cones"])

@@ -18,7 +18,7 @@ from served import ARABIC, HOSTILE, ask, changed, make_session, serving
 from luthier.explorer.app import SCRIPTS, page_text
 from luthier.explorer.endpoints import surface
 from luthier.explorer.report_file import IMPORT, write_report
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.weights import Weights, write_weights
 
 PATIENCE = 1800  # seconds, as good as endless: the first surface may have to be compiled, on a busy machine

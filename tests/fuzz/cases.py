@@ -109,7 +109,7 @@ class Cases(StateCases, ModelCases):
     case_pool_lies_2 = case_pool_lies
 
     def case_parts(self, rng):
-        """Damage the manifest of a pool in parts, have it lie under a fitting seal, or damage a part."""
+        """Damage the manifest of a sharded pool, have it lie under a fitting seal, or damage a part."""
         folder = self.folder / "damaged-parts"
         shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.parts, folder)

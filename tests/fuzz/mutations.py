@@ -152,8 +152,8 @@ def lie_in_json(rng, raw):
     return json.dumps(table).encode()
 
 
-def lie_in_sealed(rng, raw):
-    """Return sealed lines of which one has another value, and a seal that fits it."""
+def lie_in_journal(rng, raw):
+    """Return journal lines of which one has another value, and a seal that fits it."""
     lines = raw.rstrip(b"\n").split(b"\n")
     at = int(rng.integers(len(lines)))
     record = unseal(lines[at])

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from lying_pools import WORDS, whole_pool
 
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.planted import PlantedLists
 
 SENTENCES, ROWS = 4, 5

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 
 import samples
-from mutations import damage_any, damage_bytes, damage_text, lie_in_array, lie_in_json, lie_in_sealed
+from mutations import damage_any, damage_bytes, damage_text, lie_in_array, lie_in_journal, lie_in_json
 from runs import Kept, Run
 
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.landscape.cones.search_state import read_state, write_state
 
 
@@ -67,7 +67,7 @@ class StateCases:
         return Run([[*self.tune, "--resume"]], self.folder / "tuned.txt", self.tuned)
 
     def case_lying_checkpoint(self, rng):
-        (self.folder / "tune.ckpt").write_bytes(lie_in_sealed(rng, self.checkpoint))
+        (self.folder / "tune.ckpt").write_bytes(lie_in_journal(rng, self.checkpoint))
         return Run([[*self.tune, "--resume"]])
 
     def case_search(self, rng):
@@ -96,20 +96,20 @@ class StateCases:
     def case_units(self, rng):
         shutil.rmtree(self.folder / "results", ignore_errors=True)
         (self.folder / "results").mkdir()
-        damage = lie_in_sealed if rng.random() < 0.3 else damage_any
+        damage = lie_in_journal if rng.random() < 0.3 else damage_any
         (self.folder / "results" / "units.jsonl").write_bytes(damage(rng, self.units))
         return Run([self.study])
 
     def case_points(self, rng):
         lying = rng.random() < 0.3
-        raw = lie_in_sealed(rng, self.points) if lying else damage_any(rng, self.points)
+        raw = lie_in_journal(rng, self.points) if lying else damage_any(rng, self.points)
         (self.folder / "choice" / "points.jsonl").write_bytes(raw)
         return Run([self.choose], None if lying else self.folder / "choice" / "weights.txt", self.chosen)
 
     def case_loop(self, rng):
         path, raw = self.loop_files.put_back(rng)
         lying = path.name == "iterations.jsonl" and rng.random() < 0.6
-        path.write_bytes(lie_in_sealed(rng, raw) if lying else damage_any(rng, raw))
+        path.write_bytes(lie_in_journal(rng, raw) if lying else damage_any(rng, raw))
         answer = None if lying else self.folder / "loop" / "weights.json"
         return Run([[*self.loop, "--resume"]], answer, self.loop_weights)
 
@@ -121,7 +121,7 @@ class StateCases:
             path.write_bytes(lie_in_json(rng, raw) if rng.random() < 0.7 else damage_any(rng, raw))
         elif path.name == "iterations.jsonl" and rng.random() < 0.5:
             lying = True
-            path.write_bytes(lie_in_sealed(rng, raw))
+            path.write_bytes(lie_in_journal(rng, raw))
         else:
             path.write_bytes(damage_any(rng, raw))
         answer = None if lying else self.folder / "trained" / "weights.json"
@@ -131,8 +131,8 @@ class StateCases:
         """TOML files: of a study, a choice, a loop with recorded lists, a training."""
         f = self.folder
         name, text, command = [
-            ("study", samples.STUDY, "study"), ("choice", samples.CHOICE, "engine sweep"), ("loop", samples.LOOP, "loop"),
-            ("train", samples.TRAINING, "train"),
+            ("study", samples.STUDY, "study"), ("choice", samples.CHOICE, "engine sweep"),
+            ("loop", samples.LOOP, "loop"), ("train", samples.TRAINING, "train"),
         ][rng.integers(4)]  # fmt: skip
         (f / f"damaged-{name}.toml").write_bytes(damage_text(rng, text.encode()))
         shutil.rmtree(f / "made", ignore_errors=True)

@@ -9,7 +9,7 @@ import pytest
 
 from luthier.alignment.links import read_links
 from luthier.core.errors import LuthierError
-from luthier.core.files.journal import read_sealed, seal
+from luthier.core.files.journal import read_journal, seal
 from luthier.core.settings import parse_json
 from luthier.corpus.lines import read_lines
 from luthier.features.bins_file import read_bins
@@ -88,9 +88,9 @@ CASES = {
     "JSON, one key often": (
         lambda path: parse_json(path.read_bytes()), 50_000, lambda n: "{" + ",".join(['"f":1'] * n) + "}"
     ),
-    "sealed lines": (lambda path: read_sealed(path, "x"), 5_000, lambda n: (seal({"a": 1}) * n).decode()),
-    "sealed lines, one bad": (
-        lambda path: read_sealed(path, "x"), 5_000, lambda n: (seal({"a": 1}) * n).decode() + "{}\n"
+    "journal lines": (lambda path: read_journal(path, "x"), 5_000, lambda n: (seal({"a": 1}) * n).decode()),
+    "journal lines, one bad": (
+        lambda path: read_journal(path, "x"), 5_000, lambda n: (seal({"a": 1}) * n).decode() + "{}\n"
     ),
 }  # fmt: skip
 

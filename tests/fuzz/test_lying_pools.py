@@ -9,7 +9,7 @@ from lying_pools import of_type, read_raw, shorter, whole_pool, with_number, wit
 from luthier.core.errors import InputError, LuthierError
 from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.features import Features
-from luthier.kbest.storage import open_pool, save_pool, verify_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool, verify_pool
 
 FAR = 2**31 - 1
 

@@ -24,7 +24,7 @@ def differences(rows, i):
 def separable(vectors):
     """Return whether some w has w·v < 0 for all vectors: no weights λ ≥ 0, Σλ = 1 give Σ λ v = 0 (Gordan).
 
-    Phase one of a simplex by whole numbers: minimise the sum of artificial variables, with Bland's rule.
+    Phase one of a simplex by whole numbers: minimise the sum of synthetic variables, with Bland's rule.
     """
     vectors = sorted(set(vectors))
     if not vectors:

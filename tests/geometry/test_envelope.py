@@ -158,7 +158,7 @@ def test_the_highest_rows_are_those_of_plain_sums_wherever_rows_were_sighted(see
     features *= 10.0 ** rng.integers(-12, 10, d) if kind == "unlike" else 1.0
     features[rng.integers(0, m, m // 3)] = features[rng.integers(0, m, m // 3)]
     ready, start = Envelopes(offsets, features), rng.normal(size=d) * 10.0 ** rng.integers(-6, 6)
-    sighting = ready.sight(start)
+    sighting = ready.projections_at(start)
     axes = np.eye(d)
     assert_same(ready.along(start, axes, sighting), ready.along(start, axes))
     for size in (0.0, 1e-15, 1e-3, 1.0, 1e3):
@@ -172,6 +172,6 @@ def test_the_highest_rows_are_those_of_plain_sums_wherever_rows_were_sighted(see
 
 def test_what_float32_cannot_hold_is_not_sighted():
     ready = Envelopes(np.array([0, 30]), np.arange(30.0)[:, None])
-    assert ready.sight(np.array([1e30])) is None
-    assert ready.highest(np.array([1e30]), ready.sight(np.ones(1))) is None
-    assert Envelopes(np.array([0, 2]), np.ones((2, 1))).sight(np.ones(1)) is None  # so few are sorted
+    assert ready.projections_at(np.array([1e30])) is None
+    assert ready.highest(np.array([1e30]), ready.projections_at(np.ones(1))) is None
+    assert Envelopes(np.array([0, 2]), np.ones((2, 1))).projections_at(np.ones(1)) is None  # so few are sorted

@@ -1,4 +1,4 @@
-"""The greedy search against the same search with a linear programme of all rows for each list."""
+"""The greedy search against the same search with a linear program of all rows for each list."""
 
 import numpy as np
 import pytest

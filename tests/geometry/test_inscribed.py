@@ -1,4 +1,4 @@
-"""The largest circle in a polygon, against scipy's linear programmes."""
+"""The largest circle in a polygon, against scipy's linear programs."""
 
 import numpy as np
 import pytest

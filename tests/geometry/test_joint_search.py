@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import linprog
 
 from luthier.geometry.joint_selection import _margin_kernels as margin_kernels
-from luthier.geometry.joint_selection.corners import Corners, make_room
+from luthier.geometry.joint_selection.corners import Corners, make_workspace
 from luthier.geometry.joint_selection.joint_halves import best_by_halves
 from luthier.geometry.joint_selection.joint_search import best_selection
 
@@ -64,7 +64,7 @@ def test_the_kernel_solves_programmes_as_highs_does(seed):
     rows = rng.integers(-3, 4, (int(rng.integers(1, 15)), n)).astype(float)
     rows = rows[np.any(rows != 0, axis=1)]
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
-    room = make_room(n, len(rows), 1)
+    room = make_workspace(n, len(rows), 1)
     room.rows[:] = rows
     margin = margin_kernels.widest(len(rows), room)
     assert margin == pytest.approx(margin_by_highs(rows), abs=1e-8)

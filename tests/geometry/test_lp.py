@@ -1,4 +1,4 @@
-"""Small linear programmes against the enumeration of all corners, HiGHS and their own proofs."""
+"""Small linear programs against the enumeration of all corners, HiGHS and their own proofs."""
 
 import itertools
 from fractions import Fraction

@@ -50,7 +50,7 @@ def on_segment(point, one, other):
 
 
 def brute_force(points):
-    """Return vertices and edges by the definition, one linear programme for each row and pair."""
+    """Return vertices and edges by the definition, one linear program for each row and pair."""
     points = np.asarray(points, np.float64)
     rows = [i for i in range(len(points)) if not any(np.array_equal(points[i], points[j]) for j in range(i))]
     vertices = {i for i in rows if margin([points[j] - points[i] for j in rows if j != i] or [[0.0]]) > 1e-7}

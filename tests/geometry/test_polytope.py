@@ -1,4 +1,4 @@
-"""Vertices, edges and normal cones against qhull and against a linear programme for every question."""
+"""Vertices, edges and normal cones against qhull and against a linear program for every question."""
 
 import itertools
 
@@ -29,7 +29,7 @@ TABLE1 = np.array([[-0.1, -1.2], [-1.2, -0.2], [-0.9, -1.6], [-0.9, -0.1], [-0.8
 
 
 def strictly_below(rows, equal=None):
-    """Whether some w has rows·w < 0 (and equal·w = 0), by a linear programme."""
+    """Whether some w has rows·w < 0 (and equal·w = 0), by a linear program."""
     n_columns = rows.shape[1]
     if not len(rows):
         return True

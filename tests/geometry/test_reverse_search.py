@@ -13,7 +13,7 @@ from scipy.optimize import linprog
 from scipy.spatial import ConvexHull
 
 from luthier.core.errors import LuthierError
-from luthier.core.tasks import Given, Here, Threads
+from luthier.core.tasks import Serial, Shared, Threads
 from luthier.geometry.minkowski import search_steps
 from luthier.geometry.minkowski.checks import share_covered
 from luthier.geometry.minkowski.frontier import Ahead, Frontier, SearchSetting
@@ -41,7 +41,7 @@ def index_vectors(lists):
 
 
 def vertices_by_programmes(lists, limits=()):
-    """Return the choices whose sum is a vertex, by one linear programme for each sum; perhaps within limits."""
+    """Return the choices whose sum is a vertex, by one linear program for each sum; perhaps within limits."""
     choices, sums = index_vectors(lists)
     found = set()
     for choice, point in zip(choices, sums, strict=True):
@@ -170,7 +170,7 @@ def test_order_threads_and_stops_do_not_change_the_set(summands, everything, ord
     )
     search = ReverseSearch(summands, START, order=order, score=score, threads=threads)
     found = []
-    for limit in (1, 2, 3, 40, 41, 97, None):  # stopped and gone on with, from its arrays
+    for limit in (1, 2, 3, 40, 41, 97, None):  # stopped and resumed, from its arrays
         found += search.run(limit)
         assert sum(map(len, found)) == search.n_found == (limit or len(everything))
         again = ReverseSearch(summands, START, order=order, score=score, threads=threads)
@@ -211,13 +211,13 @@ def test_children_found_ahead_by_anybody_change_no_block(summands, monkeypatch, 
     monkeypatch.setattr("luthier.geometry.minkowski.frontier.MOST_KNOWN", 40)
     alone = ReverseSearch(summands, START, order=order, score=score)
     expected = [*alone.run(30), *alone.run()]
-    for engine in (Here(), Threads(2)):
+    for engine in (Serial(), Threads(2)):
         search = ReverseSearch(summands, START, order=order, score=score)
-        ahead = Ahead(summands, Given(SearchSetting(summands, START)), engine, order)
+        ahead = Ahead(summands, Shared(SearchSetting(summands, START)), engine, order)
         blocks = list(search.run(30, ahead=ahead))
-        later = ReverseSearch(summands, START, order=order, score=score)  # gone on with, and helped by others
+        later = ReverseSearch(summands, START, order=order, score=score)  # resumed, and helped by others
         later.restore(search.state())
-        blocks += later.run(ahead=Ahead(summands, Given(SearchSetting(summands, START)), engine, order))
+        blocks += later.run(ahead=Ahead(summands, Shared(SearchSetting(summands, START)), engine, order))
         assert later.complete
         for a, b in zip(expected, blocks, strict=True):
             for field in dataclasses.fields(a):
@@ -228,7 +228,7 @@ def test_a_search_that_is_stopped_while_others_help_goes_on(summands, everything
     stop = threading.Event()
     stop.set()
     search = ReverseSearch(summands, START)
-    ahead = Ahead(summands, Given(SearchSetting(summands, START)), Here(), "depth")
+    ahead = Ahead(summands, Shared(SearchSetting(summands, START)), Serial(), "depth")
     assert sum(map(len, search.run(stop=stop, ahead=ahead))) == 1
     assert not ahead.fill(search.frontier, 5, stop)  # nobody was asked, and no vertex is lost
     found = [search.steps.root()[0][None], *(block.selections for block in search.run(ahead=ahead))]

@@ -4,7 +4,7 @@ import dataclasses
 
 from luthier.jobs.trace_file import GrowingTrace, write_trace
 from luthier.jobs.tuning_job import TuningJob, run_job
-from luthier.kbest.storage import PoolFile, open_pool, save_pool
+from luthier.kbest.storage.pool_file import PoolFile, open_pool, save_pool
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists

@@ -16,7 +16,7 @@ from small_jobs import small_job, trace
 from luthier.core.errors import LuthierError
 from luthier.core.tasks import run_units
 from luthier.distributed.address import ClusterAddress
-from luthier.distributed.checked import processor
+from luthier.distributed.check import processor
 from luthier.evaluation.bootstrap import bootstrap_scores
 from luthier.evaluation.randomisation import Contrast, randomisation_p
 from luthier.geometry.plane.subdivision import Window
@@ -26,12 +26,12 @@ from luthier.jobs.lab.kinds import starts
 from luthier.jobs.lab.lines import read_units
 from luthier.jobs.tuning_job import run_job
 from luthier.kbest.shards.shard import shard
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.landscape.cones.minkowski import SearchJob, SearchOptions
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import with_statistics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
@@ -74,6 +74,16 @@ def engine():
         yield started
 
 
+def joining(engine, folder):
+    """Return the options by which another command joins a cluster: its address, and the certificates of its run."""
+    held = engine.crew._client.security
+    texts = {"ca": held.tls_ca_file, "cert": held.tls_client_cert, "key": held.tls_client_key}
+    for name, text in texts.items():
+        (folder / f"own.{name}").write_text(text)
+    files = [word for name in texts for word in (f"--cluster-{name}", folder / f"own.{name}")]
+    return ("--cluster", engine.crew._client.scheduler_info()["address"], *files)
+
+
 @pytest.fixture
 def job(tmp_path):
     return small_job(tmp_path, restarts=3)
@@ -102,7 +112,7 @@ def test_runs_and_replicas_are_the_same_and_go_on_from_what_others_kept(engine, 
 def test_a_pool_that_is_another_on_a_worker_is_refused_with_host_path_and_digests(engine, job):
     other = SyntheticLists(sentences=5, k=8, vocabulary=100).generate(1)
     save_pool(other, job.pool_file.path)
-    told = f"^worker tcp://.*process.*dev: expected the pool {job.pool_file.digest}, found another, {other.digest()}"
+    told = f"^worker tls://.*process.*dev: expected the pool {job.pool_file.digest}, found another, {other.digest()}"
     with pytest.raises(LuthierError, match=told):
         run_job(dataclasses.replace(job, engine=engine))
 
@@ -134,8 +144,8 @@ def test_a_study_loses_a_worker_and_ends_the_same(engine, tmp_path, monkeypatch,
     victim = int(rng.choice(sorted({*run_units(pid, _nothing(), {i: i for i in range(8)}, engine=engine).values()})))
     timer = threading.Timer(float(rng.uniform(0, 0.3)), os.kill, (victim, signal.SIGKILL))
     timer.start()
-    address = engine.crew._client.scheduler_info()["address"]
-    code, _, err = run_cli("study", tmp_path / "study.toml", "-o", tmp_path / "there", "--cluster", address)
+    address = joining(engine, tmp_path)
+    code, _, err = run_cli("study", tmp_path / "study.toml", "-o", tmp_path / "there", *address)
     timer.join()
     assert (code, lines(tmp_path / "there")) == (0, lines(tmp_path / "here")), err
     told = [json.loads(line) for line in (tmp_path / "there" / "units.jsonl").read_text().splitlines()]
@@ -172,7 +182,7 @@ def test_a_search_of_cones_is_the_same(engine, job, tmp_path, order):
 def test_parts_are_asked_on_a_cluster_and_a_part_that_is_missing_there_is_named(engine, job, tmp_path):
     metric = load_metric("bleu")
     pool = with_statistics(job.pool, metric)
-    parted = PartedProblem.of(shard(pool, 3, tmp_path / "parts"), metric, engine=engine)
+    parted = ShardedProblem.of(shard(pool, 3, tmp_path / "parts"), metric, engine=engine)
     whole = ListProblem.of(pool, metric)
     start, axes = whole.default_start(), np.eye(len(job.pool.features.names))
     assert parted.gain(start) == whole.gain(start)
@@ -181,10 +191,10 @@ def test_parts_are_asked_on_a_cluster_and_a_part_that_is_missing_there_is_named(
             there.breakpoints.tobytes(),
             there.gains.tobytes(),
         )
-    other = PartedProblem.of(shard(pool, 2, tmp_path / "lost"), metric)
+    other = ShardedProblem.of(shard(pool, 2, tmp_path / "lost"), metric)
     (tmp_path / "lost" / "part-2.arrow").unlink()
     with pytest.raises(
-        LuthierError, match=r"^worker tcp://.*part-2.arrow: expected part 2 of 2, [0-9a-f]{32}, found none"
+        LuthierError, match=r"^worker tls://.*part-2.arrow: expected part 2 of 2, [0-9a-f]{32}, found none"
     ):
         dataclasses.replace(other, engine=engine).gain(start)
 
@@ -195,18 +205,18 @@ def pid(given, unit):
 
 
 def _nothing():
-    from luthier.core.tasks import Given
+    from luthier.core.tasks import Shared
 
-    return Given(None)
+    return Shared(None)
 
 
 def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_path):
-    address = engine.crew._client.scheduler_info()["address"]
+    address = joining(engine, tmp_path)
     pool, w, names = job.pool_file.path, tmp_path / "w.txt", job.pool.features.names
     options = ("--method", "random", "--rounds", 2, "--restarts", 2, "--seed", 3, "-o", w, "--quiet")
     assert run_cli("tune", pool, *options)[0] == 0
     expected = w.read_bytes()
-    assert run_cli("tune", pool, *options, "--cluster", address)[0] == 0
+    assert run_cli("tune", pool, *options, *address)[0] == 0
     assert w.read_bytes() == expected
     (tmp_path / "v.txt").write_bytes(expected)
     compare = (
@@ -222,7 +232,7 @@ def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_pa
         "--json",
         "--quiet",
     )
-    (code, here, _), (_, there, _) = run_cli(*compare), run_cli(*compare, "--cluster", address)
+    (code, here, _), (_, there, _) = run_cli(*compare), run_cli(*compare, *address)
     assert (code, there) == (0, here)
     parts = tmp_path / "parts"
     assert run_cli("data", "shard", pool, "--parts", 3, "--metric", "bleu,column:score", "-o", parts)[0] == 0
@@ -231,16 +241,16 @@ def test_the_commands_take_a_cluster_or_say_why_not(engine, job, run_cli, tmp_pa
     for metric in ("bleu", "column:score"):
         for command in (raster, ("oracle", "--json", "--quiet")):
             asked = (command[0], parts, *command[1:], "--metric", metric)
-            (code, here, err), (_, there, _) = run_cli(*asked), run_cli(*asked, "--cluster", address)
+            (code, here, err), (_, there, _) = run_cli(*asked), run_cli(*asked, *address)
             assert (code, there) == (0, here), err
     for command in (raster, ("oracle",)):
-        code, _, err = run_cli(command[0], pool, *command[1:], "--cluster", address)
+        code, _, err = run_cli(command[0], pool, *command[1:], *address)
         assert (code, "luthier data shard POOL" in err) == (2, True), err
     for more, told in (
         (("--cluster", "tcp://10.1.2.3:8786"), "--cluster-insecure"),
-        (("--cluster", tmp_path / "none"), "expected a readable file, found no such file"),
-        (("--cluster", "alone:0123456789abcdef"), "none of these 3 units"),
-        (("--cluster", address, "--cluster-silence", 1), "at least 5 seconds"),
+        (("--cluster", tmp_path / "none"), "there is no such file"),
+        (("--cluster", "replay:0123456789abcdef"), "none of these 3 units"),
+        ((*address, "--cluster-silence", 1), "at least 5 seconds"),
     ):
         code, _, err = run_cli("tune", pool, *options, *more)
         assert (code, told in err) == (2, True), err

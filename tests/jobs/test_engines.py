@@ -12,7 +12,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.tasks import Processes, Threads
 from luthier.evaluation.bootstrap import bootstrap_scores
 from luthier.evaluation.randomisation import Contrast, randomisation_p
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from luthier.jobs.external_decoder import OutsideDecoder, ProgramError, run_program
+from luthier.jobs.external_decoder import ExternalDecoder, ProgramError, run_program
 from luthier.jobs.loop_config import read_config
 from luthier.kbest.weights import read_weights
 
@@ -66,7 +66,7 @@ def decoder_of(folder, *arguments, **options):
     """Return the decoder of a loop's file, and the loop's start."""
     config = read_config(settings(folder, *arguments, **options), seed=0, threads=1)
     parts = (config.command, config.tune.source, config.tune.refs, "tune", config.base, str(folder / "work"))
-    return OutsideDecoder(*parts), config.start
+    return ExternalDecoder(*parts), config.start
 
 
 @pytest.mark.slow

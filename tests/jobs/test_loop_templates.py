@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from luthier.jobs.external_decoder import OutsideDecoder
+from luthier.jobs.external_decoder import ExternalDecoder
 from luthier.jobs.loop_config import read_config
 from luthier.kbest.weights import Weights
 
@@ -76,7 +76,7 @@ def decoder_of(home, program):
     (home / "loop.toml").write_text(COMMON + text + ("" if "[start]" in text else START))
     config = read_config(home / "loop.toml", seed=0, threads=1)
     parts = (config.command, config.tune.source, config.tune.refs, "tune", config.base, str(home / "work"))
-    return OutsideDecoder(*parts), config.start
+    return ExternalDecoder(*parts), config.start
 
 
 @pytest.mark.parametrize("program", ["cdec", "moses", "joshua-decoder"])

@@ -1,4 +1,4 @@
-"""A planted log response in lists of our own decoder on the embedded pair: bins of raw probabilities find it."""
+"""A planted log response in lists of our own decoder on the synthetic pair: bins of raw probabilities find it."""
 
 import dataclasses
 

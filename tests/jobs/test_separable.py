@@ -1,4 +1,4 @@
-"""Separability: the figures of the paper, brute force on small wishes, proofs, ties, pairs that nothing tells apart."""
+"""Separability: the figures of the paper, brute force on small constraints, proofs, ties, pairs alike."""
 
 import json
 from fractions import Fraction
@@ -13,18 +13,22 @@ from luthier.core.errors import LuthierError
 from luthier.corpus.texts import Texts, Tokens
 from luthier.features.bins_file import write_bins
 from luthier.features.fit_bins import BinOptions, bins_of_pool
-from luthier.jobs.separable import SeparableJob, separable
+from luthier.jobs.separable import separable
 from luthier.kbest.derivations import unique_rules
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
-from luthier.kbest.storage import save_pool
-from luthier.landscape.selections.separability import Wishes, conflicting, oracle_wishes, separability, separate
-from luthier.metrics.loading import load_metric
-from luthier.tuning.ranking.pairs import PairSampling
+from luthier.kbest.storage.pool_file import save_pool
+from luthier.landscape.selections.separability import (
+    Constraints,
+    conflicting,
+    oracle_constraints,
+    separability,
+    separate,
+)
 from small_problems import pool_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")  # of few values
-SAMPLING = PairSampling(200, 50, 1.0)
+SAMPLING = {"draws": 200, "kept": 50, "alpha": 1.0}
 
 
 def derived_pool(lists):
@@ -79,10 +83,8 @@ def test_figures_4_to_6(figure):
     lists, expected = FIGURES[figure]
     pool = derived_pool(lists)
     names = list(pool.features.names)
-    inductions = tuple(
-        (scope, bins_of_pool(pool, names, BinOptions(bins=64), scope=scope)) for scope in ("global", "local")
-    )
-    models = separable(SeparableJob(pool, load_metric("column:worth"), SAMPLING, inductions=inductions))
+    inductions = {scope: bins_of_pool(pool, names, BinOptions(bins=64), scope=scope) for scope in ("global", "local")}
+    models = separable(pool, "column:worth", bins=inductions, seed=0, **SAMPLING).models
     assert [model.name for model in models] == ["as given", "global", "local"]
     for model, wanted in zip(models, expected, strict=True):
         if wanted is not None:
@@ -93,7 +95,7 @@ def test_figures_4_to_6(figure):
             assert sum(contradiction.exact) == 1
             total = [Fraction(0)] * model.pool.n_features
             for b, w, share in zip(
-                contradiction.wishes.better, contradiction.wishes.worse, contradiction.exact, strict=True
+                contradiction.constraints.better, contradiction.constraints.worse, contradiction.exact, strict=True
             ):
                 for d, name in enumerate(model.pool.features.names):
                     column = model.pool.features.column(name)
@@ -101,19 +103,19 @@ def test_figures_4_to_6(figure):
             assert not any(total)
         else:
             margins = model.pool.scores(model.pairs.together.weights)
-            assert (margins[model.pairs.wishes.better] > margins[model.pairs.wishes.worse]).all()
+            assert (margins[model.pairs.constraints.better] > margins[model.pairs.constraints.worse]).all()
 
 
 def test_figure_4_is_separable_sentence_by_sentence():
     pool = derived_pool(FIGURES[4][0])
-    model = separable(SeparableJob(pool, load_metric("column:worth"), SAMPLING))[0]
+    model = separable(pool, "column:worth", seed=0, **SAMPLING).models[0]
     assert model.pairs.alone.tolist() == [True, True]
     assert model.pairs.together.conflicts.tolist() == [True, True]
     assert model.misordered > 0
 
 
 def by_linprog(differences):
-    """Return which wishes are in conflict, one linear programme each: can d·w be 1 while none is below 0?"""
+    """Return which constraints are in conflict, one linear program each: can d·w be 1 while none is below 0?"""
     out = []
     for d in differences:
         found = linprog(
@@ -125,7 +127,7 @@ def by_linprog(differences):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10**6), st.integers(1, 6), st.integers(1, 4))
-@example(1086, 3, 2)  # a third wish has a share of 1e-17 in what two others cancel
+@example(1086, 3, 2)  # a third constraint has a share of 1e-17 in what two others cancel
 def test_conflicts_are_those_of_a_programme_for_each_wish(seed, n, d):
     differences = np.random.default_rng(seed).integers(-2, 3, (n, d)).astype(float)
     assert conflicting(differences).tolist() == by_linprog(differences)
@@ -134,16 +136,16 @@ def test_conflicts_are_those_of_a_programme_for_each_wish(seed, n, d):
 def test_wishes_alike_ties_and_no_wishes():
     rows = np.array([[1.0, 2.0], [1.0, 2.0], [0.0, 0.0], [3.0, 1.0]])
     lists = np.zeros(2, np.int64)
-    found = separate(rows, Wishes(np.array([0, 3]), np.array([1, 2]), lists))
+    found = separate(rows, Constraints(np.array([0, 3]), np.array([1, 2]), lists))
     assert not found.separable
     assert found.contradiction.exact == (Fraction(1),)
     assert found.conflicts.tolist() == [True, False]
     empty = np.zeros(0, np.int64)
-    assert separate(rows, Wishes(empty, empty, empty)).separable
+    assert separate(rows, Constraints(empty, empty, empty)).separable
     pool = pool_of([[[0.0], [1.0], [2.0]], [[1.0]], [[5.0], [5.0]]], [[1, 9, 9], [4], [1, 1]])
-    wishes = oracle_wishes(pool, pool.columns["worth"])
-    assert list(zip(wishes.better.tolist(), wishes.worse.tolist(), strict=True)) == [(1, 0)]
-    report = separability(pool, wishes)
+    constraints = oracle_constraints(pool, pool.columns["worth"])
+    assert list(zip(constraints.better.tolist(), constraints.worse.tolist(), strict=True)) == [(1, 0)]
+    report = separability(pool, constraints)
     assert report.alone.all()
     assert report.together.separable
 
@@ -151,21 +153,29 @@ def test_wishes_alike_ties_and_no_wishes():
 def test_of_several_best_ones_that_is_taken_which_can_win():
     # rows 0 and 2 are best; 1, which is worse, lies beyond 0 in the only feature that counts
     pool = pool_of([[[0.0, 0.0], [1.0, 1.0], [0.0, 5.0], [-1.0, -1.0]]], [[9, 1, 9, 1]])
-    wishes = oracle_wishes(pool, pool.columns["worth"])
-    assert set(wishes.better.tolist()) == {2}
+    constraints = oracle_constraints(pool, pool.columns["worth"])
+    assert set(constraints.better.tolist()) == {2}
 
 
 def test_too_many_features_are_refused():
     pool = pool_of([np.eye(201)], [np.arange(201)])
     with pytest.raises(LuthierError, match="at most 200 features"):
-        separability(pool, oracle_wishes(pool, pool.columns["worth"]))
+        separability(pool, oracle_constraints(pool, pool.columns["worth"]))
 
 
 def test_the_command(run_cli, tmp_path):
     pool = derived_pool(FIGURES[5][0])
     save_pool(pool, tmp_path / "p.arrow")
     write_bins(bins_of_pool(pool, ["F"]), tmp_path / "b.json")
-    arguments = ("separable", tmp_path / "p.arrow", "--bins", tmp_path / "b.json", "--metric", "column:worth")
+    arguments = (
+        "geometry",
+        "separable",
+        tmp_path / "p.arrow",
+        "--bins",
+        tmp_path / "b.json",
+        "--metric",
+        "column:worth",
+    )
     code, out, _ = run_cli(*arguments, "--json")
     models = json.loads(out)["models"]
     assert code == 0

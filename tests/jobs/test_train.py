@@ -10,7 +10,7 @@ import pytest
 
 from luthier.corpus.lines import read_lines
 from luthier.jobs.evaluate import translate_lines
-from luthier.jobs.train import train
+from luthier.jobs.train import train_system
 from luthier.jobs.train_config import read_train_config
 from luthier.jobs.trained_model import TranslationModel
 from luthier.kbest.weights import read_weights
@@ -33,7 +33,7 @@ iterations = 2
 
 def run_training(home, *, threads=1, name="model"):
     config = read_train_config(home / "train.toml", seed=1, threads=threads)
-    return train(config, str(home / name), threads=threads)
+    return train_system(config, str(home / name), threads=threads)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.jobs.rerank import RerankOptions, rerank_files
 from luthier.kbest.derived import Derived, add_derived, derived_of, with_derived
 from luthier.kbest.merge import Transforms
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights
 
 LISTS = [[("a bc", (-4, 1, 0)), ("äöü", (-3, 0, 2))], [("x y z", (-6, 2, 0)), ("", (0, 0, 0))]]

@@ -31,7 +31,7 @@ def test_values_are_those_of_python(text, a, b):
     try:
         expected = eval(text.replace("'a'", "a"), {"__builtins__": {}}, names)
     except (ZeroDivisionError, ValueError, OverflowError, TypeError):
-        return  # NumPy says infinite, or not a number where Python goes on with complex ones
+        return  # NumPy says infinite, or not a number where Python resumes complex ones
     if not isinstance(expected, complex):
         assert found == pytest.approx(expected, rel=1e-12, nan_ok=True)
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.kbest.readers.moses import Method
-from luthier.kbest.reading.line_errors import BadLines, Faults
+from luthier.kbest.reading.line_errors import BadLines, LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.pipes import PlainLines
 from luthier.kbest.reading.reader import Lines, Source
@@ -60,7 +60,7 @@ def stretch(texts, first=1):
 
 def both_ways(texts, first=FIRST):
     """Return the blocks of lines behind a first one, read quickly and with care."""
-    source = Source("list", Faults(skip=True), NameTable(), NameTable())
+    source = Source("list", LineErrors(skip=True), NameTable(), NameTable())
     _, pattern = Method()._block(source, stretch([first]), None)
     quick = PlainLines(source.names).block(stretch(texts, 2), pattern)
     careful, _ = Method()._block(source, stretch(texts, 2), pattern)

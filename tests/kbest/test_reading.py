@@ -18,7 +18,7 @@ from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.core.files import io as luthier_io
 from luthier.kbest.building.lists import ReadOptions, read_lists, read_pool
 from luthier.kbest.reading import reader as reader_module
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from oracles import read_moses
 
 LIST = "0 ||| a b ||| lm=1 tm=2 ||| 3\n0 ||| a c ||| lm=2 ||| 2\n1 ||| d ||| tm=0.5 ||| 1\n"

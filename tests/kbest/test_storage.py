@@ -17,7 +17,7 @@ from small_pools import assert_same, full_pool, make_features, make_pool
 
 from luthier import __version__
 from luthier.core.errors import InputError, LuthierError
-from luthier.kbest.storage import FORMAT_VERSION, is_pool, open_pool, save_pool, stored_digest
+from luthier.kbest.storage.pool_file import FORMAT_VERSION, is_pool, open_pool, save_pool, stored_digest
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_a_pool_does_not_go_to_standard_output(tmp_path, monkeypatch):
 KILLED = """
 import os, signal, sys
 import pyarrow as pa
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 def die(*args):
     os.kill(os.getpid(), signal.SIGKILL)
 pa.ipc.RecordBatchFileWriter.close = die

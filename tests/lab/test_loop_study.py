@@ -19,10 +19,10 @@ from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
 from luthier.jobs.lab.kinds import conditions
 from luthier.jobs.lab.system import pack_statistics, unpack_statistics
 from luthier.jobs.sweep import choose
-from luthier.jobs.sweep_config import read_choosing
+from luthier.jobs.sweep_config import read_sweep
 from luthier.jobs.sweep_decoding import DecodedPoints
 from luthier.jobs.trained_model import TranslationModel
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
@@ -272,15 +272,15 @@ class TestWhole:
         (tmp_path / "out/points.jsonl").write_bytes(lines[0])
         for folder in (tmp_path / "out/loops").iterdir():
             assert not (folder / "lists").exists()
-        shutil.rmtree(DecodedPoints(read_choosing(tmp_path / "c.toml"), tmp_path / "out").place((("beta", 1e3),)))
+        shutil.rmtree(DecodedPoints(read_sweep(tmp_path / "c.toml"), tmp_path / "out").place((("beta", 1e3),)))
         again, _ = choose(tmp_path / "c.toml", tmp_path / "out")
         assert [point.heldout for point in again.points] == [point.heldout for point in chosen.points]
         with pytest.raises(LuthierError, match="bins of rules only"):
-            read_choosing(changed(tmp_path / "c.toml", "bits = 2", 'bits = 2\nscope = "global"'))
-        with pytest.raises(LuthierError, match="whose answer is their last"):
-            read_choosing(changed(tmp_path / "c.toml", "k = 4", "k = 0"))
+            read_sweep(changed(tmp_path / "c.toml", "bits = 2", 'bits = 2\nscope = "global"'))
+        with pytest.raises(LuthierError, match="expected k from 1 to 1,000,000, found 0"):
+            read_sweep(changed(tmp_path / "c.toml", "k = 4", "k = 0"))
         with pytest.raises(LuthierError, match="expected a readable file, found no such file"):
-            read_choosing(changed(tmp_path / "c.toml", "heldout.source.gz", "none.gz"))
+            read_sweep(changed(tmp_path / "c.toml", "heldout.source.gz", "none.gz"))
 
     def test_results_of_others_are_enough_but_for_the_weights_that_choices_need(self, whole, tmp_path, monkeypatch):
         home, _ = whole

@@ -153,7 +153,7 @@ def test_a_saved_search_of_another_problem_or_a_torn_one_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-300])
     with pytest.raises(InputError, match="the state of a search"):
         certify(problem, space, START, again)
-    with pytest.raises(LuthierError, match="the file of a search to go on with"):
+    with pytest.raises(LuthierError, match="the file of a search to resume"):
         CertifyOptions(resume=True)
 
 

@@ -1,4 +1,4 @@
-"""The report against linear programmes over all rows, on lists of small whole numbers."""
+"""The report against linear programs over all rows, on lists of small whole numbers."""
 
 import dataclasses
 import itertools
@@ -86,10 +86,12 @@ def test_a_contradiction_names_differences_that_cancel(pool, seed):
     own = integer_pool(pool, seed)
     report = report_of(own, sample=0)
     assert not report.verdict.as_dict()["feasible"]
-    wishes = report.as_dict()["oracle"]["contradiction"]
+    constraints = report.as_dict()["oracle"]["contradiction"]
     h, starts, oracle = own.features.dense, own.offsets, report.oracle.rows
-    assert all(oracle[w["sentence"]] == starts[w["sentence"]] + w["wanted"] for w in wishes)
-    total = sum(w["multiplier"] * (h[starts[w["sentence"]] + w["other"]] - h[oracle[w["sentence"]]]) for w in wishes)
+    assert all(oracle[w["sentence"]] == starts[w["sentence"]] + w["wanted"] for w in constraints)
+    total = sum(
+        w["multiplier"] * (h[starts[w["sentence"]] + w["other"]] - h[oracle[w["sentence"]]]) for w in constraints
+    )
     np.testing.assert_allclose(total, 0.0, atol=1e-12)
 
 

@@ -63,7 +63,7 @@ def test_words_are_those_of_str_split(corpus):
 
 
 def test_a_case_worked_by_hand():
-    # "b" is missing, "x" stands for "d", and "e" is one too many: 3 edits, 4 words.
+    # "b" is missing, "x" represents "d", and "e" is one too many: 3 edits, 4 words.
     stats = Wer().stats(Batch.from_lines(["a c x e"], [["a b c d"]]))
     assert stats.tolist() == [[3, 4]]
     assert Wer().score(stats[0]) == 75.0

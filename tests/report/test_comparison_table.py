@@ -1,4 +1,4 @@
-"""A comparison as text, Markdown and LaTeX, from made-up numbers."""
+"""A comparison as text, Markdown and LaTeX, from synthetic numbers."""
 
 import dataclasses
 

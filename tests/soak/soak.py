@@ -143,7 +143,7 @@ def kill_workers(soak, runs):
 
 
 def kill_schedulers(soak, numbers, started=None):
-    """Kill the scheduler at a random moment of runs of these numbers; go on with another cluster, or none."""
+    """Kill the scheduler at a random moment of runs of these numbers; resume another cluster, or none."""
     waited, ended, runs = [], 0, len(numbers)
     for number in numbers:
         folder = soak.fresh()

@@ -14,7 +14,7 @@ from luthier.core.params import ParameterError
 from luthier.core.rng import make_rng
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest.rerank import rerank, selected_texts
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.synthetic.lists import _sentence_kernels as kernels
 from luthier.synthetic.lists.language import make_language
 from luthier.synthetic.lists.noisy_channel import DECIMALS, SyntheticLists, draw_derivations, write

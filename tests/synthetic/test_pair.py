@@ -1,4 +1,4 @@
-"""The artificial language pair: what it promises to those who train on it."""
+"""The synthetic language pair: what it promises to those who train on it."""
 
 import dataclasses
 import itertools

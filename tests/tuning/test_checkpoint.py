@@ -197,7 +197,7 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning(tmp_path, monkeypatch)
     def no_room(*args):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("luthier.tuning.checkpoint.SealedWriter.append", no_room)
+    monkeypatch.setattr("luthier.tuning.checkpoint.JournalWriter.append", no_room)
     with pytest.warns(LuthierWarning, match="kept lacks run 0, and perhaps later ones: no space left on device"):
         result = run(Cut(), random_problem(1), START, RunOptions(checkpoint=str(tmp_path / "kept")))
     assert content(result) == content(run(Cut(), random_problem(1), START))

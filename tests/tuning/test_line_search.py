@@ -15,7 +15,7 @@ from luthier.landscape.list_problem import ListProblem, expected_gain
 from luthier.tuning.base import State, tuner
 from luthier.tuning.search.line_search import (
     conjugate,
-    kept_promise,
+    kept_gain,
     random_directions,
     search_all,
     search_in_turn,
@@ -149,10 +149,10 @@ def test_a_broken_promise_is_seen_and_the_next_place_taken():
     weights = [w for w in np.random.default_rng(0).normal(size=(50, 3)) if problem.gain(w) > here.gain][:2]
     lie = State(weights[0], 1e6, "lie")
     true = State(weights[1], problem.gain(weights[1]), "true")
-    assert kept_promise(problem, here, [lie, true]).did == "true"
-    rescued = kept_promise(problem, here, [lie])
+    assert kept_gain(problem, here, [lie, true]).did == "true"
+    rescued = kept_gain(problem, here, [lie])
     assert (rescued.did, rescued.gain) == ("lie", problem.gain(weights[0]))
-    assert kept_promise(problem, dataclasses.replace(here, gain=1e5), [lie, true]) is None
+    assert kept_gain(problem, dataclasses.replace(here, gain=1e5), [lie, true]) is None
 
 
 def test_searching_in_turn_equals_one_line_at_a_time():

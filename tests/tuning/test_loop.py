@@ -10,7 +10,7 @@ from toys import Scripted, Wanderer
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric

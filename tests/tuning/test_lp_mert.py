@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
@@ -287,7 +287,7 @@ def test_the_command_shows_the_size_of_the_proof(run_cli, tmp_path):
     arguments = ("tune", tmp_path / "pool.arrow", "--method", "lp-mert", "--metric", "ter", "-o", tmp_path / "w.txt")
     code, out, _ = run_cli(*arguments)
     assert code == 0
-    assert "linear programmes" in " ".join(out.split())
+    assert "linear programs" in " ".join(out.split())
     note = json.loads(run_cli(*arguments, "--json")[1])["replicas"][0]["note"]
     assert note.startswith("optimum of the gain, proven: ")
 

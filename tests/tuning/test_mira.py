@@ -20,7 +20,7 @@ def solve(rows, gains, weights, limit, *, oracle, scale, sparse=0, sweeps=100_00
     room = np.zeros(rows.shape[1])
     kernels.solve_list(
         np.arange(k), oracle, flat(gains), f.arrays, flat(scale), limit, 1e-11, sweeps, weights,
-        kernels.Room(np.empty(k), np.empty(k, np.int64), room),
+        kernels.Workspace(np.empty(k), np.empty(k, np.int64), room),
     )  # fmt: skip
     assert not room.any()
     return weights

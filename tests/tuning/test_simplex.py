@@ -150,7 +150,7 @@ def test_the_spread_is_the_sum_over_all_pairs():
 
 def test_the_first_simplex_goes_where_there_is_room():
     # start 1, 1, 1, 1: a unit is 1. Free: up to 2. At the upper bound: down to 0. Little room above, more
-    # below: down by all of the step. Room on neither side for a whole step: as far as the wider side goes.
+    # below: down by all of the step. Workspace on neither side for a whole step: as far as the wider side goes.
     bounds = Bounds(np.array([-np.inf, -5, -5, 0.75]), np.array([np.inf, 1.0, 1.25, 1.125]))
     simplex, units = first_simplex(Surface(lambda w: 0.0, 4, bounds), np.ones(4), 1.0)
     assert units.tolist() == [1, 1, 1, 1]

@@ -14,7 +14,7 @@ from luthier.core.jit import fast_kernel
 
 
 class Chart(NamedTuple):
-    """Room for the longest sentences, n given and m predicted words."""
+    """Arrays for the longest sentences, n given and m predicted words."""
 
     emissions: np.ndarray  # (m, n): t(e_j | f_i)
     alone: np.ndarray  # (m,): t(e_j | NULL)

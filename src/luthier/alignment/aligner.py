@@ -54,9 +54,14 @@ class Alignment:
 
 
 def align(
-    source: Side, target: Side, method: str = DEFAULT, *,
-    max_words: int = MAX_WORDS, threads: int = 2, **parameters: Any,
-) -> Alignment:  # fmt: skip
+    source: Side,
+    target: Side,
+    method: str = DEFAULT,
+    *,
+    max_words: int = MAX_WORDS,
+    threads: int = 2,
+    **parameters: Any,
+) -> Alignment:
     """Align the words of a parallel text, by an aligner trained on it.
 
     Parameters
@@ -98,9 +103,14 @@ def align_bitext(bitext: Bitext, method: Aligner, *, threads: int = 2) -> Alignm
 
     forward, backward = _both_ways(work, threads, label=f"aligning, {method.name}", passes=method.training_passes)
     model = Model(
-        method, bitext.source_words, bitext.target_words, cells.type_offsets, cells.type_targets,
-        forward[0], backward[0],
-    )  # fmt: skip
+        method,
+        bitext.source_words,
+        bitext.target_words,
+        cells.type_offsets,
+        cells.type_targets,
+        forward[0],
+        backward[0],
+    )
     return _alignment(bitext, model, ways, (forward[2], backward[2]), (tuple(forward[1]), tuple(backward[1])))
 
 
@@ -139,9 +149,12 @@ def _both_ways(
 
 
 def _alignment(
-    bitext: Bitext, model: Model, ways: tuple[Direction, Direction], found: tuple[OneWay, OneWay],
+    bitext: Bitext,
+    model: Model,
+    ways: tuple[Direction, Direction],
+    found: tuple[OneWay, OneWay],
     likelihoods: tuple[tuple[float, ...], tuple[float, ...]],
-) -> Alignment:  # fmt: skip
+) -> Alignment:
     scores = np.full((len(bitext), 2), np.nan)
     sides = []
     for side, (way, one) in enumerate(zip(ways, found, strict=True)):

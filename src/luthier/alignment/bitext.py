@@ -80,13 +80,19 @@ def read_bitext(
     if not len(kept):
         raise InputError(
             expected=f"at least one pair with 1 to {max_words} words on each side",
-            found=f"none in {len(shortest)}", path=names[0], hint="`max_words` is the limit",
-        )  # fmt: skip
+            found=f"none in {len(shortest)}",
+            path=names[0],
+            hint="`max_words` is the limit",
+        )
     return Bitext(
-        sides[0], sides[1], words[0].texts(), words[1].texts(), frozen(kept),
+        sides[0],
+        sides[1],
+        words[0].texts(),
+        words[1].texts(),
+        frozen(kept),
         empty=int(np.count_nonzero(shortest == 0)),
         long=int(np.count_nonzero((shortest > 0) & (longest > max_words))),
-    )  # fmt: skip
+    )
 
 
 def _texts(side: Side) -> Texts:
@@ -103,7 +109,10 @@ def _count_error(names: tuple[str, str], counts: tuple[int, int]) -> InputError:
     """Return the complaint about the side that is longer, at its first line too many."""
     longer = int(counts[1] > counts[0])
     return InputError(
-        expected=f"as many lines as {names[1 - longer]} has, {counts[1 - longer]}", found=f"{counts[longer]}",
-        path=names[longer], line=counts[1 - longer] + 1, hint="line k of one file is translated by line k of the other",
+        expected=f"as many lines as {names[1 - longer]} has, {counts[1 - longer]}",
+        found=f"{counts[longer]}",
+        path=names[longer],
+        line=counts[1 - longer] + 1,
+        hint="line k of one file is translated by line k of the other",
         kind="lines",
-    )  # fmt: skip
+    )

@@ -60,9 +60,14 @@ class Cells:
         found = np.empty(self.n_types, dtype=np.int64)
         stamps = np.full(self.n_targets, -1, dtype=np.int64)
         kernels.find_types(
-            self.type_offsets, self.type_targets, flat(kept_offsets), flat(kept_targets),
-            stamps, np.zeros(self.n_targets, dtype=np.int64), found,
-        )  # fmt: skip
+            self.type_offsets,
+            self.type_targets,
+            flat(kept_offsets),
+            flat(kept_targets),
+            stamps,
+            np.zeros(self.n_targets, dtype=np.int64),
+            found,
+        )
         return found
 
 
@@ -117,14 +122,24 @@ def number_cells(bitext: Bitext) -> Cells:
         targets=np.empty(int(offsets[-1]), dtype=np.int32),  # pages that are never written cost nothing
     )
     n_types = kernels.number_cells(
-        kernels.Places(flat(order), flat(word_starts), flat(segment_of_rows(source.offsets))), source.offsets,
-        target.offsets, target.ids, flat(offsets),
-        np.full(n_targets, -1, dtype=np.int64), np.zeros(n_targets, dtype=np.int32), types,
-    )  # fmt: skip
+        kernels.Places(flat(order), flat(word_starts), flat(segment_of_rows(source.offsets))),
+        source.offsets,
+        target.offsets,
+        target.ids,
+        flat(offsets),
+        np.full(n_targets, -1, dtype=np.int64),
+        np.zeros(n_targets, dtype=np.int32),
+        types,
+    )
     return Cells(
-        source, target, frozen(offsets), frozen(types.cells), frozen(types.offsets),
-        frozen(types.targets[:n_types].copy()), n_targets,
-    )  # fmt: skip
+        source,
+        target,
+        frozen(offsets),
+        frozen(types.cells),
+        frozen(types.offsets),
+        frozen(types.targets[:n_types].copy()),
+        n_targets,
+    )
 
 
 def directions(cells: Cells) -> tuple[Direction, Direction]:

@@ -153,8 +153,11 @@ def _parse_block(block: LineBlock, name: str) -> tuple[Int64, Int32, Int32]:
             raise windows_line_error(name, block.first_line + line)
         raise InputError(
             expected="links such as 0-0 1-2: two numbers from 0 to 999999, a hyphen between",
-            found=excerpt(rest.split()[0], LONGEST_QUOTE), path=name, line=block.first_line + line, kind="link",
-        )  # fmt: skip
+            found=excerpt(rest.split()[0], LONGEST_QUOTE),
+            path=name,
+            line=block.first_line + line,
+            kind="link",
+        )
     return counts, source[:used], target[:used]
 
 
@@ -169,9 +172,12 @@ def _check_range(words: Int32, counts: Int64, lengths: Int64, label: str, where:
         line = int(np.searchsorted(np.cumsum(counts), row, side="right"))
         raise InputError(
             expected=f"a {label} from 0 to {limits[row] - 1}" if limits[row] else f"no link, for there is no {label}",
-            found=f"{words[row]}", path=name, line=block.first_line + line, kind="range",
+            found=f"{words[row]}",
+            path=name,
+            line=block.first_line + line,
+            kind="range",
             hint="the links belong to this very text, source first; are the two sides exchanged?",
-        )  # fmt: skip
+        )
     if len(counts) > len(lengths):
         expected = block.first_line - 1 + len(lengths)
         raise _wrong_count(name, expected=expected, found=f"a line {expected + 1}", line=expected + 1)
@@ -179,9 +185,13 @@ def _check_range(words: Int32, counts: Int64, lengths: Int64, label: str, where:
 
 def _wrong_count(name: str, *, expected: int, found: str, line: int | None = None) -> InputError:
     return InputError(
-        expected=f"a line of links for each of the {expected} sentence pairs", found=found, path=name, line=line,
-        hint="a pair without links has an empty line", kind="lines",
-    )  # fmt: skip
+        expected=f"a line of links for each of the {expected} sentence pairs",
+        found=found,
+        path=name,
+        line=line,
+        hint="a pair without links has an empty line",
+        kind="lines",
+    )
 
 
 def write_links(links: Links, path: str | os.PathLike[str]) -> None:

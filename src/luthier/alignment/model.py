@@ -51,10 +51,13 @@ def save_model(model: Model, path: str | os.PathLike[str]) -> None:
     about = {"format": FORMAT, "method": model.method.name, "parameters": dataclasses.asdict(model.method)}
     arrays: dict[str, npt.NDArray[Any]] = {
         "about": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8),
-        "source_offsets": model.source_words.offsets, "source_bytes": model.source_words.data,
-        "target_offsets": model.target_words.offsets, "target_bytes": model.target_words.data,
-        "type_offsets": model.type_offsets, "type_targets": model.type_targets,
-    }  # fmt: skip
+        "source_offsets": model.source_words.offsets,
+        "source_bytes": model.source_words.data,
+        "target_offsets": model.target_words.offsets,
+        "target_bytes": model.target_words.data,
+        "type_offsets": model.type_offsets,
+        "type_targets": model.type_targets,
+    }
     for side in ("forward", "backward"):
         parameters = getattr(model, side)
         for field in dataclasses.fields(parameters):
@@ -78,9 +81,10 @@ def open_model(path: str | os.PathLike[str]) -> Model:
     except Exception as error:  # a damaged archive provokes a dozen kinds of them in zipfile and NumPy
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise InputError(
-            expected="a model that 'luthier engine align' wrote", found=reason.split("\n")[0].rstrip(".").lower(),
+            expected="a model that 'luthier engine align' wrote",
+            found=reason.split("\n")[0].rstrip(".").lower(),
             path=display_name(path),
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _model(arrays: Any) -> Model:

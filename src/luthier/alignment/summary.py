@@ -53,9 +53,12 @@ def compare_links(links: Links, reference: Links, possible: Links | None = None)
     """Return how `links` agree with a reference, whose links are sure; `possible` adds doubtful ones."""
     wide = reference if possible is None else symmetrize(reference, possible, "union")
     return Agreement(
-        len(links.source), len(reference.source), len(wide.source),
-        sure_found=_common(links, reference), possible_found=_common(links, wide),
-    )  # fmt: skip
+        len(links.source),
+        len(reference.source),
+        len(wide.source),
+        sure_found=_common(links, reference),
+        possible_found=_common(links, wide),
+    )
 
 
 def _common(first: Links, second: Links) -> int:
@@ -115,7 +118,12 @@ def summarize(alignment: Alignment, links: Links, how: str) -> Summary:
     """Return an alignment in numbers; `links` are what `how` made of its two directions."""
     counts, text = count_links(alignment.forward, alignment.backward, links, how), alignment.bitext
     return Summary(
-        **dataclasses.asdict(counts), method=alignment.model.method.spec,
-        aligned=len(text.kept), empty=text.empty, long=text.long,
-        source_words=len(text.source.ids), target_words=len(text.target.ids), log_likelihoods=alignment.likelihoods,
-    )  # fmt: skip
+        **dataclasses.asdict(counts),
+        method=alignment.model.method.spec,
+        aligned=len(text.kept),
+        empty=text.empty,
+        long=text.long,
+        source_words=len(text.source.ids),
+        target_words=len(text.target.ids),
+        log_likelihoods=alignment.likelihoods,
+    )

@@ -44,9 +44,11 @@ def uniform(direction: Direction, own: Float64) -> Parameters:
     """Return the start: every predicted word alike."""
     each = 1.0 / direction.n_predicted
     return Parameters(
-        np.full(len(direction.given_of_type), each), np.full(direction.n_predicted, each),
-        np.full(direction.n_given, each), own,
-    )  # fmt: skip
+        np.full(len(direction.given_of_type), each),
+        np.full(direction.n_predicted, each),
+        np.full(direction.n_given, each),
+        own,
+    )
 
 
 def reestimate(direction: Direction, counts: Float64, null_counts: Float64, alpha: float, own: Float64) -> Parameters:

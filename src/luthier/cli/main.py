@@ -18,19 +18,34 @@ from luthier import __version__
 from luthier.cli.output import naming_output
 from luthier.cli.parser import Parser, meant, spoken
 from luthier.core.errors import LuthierError, describe_os_error
+from luthier.core.params import DEFAULT_SEED
 from luthier.core.plugins import Plugin, available
 from luthier.core.start_up import as_command
 
 COMMANDS = "luthier.cli.commands"
 # What everybody needs, in the order in which one needs it; all else is in a group, a folder of files.
 FIRST = (
-    "demo", "pool", "inspect", "tune", "ablate", "rerank", "score", "compare", "oracle", "line", "surface", "certify",
-    "explore", "report", "train", "translate", "loop",
-)  # fmt: skip
+    "demo",
+    "pool",
+    "inspect",
+    "tune",
+    "ablate",
+    "rerank",
+    "score",
+    "compare",
+    "oracle",
+    "line",
+    "surface",
+    "certify",
+    "explore",
+    "report",
+    "train",
+    "translate",
+    "loop",
+)
 GROUPS = ("data", "geometry", "engine", "synthetic", "list")
 OTHER_NAMES = {"minkowski": "geometry cones", "choose": "engine sweep", "generate": "synthetic lists"}
 INTERRUPTED, BROKEN_PIPE = 130, 141
-DEFAULT_SEED = 20150531
 
 
 def common_options() -> argparse.ArgumentParser:
@@ -39,9 +54,12 @@ def common_options() -> argparse.ArgumentParser:
     group = parser.add_argument_group("options of every command")
     group.add_argument("--threads", type=_positive, metavar="N", help="cores to use, BLAS too (default: all)")
     group.add_argument(
-        "--seed", type=_natural, default=DEFAULT_SEED, metavar="N",
+        "--seed",
+        type=_natural,
+        default=DEFAULT_SEED,
+        metavar="N",
         help="start of all randomness (default: %(default)s)",
-    )  # fmt: skip
+    )
     group.add_argument("--quiet", action="store_true", help="results, warnings and errors only")
     group.add_argument("--json", action="store_true", help="results as JSON on standard output")
     return parser
@@ -132,16 +150,19 @@ def _run(arguments: list[str]) -> int:
         return 0 if len(rest) > 1 else LuthierError.exit_code
     module = importlib.import_module(_module_of(name, common))
     parser = Parser(
-        prog=f"luthier {name}", description=module.__doc__, parents=[common], allow_abbrev=False,
+        prog=f"luthier {name}",
+        description=module.__doc__,
+        parents=[common],
+        allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+    )
     module.add_arguments(parser)
     if hasattr(module, "extend_arguments"):  # options that depend on other options
         module.extend_arguments(parser, arguments)
     return _execute(module, parser.parse_args(arguments, namespace=options))
 
 
-def _module_of(name: str, common: argparse.ArgumentParser) -> str:
+def _module_of(name: str, common: argparse.ArgumentParser) -> str:  # noqa: RET503 - a parser's error ends the program
     """Return the module of a command: our own at once, since looking through all of them takes a tenth of a second."""
     group, _, last = name.rpartition(" ")
     package = f"{COMMANDS}.{group}" if group else COMMANDS

@@ -11,15 +11,19 @@ from luthier.core.errors import LuthierError, printable
 
 # Options in messages: rooms below name them as Python does, the command line as they are typed.
 
-_HINT = re.compile(r"hint: .*")
+_HINT = re.compile(r"hint: .*|^(?:luthier[\w ]*: error: )?(?:expected )?`[a-z_]+` .*?(?=, found |$)")
 _OPTION = re.compile(r"`([a-z]+(?:_[a-z]+)*)`")
 
 
 def spoken(message: str) -> str:
-    """Return a message as it is shown: options of its hints as flags, and nothing that a terminal would act upon.
+    """Return a message as it is shown: options as flags, and nothing that a terminal would act upon.
 
-    >>> spoken("expected JSON, found `x`. hint: mend it, or let `skip_bad` do so")
-    'expected JSON, found `x`. hint: mend it, or let --skip-bad do so'
+    Options stand in hints, and in what is expected where a message begins with one.
+
+    >>> spoken("expected JSON, found `x`. hint: fix it, or let `skip_bad` do so")
+    'expected JSON, found `x`. hint: fix it, or let --skip-bad do so'
+    >>> spoken("expected `keep` of at least 1, found `x`")
+    'expected --keep of at least 1, found `x`'
     """
     return printable(_HINT.sub(lambda hint: _OPTION.sub(_flag, hint[0]), message))
 
@@ -29,7 +33,7 @@ def _flag(option: re.Match[str]) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """Complains about an unknown option first, and in one line: what is missing may be what it stands for."""
+    """Complains about an unknown option first, and in one line: what is missing may be what it represents."""
 
     def parse_args(self, args: Sequence[str] | None = None, namespace: Any = None) -> Any:  # type: ignore[override]
         """Return the options of a command; a wrong one ends the program with a sentence."""

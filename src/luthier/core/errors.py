@@ -1,4 +1,4 @@
-"""Everything that can go wrong for a reason the user can mend, in one form of sentence."""
+"""Everything that can go wrong for a reason the user can fix, in one form of sentence."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def warn(message: str, *, stacklevel: int = 1) -> None:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C, pressed while weights were tuned from Python; `result` has the best so far."""
+    """Ctrl-C, pressed during a long search from Python; `result` has the best so far."""
 
     def __init__(self, result: Any) -> None:
         super().__init__("the attribute 'result' has the best so far")
@@ -78,8 +78,13 @@ class InputError(LuthierError):
         kind: str = "",
     ) -> None:
         self.expected, self.found, self.path, self.line, self.hint, self.kind = (
-            expected, found, path, line, hint, kind,
-        )  # fmt: skip
+            expected,
+            found,
+            path,
+            line,
+            hint,
+            kind,
+        )
         super().__init__(str(self))
 
     def __reduce__(self) -> tuple[object, ...]:

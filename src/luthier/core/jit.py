@@ -175,7 +175,7 @@ def compiler_seconds() -> tuple[float, float]:
 kernel = _decorator()
 
 # For small kernels called per item by another kernel: a call that passes an array counts references
-# atomically (10 ns a call), a body laid into its caller does not.
+# atomically (10 ns a call), a body inlined into its caller does not.
 inner_kernel = _decorator(inline="always")
 
 # For kernels that make no array and lay larger bodies into their loops: there Numba fails to see that it need not count

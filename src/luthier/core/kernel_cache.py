@@ -1,7 +1,7 @@
 """Numba's cache of compiled functions, with a stamp that knows which other files a kernel is made of.
 
 Numba's own cache looks at a kernel's own file only: after a change in a kernel that it calls from another
-file, it would go on with the old one. The classes used here are not documented. `core/jit.py` does without
+file, it would resume the old one. The classes used here are not documented. `core/jit.py` does without
 a cache where they fail, and a test edits a callee to see that they do what we think.
 """
 

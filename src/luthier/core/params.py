@@ -15,6 +15,8 @@ from typing import Any
 
 from luthier.core.errors import LuthierError
 
+DEFAULT_SEED = 20150531  # of the command line and of the functions of `luthier` alike
+
 
 class ParameterError(LuthierError):
     """A parameter outside its declared domain."""

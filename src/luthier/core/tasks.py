@@ -49,7 +49,7 @@ class Recipe(Hashable, Protocol):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Given:
+class Shared:
     """What all units share: as it is here, and how another process gets it.
 
     Without a recipe the value itself is pickled, once, into a private temporary file. Where units write files of
@@ -64,7 +64,7 @@ class Given:
 class Engine(Protocol):
     """Whoever runs units."""
 
-    def results(self, work: Work, given: Given, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
+    def results(self, work: Work, given: Shared, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
         """Yield number and result of each unit as it is done; begin no more units once `stop` is set.
 
         An exception of a unit is raised here; units not begun by then are dropped.
@@ -73,7 +73,7 @@ class Engine(Protocol):
 
 def run_units(
     work: Work,
-    given: Given,
+    given: Shared,
     units: Units,
     *,
     engine: Engine | None = None,
@@ -99,7 +99,7 @@ def run_units(
     path_of(work)  # whatever the engine, so that no job depends on where it runs
     found: dict[int, Any] = {}
     ended = stop or threading.Event()
-    with contextlib.closing(_results(engine or Here(), work, given, units, ended)) as results:
+    with contextlib.closing(_results(engine or Serial(), work, given, units, ended)) as results:
         for number, result in results:
             found[number] = result
             if keep is not None:
@@ -110,7 +110,7 @@ def run_units(
 
 
 def _results(
-    engine: Engine, work: Work, given: Given, units: Units, stop: threading.Event
+    engine: Engine, work: Work, given: Shared, units: Units, stop: threading.Event
 ) -> Generator[tuple[int, Any], None, None]:
     yield from engine.results(work, given, units, stop)
 
@@ -134,10 +134,10 @@ def find(path: str) -> Any:
 
 
 @dataclasses.dataclass(frozen=True)
-class Here:
+class Serial:
     """Units one after another, in this thread."""
 
-    def results(self, work: Work, given: Given, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
+    def results(self, work: Work, given: Shared, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
         """Yield results in the order of the units."""
         for number, unit in units.items():
             if stop.is_set():
@@ -151,7 +151,7 @@ class Threads:
 
     count: int
 
-    def results(self, work: Work, given: Given, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
+    def results(self, work: Work, given: Shared, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
         """Yield results as they come; Ctrl-C sets `stop`, and what is under way is waited for."""
         count = max(1, min(self.count, len(units)))
         with ThreadPoolExecutor(count) as workers:
@@ -168,7 +168,7 @@ class Processes:
         """Return how workers get a value that is in no file."""
         return pickled(value)
 
-    def results(self, work: Work, given: Given, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
+    def results(self, work: Work, given: Shared, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
         """Yield results as they come; when `stop` is set, units under way are given up."""
         context = multiprocessing.get_context("spawn")  # a fork would copy locks in whatever state they are
         with contextlib.ExitStack() as stack:
@@ -179,9 +179,12 @@ class Processes:
             stack.callback(_end_workers, workers, others)
             try:
                 yield from _as_finished(
-                    lambda unit: _submit(workers, path, recipe, unit), units, stop,
-                    room=2 * count, look=LOOK_SECONDS,
-                )  # fmt: skip
+                    lambda unit: _submit(workers, path, recipe, unit),
+                    units,
+                    stop,
+                    room=2 * count,
+                    look=LOOK_SECONDS,
+                )
             except BrokenProcessPool:
                 raise LuthierError(
                     "a worker process ended before its unit was done. hint: it may have run out of memory; "
@@ -277,10 +280,10 @@ class _PickledFile:
         data = Path(self.path).read_bytes()
         if hashlib.blake2b(data, digest_size=16).hexdigest() != self.digest:
             raise LuthierError(f"{self.path}: what workers share was changed while they ran")
-        return from_parcel(data)
+        return deserialized(data)
 
 
-def parcel(value: Any) -> bytes:
+def serialized(value: Any) -> bytes:
     """Return a value as it travels; arrays that are read-only stay so: kernels are compiled for one or the other."""
     buffers: list[pickle.PickleBuffer] = []
     try:
@@ -290,7 +293,7 @@ def parcel(value: Any) -> bytes:
     return pickle.dumps((body, [bytearray(buffer.raw()) for buffer in buffers]), protocol=5)
 
 
-def from_parcel(data: bytes) -> Any:
+def deserialized(data: bytes) -> Any:
     """Return the value."""
     body, buffers = pickle.loads(data)
     return pickle.loads(body, buffers=buffers)
@@ -302,7 +305,7 @@ def _not_shared(error: OSError, path: str) -> LuthierError:
 
 
 @contextlib.contextmanager
-def held(engine: Engine, given: Given) -> Iterator[Given]:
+def held(engine: Engine, given: Shared) -> Iterator[Shared]:
     """Yield what is given so that many calls of `run_units` share it: it is written, or sent, once for all of them."""
     hold = getattr(engine, "hold", None)  # of engines that have anything to write or to send
     if given.recipe is not None or hold is None:
@@ -315,7 +318,7 @@ def held(engine: Engine, given: Given) -> Iterator[Given]:
 @contextlib.contextmanager
 def pickled(value: Any) -> Iterator[_PickledFile]:
     """Yield the recipe of a value that is in no file: it is written to one, which only this user can read."""
-    data = parcel(value)
+    data = serialized(value)
     try:
         handle, path = tempfile.mkstemp(prefix="luthier-given-")
     except OSError as error:

@@ -24,8 +24,8 @@ def line_spans(ends: Int64) -> tuple[Int64, Int64]:
     return starts, stops
 
 
-def read_lines(path: str | os.PathLike[str], *, mend: bool = False) -> Texts:
-    """Read a text file, one text per line; `mend` accepts Windows line ends and a BOM.
+def read_lines(path: str | os.PathLike[str], *, fix: bool = False) -> Texts:
+    """Read a text file, one text per line; `fix` accepts Windows line ends and a BOM.
 
     Raises
     ------
@@ -39,12 +39,12 @@ def read_lines(path: str | os.PathLike[str], *, mend: bool = False) -> Texts:
             data = block.data
             starts, stops = line_spans(block.ends)
             if block.first_line == 1 and data[:3].tobytes() == BOM:
-                if not mend:
+                if not fix:
                     raise bom_error(name)
                 starts[0] = len(BOM)
             ends_in_cr = (stops > starts) & (data[np.maximum(stops - 1, 0)] == CARRIAGE_RETURN)
             if ends_in_cr.any():
-                if not mend:
+                if not fix:
                     raise windows_line_error(name, block.first_line + int(np.argmax(ends_in_cr)))
                 stops = stops - ends_in_cr
             check_utf8(data, name, block.first_line)
@@ -67,27 +67,37 @@ def check_utf8(data: Bytes, name: str, first_line: int) -> None:
 def utf8_error(path: str, line: int, found: bytes) -> InputError:
     """Return the complaint about bytes that are not UTF-8."""
     return InputError(
-        expected="UTF-8 text", found=f"the bytes {excerpt(found)}", path=path, line=line,
-        hint="convert the file, for example with: iconv -f latin1 -t utf-8", kind="utf-8",
-    )  # fmt: skip
+        expected="UTF-8 text",
+        found=f"the bytes {excerpt(found)}",
+        path=path,
+        line=line,
+        hint="convert the file, for example with: iconv -f latin1 -t utf-8",
+        kind="utf-8",
+    )
 
 
 def windows_line_error(path: str, line: int) -> InputError:
     """Return the complaint about a carriage return before the line feed."""
     return InputError(
-        expected="a line that ends in a line feed", found="a Windows line end (CR LF)", path=path,
-        line=line, hint="convert with: sed -i 's/\\r$//' FILE; or let `skip_bad` mend it",
+        expected="a line that ends in a line feed",
+        found="a Windows line end (CR LF)",
+        path=path,
+        line=line,
+        hint="convert with: sed -i 's/\\r$//' FILE; or let `skip_bad` fix it",
         kind="windows-line-end",
-    )  # fmt: skip
+    )
 
 
 def bom_error(path: str) -> InputError:
     """Return the complaint about a byte-order mark."""
     return InputError(
-        expected="text from the first byte on", found="a byte-order mark (BOM)", path=path, line=1,
-        hint="remove it with: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE; or let `skip_bad` mend it",
+        expected="text from the first byte on",
+        found="a byte-order mark (BOM)",
+        path=path,
+        line=1,
+        hint="remove it with: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE; or let `skip_bad` fix it",
         kind="byte-order-mark",
-    )  # fmt: skip
+    )
 
 
 def empty_error(path: str) -> InputError:

@@ -52,9 +52,14 @@ class Decoder:
     """
 
     def __init__(
-        self, grammar: Grammar, lms: Sequence[LanguageModel] = (), options: SearchOptions | None = None, *,
-        lm_names: Sequence[str] | None = None, bins: Bins | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        grammar: Grammar,
+        lms: Sequence[LanguageModel] = (),
+        options: SearchOptions | None = None,
+        *,
+        lm_names: Sequence[str] | None = None,
+        bins: Bins | None = None,
+    ) -> None:
         if not grammar.n_rules:
             notice("the grammar has no rules: all words stay as they are")
         self.grammar = grammar if bins is None else induce_grammar(grammar, bins)
@@ -100,17 +105,29 @@ class Decoder:
         if models.given and not ids.any():
             notice("the language models know none of the words that the grammar and the sentences have")
         self._prepared = Prepared(
-            texts, tokens, (grammar.n_rules + N_GLUE + which).astype(np.int32), table, flat(symbols), flat(alone),
+            texts,
+            tokens,
+            (grammar.n_rules + N_GLUE + which).astype(np.int32),
+            table,
+            flat(symbols),
+            flat(alone),
             flat(unknown[:, : len(models.given)]),
-        )  # fmt: skip
+        )
         if len(table) >= LARGE:
             give_back()
         return self._prepared
 
     def translate(
-        self, sentences: Texts | Sequence[str], weights: Mapping[str, float] | None = None, *, k: int = 1,
-        unique: bool = False, threads: int = 1, rows: Sequence[int] | None = None, sizes: bool = False,
-    ) -> Iterator[Translation]:  # fmt: skip
+        self,
+        sentences: Texts | Sequence[str],
+        weights: Mapping[str, float] | None = None,
+        *,
+        k: int = 1,
+        unique: bool = False,
+        threads: int = 1,
+        rows: Sequence[int] | None = None,
+        sizes: bool = False,
+    ) -> Iterator[Translation]:
         """Yield the translations of sentences, in their order; `decode` has the parameters."""
         if k < 1:
             raise LuthierError(f"expected to find 1 translation or more of each sentence, found {k}")
@@ -137,10 +154,19 @@ class Decoder:
         yield from map_in_order(one, range(len(ready.sentences)) if rows is None else rows, threads)
 
     def decode(
-        self, sentences: Texts | Sequence[str], weights: Mapping[str, float] | None = None, *, k: int = 1,
-        unique: bool = False, references: Sequence[Texts] = (), threads: int = 1, derivations: bool = True,
-        forests: bool | Callable[[Hypergraph], object] = False, rows: Sequence[int] | None = None, sizes: bool = False,
-    ) -> Decoded:  # fmt: skip
+        self,
+        sentences: Texts | Sequence[str],
+        weights: Mapping[str, float] | None = None,
+        *,
+        k: int = 1,
+        unique: bool = False,
+        references: Sequence[Texts] = (),
+        threads: int = 1,
+        derivations: bool = True,
+        forests: bool | Callable[[Hypergraph], object] = False,
+        rows: Sequence[int] | None = None,
+        sizes: bool = False,
+    ) -> Decoded:
         """Return the best translations of sentences, lists of the K best, and, where asked for, all forests.
 
         Parameters
@@ -186,9 +212,13 @@ class Decoder:
         local = functools.partial(local_features, self.grammar, ready.table) if derivations else None
         numbers = np.asarray(chosen, dtype=np.int64)
         pool = make_pool(
-            lists(), ready.table, ready.sentences.take(numbers), numbers,
-            references=[column.take(numbers) for column in references], local=local,
-        )  # fmt: skip
+            lists(),
+            ready.table,
+            ready.sentences.take(numbers),
+            numbers,
+            references=[column.take(numbers) for column in references],
+            local=local,
+        )
         if self.bins is not None:
             pool = pool.with_features(pool.features.group(self.bins.groups))
         counts = np.array([len(first.words) for first in firsts], dtype=np.int64)
@@ -211,9 +241,17 @@ class Decoder:
         kernels.sort_sides(flat(grammar.rule_offsets), estimates, order)
         trie = grammar.trie
         return Rules(
-            flat(trie.keys), flat(trie.nodes), flat(trie.sides), flat(grammar.rule_offsets), flat(order), flat(scores),
-            table.target_offsets, ready.symbols, flat(said), self._models.tables,
-        )  # fmt: skip
+            flat(trie.keys),
+            flat(trie.nodes),
+            flat(trie.sides),
+            flat(grammar.rule_offsets),
+            flat(order),
+            flat(scores),
+            table.target_offsets,
+            ready.symbols,
+            flat(said),
+            self._models.tables,
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -21,9 +21,13 @@ from luthier.kbest.pool import Pool, References
 
 SCORE = "score"
 KINDS = {
-    "scores": np.float64, "dense": np.float64, "values": np.float64, "entry_counts": np.int64, "use_counts": np.int64,
+    "scores": np.float64,
+    "dense": np.float64,
+    "values": np.float64,
+    "entry_counts": np.int64,
+    "use_counts": np.int64,
     "word_counts": np.int64,
-}  # fmt: skip
+}
 
 
 class SentenceList(NamedTuple):
@@ -65,9 +69,16 @@ def describe_list(graph: Hypergraph, best: KBest, table: RuleTable) -> SentenceL
     rules, spans = np.empty(len(best.edges), np.int32), np.empty((len(best.edges), 2), np.int32)
     kernels.describe_uses(best.edges, heads, graph.rules, graph.spans, rules, spans)
     return SentenceList(
-        best.scores, dense, *_sparse_totals(best.offsets, rules, features), np.diff(best.offsets), rules,
-        best.parents, spans, np.diff(best.word_offsets), best.words,
-    )  # fmt: skip
+        best.scores,
+        dense,
+        *_sparse_totals(best.offsets, rules, features),
+        np.diff(best.offsets),
+        rules,
+        best.parents,
+        spans,
+        np.diff(best.word_offsets),
+        best.words,
+    )
 
 
 def _sparse_totals(offsets: Int64, rules: Int32, features: Features) -> tuple[Int64, Int32, Float64]:
@@ -77,9 +88,17 @@ def _sparse_totals(offsets: Int64, rules: Int32, features: Features) -> tuple[In
     room = int(np.diff(features.indptr)[rules].sum())
     indptr, indices, values = np.empty(n + 1, np.int64), np.empty(room, np.int32), np.empty(room)
     size = kernels.sum_sparse(
-        offsets, flat(rules), features.indptr, features.indices, features.values, np.zeros(n_sparse),
-        np.zeros(n_sparse, np.bool_), indptr, indices, values,
-    )  # fmt: skip
+        offsets,
+        flat(rules),
+        features.indptr,
+        features.indices,
+        features.values,
+        np.zeros(n_sparse),
+        np.zeros(n_sparse, np.bool_),
+        indptr,
+        indices,
+        values,
+    )
     return np.diff(indptr), indices[:size].copy(), values[:size].copy()
 
 
@@ -112,9 +131,14 @@ class _Columns:
 
 
 def make_pool(
-    lists: Iterable[SentenceList], table: RuleTable, sources: Texts, numbers: Int64, *,
-    references: Sequence[Texts] = (), local: Callable[[Int64], Features] | None = None,
-) -> Pool:  # fmt: skip
+    lists: Iterable[SentenceList],
+    table: RuleTable,
+    sources: Texts,
+    numbers: Int64,
+    *,
+    references: Sequence[Texts] = (),
+    local: Callable[[Int64], Features] | None = None,
+) -> Pool:
     """Return the pool of all sentences' lists; sentences are called by their `numbers`.
 
     It carries derivations where `local` gives the features of chosen rules of the table.
@@ -132,10 +156,15 @@ def make_pool(
     return Pool(
         offsets_from_counts(columns.lengths),
         Features(names, rows.dense, offsets_from_counts(rows.entry_counts), rows.indices, rows.values),
-        Texts.from_strings(str(i) for i in numbers), texts, tokens,
-        references=_references(references, len(sources), vocab), vocab=vocab.texts(), sources=sources,
-        derivations=None if local is None else _derivations(rows, table, local), columns={SCORE: rows.scores},
-    )  # fmt: skip
+        Texts.from_strings(str(i) for i in numbers),
+        texts,
+        tokens,
+        references=_references(references, len(sources), vocab),
+        vocab=vocab.texts(),
+        sources=sources,
+        derivations=None if local is None else _derivations(rows, table, local),
+        columns={SCORE: rows.scores},
+    )
 
 
 def _tokens(rows: SentenceList, words: Texts, texts: Texts, vocab: Interner) -> Tokens:
@@ -167,6 +196,9 @@ def _derivations(rows: SentenceList, table: RuleTable, local: Callable[[Int64], 
     chosen = np.flatnonzero(used)
     kernels.renumber(rows.rules, (np.cumsum(used) - 1).astype(np.int32))
     return Derivations(
-        offsets_from_counts(rows.use_counts), rows.rules, table.texts.take(chosen),
-        local(chosen), Tree(rows.parents, rows.spans),
-    )  # fmt: skip
+        offsets_from_counts(rows.use_counts),
+        rows.rules,
+        table.texts.take(chosen),
+        local(chosen),
+        Tree(rows.parents, rows.spans),
+    )

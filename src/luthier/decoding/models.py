@@ -79,9 +79,17 @@ def _silent() -> Tables:
 
 # Set by hand, where costs are negative: a start for tuning, and better than nothing without it.
 DEFAULTS = {
-    "EgivenFCoherent": -1.0, "SampleCountF": -0.1, "CountEF": 0.1, "MaxLexFgivenE": -0.5, "MaxLexEgivenF": -0.5,
-    "IsSingletonF": -0.1, "IsSingletonFE": -0.1, "Glue": -0.1, "PassThrough": -5.0, "WordPenalty": -1.0,
-}  # fmt: skip
+    "EgivenFCoherent": -1.0,
+    "SampleCountF": -0.1,
+    "CountEF": 0.1,
+    "MaxLexFgivenE": -0.5,
+    "MaxLexEgivenF": -0.5,
+    "IsSingletonF": -0.1,
+    "IsSingletonFE": -0.1,
+    "Glue": -0.1,
+    "PassThrough": -5.0,
+    "WordPenalty": -1.0,
+}
 MODEL_DEFAULT, UNKNOWN_DEFAULT = 1.0, -1.0
 SHOWN = 5
 

@@ -62,10 +62,12 @@ def grammar_rows(grammar: Grammar) -> GrammarRows:
     other = np.cumsum(~is_dense) - 1
     names = np.array([*grammar.feature_names, ""], dtype=object)[:-1]
     return GrammarRows(
-        (*names[is_dense], *OWN), dense, tuple(names[~is_dense]),
+        (*names[is_dense], *OWN),
+        dense,
+        tuple(names[~is_dense]),
         _sparse(rows[~chosen], other[ids[~chosen]], grammar.feature_values[~chosen], grammar.n_rules),
         rule_texts(grammar),
-    )  # fmt: skip
+    )
 
 
 def _add_own(own: Float64, grammar: Grammar) -> None:
@@ -99,14 +101,21 @@ def make_table(grammar: Grammar, rows: GrammarRows, passed: Texts, state_names: 
     own[N_GLUE:, WORD_PENALTY] = PENALTY_PER_WORD
     indptr, indices, values = rows.sparse
     features = Features(
-        rows.names + rows.sparse_names, np.concatenate([rows.dense, extra]),
-        np.concatenate([indptr, np.full(len(extra), indptr[-1])]), indices, values,
-    )  # fmt: skip
+        rows.names + rows.sparse_names,
+        np.concatenate([rows.dense, extra]),
+        np.concatenate([indptr, np.full(len(extra), indptr[-1])]),
+        indices,
+        values,
+    )
     own_texts = Texts.from_strings([*GLUE_TEXTS, *(f"[X] ||| {word} ||| {word}" for word in passed)])
     return RuleTable(
-        offsets_from_counts(counts), symbols, interner.texts(), features,
-        Texts.concatenate([rows.texts, own_texts]), state_names,
-    )  # fmt: skip
+        offsets_from_counts(counts),
+        symbols,
+        interner.texts(),
+        features,
+        Texts.concatenate([rows.texts, own_texts]),
+        state_names,
+    )
 
 
 def local_features(grammar: Grammar, table: RuleTable, chosen: Int64) -> Features:
@@ -120,10 +129,12 @@ def local_features(grammar: Grammar, table: RuleTable, chosen: Int64) -> Feature
     ]
     offsets, indices, values = zip(*blocks, strict=True)
     return Features(
-        (*grammar.feature_names, *OWN), np.empty((len(chosen), 0)),
-        offsets_from_counts(np.concatenate([np.diff(part) for part in offsets])), np.concatenate(indices),
+        (*grammar.feature_names, *OWN),
+        np.empty((len(chosen), 0)),
+        offsets_from_counts(np.concatenate([np.diff(part) for part in offsets])),
+        np.concatenate(indices),
         np.concatenate(values),
-    )  # fmt: skip
+    )
 
 
 def _local_entries(grammar: Grammar, table: RuleTable, chosen: Int64) -> tuple[Int64, Int32, Float64]:

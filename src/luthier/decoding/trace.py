@@ -172,9 +172,12 @@ def _words(forest: Hypergraph, table: RuleTable, edge: int, words: list[str]) ->
 
 
 def _cell(
-    key: tuple[int, int, int], nodes: list[int], forest: Hypergraph, source: list[str],
+    key: tuple[int, int, int],
+    nodes: list[int],
+    forest: Hypergraph,
+    source: list[str],
     found: tuple[Float64, list[str]],
-) -> CellTrace:  # fmt: skip
+) -> CellTrace:
     label, first, last = key
     scores, words = found
     best = max(nodes, key=lambda node: scores[node])

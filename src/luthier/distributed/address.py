@@ -19,19 +19,19 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.progress import notice
-from luthier.core.tasks import Given, Units, Work, path_of
+from luthier.core.tasks import Shared, Units, Work, path_of
 from luthier.distributed.worker import unit_key
 
 # One unit in this process, and no other: to see what is wrong with it where it can be seen.
 
 
 @dataclasses.dataclass(frozen=True)
-class Alone:
+class Replay:
     """Runs the unit of this key; then the job ends as if it had been interrupted."""
 
     key: str
 
-    def results(self, work: Work, given: Given, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
+    def results(self, work: Work, given: Shared, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
         """Yield the one result, and set `stop`."""
         path = path_of(work)
         for number, unit in units.items():
@@ -44,9 +44,9 @@ class Alone:
         raise LuthierError(f"none of these {len(units)} units is {self.key}: it is done, or of another command")
 
 
-LOCAL, ALONE = "local", "alone"
+LOCAL, REPLAY = "local", "replay"
 MOST_WORKERS = 1024
-FORMS = "local:N, tcp://HOST:PORT, tls://HOST:PORT, alone:UNIT or the file that a scheduler wrote"
+FORMS = "local:N, tcp://HOST:PORT, tls://HOST:PORT, replay:UNIT or the file that a scheduler wrote"
 MOST_BYTES = 1 << 20  # of a scheduler's file
 
 
@@ -65,8 +65,8 @@ class ClusterAddress:
 
     Attributes
     ----------
-    kind : 'local', 'alone', 'tcp' or 'tls'
-    text : the address of the scheduler; the unit of 'alone'
+    kind : 'local', 'replay', 'tcp' or 'tls'
+    text : the address of the scheduler; the unit of 'replay'
     workers : how many to start, of 'local'
     """
 
@@ -88,10 +88,10 @@ class ClusterAddress:
             if not (rest.isascii() and rest.isdigit() and 1 <= int(rest) <= MOST_WORKERS):
                 raise LuthierError(f"expected local:N with N from 1 to {MOST_WORKERS}, found {text!r}")
             return cls(LOCAL, workers=int(rest))
-        if kind == ALONE:
+        if kind == REPLAY:
             if not re.fullmatch("[0-9a-f]{16}", rest):
-                raise LuthierError(f"expected alone: and the 16 digits of a unit, found {text!r}")
-            return cls(ALONE, rest)
+                raise LuthierError(f"expected replay: and the 16 digits of a unit, found {text!r}")
+            return cls(REPLAY, rest)
         if "://" not in text:
             return cls.parse(_address_in(text), insecure=insecure)
         return _checked(text, insecure=insecure)
@@ -141,7 +141,9 @@ def _address_in(path: str) -> str:
         address = None
     if not isinstance(address, str) or "://" not in address:
         raise InputError(
-            expected="a scheduler's file, with its address", found="something else", path=str(Path(path)),
+            expected="a scheduler's file, with its address",
+            found="something else",
+            path=str(Path(path)),
             hint="'dask scheduler' writes one where its option scheduler-file names it",
-        )  # fmt: skip
+        )
     return address

@@ -27,11 +27,11 @@ import dask
 
 import distributed
 from luthier.core.errors import LuthierError
-from luthier.core.tasks import Given, Recipe, Units, from_parcel, parcel, path_of, pickled
+from luthier.core.tasks import Recipe, Shared, Units, deserialized, path_of, pickled, serialized
 from luthier.core.tasks import Work as Function
 from luthier.core.threads import uninterrupted
 from luthier.distributed.address import LOCAL, Certificates, ClusterAddress
-from luthier.distributed.scheduling import Handing, Look, Work, ask_everywhere, open_everywhere
+from luthier.distributed.scheduling import Scheduling, Snapshot, Work, ask_everywhere, open_everywhere
 from luthier.distributed.worker import Outcome, pack, run_packed
 
 SILENCE = 60.0  # seconds without a sign of life after which a worker counts as dead
@@ -78,7 +78,7 @@ def connected(
         started = stack.enter_context(_local(place.workers, silence)) if place.kind == LOCAL else None
         client = _client(started or place.text, place, certificates or Certificates())
         stack.callback(client.close, timeout=2)
-        crew = DaskCrew(client, place.text or f"local:{place.workers}", silence)
+        crew = DaskWorkers(client, place.text or f"local:{place.workers}", silence)
         stack.callback(crew.close)
         yield DaskCluster(crew, client, sends=place.kind != LOCAL)
 
@@ -96,10 +96,19 @@ def _local(workers: int, silence: float) -> Iterator[Any]:
         with uninterrupted():
             stack.enter_context(dask.config.set({"distributed.scheduler.worker-ttl": f"{silence}s"}))
             cluster = distributed.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1", protocol="tls",
-                security=security, dashboard_address="127.0.0.1:0", worker_dashboard_address=None, memory_limit=0,
-                local_directory=folder, silence_logs=logging.CRITICAL, scheduler_kwargs={"dashboard": False},
-            )  # fmt: skip
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
+                protocol="tls",
+                security=security,
+                dashboard_address="127.0.0.1:0",
+                worker_dashboard_address=None,
+                memory_limit=0,
+                local_directory=folder,
+                silence_logs=logging.CRITICAL,
+                scheduler_kwargs={"dashboard": False},
+            )
             stack.callback(_close, cluster)
         yield cluster
 
@@ -126,15 +135,19 @@ def _client(at: Any, place: ClusterAddress, files: Certificates) -> Any:
     security = None
     if place.kind == "tls":
         given = {
-            "tls_ca_file": files.authority or None, "tls_client_cert": files.own or None,
+            "tls_ca_file": files.authority or None,
+            "tls_client_cert": files.own or None,
             "tls_client_key": files.key or None,
-        }  # fmt: skip
+        }
         security = distributed.Security(require_encryption=True, **{k: v for k, v in given.items() if v})
     try:
         return distributed.Client(
-            at, security=security, timeout=CONNECT_SECONDS, set_as_default=False,
+            at,
+            security=security,
+            timeout=CONNECT_SECONDS,
+            set_as_default=False,
             direct_to_workers=place.kind == LOCAL,  # elsewhere workers may be reached by their scheduler only
-        )  # fmt: skip
+        )
     except (OSError, TimeoutError, ValueError, TypeError) as error:
         reason = (str(error) or type(error).__name__).splitlines()[0]
         raise LuthierError(
@@ -145,7 +158,7 @@ def _client(at: Any, place: ClusterAddress, files: Certificates) -> Any:
 class DaskCluster:
     """Units on the workers of a scheduler."""
 
-    def __init__(self, crew: DaskCrew, client: Any, *, sends: bool) -> None:
+    def __init__(self, crew: DaskWorkers, client: Any, *, sends: bool) -> None:
         self.crew, self._client, self._sends = crew, client, sends
         self._open: tuple[Recipe | None, set[str]] = None, set()  # what was opened last, and where
 
@@ -154,7 +167,7 @@ class DaskCluster:
         """How many units run at a time."""
         return max(1, sum(self.crew.look().threads.values()))
 
-    def results(self, work: Function, given: Given, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
+    def results(self, work: Function, given: Shared, units: Units, stop: threading.Event) -> Iterator[tuple[int, Any]]:
         """Yield results as they come, after every worker has opened what they share."""
         path = path_of(work)
         with contextlib.ExitStack() as stack:
@@ -162,7 +175,7 @@ class DaskCluster:
             if units:
                 where = self._open[1] if self._open[0] == recipe else set()
                 self._open = recipe, open_everywhere(self.crew, recipe, stop, where)
-            yield from Handing(self.crew, Work(path, recipe, units, given.twice)).results(stop)
+            yield from Scheduling(self.crew, Work(path, recipe, units, given.twice)).results(stop)
 
     def everywhere(self, work: Function, recipe: Recipe, unit: Any) -> dict[str, Outcome]:
         """Return how a unit went on each worker, by its address."""
@@ -178,7 +191,7 @@ class DaskCluster:
 
     @contextlib.contextmanager
     def _held(self, value: Any) -> Iterator[Recipe]:
-        data = parcel(value)
+        data = serialized(value)
         if len(data) > MOST_HELD:
             raise LuthierError(
                 f"expected at most {MOST_HELD >> 20} MB to send to every worker, found {len(data) >> 20}. "
@@ -208,10 +221,10 @@ class HeldValue:
 
     def open(self) -> Any:
         """Return the value."""
-        return from_parcel(distributed.get_worker().plugins[self.name].data)
+        return deserialized(distributed.get_worker().plugins[self.name].data)
 
 
-class DaskCrew:
+class DaskWorkers:
     """The workers of a scheduler, as `handing` sees them."""
 
     def __init__(self, client: Any, name: str, silence: float) -> None:
@@ -224,7 +237,7 @@ class DaskCrew:
         self._asked = 0.0
         self._look = self._looked(self._ask(), CONNECT_SECONDS)
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """Return what the scheduler said last; it is asked once a second, and must answer."""
         if self._client.status != "running":
             raise self._lost("is gone")
@@ -246,9 +259,9 @@ class DaskCrew:
         coroutine: Coroutine[Any, Any, Any] = ask()
         return asyncio.run_coroutine_threadsafe(coroutine, self._client.loop.asyncio_loop)
 
-    def _looked(self, answer: Answer[Any], seconds: float) -> Look:
+    def _looked(self, answer: Answer[Any], seconds: float) -> Snapshot:
         try:
-            return Look(*answer.result(seconds))
+            return Snapshot(*answer.result(seconds))
         except (OSError, TimeoutError, asyncio.CancelledError):
             raise self._lost("does not answer") from None
         except (ImportError, AttributeError) as error:
@@ -281,7 +294,7 @@ class DaskCrew:
         except queue.Empty:
             return None
         if name not in self._futures:
-            return None  # it was let go of
+            return None  # it was released
         self._answers[name] = answer
         return name
 
@@ -291,7 +304,7 @@ class DaskCrew:
         try:
             if isinstance(answer, BaseException):
                 raise answer
-            found = from_parcel(answer)
+            found = deserialized(answer)
         except distributed.scheduler.KilledWorker as error:
             deaths = error.allowed_failures + 1
             return Outcome(fault=f"{deaths} workers ended while they ran this unit, as if out of memory", killed=True)

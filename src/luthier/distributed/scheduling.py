@@ -31,7 +31,7 @@ REMEMBERED = 256  # times of units that the median is of
 
 
 @dataclasses.dataclass(frozen=True)
-class Look:
+class Snapshot:
     """What is there: threads of each worker, the worker of each unit under way, and how many were lost so far."""
 
     threads: Mapping[str, int]
@@ -39,10 +39,10 @@ class Look:
     lost: int = 0
 
 
-class Crew(Protocol):
+class Workers(Protocol):
     """Workers, wherever they are."""
 
-    def look(self) -> Look:
+    def look(self) -> Snapshot:
         """Return what is there, as known a moment ago; raise if nobody can be asked any more."""
 
     def hand(self, packed: bytes, *, apart_from: str = "", only: str = "") -> str:
@@ -89,10 +89,10 @@ class Copy:
     began: float
 
 
-class Handing:
+class Scheduling:
     """One call: what waits, what is under way, what failed."""
 
-    def __init__(self, crew: Crew, work: Work) -> None:
+    def __init__(self, crew: Workers, work: Work) -> None:
         self.crew, self.work = crew, work
         self.waiting = deque(work.units)
         self.running: dict[str, Copy] = {}
@@ -103,7 +103,7 @@ class Handing:
         self._watch = _Watch()
 
     def results(self, stop: threading.Event) -> Iterator[tuple[int, Any]]:
-        """Yield results as they come; when `stop` is set, what is under way is let go of."""
+        """Yield results as they come; when `stop` is set, what is under way is released."""
         try:
             while not stop.is_set():
                 try:
@@ -123,7 +123,7 @@ class Handing:
         if not stop.is_set() and self.failed:
             raise self._complaint()
 
-    def _fill(self, look: Look) -> None:
+    def _fill(self, look: Snapshot) -> None:
         """Hand out units as long as there is room."""
         threads = sum(look.threads.values())
         median = statistics.median(self.took) if self.took else 0.0
@@ -153,7 +153,7 @@ class Handing:
             self.waiting.extend(self.suspects)
         self.suspects = {}
 
-    def _hand_again(self, look: Look, free: int, limit: float) -> None:
+    def _hand_again(self, look: Snapshot, free: int, limit: float) -> None:
         """Hand out units once more that take longer than `limit` each, the longest first, to other workers."""
         now = time.monotonic()
         copies = [copy.numbers for copy in self.running.values()]
@@ -193,7 +193,7 @@ class Handing:
         others = f"; {more} other unit{'s' if more > 1 else ''} failed too" if more else ""
         where = f", on {outcome.where}" if outcome.where else ""
         said, _, hint = outcome.fault.partition(" hint: ")
-        alone = f"`cluster` alone:{self.work.key(number)} runs this unit alone, in this process"
+        alone = f"`cluster` replay:{self.work.key(number)} runs this unit alone, in this process"
         hints = "; ".join(part.rstrip(".") for part in (hint, alone) if part)
         sentence = f"{said.rstrip('.')} (unit {self.work.named(number)}{where}{others}). hint: {hints}"
         return RuntimeError(f"{sentence}\n{outcome.trace}") if outcome.trace else LuthierError(sentence)
@@ -207,7 +207,7 @@ class _Watch:
         self._alone_since: float | None = None
         self._said = False
 
-    def over(self, look: Look) -> None:
+    def over(self, look: Snapshot) -> None:
         """Compare what is there with what was."""
         if self._lost is not None and look.lost > self._lost:
             notice(f"lost {look.lost - self._lost} worker(s) of the cluster: what they had under way is done again")
@@ -224,7 +224,7 @@ class _Watch:
             self._said = True
 
 
-def open_everywhere(crew: Crew, recipe: Recipe, stop: threading.Event, known: Set[str] = frozenset()) -> set[str]:
+def open_everywhere(crew: Workers, recipe: Recipe, stop: threading.Event, known: Set[str] = frozenset()) -> set[str]:
     """Have every worker open what all units share, before any unit runs; return which have, those `known` to included.
 
     Raises
@@ -243,7 +243,7 @@ def open_everywhere(crew: Crew, recipe: Recipe, stop: threading.Event, known: Se
 
 
 def ask_everywhere(
-    crew: Crew, packed: bytes, stop: threading.Event, known: Set[str] = frozenset()
+    crew: Workers, packed: bytes, stop: threading.Event, known: Set[str] = frozenset()
 ) -> dict[str, Outcome]:
     """Return how the same unit went on every worker but those `known`; one that goes meanwhile is not waited for."""
     under_way: dict[str, str] = {}

@@ -22,7 +22,7 @@ from typing import Any
 
 from luthier import __version__
 from luthier.core.errors import LuthierError, LuthierWarning, describe_os_error
-from luthier.core.tasks import Recipe, find, from_parcel, opened, parcel
+from luthier.core.tasks import Recipe, deserialized, find, opened, serialized
 from luthier.core.threads import hold_blas
 
 OPENING = threading.Lock()  # threads of a worker wait for the first of them to open what they share
@@ -75,7 +75,7 @@ def differing(mine: tuple[tuple[str, str], ...], others: tuple[tuple[str, str], 
 
 def pack(path: str | None, recipe: Recipe, unit: Any = None) -> bytes:
     """Return a unit as it travels: names and plain records, pickled; without a path of work, to be opened only."""
-    return pickle.dumps((versions(), parcel((path, recipe, unit))))
+    return pickle.dumps((versions(), serialized((path, recipe, unit))))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,7 +102,7 @@ def outcomes_of(outcome: Outcome, count: int) -> list[Outcome]:
     """Return the outcome of each of `count` units that travelled together."""
     if count == 1 or outcome.fault:
         return [outcome] * count
-    return [from_parcel(data) for data in outcome.value]
+    return [deserialized(data) for data in outcome.value]
 
 
 def unit_key(path: str, unit: Any) -> str:
@@ -121,9 +121,9 @@ def _timed(run: Callable[[], Outcome]) -> bytes:
     outcome = run()
     whole = dataclasses.replace(outcome, where=whereabouts(), seconds=time.perf_counter() - began)
     try:
-        return parcel(whole)
+        return serialized(whole)
     except LuthierError:
-        return parcel(dataclasses.replace(whole, value=None, fault="its result cannot be given to other processes"))
+        return serialized(dataclasses.replace(whole, value=None, fault="its result cannot be given to other processes"))
 
 
 def _outcome(packed: bytes) -> Outcome:
@@ -134,7 +134,7 @@ def _outcome(packed: bytes) -> Outcome:
 
     def run() -> Any:
         _settle()
-        path, recipe, unit = from_parcel(inner)
+        path, recipe, unit = deserialized(inner)
         with OPENING:
             given = opened(recipe)
         return None if path is None else find(path)(given, unit)

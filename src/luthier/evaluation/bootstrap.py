@@ -13,7 +13,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
-from luthier.core.tasks import Engine, Given, run_units
+from luthier.core.tasks import Engine, Shared, run_units
 from luthier.evaluation.randomisation import Score
 
 # Numbers in one block of counts, which bounds the memory.
@@ -121,7 +121,7 @@ def bootstrap_systems(
     sizes = tuple(len(stats) for stats in systems)
     resampling = _Resampling(columns, sizes, n_stats, score)
     units = resample_blocks(n_sentences, draws=draws, seed=seed)
-    blocks = run_units(score_resamples, Given(resampling), units, engine=engine)
+    blocks = run_units(score_resamples, Shared(resampling), units, engine=engine)
     scores = np.concatenate(list(blocks.values())).T  # (ΣR + systems, B)
     replicas = np.split(scores[: len(every)], np.cumsum(sizes)[:-1])
     return [Resampled(*pair) for pair in zip(replicas, scores[len(every) :], strict=True)]

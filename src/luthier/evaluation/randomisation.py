@@ -13,7 +13,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
-from luthier.core.tasks import Engine, Given, run_units
+from luthier.core.tasks import Engine, Shared, run_units
 from luthier.evaluation import _shuffle_kernels as kernels
 
 # A metric's score of summed statistics, (..., S) -> (...).
@@ -134,7 +134,7 @@ def randomisation_ps(
             return np.ones(len(contrasts))
     counting = _Counting(test, np.uint64(make_rng(seed).integers(1 << 63)), least)
     units = {i: Shuffles(a, min(BLOCK, shuffles - a)) for i, a in enumerate(range(0, shuffles, BLOCK))}
-    blocks = run_units(count_hits, Given(counting), units, engine=engine)
+    blocks = run_units(count_hits, Shared(counting), units, engine=engine)
     counts = sum(blocks.values(), np.zeros(len(contrasts), np.int64))
     return np.asarray((counts + 1) / (shuffles + 1), dtype=np.float64)
 

@@ -16,14 +16,14 @@ from luthier.core.progress import notice
 from luthier.explorer.endpoints.about import about
 from luthier.explorer.endpoints.comparison import comparison
 from luthier.explorer.endpoints.line import line, lines
-from luthier.explorer.endpoints.request import LARGEST_NUMBER, Asked
+from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest
 from luthier.explorer.endpoints.responses import Reply
 from luthier.explorer.endpoints.selection import select
 from luthier.explorer.endpoints.sentence import fan, sentence
 from luthier.explorer.endpoints.session import Session, Superseded
 from luthier.explorer.endpoints.surface import cell, surface
 from luthier.explorer.endpoints.traces import curves, state, trace
-from luthier.explorer.middleware import Guard
+from luthier.explorer.middleware import Middleware
 
 # The files of the page, by their addresses: a fixed table, nothing else is ever read by request.
 
@@ -51,7 +51,7 @@ def page_files() -> Mapping[str, tuple[bytes, str]]:
     return found
 
 
-Answer = Callable[[Session, Asked], Reply]
+Answer = Callable[[Session, CheckedRequest], Reply]
 ANSWERS: Mapping[str, Answer] = {
     "select": select, "line": line, "lines": lines, "surface": surface, "cell": cell, "sentence": sentence, "fan": fan,
     "compare": comparison, "trace": trace, "state": state, "curves": curves,
@@ -61,13 +61,13 @@ Say = Callable[[str], None]
 
 def answer(session: Session, name: str, raw: bytes) -> Reply:
     """Return the answer to a question; the reply carries the number of the request."""
-    asked = Asked(raw)
+    asked = CheckedRequest(raw)
     number = asked.whole("number", low=0, high=LARGEST_NUMBER, default=0)
     reply = ANSWERS[name](session, asked)
     return Reply({**reply.values, "number": number}, reply.arrays)
 
 
-def make_app(session: Session, token: str, port: int, say: Say = notice) -> Guard:
+def make_app(session: Session, token: str, port: int, say: Say = notice) -> Middleware:
     """Return the application of a session; `say` is told, in a sentence, of errors that are ours."""
     routes = [Route("/api/session", _asking(lambda raw: about(session), say), methods=["GET"])]  # noqa: ARG005
     for name in ANSWERS:
@@ -76,7 +76,7 @@ def make_app(session: Session, token: str, port: int, say: Say = notice) -> Guar
         routes.append(Route(address, _file(body, kind), methods=["GET"]))
     app = Starlette(routes=routes, exception_handlers={404: _lost, 405: _lost, Exception: _lost})
     app.router.redirect_slashes = False
-    return Guard(app, token, port)
+    return Middleware(app, token, port)
 
 
 def _bound(session: Session, name: str) -> Callable[[bytes], Reply]:

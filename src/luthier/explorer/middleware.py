@@ -26,7 +26,7 @@ HEADERS = (
 )
 
 
-class Guard:
+class Middleware:
     """Lets requests through to an application if host, origin, method, size and token are right.
 
     Parameters

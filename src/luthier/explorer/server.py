@@ -62,7 +62,7 @@ class Connections:
         self._strangers.pop(connection, None)
 
 
-class _Connection(H11Protocol):
+class _Connection(H11Protocol):  # type: ignore[misc]
     def __init__(self, all_of_them: Connections, **given: Any) -> None:
         super().__init__(**given)
         self._all = all_of_them
@@ -128,12 +128,20 @@ class Server:
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         config = uvicorn.Config(
             make_app(session, self.token, self.port, say),
-            http=Connections(self.token).open,  # type: ignore[arg-type]  # called as a class would be
-            ws="none", lifespan="off", loop="asyncio", log_config=None, log_level="critical",
-            access_log=False, server_header=False, date_header=False, proxy_headers=False,
+            http=Connections(self.token).open,  # called as a class would be
+            ws="none",
+            lifespan="off",
+            loop="asyncio",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            proxy_headers=False,
             timeout_keep_alive=IDLE_SECONDS,
-            timeout_graceful_shutdown=GRACE_SECONDS, h11_max_incomplete_event_size=LARGEST_HEAD,
-        )  # fmt: skip
+            timeout_graceful_shutdown=GRACE_SECONDS,
+            h11_max_incomplete_event_size=LARGEST_HEAD,
+        )
         self._server = uvicorn.Server(config)
 
     @property

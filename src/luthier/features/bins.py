@@ -95,9 +95,11 @@ def cut_values(frequencies: Int64, n_bins: int, *, exact: bool = False) -> Parti
         kernels.fill_bins(flat(masses), ideal, ends)
     starts = np.concatenate([[0], ends])
     return Partition(
-        starts, np.add.reduceat(frequencies, starts[:-1]), np.add.reduceat(masses, starts[:-1]) / scale,
+        starts,
+        np.add.reduceat(frequencies, starts[:-1]),
+        np.add.reduceat(masses, starts[:-1]) / scale,
         float(Fraction(ideal, scale)),
-    )  # fmt: skip
+    )
 
 
 def _cut_exactly(masses: Int64, ideal: int, ends: Int64) -> None:
@@ -247,6 +249,11 @@ class Bins:
         if len({*owner, *(name for names in pairs for name in names)}) != len(self.names):
             raise LuthierError("expected names that differ, found a conjunction that has the name of another column")
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON in short: where values came from, and how each feature is cut."""
+        cut = [{"feature": f.feature, "bins": len(f), "values": f.n_values, "error": f.error} for f in self.features]
+        return {"origin": dict(self.origin), "features": cut}
+
     @property
     def pairs(self) -> tuple[tuple[FeatureBins, FeatureBins], ...]:
         """The bins of the features of each conjunction."""
@@ -276,9 +283,14 @@ def conjoined_names(first: FeatureBins, second: FeatureBins) -> tuple[str, ...]:
 
 
 def bin_feature(
-    feature: str, seen: ValueCounts, n_bins: int, *, exact: bool = False, keep: bool = False,
+    feature: str,
+    seen: ValueCounts,
+    n_bins: int,
+    *,
+    exact: bool = False,
+    keep: bool = False,
     taken: Collection[str] = (),
-) -> FeatureBins:  # fmt: skip
+) -> FeatureBins:
     """Cut a feature into bins; `taken` are names that no bin may have."""
     if not len(seen.values):
         raise LuthierError(f"expected a feature that some rule has, found none with {feature!r}")
@@ -288,9 +300,18 @@ def bin_feature(
     sums = np.add.reduceat(seen.values * seen.counts, starts[:-1])
     means = np.clip(sums / partition.populations, lows, highs)
     return FeatureBins(
-        feature, bin_names(feature, lows, highs, taken), lows, highs, means, partition.populations, partition.capped,
-        len(seen.values), n_bins, partition.error, keep,
-    )  # fmt: skip
+        feature,
+        bin_names(feature, lows, highs, taken),
+        lows,
+        highs,
+        means,
+        partition.populations,
+        partition.capped,
+        len(seen.values),
+        n_bins,
+        partition.error,
+        keep,
+    )
 
 
 def bin_names(feature: str, lows: Float64, highs: Float64, taken: Collection[str] = ()) -> tuple[str, ...]:

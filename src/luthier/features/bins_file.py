@@ -29,9 +29,13 @@ def write_bins(bins: Bins, path: str | os.PathLike[str]) -> None:
 def bins_text(bins: Bins) -> str:
     """Return bins as a file has them."""
     head = {
-        "kind": KIND, "scope": bins.scope, "induction": bins.induction, "exact": bins.exact,
-        "origin": dict(bins.origin), "conjunctions": [list(pair) for pair in bins.conjunctions],
-    }  # fmt: skip
+        "kind": KIND,
+        "scope": bins.scope,
+        "induction": bins.induction,
+        "exact": bins.exact,
+        "origin": dict(bins.origin),
+        "conjunctions": [list(pair) for pair in bins.conjunctions],
+    }
     lines = [f' "{key}": {_json(value)},' for key, value in head.items()]
     features = ",\n".join(_feature_text(feature) for feature in bins.features)
     return "\n".join(["{", *lines, ' "features": [', features, " ]", "}", ""])
@@ -39,13 +43,20 @@ def bins_text(bins: Bins) -> str:
 
 def _feature_text(feature: FeatureBins) -> str:
     head = {
-        "feature": feature.feature, "keep": feature.keep, "wanted": feature.wanted, "values": feature.n_values,
+        "feature": feature.feature,
+        "keep": feature.keep,
+        "wanted": feature.wanted,
+        "values": feature.n_values,
         "error": feature.error,
-    }  # fmt: skip
+    }
     columns = (
-        feature.names, feature.lows.tolist(), feature.highs.tolist(), feature.means.tolist(),
-        feature.populations.tolist(), feature.capped.tolist(),
-    )  # fmt: skip
+        feature.names,
+        feature.lows.tolist(),
+        feature.highs.tolist(),
+        feature.means.tolist(),
+        feature.populations.tolist(),
+        feature.capped.tolist(),
+    )
     rows = ["   " + _json(dict(zip(COLUMNS, values, strict=True))) for values in zip(*columns, strict=True)]
     return f"  {_json(head)[:-1]}, " + '"bins": [\n' + ",\n".join(rows) + "\n  ]}"
 
@@ -93,9 +104,13 @@ def _bins(content: Mapping[str, Any]) -> Bins:
         raise LuthierError(f"there is no induction {induction!r}. known: {', '.join(available(PACKAGE))}")
     features = _typed(content, "features", list)
     return Bins(
-        tuple(_feature(feature) for feature in features), _typed(content, "scope", str), induction,
-        _typed(content, "exact", bool), _typed(content, "origin", dict), _pairs(content),
-    )  # fmt: skip
+        tuple(_feature(feature) for feature in features),
+        _typed(content, "scope", str),
+        induction,
+        _typed(content, "exact", bool),
+        _typed(content, "origin", dict),
+        _pairs(content),
+    )
 
 
 def _pairs(content: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
@@ -114,10 +129,18 @@ def _feature(content: Any) -> FeatureBins:
         raise LuthierError(f"a bin of {name!r} is no object")
     numbers = {column: _numbers(rows, column, name) for column in COLUMNS[1:]}
     return FeatureBins(
-        name, tuple(_typed(row, "name", str) for row in rows), numbers["low"], numbers["high"], numbers["mean"],
-        numbers["population"], numbers["capped"], _typed(content, "values", int), _typed(content, "wanted", int),
-        float(_typed(content, "error", (int, float))), _typed(content, "keep", bool),
-    )  # fmt: skip
+        name,
+        tuple(_typed(row, "name", str) for row in rows),
+        numbers["low"],
+        numbers["high"],
+        numbers["mean"],
+        numbers["population"],
+        numbers["capped"],
+        _typed(content, "values", int),
+        _typed(content, "wanted", int),
+        float(_typed(content, "error", (int, float))),
+        _typed(content, "keep", bool),
+    )
 
 
 def _numbers(rows: Sequence[Mapping[str, Any]], column: str, feature: str) -> Any:

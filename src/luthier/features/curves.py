@@ -1,4 +1,4 @@
-"""The weights of bins against the values they stand for: what shape was learned (Figure 7 of [clark2014])."""
+"""The weights of bins against the values they represent: what shape was learned (Figure 7 of [clark2014])."""
 
 from __future__ import annotations
 
@@ -61,18 +61,25 @@ class Curve:
         """Return all of it in plain values."""
         fitted = [None if np.isnan(value) else value for value in self.fitted.tolist()]
         return {
-            "feature": self.bins.feature, "rises": self.rises,
+            "feature": self.bins.feature,
+            "rises": self.rises,
             "log": None if self.log is None else dataclasses.asdict(self.log),
             "line": None if self.line is None else dataclasses.asdict(self.line),
             "against": int(self.against.sum()),
             "bins": [
                 {"name": name, "low": low, "high": high, "mean": mean, "population": n, "weight": w, "fitted": f}
                 for name, low, high, mean, n, w, f in zip(
-                    self.bins.names, self.bins.lows.tolist(), self.bins.highs.tolist(), self.bins.means.tolist(),
-                    self.bins.populations.tolist(), self.weights.tolist(), fitted, strict=True,
+                    self.bins.names,
+                    self.bins.lows.tolist(),
+                    self.bins.highs.tolist(),
+                    self.bins.means.tolist(),
+                    self.bins.populations.tolist(),
+                    self.weights.tolist(),
+                    fitted,
+                    strict=True,
                 )
             ],
-        }  # fmt: skip
+        }
 
 
 def curves(bins: Bins, weights: Mapping[str, float]) -> tuple[Curve, ...]:

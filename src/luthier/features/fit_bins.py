@@ -95,9 +95,13 @@ def grammar_counts(grammar: Grammar, features: Sequence[str]) -> Counts:
 
 
 def bins_of_pool(
-    pool: Pool, features: Sequence[str], options: BinOptions | None = None, *, scope: Scope = "local",
+    pool: Pool,
+    features: Sequence[str],
+    options: BinOptions | None = None,
+    *,
+    scope: Scope = "local",
     by_use: bool = False,
-) -> Bins:  # fmt: skip
+) -> Bins:
     """Cut features of the rules in derivations, or with the scope "global" of whole hypotheses.
 
     A rule counts once for each sentence that has it in a derivation, or `by_use` for each use; a hypothesis once.
@@ -122,9 +126,13 @@ def bins_of_pool(
 
 
 def make_bins(
-    counts: Counts, known: Sequence[str], options: BinOptions | None = None, *, scope: Scope = "local",
+    counts: Counts,
+    known: Sequence[str],
+    options: BinOptions | None = None,
+    *,
+    scope: Scope = "local",
     origin: Mapping[str, Any],
-) -> Bins:  # fmt: skip
+) -> Bins:
     """Cut features whose values were counted; `known` are the names that are in use already."""
     options = options or BinOptions()
     stray = sorted({*options.keep, *options.numbers} - set(counts))

@@ -124,9 +124,12 @@ def induce_pool(pool: Pool, bins: Bins) -> Pool:
         fired = derivation_columns(pool, bins)
         features = append_columns(pool.features, bins, fired)
     return pool.with_features(features).noting(
-        "induce", features=[feature.feature for feature in bins.features], induction=bins.induction, scope=bins.scope,
+        "induce",
+        features=[feature.feature for feature in bins.features],
+        induction=bins.induction,
+        scope=bins.scope,
         columns=len(bins.names),
-    )  # fmt: skip
+    )
 
 
 def with_bins(pool: Pool, bins: Bins) -> Pool:

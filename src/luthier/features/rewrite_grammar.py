@@ -95,9 +95,11 @@ class Rewriter:
         if missing:
             known = [other for other in self.names.texts() if other not in missing]
             raise InputError(
-                expected=f"rules with {missing[0]!r}, which the bins are of", found="none", path=name,
+                expected=f"rules with {missing[0]!r}, which the bins are of",
+                found="none",
+                path=name,
                 hint=unknown_names(missing, known).partition("hint: ")[2] or "are these the bins of another grammar?",
-            )  # fmt: skip
+            )
 
     def _entries(self, data: Bytes, starts: Int64, stops: Int64) -> Entries:
         starts, stops = flat(starts), flat(stops)

@@ -168,10 +168,11 @@ class Grammar:
         names = [self.feature_names[k] for k in self.feature_ids[entries]]
         links = self.links[self.link_offsets[row] : self.link_offsets[row + 1]]
         return Rule(
-            _text(source, self.source_words), _text(target, self.target_words),
+            _text(source, self.source_words),
+            _text(target, self.target_words),
             dict(zip(names, self.feature_values[entries].tolist(), strict=True)),
             [(int(a), int(b)) for a, b in links],
-        )  # fmt: skip
+        )
 
     def rules(self) -> Iterator[Rule]:
         """Yield all rules: for looking at small grammars."""

@@ -76,7 +76,13 @@ def lexical_costs(
     forward, backward = np.empty(len(rule_pattern)), np.empty(len(rule_pattern))
     columns: list[Any] = [flat(column) for column in lexicon]
     kernels.lexical_costs(
-        Lexicon(*columns), flat(source[0]), flat(source[1]), flat(rule_pattern), flat(target[0]), flat(target[1]),
-        forward, backward,
-    )  # fmt: skip
+        Lexicon(*columns),
+        flat(source[0]),
+        flat(source[1]),
+        flat(rule_pattern),
+        flat(target[0]),
+        flat(target[1]),
+        forward,
+        backward,
+    )
     return forward, backward

@@ -135,11 +135,22 @@ def make_model(bitext: Bitext, links: Links, *, depth: int = 5) -> Model:
     sentence = np.zeros(len(words), dtype=np.int32)
     sentence[: starts[-1]] = np.repeat(np.arange(n, dtype=np.int32), np.diff(starts))
     return Model(
-        *vocabularies, frozen(words), sort_places(words, len(vocabularies[0]) - 1, depth), frozen(sentence),
-        frozen(starts), target.offsets, target.ids, source_low, source_high, target_low, target_high,
+        *vocabularies,
+        frozen(words),
+        sort_places(words, len(vocabularies[0]) - 1, depth),
+        frozen(sentence),
+        frozen(starts),
+        target.offsets,
+        target.ids,
+        source_low,
+        source_high,
+        target_low,
+        target_high,
         frozen(offsets_from_counts(np.bincount(from_place, minlength=len(words)))),
-        frozen(links.target.astype(np.int16)), lexicon, depth,
-    )  # fmt: skip
+        frozen(links.target.astype(np.int16)),
+        lexicon,
+        depth,
+    )
 
 
 def read_model(
@@ -167,11 +178,12 @@ def _check_words(side: Side, tokens: Tokens, words: Texts) -> None:
         if LIKE_A_SYMBOL.fullmatch(word):
             place = int(np.argmax(tokens.ids == number))
             raise InputError(
-                expected="words that cannot be taken for the signs of a grammar", found=repr(word),
+                expected="words that cannot be taken for the signs of a grammar",
+                found=repr(word),
                 path=display_name(side) if isinstance(side, str | os.PathLike) else "",
                 line=int(np.searchsorted(tokens.offsets, place, side="right")),
                 hint="write brackets and bars otherwise, such as &#91; &#93; &#124;",
-            )  # fmt: skip
+            )
 
 
 def _kept(bitext: Bitext, links: Links) -> tuple[Tokens, Tokens, Links]:
@@ -203,14 +215,28 @@ def _hulls(places: Int64, others: Int32, size: int) -> tuple[np.ndarray, np.ndar
 KIND = "rule model 1"
 FILE = "rules.luthier"
 COLUMNS = {
-    "words": "<i4", "places": "<i4", "sentence": "<i4", "source_start": "<i8", "target_start": "<i8", "target": "<i4",
-    "source_low": "<i2", "source_high": "<i2", "target_low": "<i2", "target_high": "<i2", "link_offsets": "<i8",
+    "words": "<i4",
+    "places": "<i4",
+    "sentence": "<i4",
+    "source_start": "<i8",
+    "target_start": "<i8",
+    "target": "<i4",
+    "source_low": "<i2",
+    "source_high": "<i2",
+    "target_low": "<i2",
+    "target_high": "<i2",
+    "link_offsets": "<i8",
     "link_target": "<i2",
-}  # fmt: skip
+}
 LEXICON = {
-    "offsets": "<i8", "targets": "<i4", "counts": "<i4", "source_null": "<i4", "target_null": "<i4",
-    "source_total": "<i8", "target_total": "<i8",
-}  # fmt: skip
+    "offsets": "<i8",
+    "targets": "<i4",
+    "counts": "<i4",
+    "source_null": "<i4",
+    "target_null": "<i4",
+    "source_total": "<i8",
+    "target_total": "<i8",
+}
 
 
 def save_model(model: Model, folder: str | os.PathLike[str]) -> None:
@@ -243,9 +269,12 @@ def open_model(folder: str | os.PathLike[str]) -> Model:
         raise _fault(name, f"a depth of {depth!r}")
     lexicon = Lexicon(*(arrays[f"lexicon_{column}"] for column in LEXICON))
     model = Model(
-        texts_of(arrays, "source_words", name), texts_of(arrays, "target_words", name), lexicon=lexicon, depth=depth,
+        texts_of(arrays, "source_words", name),
+        texts_of(arrays, "target_words", name),
+        lexicon=lexicon,
+        depth=depth,
         **{column: arrays[column] for column in COLUMNS},
-    )  # fmt: skip
+    )
     _check(model, name)
     return model
 
@@ -259,9 +288,14 @@ def _check(model: Model, name: str) -> None:
     check_offsets(m.link_offsets, len(m.link_target), "links", name)
     check_offsets(m.lexicon.offsets, len(m.lexicon.targets), "the lexicon", name)
     lengths = {
-        "sentence": size, "source_low": size, "source_high": size, "target_low": len(m.target),
-        "target_high": len(m.target), "target_start": n + 1, "link_offsets": size + 1,
-    }  # fmt: skip
+        "sentence": size,
+        "source_low": size,
+        "source_high": size,
+        "target_low": len(m.target),
+        "target_high": len(m.target),
+        "target_start": n + 1,
+        "link_offsets": size + 1,
+    }
     if any(len(getattr(m, column)) != length for column, length in lengths.items()):
         raise _fault(name, "columns of unequal length")
     sizes = {"offsets": n_source + 1, "counts": len(m.lexicon.targets), "source_null": n_source}

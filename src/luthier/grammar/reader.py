@@ -17,7 +17,7 @@ class Reader(abc.ABC):
     Attributes
     ----------
     fields
-        What stands in which field: label, source, target, features, links; further fields are passed over.
+        What stands in which field: label, source, target, features, links; further fields are skipped.
     least
         How many fields a line must have.
     numbered

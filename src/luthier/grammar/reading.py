@@ -80,16 +80,23 @@ class RuleTable:
         entries, pairs = rows_of_segments(feature_offsets, order), rows_of_segments(link_offsets, order)
         return make_grammar(
             Grammar(
-                self.source_words.texts(), self.target_words.texts(),
-                offsets_from_counts(np.diff(offsets)[first]), symbols[rows_of_segments(offsets, first)],
+                self.source_words.texts(),
+                self.target_words.texts(),
+                offsets_from_counts(np.diff(offsets)[first]),
+                symbols[rows_of_segments(offsets, first)],
                 offsets_from_counts(np.bincount(side, minlength=len(first))),
                 offsets_from_counts(np.diff(target_offsets)[order]),
                 target_symbols[rows_of_segments(target_offsets, order)],
-                tuple(self.names.texts()), offsets_from_counts(np.diff(feature_offsets)[order]), ids[entries],
-                values[entries], offsets_from_counts(np.diff(link_offsets)[order]),
-                np.column_stack([column[pairs] for column in links]), **NO_SENTENCES, trie=no_trie(),
+                tuple(self.names.texts()),
+                offsets_from_counts(np.diff(feature_offsets)[order]),
+                ids[entries],
+                values[entries],
+                offsets_from_counts(np.diff(link_offsets)[order]),
+                np.column_stack([column[pairs] for column in links]),
+                **NO_SENTENCES,
+                trie=no_trie(),
             )
-        )  # fmt: skip
+        )
 
 
 def _sides(offsets: Int64, symbols: Int32) -> tuple[Int64, Int64]:
@@ -161,8 +168,9 @@ def read_grammar(path: str | os.PathLike[str], format: str = AUTO) -> Grammar:  
     if table.glue:
         warnings.warn(
             f"{name}: {table.glue} rules with the label S were left out: a decoder has its own glue rules",
-            LuthierWarning, stacklevel=2,
-        )  # fmt: skip
+            LuthierWarning,
+            stacklevel=2,
+        )
     return table.finish()
 
 
@@ -178,8 +186,10 @@ def find_reader(head: bytes, format: str, name: str) -> Reader:  # noqa: A002
     if head and not sure[best]:
         raise InputError(
             expected=f"a grammar in one of the formats {', '.join(sure)}",
-            found=excerpt(head.partition(b"\n")[0]), path=name, line=1,
-        )  # fmt: skip
+            found=excerpt(head.partition(b"\n")[0]),
+            path=name,
+            line=1,
+        )
     return load(PACKAGE, best)()  # type: ignore[no-any-return]
 
 
@@ -213,9 +223,10 @@ def cut_lines(block: LineBlock, name: str, n_fields: int, least: int) -> tuple[L
     if (counts < least).any():
         row = int(np.argmax(counts < least))
         raise lines.error(
-            row, f"a rule of at least {least} fields separated by |||",
+            row,
+            f"a rule of at least {least} fields separated by |||",
             f"{counts[row]} in {excerpt(data[starts[row] : stops[row]].tobytes())}",
-        )  # fmt: skip
+        )
     return lines, firsts, lasts, counts
 
 
@@ -281,9 +292,11 @@ def _symbols(lines: Lines, spans: Spans, words: Interner, reader: Reader) -> tup
     if len(other):
         row = int(np.searchsorted(offsets, other[0], side="right")) - 1
         raise lines.error(
-            row, "gaps [X,1] and [X,2]", lines.quote((symbol_starts, symbol_stops), int(other[0])),
+            row,
+            "gaps [X,1] and [X,2]",
+            lines.quote((symbol_starts, symbol_stops), int(other[0])),
             "one kind of gap is supported",
-        )  # fmt: skip
+        )
     kinds[kinds == _rule_kernels.LABEL] = _rule_kernels.WORD
     ids = np.zeros(used, dtype=np.int32)
     is_word = (kinds == _rule_kernels.WORD) | ((kinds > _rule_kernels.BARE_GAP) & (kinds < _rule_kernels.PAIR_GAP))

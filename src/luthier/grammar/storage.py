@@ -16,10 +16,19 @@ from luthier.grammar.grammar import Grammar, Trie
 
 KIND = "grammar 1"
 COLUMNS = {
-    "side_offsets": "<i8", "side_symbols": "<i4", "rule_offsets": "<i8", "target_offsets": "<i8",
-    "target_symbols": "<i4", "feature_offsets": "<i8", "feature_ids": "<i4", "feature_values": "<f8",
-    "link_offsets": "<i8", "links": "|u1", "sentence_offsets": "<i8", "sentence_sides": "<i4",
-}  # fmt: skip
+    "side_offsets": "<i8",
+    "side_symbols": "<i4",
+    "rule_offsets": "<i8",
+    "target_offsets": "<i8",
+    "target_symbols": "<i4",
+    "feature_offsets": "<i8",
+    "feature_ids": "<i4",
+    "feature_values": "<f8",
+    "link_offsets": "<i8",
+    "links": "|u1",
+    "sentence_offsets": "<i8",
+    "sentence_sides": "<i4",
+}
 TRIE = {"keys": "<i8", "nodes": "<i4", "sides": "<i4", "roots": "<i4"}
 TEXTS = ("source_words", "target_words", "feature_names")
 
@@ -82,19 +91,24 @@ def check_grammar(grammar: Grammar, name: str) -> None:
     """Raise `InputError` for the first thing that a kernel could stumble over."""
     g = grammar
     for column, size in (
-        ("side_offsets", len(g.side_symbols)), ("rule_offsets", g.n_rules), ("target_offsets", len(g.target_symbols)),
-        ("feature_offsets", len(g.feature_ids)), ("link_offsets", len(g.links)),
+        ("side_offsets", len(g.side_symbols)),
+        ("rule_offsets", g.n_rules),
+        ("target_offsets", len(g.target_symbols)),
+        ("feature_offsets", len(g.feature_ids)),
+        ("link_offsets", len(g.links)),
         ("sentence_offsets", len(g.sentence_sides)),
-    ):  # fmt: skip
+    ):
         check_offsets(getattr(g, column), size, column, name)
     lengths = len(g.rule_offsets) == g.n_sides + 1 and len(g.feature_values) == len(g.feature_ids)
     lengths = lengths and len(g.feature_offsets) == len(g.link_offsets) == g.n_rules + 1 and g.links.shape[1] == 2
     if not lengths:
         raise fault(name, "columns of unequal length")
     for column, low, high in (
-        ("side_symbols", -2, len(g.source_words)), ("target_symbols", -2, len(g.target_words)),
-        ("feature_ids", 0, len(g.feature_names)), ("sentence_sides", 0, g.n_sides),
-    ):  # fmt: skip
+        ("side_symbols", -2, len(g.source_words)),
+        ("target_symbols", -2, len(g.target_words)),
+        ("feature_ids", 0, len(g.feature_names)),
+        ("sentence_sides", 0, g.n_sides),
+    ):
         values = getattr(g, column)
         if len(values) and not (low <= values.min() and values.max() < high):
             raise fault(name, f"{column} out of range")

@@ -48,10 +48,17 @@ class RulePrinter:
         columns = [
             flat(array)
             for array in (
-                g.side_offsets, g.side_symbols, g.target_offsets, g.target_symbols, g.feature_offsets, g.feature_ids,
-                self._which, g.link_offsets, g.links,
+                g.side_offsets,
+                g.side_symbols,
+                g.target_offsets,
+                g.target_symbols,
+                g.feature_offsets,
+                g.feature_ids,
+                self._which,
+                g.link_offsets,
+                g.links,
             )
-        ]  # fmt: skip
+        ]
         rows, sides = flat(rows), flat(self._sides[rows])
         sizes = kernels.line_sizes(rows, sides, tuple(texts), tuple(columns))
         out = np.empty(sizes, dtype=np.uint8)

@@ -1,6 +1,7 @@
-"""Whole jobs, one file each: a typed function in, a frozen result out; what Python users, cli and explorer call.
+"""Whole jobs, one file each: a function with keyword options in, a frozen result out; made of every other room.
 
-Read `tune` first, with `tuning_job`, `validation`, `ablate` and `length_penalty`; the others are built like it. From
-text to lists: `align`, `extract`, `lm`, `decode`, `bins`, and all of it in `train` and `loop`. `sweep` tries settings,
-`demo` runs everything, `warm` compiles kernels by the small jobs of `warmup/`; `lab` finds the studies.
+Each function has the name and the options of its command and stands in luthier: the command line, the explorer and
+Python call these and nothing deeper. Read `tune` first, with `tuning_job`, `validation`, `ablate` and
+`length_penalty`; the others are built like it. `opening` says what they take: pools or paths, metrics or names,
+weights in any form. `warm` compiles kernels by the small jobs of `warmup/`; `lab` finds the studies.
 """

@@ -53,7 +53,7 @@ def ablate(
     forward: bool = False,
     bound: Mapping[str, tuple[float, float] | str] | None = None,
     level: float = 0.05,
-    seed: int = 0,
+    seed: int = DEFAULT_SEED,
     threads: int = 1,
     **options: Any,
 ) -> Ablation:

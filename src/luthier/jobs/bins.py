@@ -1,18 +1,22 @@
-"""Bins of a grammar or a pool, and grammars with bins, as jobs."""
+"""Bins: ``luthier.bins`` cuts, ``discretize`` and ``induce`` use them in grammars and pools, ``curves`` shows them."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import STDIN, check_apart, check_writable, display_name, open_bytes, open_output
+from luthier.core.params import names_of, path_of
 from luthier.features.bins import Bins, Scope
 from luthier.features.bins_file import read_bins
+from luthier.features.curves import Curve
+from luthier.features.curves import curves as fitted_curves
 from luthier.features.fit_bins import BinOptions, bins_of_grammar, bins_of_grammars, bins_of_pool
-from luthier.features.induction import induce_grammar
+from luthier.features.induction import induce_grammar, induce_pool
 from luthier.features.rewrite_grammar import Rewriter, rewrite_grammar
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.reader import HEAD_BYTES
@@ -21,38 +25,152 @@ from luthier.grammar.reading import AUTO, find_reader, read_grammar
 from luthier.grammar.storage import is_grammar_file
 from luthier.grammar.writing import whole_folder
 from luthier.jobs.extract import TEXT_ENDINGS, write_output
-from luthier.kbest.storage import is_pool, open_pool
+from luthier.jobs.opening import AnyPath, AnyPool, pool_at
+from luthier.kbest.features import unknown_names
+from luthier.kbest.pool import Pool
+from luthier.kbest.storage.pool_file import is_pool, open_pool, save_pool
+from luthier.kbest.weights import read_weights
+
+MOST_BITS = 16
 
 
-@dataclasses.dataclass(frozen=True)
-class BinsJob:
-    """What `luthier engine bins` is asked for; `source` is a grammar, a folder of grammars or a pool."""
+def bins(
+    source: AnyPool,
+    features: str | Sequence[str] | Mapping[str, int | None],
+    *,
+    bits: int = 4,
+    keep: str | Sequence[str] = (),
+    induction: str = "indicator",
+    conjoin: Sequence[tuple[str, str]] = (),
+    exact: bool = False,
+    by_use: bool = False,
+    whole: bool = False,
+) -> Bins:
+    """Cut features of rules into bins of like population.
 
-    source: str
-    features: tuple[str, ...]
-    options: BinOptions = dataclasses.field(default_factory=BinOptions)
-    scope: Scope = "local"
-    by_use: bool = False
-
-
-def run_bins(job: BinsJob) -> Bins:
-    """Count the values of the chosen features, and cut them."""
-    of_pool = is_pool(job.source)
-    if not of_pool and (job.by_use or job.scope == "global"):
-        option = "by_use" if job.by_use else "global"
+    Parameters
+    ----------
+    source
+        A grammar, a folder of grammars, or a pool with derivations: where it is, or a pool itself.
+    features
+        Names to cut, ``"TM,C_F=64"`` or a sequence of such; ``NAME=64`` asks for 64 bins.
+    bits
+        2 to the power of so many bins for a feature.
+    keep
+        Features that stay beside their bins.
+    induction
+        What a value fires: ``indicator``, ``overlapping`` or ``hat``.
+    conjoin
+        Pairs of features whose bins fire together, too.
+    exact
+        The cut of the least error, not the greedy fill.
+    by_use, whole
+        Of a pool: a rule counts once for each use; cut the values of whole hypotheses, not of rules.
+    """
+    if isinstance(bits, bool) or not isinstance(bits, int) or not 0 <= bits <= MOST_BITS:
+        raise LuthierError(f"expected `bits` from 0 to {MOST_BITS}, found {bits!r}")
+    names, numbers = _numbered(features)
+    pairs = [(first, second) for first, second in conjoin]
+    options = BinOptions(1 << bits, numbers, tuple(_split(keep)), induction, exact, pairs)
+    scope: Scope = "global" if whole else "local"
+    if isinstance(source, Pool):
+        return bins_of_pool(source, names, options, scope=scope, by_use=by_use)
+    path = path_of(source, "a grammar or a pool")
+    of_pool = is_pool(path)
+    if not of_pool and (by_use or whole):
+        option = "by_use" if by_use else "global"
         raise InputError(
-            expected="a pool", found="no pool", path=display_name(job.source), hint=f"`{option}` is for pools only"
+            expected="a pool", found="no pool", path=display_name(path), hint=f"`{option}` is for pools only"
         )
     if of_pool:
-        pool = open_pool(job.source)
-        bins = bins_of_pool(pool, job.features, job.options, scope=job.scope, by_use=job.by_use)
-        kind = "pool"
-    elif Path(job.source).is_dir():
-        grammars = (read_grammar(path) for path in _files(job.source) if _head(path))  # some sentences have no rules
-        bins, kind = bins_of_grammars(grammars, job.features, job.options), "folder of grammars"
+        made, kind = bins_of_pool(open_pool(path), names, options, scope=scope, by_use=by_use), "pool"
+    elif Path(path).is_dir():
+        grammars = (read_grammar(one) for one in _files(path) if _head(one))  # some sentences have no rules
+        made, kind = bins_of_grammars(grammars, names, options), "folder of grammars"
     else:
-        bins, kind = bins_of_grammar(read_grammar(job.source), job.features, job.options), "grammar"
-    return dataclasses.replace(bins, origin={"path": display_name(job.source), "kind": kind, **bins.origin})
+        made, kind = bins_of_grammar(read_grammar(path), names, options), "grammar"
+    return dataclasses.replace(made, origin={"path": display_name(path), "kind": kind, **made.origin})
+
+
+def _split(names: str | Sequence[str]) -> list[str]:
+    return [name for name in names.split(",") if name] if isinstance(names, str) else names_of(names, "features")
+
+
+def _numbered(features: str | Sequence[str] | Mapping[str, int | None]) -> tuple[tuple[str, ...], dict[str, int]]:
+    """Return the names, and the number of bins of those that have one behind them."""
+    if isinstance(features, Mapping):
+        return tuple(features), {name: number for name, number in features.items() if number is not None}
+    names: list[str] = []
+    numbers: dict[str, int] = {}
+    for item in _split(features):
+        name, equals, number = item.rpartition("=")
+        if equals and number.isascii() and number.isdigit():
+            numbers[name] = int(number)
+        names.append(name if name in numbers else item)
+    if len(set(names)) != len(names) or not names:
+        raise LuthierError(f"expected `features` of names that differ, found {features!r}")
+    return tuple(names), numbers
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Induced:
+    """A pool with the columns of bins, and the bins."""
+
+    pool: Pool
+    bins: Bins
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON, without the pool."""
+        fired = {group.name: len(group.columns) for group in self.bins.groups}
+        return {"features": self.pool.n_features, "bins": fired}
+
+
+def induce(pool: AnyPool, bins: Bins | AnyPath, *, output: AnyPath | None = None) -> Induced:
+    """Give the hypotheses of a pool the columns of bins, from the rules in their derivations.
+
+    `pool` is a pool or its file, `bins` are bins or a file of them; the new pool is saved where `output` says.
+    """
+    made = bins if isinstance(bins, Bins) else read_bins(bins)
+    if output is not None:
+        check_writable(output)
+        check_apart(output, *(path for path in (pool, bins) if isinstance(path, str | os.PathLike)))
+    try:
+        induced = induce_pool(pool_at(pool), made)
+    except LuthierError as error:
+        raise LuthierError(f"{pool}: {error}" if isinstance(pool, str | os.PathLike) else str(error)) from None
+    if output is not None:
+        save_pool(induced, output)
+    return Induced(induced, made)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Curves:
+    """What a model learned of each feature, and the bins it was cut into."""
+
+    curves: tuple[Curve, ...]
+    bins: Bins
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {"curves": [curve.as_dict() for curve in self.curves]}
+
+
+def curves(
+    weights: Mapping[str, float] | AnyPath, bins: Bins | AnyPath, *, features: str | Sequence[str] = ()
+) -> Curves:
+    """Find what shape was learned: the weights of bins against the values they represent.
+
+    `weights` are those of the bins by name, or a file; `bins` are bins or a file of them; only these `features`.
+    """
+    made = bins if isinstance(bins, Bins) else read_bins(bins)
+    named = read_weights(weights) if isinstance(weights, str | os.PathLike) else weights
+    found, wanted = fitted_curves(made, named), _split(features)
+    known = [curve.bins.feature for curve in found]
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        where = "" if isinstance(bins, Bins) else f"{bins}: "
+        raise LuthierError(f"{where}{unknown_names(unknown, known)}")
+    return Curves(tuple(curve for curve in found if not wanted or curve.bins.feature in wanted), made)
 
 
 def _files(folder: str | os.PathLike[str]) -> Iterator[Path]:
@@ -72,21 +190,25 @@ class Discretized:
     columns: int
     output: str
 
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return dataclasses.asdict(self)
 
-def discretize(source: str, bins_path: str, output: str) -> Discretized:
-    """Write a grammar, or a folder of grammars, with bins.
 
-    Text in cdec's format is rewritten line by line in the memory of a block. Our own file, and text of other formats,
-    are opened, and written as the name of the output says: our own file, or text.
+def discretize(grammar: AnyPath, bins: AnyPath, output: AnyPath) -> Discretized:
+    """Write a grammar, or a folder of grammars, with bins in place of features.
+
+    All three are files or folders. Text in cdec's format is rewritten line by line in the memory of a block. Our own
+    file, and text of other formats, are opened, and written as the name of the output says: our own file, or text.
     """
-    bins = read_bins(bins_path)
+    source, target, made = path_of(grammar, "a grammar"), path_of(output), read_bins(bins)
     if Path(source).is_dir():
-        rules = _discretize_folder(source, bins, output)
+        rules = _discretize_folder(source, made, target)
     else:
-        check_writable(output)
-        check_apart(output, source, bins_path)
-        rules = _discretize_file(source, bins, output)
-    return Discretized(rules, tuple(feature.feature for feature in bins.features), len(bins.names), output)
+        check_writable(target)
+        check_apart(target, source, bins)
+        rules = _discretize_file(source, made, target)
+    return Discretized(rules, tuple(feature.feature for feature in made.features), len(made.names), target)
 
 
 def _discretize_folder(source: str, bins: Bins, output: str) -> int:

@@ -1,19 +1,22 @@
-"""How constrained a model is by the lists of a pool: the whole job, from the weights to start at to the curves."""
+"""How constrained a linear model is by its lists: ``luthier.bounds`` reports what one weight vector can select."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.jit import Stopwatch
+from luthier.core.params import DEFAULT_SEED
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.geometry.lp.feasible_subset import SelectionTests
+from luthier.jobs.opening import AnyPool, AnyWeights, cores, weighted
 from luthier.kbest.pool import Pool
 from luthier.landscape.dense_rows import dense_rows, varying_rows
 from luthier.landscape.list_problem import ListProblem
@@ -26,6 +29,7 @@ from luthier.landscape.selections.constraint_curves import (
 )
 from luthier.landscape.selections.constraints import GeometryReport, report_geometry
 from luthier.metrics.base import Metric
+from luthier.metrics.loading import as_metric
 from luthier.tuning.base import tuner
 from luthier.tuning.run import RunOptions, run_tuner
 
@@ -167,45 +171,71 @@ def _timed(pool: Pool, metric: Metric, limit: float) -> tuple[float, bool]:
 
 # Where no weights are given, those it finds are near to the oracle's selection.
 CLIMBER = "mert"
-MOST_COLUMNS = 100  # many index vectors are put to a linear programme over so many weights each
+MOST_COLUMNS = 100  # many index vectors are put to a linear program over so many weights each
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class ConstraintJob:
-    """What is looked at, and how much is tried.
+class SelectionBounds:
+    """The report on all lists, and how it changes with features and sentences where that is asked for."""
 
-    Attributes
+    report: GeometryReport
+    curves: ConstraintCurves | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return self.report.as_dict() | ({} if self.curves is None else {"against": self.curves.as_dict()})
+
+
+def bounds(
+    pool: AnyPool,
+    metric: str | Metric = "bleu",
+    *,
+    weights: AnyWeights | None = None,
+    against: str = "",
+    sample: int = 100,
+    orders: int = 5,
+    draws: int = 20,
+    timed_sentences: int = 64,
+    timed_k: int = 20,
+    time_limit: float = 5.0,
+    timed_draws: int = 3,
+    seed: int = DEFAULT_SEED,
+    threads: int | None = None,
+) -> SelectionBounds:
+    """Report how constrained a linear model is by its lists: what one weight vector can select, and what it cannot.
+
+    Parameters
     ----------
-    start : (D,), optional
-        Weights; sentences where they nearly select the oracle are tried first.
-    axes : of 'dims' and 'sentences'
-        Against which curves are drawn; none if empty.
+    pool, metric
+        Lists, or where they are; a metric or its name.
+    weights
+        Sentences where they nearly select the oracle are tried first (default: weights tuned by ``mert``).
+    against
+        ``dims``, ``sentences`` or ``dims,sentences``: also how the share of feasible oracles, and the time of
+        ``lp-mert``, change with their number.
+    sample, orders
+        Random index vectors to test, and orders of sentences in which a feasible subset is sought.
+    draws, timed_sentences, timed_k, time_limit, timed_draws
+        Of `against`: draws, sizes given to ``lp-mert``, seconds of a run, and runs for each size (0: none).
     """
-
-    pool: Pool
-    metric: Metric
-    start: Float64 | None = None
-    settings: GeometrySettings = dataclasses.field(default_factory=GeometrySettings)
-    axes: tuple[str, ...] = ()
-    curve_settings: CurveSettings = dataclasses.field(default_factory=CurveSettings)
-    seed: int = 0
-    threads: int = 1
-
-
-def find_constraints(job: ConstraintJob) -> tuple[GeometryReport, ConstraintCurves | None]:
-    """Return the report on all lists, and the curves where they are asked for."""
-    columns, _ = varying_rows(job.pool, MOST_COLUMNS)
-    pool, start = job.pool, job.start
-    if pool.features.n_features > pool.features.n_dense:  # of sparse features those that matter
-        pool = pool.with_features(pool.features.select([pool.features.names[column] for column in columns]))
+    axes = parse_axes(against) if against else ()
+    settings = GeometrySettings(sample=sample, orders=orders)
+    curve_settings = CurveSettings(
+        draws=draws, timed_sentences=timed_sentences, timed_k=timed_k, time_limit=time_limit, timed_draws=timed_draws
+    )
+    metric, n_threads = as_metric(metric), cores(threads)
+    lists, start = weighted(pool, weights)
+    kept, (columns, _) = lists, varying_rows(lists, MOST_COLUMNS)
+    if lists.features.n_features > lists.features.n_dense:  # of sparse features those that matter
+        kept = lists.with_features(lists.features.select([lists.features.names[column] for column in columns]))
         start = None if start is None else start[columns]
-    problem = ListProblem.of(pool, job.metric)
-    start = run_tuner(tuner(CLIMBER), problem, options=RunOptions(seed=job.seed)).weights if start is None else start
+    problem = ListProblem.of(kept, metric)
+    start = run_tuner(tuner(CLIMBER), problem, options=RunOptions(seed=seed)).weights if start is None else start
     features = dense_rows(problem.pool.features)
-    report = report_geometry(problem, features, start, job.settings, seed=job.seed, threads=job.threads)
+    report = report_geometry(problem, features, start, settings, seed=seed, threads=n_threads)
     # the problem has left out sentences without hypotheses
-    report = dataclasses.replace(report, sentences=np.flatnonzero(job.pool.list_lengths > 0))
-    if not job.axes:
-        return report, None
-    rows = report.oracle.rows
-    return report, constraint_curves(problem, features, rows, job.axes, job.curve_settings, seed=job.seed)
+    report = dataclasses.replace(report, sentences=np.flatnonzero(lists.list_lengths > 0))
+    curves = None
+    if axes:
+        curves = constraint_curves(problem, features, report.oracle.rows, axes, curve_settings, seed=seed)
+    return SelectionBounds(report, curves)

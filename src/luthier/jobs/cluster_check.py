@@ -9,11 +9,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from luthier.core.tasks import Recipe, Work
-from luthier.distributed.checked import ClusterCheck, Machine, WorkerCheck
+from luthier.distributed.check import ClusterCheck, Machine, WorkerCheck
 from luthier.distributed.worker import Outcome, versions, whereabouts
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import PoolFile
+from luthier.kbest.storage.pool_file import PoolFile
 
 TIMES = 3
 

@@ -1,4 +1,4 @@
-"""Decoding as a job: models opened, sentences translated, everything asked for written."""
+"""Decoding: ``luthier.decode`` opens models, translates sentences and writes what is wanted."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import STDIN, check_apart, check_distinct, check_writable, write_lines
 from luthier.core.files.written import Written
+from luthier.core.params import path_of, paths_of
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -26,37 +27,16 @@ from luthier.decoding.models import weight_vector
 from luthier.decoding.trace import DerivationTree, Trace, trace
 from luthier.features.bins_file import read_bins
 from luthier.grammar.reading import read_grammar
+from luthier.jobs.opening import AnyPath, cores
 from luthier.jobs.trained_model import TranslationModel
+from luthier.kbest.storage.writer import format_of, write_pool
 from luthier.kbest.weights import read_weights
-from luthier.kbest.writer import format_of, write_pool
 from luthier.lm.storage import open_lm
 
 
 @dataclasses.dataclass(frozen=True)
 class DecodeJob:
-    """What `luthier engine decode` is asked for.
-
-    Attributes
-    ----------
-    source
-        Sentences, one a line.
-    model
-        The folder of a trained model, in place of `grammar` and `lms`; its rules are looked up for these sentences.
-    weights
-        None for those of the model, or the default ones.
-    limits
-        Of the search, by name: the others are the model's, or the default ones.
-    bins
-        A file of bins that features of rules are cut into, None for none.
-    text
-        Where the best translations go.
-    lists, list_format, k
-        Where the lists of the `k` best go, and how they are written; no lists if `k` is None.
-    forests, links, trees, report
-        Where forests, word links, trees and statistics go.
-    trace
-        The sentence to be looked at, from 0 on.
-    """
+    """What there is to decode; see `decode`. `lists` is where lists go, `text` the best translations."""
 
     source: str
     model: str | None = None
@@ -78,7 +58,87 @@ class DecodeJob:
     bins: str | None = None
 
 
-def run_decoding(job: DecodeJob) -> DecodingSummary:
+@dataclasses.dataclass(frozen=True, eq=False)
+class Decoding:
+    """What was decoded: translations, lists and forests, None of a trace; and the same in numbers."""
+
+    decoded: Decoded | None
+    summary: DecodingSummary
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON, without the translations."""
+        return dataclasses.asdict(self.summary)
+
+
+def decode(
+    source: AnyPath,
+    *,
+    model: AnyPath | None = None,
+    grammar: AnyPath | None = None,
+    lm: AnyPath | Sequence[AnyPath] = (),
+    weights: AnyPath | None = None,
+    bins: AnyPath | None = None,
+    k: int | None = None,
+    unique: bool = False,
+    output: AnyPath | None = None,
+    format: str | None = None,  # noqa: A002 - as on the command line
+    text: AnyPath | None = None,
+    forests: AnyPath | None = None,
+    links: AnyPath | None = None,
+    trees: AnyPath | None = None,
+    report: AnyPath | None = None,
+    trace: int | None = None,
+    threads: int | None = None,
+    **limits: Any,
+) -> Decoding:
+    """Translate with a grammar and language models, into texts, K-best lists and forests.
+
+    Parameters
+    ----------
+    source
+        A file of sentences, one a line.
+    model
+        The folder of a trained model, in place of `grammar` and `lm`.
+    weights, bins
+        Files of weights by name (default: the model's, or stated ones), and of bins that features are cut into.
+    k, unique
+        How many hypotheses of each sentence, no two of them with the same words; `decoded.pool` has the lists.
+    output, format
+        Where the lists go with `k`, else the best translations; and how lists are written.
+    text, forests, links, trees, report
+        Where the best translations, forests, word links, derivations and statistics go, too.
+    trace
+        Only show the chart of this sentence, from 0 on.
+    limits
+        Of the search, by name (``pops=200``, ``max_span=15`` …).
+    """
+    places = {"text": text, "forests": forests, "links": links, "trees": trees, "report": report}
+    if k is None and output is not None and text is None:
+        places["text"] = output
+    job = DecodeJob(
+        path_of(source, "a file of sentences"),
+        _name(model),
+        _name(grammar),
+        tuple(paths_of(lm, "a language model")),
+        _name(weights),
+        limits,
+        lists=None if k is None else _name(output),
+        list_format=format,
+        k=k,
+        unique=unique,
+        trace=trace,
+        threads=cores(threads),
+        bins=_name(bins),
+        **{name: _name(place) for name, place in places.items()},
+    )
+    return _decode(job)
+
+
+def _name(path: AnyPath | None) -> str | None:
+    return None if path is None else path_of(path)
+
+
+def _decode(job: DecodeJob) -> Decoding:
     """Decode, and write what was asked for."""
     _check(job)
     sentences = read_lines(job.source)
@@ -86,21 +146,26 @@ def run_decoding(job: DecodeJob) -> DecodingSummary:
         raise LuthierError(f"expected a sentence from 0 to {len(sentences) - 1} to trace, found {job.trace}")
     decoder, weights = _open(job, sentences)
     if job.trace is not None:
-        return _summary(job, None, _traced(decoder, sentences, weights, job.trace))
+        return Decoding(None, _summary(job, None, _traced(decoder, sentences, weights, job.trace)))
     written = Written()
     with contextlib.ExitStack() as stack:
         writer = _forest_writer(job.forests, decoder, sentences, weights)
         keep = None if writer is None else _Keep(stack.enter_context(writer), str(job.forests), written)
         decoded = decoder.decode(
-            sentences, weights, k=job.k or 1, unique=job.unique, threads=job.threads,
-            derivations=any((job.lists, job.links, job.trees)),
-            forests=False if keep is None else keep.add, sizes=job.report is not None,
-        )  # fmt: skip
+            sentences,
+            weights,
+            k=job.k or 1,
+            unique=job.unique,
+            threads=job.threads,
+            derivations=any((job.k, job.links, job.trees)),
+            forests=False if keep is None else keep.add,
+            sizes=job.report is not None,
+        )
         if keep is not None:
             keep.finish()
     _say_limits(decoded, decoder.options)
     _write(job, decoder, decoded, written)
-    return _summary(job, decoded, None)
+    return Decoding(decoded, _summary(job, decoded, None))
 
 
 def _open(job: DecodeJob, sentences: Texts) -> tuple[Decoder, Mapping[str, float] | None]:
@@ -157,8 +222,10 @@ def _check(job: DecodeJob) -> None:
         raise LuthierError(f"expected a trained model or rules, found {found}. hint: give one of `model` and `grammar`")
     if job.model is not None and job.lms:
         raise LuthierError("expected a trained model alone, found language models too. hint: it has its own; drop `lm`")
-    if job.k is not None and job.lists is None and job.trace is None:
-        raise LuthierError("expected a place for the lists (-o) with -k")
+    if job.trace is not None and job.trace < 0:
+        raise LuthierError(f"expected a sentence from 0 on to trace, found {job.trace}")
+    if job.k is not None and job.k < 1:
+        raise LuthierError(f"expected `k` of at least 1, found {job.k}")
     if job.lists is not None:
         format_of(job.lists, job.list_format)
     check_distinct(job.text, job.lists, job.links, job.trees, job.report)
@@ -234,7 +301,11 @@ def _summary(job: DecodeJob, decoded: Decoded | None, traced: Trace | None) -> D
         return DecodingSummary(1, 0, 0, 0, 0.0, None, traced)
     reports = decoded.reports
     return DecodingSummary(
-        len(reports), decoded.pool.n_hypotheses, sum(report.words for report in reports),
-        sum(report.pops for report in reports), float(np.sum([report.seconds for report in reports])),
-        job.lists or job.text, None,
-    )  # fmt: skip
+        len(reports),
+        decoded.pool.n_hypotheses,
+        sum(report.words for report in reports),
+        sum(report.pops for report in reports),
+        float(np.sum([report.seconds for report in reports])),
+        job.lists or job.text,
+        None,
+    )

@@ -1,4 +1,4 @@
-"""The whole system on the embedded language pair: corpus, alignment, models, rules, loop, test, surface."""
+"""The whole system on the synthetic language pair: corpus, alignment, models, rules, loop, test, surface."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 from luthier.core.arrays import Float64
 from luthier.core.files.io import write_lines
 from luthier.core.progress import notice
-from luthier.jobs.train import train
+from luthier.jobs.train import train_system
 from luthier.jobs.train_config import read_train_config
 from luthier.jobs.trained_model import WEIGHTS
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.certified.certify import CertifyOptions, certify
 from luthier.landscape.certified.windows import WindowOptions, feature_axes
@@ -59,11 +59,11 @@ iterations = 5
 def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> DemoResult:
     """Make a language pair, train a system on it, tune it in a loop, test it, and look at its error surface."""
     home = Path(folder)
-    notice(f"making the text of two invented languages: {home}/corpus")
+    notice(f"making the text of two synthetic languages: {home}/corpus")
     files = PairGenerator().write(home / "corpus", **SIZES, seed=seed)
     write_lines(home / "train.toml", SETTINGS.format(seed=seed).splitlines())
     config = read_train_config(home / "train.toml", seed=seed, threads=threads)
-    trained = train(config, str(home / "model"), threads=threads)
+    trained = train_system(config, str(home / "model"), threads=threads)
     notice(f"finding every cell of the plane of {' and '.join(PLANE)} on the loop's last lists: {home}/surface.png")
     lists = max((home / "model" / "loop" / "lists").glob("*.arrow"))
     problem, weights = _last_lists(home, lists, config.settings.metric)

@@ -1,4 +1,4 @@
-"""How good trained systems are: scores with intervals, and p-values where there are two."""
+"""How good trained systems are: ``luthier.evaluate``, with intervals, and p-values where there are two."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import write_lines
+from luthier.core.files.io import check_apart, check_writable, write_lines
 from luthier.core.files.written import Written
+from luthier.core.params import DEFAULT_SEED, path_of, paths_of
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.evaluation.bootstrap import bootstrap_scores, score_interval
 from luthier.evaluation.comparison import Comparison, Settings, compare
 from luthier.evaluation.systems import System
+from luthier.jobs.opening import AnyMetrics, AnyPath, cores, metrics_at
 from luthier.jobs.score import read_parallel
 from luthier.jobs.trained_model import TranslationModel
 from luthier.metrics.base import Metric
@@ -34,51 +36,72 @@ class Evaluation:
         return {**self.comparison.as_dict(), "intervals": {name: dict(of) for name, of in self.intervals.items()}}
 
 
-@dataclasses.dataclass(frozen=True)
-class EvaluateJob:
-    """What to evaluate on what.
+def evaluate(
+    model: AnyPath,
+    source: AnyPath,
+    refs: AnyPath | Sequence[AnyPath],
+    metric: AnyMetrics = "bleu",
+    *,
+    against: AnyPath | None = None,
+    weights: AnyPath | None = None,
+    output: AnyPath | None = None,
+    draws: int = 1000,
+    shuffles: int = 10_000,
+    exchange: str = "systems",
+    confidence: float = 0.95,
+    seed: int = DEFAULT_SEED,
+    threads: int | None = None,
+    written: Written | None = None,
+) -> Evaluation:
+    """Score a trained model on a text, with intervals; against another model, with p-values.
 
-    Attributes
+    Parameters
     ----------
-    models : folders, the baseline first where there are two
-    weights : a file to use in place of the last model's own, or None
-    output : where the last model's translations go, or None
+    model, against
+        Folders that `train` made; `against` is the baseline.
+    source, refs
+        Files: the text to translate, and its references.
+    metric
+        Names that commas separate, a metric, or metrics by label.
+    weights
+        A file in place of the model's own weights.
+    output
+        Where the translations go; that they cannot be written is an error, or known to `written` where it is given.
+    draws, shuffles, exchange, confidence
+        As of `compare`.
     """
-
-    models: tuple[str, ...]
-    source: str
-    refs: tuple[str, ...]
-    weights: str | None = None
-    output: str | None = None
-    threads: int = 1
-
-
-def evaluate(job: EvaluateJob, metrics: Mapping[str, Metric], settings: Settings, written: Written) -> Evaluation:
-    """Translate a text by each model, and compare the results; `written` knows what became of the translations."""
-    sentences = read_lines(job.source)
-    references = read_parallel(job.refs, sentences, job.source)
-    names = _names(job.models)
+    settings = Settings(draws=draws, shuffles=shuffles, exchange=exchange, confidence=confidence, seed=seed)
+    metrics, n_threads = metrics_at(metric), cores(threads)
+    place, files = path_of(source, "a text"), paths_of(refs, "a file of references")
+    if output is not None:
+        check_writable(output)
+        check_apart(output, place, *files)
+    folders = [path_of(folder, "the folder of a model") for folder in (against, model) if folder is not None]
+    sentences = read_lines(place)
+    references = read_parallel(files, sentences, place)
+    answers = Written() if written is None else written
     systems = []
-    for name, folder in zip(names, job.models, strict=True):
-        last = name == names[-1]
-        model = TranslationModel.open(folder, job.weights if last else None)
-        texts = model.translate(sentences, threads=job.threads)
+    for name, folder in zip(_names(folders), folders, strict=True):
+        last = folder == folders[-1]
+        opened = TranslationModel.open(folder, path_of(weights) if last and weights is not None else None)
+        texts = opened.translate(sentences, threads=n_threads)
         batch = Batch.from_lines(texts, references)
-        systems.append(System(name, {label: metric.stats(batch)[None] for label, metric in metrics.items()}, [texts]))
-        if last and job.output is not None:
-            with written.answer(job.output):
-                write_lines(job.output, texts)
+        systems.append(System(name, {label: one.stats(batch)[None] for label, one in metrics.items()}, [texts]))
+        if last and output is not None:
+            with answers.answer(output):
+                write_lines(output, texts)
+    if written is None:
+        answers.check()
     intervals = {
-        system.name: {
-            label: score_interval(
-                bootstrap_scores([system.stats[label]], metric.score, draws=settings.draws, seed=settings.seed)[0],
-                settings.confidence,
-            )
-            for label, metric in metrics.items()
-        }
+        system.name: {label: _interval(system, label, one, settings) for label, one in metrics.items()}
         for system in systems
     }
-    return Evaluation(compare(systems, metrics, settings, engine=Threads(job.threads)), intervals)
+    return Evaluation(compare(systems, metrics, settings, engine=Threads(n_threads)), intervals)
+
+
+def _interval(system: System, label: str, metric: Metric, settings: Settings) -> tuple[float, float]:
+    drawn = bootstrap_scores([system.stats[label]], metric.score, draws=settings.draws, seed=settings.seed)
+    return score_interval(drawn[0], settings.confidence)
 
 
 def _names(folders: Sequence[str]) -> list[str]:

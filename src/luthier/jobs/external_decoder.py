@@ -188,7 +188,7 @@ class Command:
 
 
 @dataclasses.dataclass(frozen=True)
-class OutsideDecoder(NumberedDecoder):
+class ExternalDecoder(NumberedDecoder):
     """An outside decoder on one set of sentences.
 
     Attributes
@@ -217,16 +217,23 @@ class OutsideDecoder(NumberedDecoder):
         place = Path(tempfile.mkdtemp(prefix=f"{self.part}.{number:03d}.", dir=self.work))
         kbest, log = place / "kbest.txt", place / "log.txt"
         values = {
-            "weights": str(self._write_weights(weights, place)), "source": str(Path(self.source).absolute()),
-            "kbest": str(kbest), "k": str(self.command.k), "iteration": str(number),
-        }  # fmt: skip
+            "weights": str(self._write_weights(weights, place)),
+            "source": str(Path(self.source).absolute()),
+            "kbest": str(kbest),
+            "k": str(self.command.k),
+            "iteration": str(number),
+        }
         what = f"the decoder ({self.command.template[0]})"
         run_program(
-            self.command.arguments(values), log=log, folder=Path(self.folder), what=what, seconds=self.command.seconds,
+            self.command.arguments(values),
+            log=log,
+            folder=Path(self.folder),
+            what=what,
+            seconds=self.command.seconds,
             most_bytes=MOST_BYTES + len(read_lines(self.source)) * self.command.k * BYTES_OF_HYPOTHESIS,
             stdin=None if self.command.has("source") else Path(self.source),
             stdout=None if self.command.has("kbest") else kbest,
-        )  # fmt: skip
+        )
         pool = self._read(kbest, log, what)
         for attempt in Path(self.work).glob(f"{self.part}.{number:03d}.*"):  # also those that failed or were killed
             shutil.rmtree(attempt, ignore_errors=True)
@@ -266,10 +273,12 @@ class OutsideDecoder(NumberedDecoder):
         empty = [i for i in np.flatnonzero(pool.list_lengths == 0).tolist() if pool.sources[i].strip()]
         if empty and not self.command.allow_empty:
             raise InputError(
-                expected=f"hypotheses for each of {pool.n_sentences} sentences", found=f"none for {len(empty)}",
-                path=self.source, line=empty[0] + 1,
+                expected=f"hypotheses for each of {pool.n_sentences} sentences",
+                found=f"none for {len(empty)}",
+                path=self.source,
+                line=empty[0] + 1,
                 hint="allow_empty = true in [decoder] lets such sentences be left out",
-            )  # fmt: skip
+            )
 
 
 def _filled(argument: str, values: dict[str, str]) -> str:

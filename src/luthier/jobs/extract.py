@@ -1,24 +1,29 @@
-"""Rules for a text, as a job: read or open the model, look up, write."""
+"""Rules for a text: ``luthier.extract`` reads or opens a model, looks up and writes."""
 
 from __future__ import annotations
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import STDIN, check_apart, check_writable
+from luthier.core.params import path_of
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
-from luthier.grammar.extraction.extract import Extracted, extract
+from luthier.grammar.extraction.extract import Extracted
+from luthier.grammar.extraction.extract import extract as extract_rules
 from luthier.grammar.extraction.leave_one_out import extract_held_out
 from luthier.grammar.extraction.options import Limits, feature_names
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.model import FILE, Model, open_model, read_model, save_model
 from luthier.grammar.storage import save_grammar
 from luthier.grammar.writing import write_folder, write_grammar
+from luthier.jobs.opening import AnyPath, cores
 
 PACKED = (".gz", ".zst")
 TEXT_ENDINGS = (".txt", *PACKED)
@@ -27,19 +32,7 @@ HINT = "hint: give `source`, `target` and `links`, or `model`"
 
 @dataclasses.dataclass(frozen=True)
 class ExtractJob:
-    """What `luthier engine extract` is asked for.
-
-    Attributes
-    ----------
-    source, target, links
-        The parallel text and its links; None to open a kept model.
-    model
-        A folder where the model is kept, or was.
-    sentences
-        The text to extract for; ``-`` is standard input, None only makes the model.
-    output
-        A folder (it ends in /), a text (.txt, .gz, .zst, or ``-``), else our own file.
-    """
+    """What there is to extract; see `extract`."""
 
     source: str | None
     target: str | None
@@ -54,29 +47,89 @@ class ExtractJob:
     threads: int = 1
 
 
-def run_extraction(job: ExtractJob) -> Extracted:
-    """Make or open the model, extract, and write what was asked for."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Extraction:
+    """The rules for a text, None if only a model was made, and the same in numbers."""
+
+    grammar: Grammar | None
+    summary: Extracted
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON, without the rules."""
+        return dataclasses.asdict(self.summary)
+
+
+def extract(
+    sentences: AnyPath | None = None,
+    *,
+    source: AnyPath | None = None,
+    target: AnyPath | None = None,
+    links: AnyPath | None = None,
+    model: AnyPath | None = None,
+    output: AnyPath | None = None,
+    features: str | Sequence[str] = "log",
+    leave_one_out: bool = False,
+    max_words: int = 100,
+    threads: int | None = None,
+    **limits: Any,
+) -> Extraction:
+    """Extract the translation rules for a text from a parallel text and its links.
+
+    Parameters
+    ----------
+    sentences
+        The text to extract for, a file; None only makes the model.
+    source, target, links
+        The parallel text and its links, files; None to open a kept model.
+    model
+        A folder where the indexed text is kept, or was.
+    output
+        Where rules go: a folder (it ends in /), a text (.txt, .gz, .zst), else our own file.
+    features
+        Kinds: ``log``, ``raw``, ``counts``, ``all``.
+    leave_one_out
+        Of sentences of the corpus: as if their pairs were not in it.
+    max_words
+        Longer pairs are left out.
+    limits
+        Of rules, by name (``max_span=15``, ``max_symbols=5`` …).
+    """
+    kinds = features.split(",") if isinstance(features, str) else list(features)
+    job = ExtractJob(
+        _name(source),
+        _name(target),
+        _name(links),
+        _name(model),
+        _name(sentences),
+        _name(output),
+        Limits(**limits),
+        tuple(kinds),
+        leave_one_out,
+        max_words,
+        cores(threads),
+    )
     _check(job)
-    model, left_out = _model(job)
+    made, left_out = _model(job)
     if job.sentences is None:
-        return Extracted(job.model, model.n_pairs, left_out, None, 0, 0, None, 0, 0)
-    sentences = read_lines(job.sentences)
-    in_corpus = None
-    if job.leave_one_out:
-        grammar, in_corpus = extract_held_out(model, sentences, job.limits, features=job.features, threads=job.threads)
-        if in_corpus < len(sentences):
-            notice(
-                f"{len(sentences) - in_corpus} of {len(sentences)} sentences are not in the corpus: nothing left out"
-            )
+        return Extraction(None, Extracted(job.model, made.n_pairs, left_out, None, 0, 0, None, 0, 0))
+    texts, in_corpus = read_lines(job.sentences), None
+    if leave_one_out:
+        grammar, in_corpus = extract_held_out(made, texts, job.limits, features=job.features, threads=job.threads)
+        if in_corpus < len(texts):
+            notice(f"{len(texts) - in_corpus} of {len(texts)} sentences are not in the corpus: nothing left out")
     else:
-        grammar = extract(model, sentences, job.limits, features=job.features, threads=job.threads)
-    assert job.output is not None
-    write_output(grammar, job.output, threads=job.threads)
+        grammar = extract_rules(made, texts, job.limits, features=job.features, threads=job.threads)
+    if job.output is not None:
+        write_output(grammar, job.output, threads=job.threads)
     without = int(np.count_nonzero(np.diff(grammar.sentence_offsets) == 0))
-    return Extracted(
-        job.model, model.n_pairs, left_out, job.output, len(sentences), without, in_corpus, grammar.n_sides,
-        grammar.n_rules,
-    )  # fmt: skip
+    summary = Extracted(
+        job.model, made.n_pairs, left_out, job.output, len(texts), without, in_corpus, grammar.n_sides, grammar.n_rules
+    )
+    return Extraction(grammar, summary)
+
+
+def _name(path: AnyPath | None) -> str | None:
+    return None if path is None else path_of(path)
 
 
 def write_output(grammar: Grammar, output: str, *, threads: int = 1) -> None:
@@ -101,11 +154,8 @@ def _check(job: ExtractJob) -> None:
         raise LuthierError(f"expected a source, a target and their links, or a kept model, found less. {HINT}")
     if job.source is None and job.model is None:
         raise LuthierError(f"expected a parallel text or a kept model, found neither. {HINT}")
-    if (job.sentences is None) != (job.output is None):
-        raise LuthierError(
-            "expected both a text and a place for its rules, or neither, found one of them. "
-            "hint: `for` names the text, -o the place"
-        )
+    if job.sentences is None and job.output is not None:
+        raise LuthierError("expected a text for the rules to go there, found none. hint: `for` names the text")
     if job.sentences is None and (job.source is None or job.model is None):
         raise LuthierError(
             "nothing to do. hint: name a text (`for`) and an output (-o), or a folder for the model (`model`)"

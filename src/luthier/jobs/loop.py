@@ -1,4 +1,4 @@
-"""A loop from its settings to its folder: turns, answer, table and picture."""
+"""Tuning around a decoder: ``luthier.loop`` takes settings to a folder of turns, answer, table and picture."""
 
 from __future__ import annotations
 
@@ -7,12 +7,14 @@ from pathlib import Path
 
 from luthier.core.files.io import write_lines
 from luthier.core.files.written import secondary
+from luthier.core.params import DEFAULT_SEED, path_of
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
-from luthier.jobs.external_decoder import OutsideDecoder
-from luthier.jobs.loop_config import LoopConfig, Sentences
+from luthier.jobs.external_decoder import ExternalDecoder
+from luthier.jobs.loop_config import LoopConfig, Sentences, read_config
+from luthier.jobs.opening import AnyPath, cores
 from luthier.jobs.score import read_parallel
 from luthier.jobs.trained_model import TranslationModel, model_identity
 from luthier.kbest.pool import Pool
@@ -46,16 +48,53 @@ class OwnDecoder:
     def __call__(self, weights: Weights) -> Pool:
         """Return the lists that weights lead to."""
         return self.decoder.decode(
-            self.sentences, weights, k=self.k, unique=self.unique, references=self.references, derivations=False,
+            self.sentences,
+            weights,
+            k=self.k,
+            unique=self.unique,
+            references=self.references,
+            derivations=False,
             threads=self.threads,
-        ).pool  # fmt: skip
+        ).pool
 
 
 TABLE, PICTURE = "table.md", "loop.png"
 
 
+def loop(
+    config: AnyPath,
+    output: AnyPath | None = None,
+    *,
+    data: AnyPath | None = None,
+    resume: bool = False,
+    seed: int = DEFAULT_SEED,
+    threads: int | None = None,
+) -> LoopResult:
+    """Tune in a loop around a decoder, as a settings file says: decode, merge, tune, and again.
+
+    Parameters
+    ----------
+    config
+        The loop's settings, a TOML file (docs/loop.md).
+    output
+        A folder for the turns, the answer, a table and a picture (default: beside the settings).
+    data
+        Where relative paths start (default: beside the settings).
+    resume
+        Go on with the loop that was begun in the folder.
+    """
+    n_threads = cores(threads)
+    settings = read_config(config, data=None if data is None else path_of(data), seed=seed, threads=n_threads)
+    return run_loop(settings, loop_folder(config, output), resume=resume, threads=n_threads)
+
+
+def loop_folder(config: AnyPath, output: AnyPath | None) -> str:
+    """Return where a loop's turns go."""
+    return path_of(output) if output else f"{Path(config).with_suffix('')}-loop"
+
+
 def run_loop(config: LoopConfig, folder: str, *, resume: bool, threads: int = 1) -> LoopResult:
-    """Run a loop, or go on with it; leave its turns, answer, table and picture in the folder."""
+    """Run a loop, or resume it; leave its turns, answer, table and picture in the folder."""
     parts = {"tune": config.tune, **({} if config.heldout is None else {"heldout": config.heldout})}
     decoders: dict[str, Decode] = {}
     if config.command is not None:
@@ -81,10 +120,10 @@ def _own(config: LoopConfig, part: Sentences, name: str, threads: int) -> OwnDec
     return OwnDecoder(decoder, sentences, references, config.k if name == "tune" else 1, config.unique, threads)
 
 
-def _outside(config: LoopConfig, sentences: Sentences, part: str, folder: str) -> OutsideDecoder:
+def _outside(config: LoopConfig, sentences: Sentences, part: str, folder: str) -> ExternalDecoder:
     assert config.command is not None
     work = str(Path(folder).absolute() / "decoder")
-    return OutsideDecoder(config.command, sentences.source, sentences.refs, part, config.base, work)
+    return ExternalDecoder(config.command, sentences.source, sentences.refs, part, config.base, work)
 
 
 def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -> LoopResult:
@@ -92,9 +131,15 @@ def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -
     settings = config.settings
     start = TranslationModel.open(config.model).weights if config.start is None else config.start
     result = tune_loop(
-        decoders["tune"], start, settings.tuner, settings.metric, settings.options, heldout=decoders.get("heldout"),
-        bounds=settings.bounds, place=place,
-    )  # fmt: skip
+        decoders["tune"],
+        start,
+        settings.tuner,
+        settings.metric,
+        settings.options,
+        heldout=decoders.get("heldout"),
+        bounds=settings.bounds,
+        place=place,
+    )
     show_loop(result, Path(place.folder))
     return result
 

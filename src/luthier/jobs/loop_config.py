@@ -158,16 +158,24 @@ def _command(table: Table, path: str) -> Command:
         raise LuthierError(f"{path}: expected weights = one of {', '.join(STYLES)}, found {style!r}")
     into = table.take("weights_into", str, "")
     reading = ReadOptions(
-        format=table.take("format", str, "auto"), format_options=table.table("format_options").rest(),
-        first_id=table.take("first_id", int, 0), any_order=table.take("any_order", bool, False),
-        skip_bad=table.take("skip_bad", bool, False), columns=table.texts("columns", ()),
-        ignore=table.texts("ignore", ()), missing=table.take("missing", str, "error"),
-    )  # fmt: skip
+        format=table.take("format", str, "auto"),
+        format_options=table.table("format_options").rest(),
+        first_id=table.take("first_id", int, 0),
+        any_order=table.take("any_order", bool, False),
+        skip_bad=table.take("skip_bad", bool, False),
+        columns=table.texts("columns", ()),
+        ignore=table.texts("ignore", ()),
+        missing=table.take("missing", str, "error"),
+    )
     command = Command(
-        template=template, k=table.take("k", int, 100), seconds=table.take("seconds", float, 0.0),
-        style="moses" if into else style, into=into, reading=reading,  # type: ignore[arg-type]
+        template=template,
+        k=table.take("k", int, 100),
+        seconds=table.take("seconds", float, 0.0),
+        style="moses" if into else style,  # type: ignore[arg-type]
+        into=into,
+        reading=reading,
         allow_empty=table.take("allow_empty", bool, False),
-    )  # fmt: skip
+    )
     check_k(command.k, path)
     if command.seconds < 0:
         raise LuthierError(f"{path}: expected no negative time limit in [decoder], found {command.seconds:g}")

@@ -59,7 +59,7 @@ class Ranked:
             best = self.pool.arranged(self.rows, self.offsets)
             yield from contribution_lines(best, self.weights, self.scores)
         elif form == "moses":
-            from luthier.kbest.writer import TOTAL, moses_lines
+            from luthier.kbest.storage.writer import TOTAL, moses_lines
 
             best = self.pool.arranged(self.rows, self.offsets)
             yield from moses_lines(dataclasses.replace(best, columns={**best.columns, TOTAL: self.scores}))
@@ -110,7 +110,8 @@ def rerank_files(
     read = {path: read_weights(path) for path in weights}
     with contextlib.ExitStack() as stack:
         files = [stack.enter_context(open_output(path)) for path in outputs]
-        tallies = [_Tally(*item) for item in zip(weights, map(read.get, weights), outputs, files, forms, strict=True)]
+        named = zip(weights, outputs, files, forms, strict=True)
+        tallies = [_Tally(path, read[path], output, file, form) for path, output, file, form in named]
         names: dict[str, None] = {}
         formulas = _formulas(read)
         for raw in pools:

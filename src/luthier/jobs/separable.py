@@ -1,20 +1,27 @@
-"""What features can tell apart, before and after an induction: from a pool to reports with proofs."""
+"""What linear weights can tell apart: ``luthier.separable``, before and after an induction, with proofs."""
 
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from luthier.core.errors import LuthierError
+from luthier.core.params import DEFAULT_SEED, paths_of
 from luthier.core.rng import make_rng
 from luthier.core.segments import segment_of_rows
 from luthier.features.bins import Bins
+from luthier.features.bins_file import read_bins
 from luthier.features.induction import induce_pool
+from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.kbest.pool import Pool
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.separability import Model, Wishes, oracle_wishes, separability
+from luthier.landscape.selections.separability import Constraints, Model, oracle_constraints, separability
 from luthier.metrics.base import Metric
+from luthier.metrics.loading import as_metric
 from luthier.tuning.neighbours.smooth_fit import Ridge, minimize
 from luthier.tuning.ranking.pairs import PairLoss, Pairs, PairSampling, differences, sample_pairs
 
@@ -24,22 +31,55 @@ RIDGE, FIT_STEPS = 1e-3, 200
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SeparableJob:
-    """Of which pool, by which metric, with which pairs; and after which inductions, by name."""
+class Separable:
+    """What the features as given, and after each induction, can tell apart."""
 
-    pool: Pool
-    metric: Metric
-    sampling: PairSampling
-    seed: int = 0
-    inductions: tuple[tuple[str, Bins], ...] = ()
+    models: tuple[Model, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON, with all proofs."""
+        return {"models": [model.as_dict() for model in self.models]}
 
 
-def separable(job: SeparableJob) -> list[Model]:
-    """Return what the features as given, and after each induction, can tell apart; all by the same pairs."""
-    problem = ListProblem.of(job.pool, job.metric)
-    pairs = distinct_pairs(sample_pairs(problem, problem.sentence_gains, job.sampling, make_rng(job.seed)))
-    models = [(GIVEN, problem.pool), *((name, induce_pool(problem.pool, bins)) for name, bins in job.inductions)]
-    return [_model(name, pool, problem, pairs) for name, pool in models]
+def separable(
+    pool: AnyPool,
+    metric: str | Metric = "bleu",
+    *,
+    bins: AnyPath | Sequence[AnyPath] | Mapping[str, Bins] = (),
+    draws: int = 5000,
+    kept: int = 50,
+    alpha: float = 5.0,
+    pairs: str = "largest",
+    seed: int = DEFAULT_SEED,
+) -> Separable:
+    """Find what linear weights can tell apart in a pool, with proofs, as its features are and after inductions.
+
+    Parameters
+    ----------
+    pool, metric
+        Lists, or where they are; a metric or its name.
+    bins
+        Files of bins, or bins by name: also what features can tell apart after their induction.
+    draws, kept, alpha, pairs
+        Pairs drawn of each sentence and kept of them, the least difference of gains in a pair (of 0–100), and which
+        are kept: those of the ``largest`` differences, as PRO does, or the ``first``, a fair sample.
+    """
+    check_pairs(draws=draws, kept=kept, alpha=alpha)
+    if isinstance(bins, Mapping):
+        inductions = dict(bins)
+    else:
+        inductions = {path: read_bins(path) for path in paths_of(bins, "a file of bins")}
+    problem = ListProblem.of(pool_at(pool), as_metric(metric))
+    sampling = PairSampling(draws, kept, alpha, pairs)
+    sampled = distinct_pairs(sample_pairs(problem, problem.sentence_gains, sampling, make_rng(seed)))
+    pools = [(GIVEN, problem.pool), *((name, induce_pool(problem.pool, one)) for name, one in inductions.items())]
+    return Separable(tuple(_model(name, made, problem, sampled) for name, made in pools))
+
+
+def check_pairs(*, draws: int, kept: int, alpha: float) -> None:
+    """Raise where no pairs can be drawn so."""
+    if draws < 1 or kept < 1 or not 0 <= alpha < float("inf"):
+        raise LuthierError("expected `draws` and `kept` of at least 1 and `alpha` of at least 0, found others")
 
 
 def distinct_pairs(pairs: Pairs) -> Pairs:
@@ -50,11 +90,14 @@ def distinct_pairs(pairs: Pairs) -> Pairs:
 
 
 def _model(name: str, pool: Pool, problem: ListProblem, pairs: Pairs) -> Model:
-    wishes = Wishes(pairs.better, pairs.worse, segment_of_rows(pairs.offsets))
+    constraints = Constraints(pairs.better, pairs.worse, segment_of_rows(pairs.offsets))
     return Model(
-        name, pool, separability(pool, oracle_wishes(pool, problem.sentence_gains)), separability(pool, wishes),
+        name,
+        pool,
+        separability(pool, oracle_constraints(pool, problem.sentence_gains)),
+        separability(pool, constraints),
         _misordered(pool, pairs),
-    )  # fmt: skip
+    )
 
 
 def _misordered(pool: Pool, pairs: Pairs) -> float:

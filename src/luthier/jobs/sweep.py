@@ -1,4 +1,4 @@
-"""Trying points: induce, tune, re-rank held-out lists, score; or, with a decoder, whole loops.
+"""Trying points, ``luthier.sweep``: induce, tune, re-rank held-out lists, score; or, with a decoder, whole loops.
 
 Every point is a line in ``points.jsonl``, written as it ends, with all that is needed to know it again; started
 again, a choice goes on where it was.
@@ -17,23 +17,25 @@ import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, unwarned
 from luthier.core.files.io import make_folder
-from luthier.core.files.journal import Record, SealedWriter, read_sealed
+from luthier.core.files.journal import JournalWriter, Record, read_journal
 from luthier.core.files.written import secondary
+from luthier.core.params import path_of
 from luthier.core.progress import progress
-from luthier.core.tasks import Engine, Given, run_units
+from luthier.core.tasks import Engine, Processes, Serial, Shared, run_units
 from luthier.features.bins import Bins
 from luthier.features.bins_file import write_bins
 from luthier.features.fit_bins import bins_of_pool
 from luthier.features.induction import induce_pool
-from luthier.jobs.sweep_config import Choosing, Point, read_choosing, texts_of
+from luthier.jobs.opening import AnyPath
+from luthier.jobs.sweep_config import Point, Sweep, read_sweep, texts_of
 from luthier.jobs.sweep_decoding import DecodedPoints
 from luthier.kbest.pool import Pool
-from luthier.kbest.storage import open_pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.report.figures.tuning import draw_chosen
-from luthier.tuning.chosen import Chosen, Tried
 from luthier.tuning.run import RunOptions, run
+from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.traces import Result
 
 POINTS, PICTURE, WEIGHTS, BINS = "points.jsonl", "choice.png", "weights.txt", "bins.json"
@@ -41,7 +43,7 @@ NUMBERS = ("tuned", "heldout", "gain", "cpu_seconds")
 
 
 @dataclasses.dataclass(frozen=True)
-class ChoosingRecipe:
+class SweepRecipe:
     """How another process gets the pools of a choice: from its file, with their digests."""
 
     path: str
@@ -59,7 +61,7 @@ class ChoosingRecipe:
 class Points:
     """The pools of a choice, and what is done with them at each point."""
 
-    def __init__(self, choosing: Choosing) -> None:
+    def __init__(self, choosing: Sweep) -> None:
         self.choosing = choosing
         self.pools = open_pool(choosing.tune), open_pool(choosing.heldout)
         self.digests = self.pools[0].digest(), self.pools[1].digest()
@@ -77,9 +79,12 @@ class Points:
         if self._induced is None or self._induced[0] != options.bins:
             with unwarned():  # of features with few values, at every point
                 bins = bins_of_pool(
-                    self.pools[0], self.choosing.bins["features"], options, scope=self.choosing.scope,
+                    self.pools[0],
+                    self.choosing.bins["features"],
+                    options,
+                    scope=self.choosing.scope,
                     by_use=bool(self.choosing.bins.get("by_use", False)),
-                )  # fmt: skip
+                )
             self._induced = options.bins, bins, (induce_pool(self.pools[0], bins), induce_pool(self.pools[1], bins))
         return self._induced[1:]
 
@@ -114,9 +119,15 @@ class Points:
         gain = heldout.gain(found.weights)
         tuned, score = (float(problem.metric.gain(np.array(value))) for value in (found.gain, gain))
         return {
-            **self.identity(point), "features": problem.n_features, "tuned": tuned, "heldout": score, "gain": gain,
-            "cpu_seconds": round(time.process_time() - clock, 3), "note": found.note, "record": dict(found.record),
-        }  # fmt: skip
+            **self.identity(point),
+            "features": problem.n_features,
+            "tuned": tuned,
+            "heldout": score,
+            "gain": gain,
+            "cpu_seconds": round(time.process_time() - clock, 3),
+            "note": found.note,
+            "record": dict(found.record),
+        }
 
 
 AnyPoints = Points | DecodedPoints
@@ -124,13 +135,44 @@ AnyPoints = Points | DecodedPoints
 
 def open_points(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> AnyPoints:
     """Return the points of a file: on its pools, or by its decoder, whose loops stand in `folder`."""
-    choosing = read_choosing(path)
+    choosing = read_sweep(path)
     return Points(choosing) if choosing.decoding is None else DecodedPoints(choosing, Path(folder))
 
 
 def try_point(points: AnyPoints, point: Point) -> Record:
     """Return the line of a point: the work of a unit."""
     return points.tried(point)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Swept:
+    """All points that were tried, and the files that were written."""
+
+    chosen: Chosen
+    written: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {**self.chosen.as_dict(), "written": list(self.written)}
+
+
+def sweep(config: AnyPath, output: AnyPath | None = None, *, jobs: int = 1, engine: Engine | None = None) -> Swept:
+    """Choose bits, β and other constants on held-out lists, as a settings file says: induce, tune, re-rank, score.
+
+    Parameters
+    ----------
+    config
+        What to choose, a TOML file (docs/choosing.md).
+    output
+        A folder for points, weights, bins and a picture (default: ``choice``, beside the settings).
+    jobs
+        Points at a time, in processes of their own; or those of an `engine`.
+    """
+    if jobs < 1:
+        raise LuthierError(f"expected at least one job, found {jobs}")
+    folder = path_of(output) if output else str(Path(config).parent / "choice")
+    chosen, written = choose(config, folder, engine=engine or (Serial() if jobs == 1 else Processes(jobs)))
+    return Swept(chosen, tuple(written))
 
 
 def choose(
@@ -147,7 +189,7 @@ def choose(
     points = open_points(path, target)
     make_folder(target)
     kept, length = _read(target / POINTS)
-    with SealedWriter(target / POINTS, length) as writer:
+    with JournalWriter(target / POINTS, length) as writer:
         search = _Search(points, kept, writer, engine)
         search.folder = str(target.absolute())
         tried = search.run()
@@ -169,7 +211,7 @@ def choose(
 class _Search:
     """The lines there are, who adds to them, and which points are asked for next."""
 
-    def __init__(self, points: AnyPoints, kept: list[Record], writer: SealedWriter, engine: Engine | None) -> None:
+    def __init__(self, points: AnyPoints, kept: list[Record], writer: JournalWriter, engine: Engine | None) -> None:
         self.points, self.writer, self.engine, self.folder = points, writer, engine, ""
         self.lines = {_key(record): record for record in kept}
 
@@ -191,7 +233,7 @@ class _Search:
 
     def _try(self, wanted: list[Point]) -> list[Point]:
         waiting = [point for point in wanted if _key(self.points.identity(point)) not in self.lines]
-        recipe = ChoosingRecipe(str(Path(self.points.choosing.path).absolute()), self.folder, self.points.digests)
+        recipe = SweepRecipe(str(Path(self.points.choosing.path).absolute()), self.folder, self.points.digests)
         with progress("points", len(waiting)) as advance:
 
             def keep(number: int, record: Record) -> None:
@@ -201,7 +243,7 @@ class _Search:
                 advance(1)
 
             units = dict(enumerate(waiting))
-            run_units(try_point, Given(self.points, recipe), units, engine=self.engine, keep=keep)
+            run_units(try_point, Shared(self.points, recipe), units, engine=self.engine, keep=keep)
         return wanted
 
 
@@ -213,7 +255,7 @@ def _read(path: Path) -> tuple[list[Record], int]:
     """Return the lines of a file of points, checked, and how many bytes are whole."""
     if not path.exists():
         return [], 0
-    records, length = read_sealed(path, "a point as it was written")
+    records, length = read_journal(path, "a point as it was written")
     for number, record in enumerate(records, start=1):
         try:
             _key(record)

@@ -55,7 +55,7 @@ class Decoding:
 
 
 @dataclasses.dataclass(frozen=True)
-class Choosing:
+class Sweep:
     """A file of a choice, read and checked.
 
     Attributes
@@ -131,7 +131,7 @@ def texts_of(point: Point) -> dict[str, str]:
     return {name: f"{value:g}" if isinstance(value, float) else str(value) for name, value in point}
 
 
-def read_choosing(path: str | os.PathLike[str]) -> Choosing:
+def read_sweep(path: str | os.PathLike[str]) -> Sweep:
     """Return the choice that a TOML file describes; every point's constants are checked."""
     try:
         choosing = _choosing(str(path), read_toml(path, "a choice"))
@@ -145,7 +145,7 @@ def read_choosing(path: str | os.PathLike[str]) -> Choosing:
     return choosing
 
 
-def _choosing(path: str, table: Mapping[str, Any]) -> Choosing:
+def _choosing(path: str, table: Mapping[str, Any]) -> Sweep:
     bins, method, home = table["bins"], table["tuner"], Path(path).parent
     decoding = _decoding(path, table) if table.get("decode", False) is True else None
     top = {key: value for key, value in table.items() if decoding is None or key not in DECODING}
@@ -155,7 +155,7 @@ def _choosing(path: str, table: Mapping[str, Any]) -> Choosing:
             raise LuthierError(f"{path}: there is no {unknown[0]!r} here. known: {', '.join(sorted(KEYS[name]))}")
     values = {BITS: bins[BITS], **method.get("parameters", {})}
     axes = {name: tuple(value) for name, value in values.items() if isinstance(value, list)}
-    choosing = Choosing(
+    choosing = Sweep(
         path=path,
         tune=home if decoding else regular(home / table["tune"]),
         heldout=home if decoding else regular(home / table["heldout"]),
@@ -191,7 +191,7 @@ def _decoding(path: str, table: Mapping[str, Any]) -> Decoding:
     return found
 
 
-def _check(choosing: Choosing) -> None:
+def _check(choosing: Sweep) -> None:
     bits = choosing.axes.get(BITS, (choosing.fixed.get(BITS),))
     complaints = (
         (

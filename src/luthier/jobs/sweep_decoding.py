@@ -21,7 +21,7 @@ from luthier.grammar.grammar import Grammar
 from luthier.jobs.loop import OwnDecoder
 from luthier.jobs.loop_config import Sentences
 from luthier.jobs.score import read_parallel
-from luthier.jobs.sweep_config import Choosing, Decoding, Point
+from luthier.jobs.sweep_config import Decoding, Point, Sweep
 from luthier.jobs.trained_model import TranslationModel, model_identity
 from luthier.kbest.weights import Weights, read_weights
 from luthier.metrics.batch import Batch
@@ -34,7 +34,7 @@ LOOPS = "loops"
 class DecodedPoints:
     """A trained system, and the loops of points in ``loops`` of the choice's folder."""
 
-    def __init__(self, choosing: Choosing, folder: Path) -> None:
+    def __init__(self, choosing: Sweep, folder: Path) -> None:
         assert choosing.decoding is not None
         self.choosing, self.folder, self._decoding = choosing, folder, choosing.decoding
         parts = [self._decoding.tune, self._decoding.heldout]
@@ -89,24 +89,33 @@ class DecodedPoints:
         return read_weights(self.place(point) / "weights.json"), self.bins(point)
 
     def tried(self, point: Point) -> Record:
-        """Run the loop of a point, or go on with it, translate the held-out sentences, and return its line."""
+        """Run the loop of a point, or resume it, translate the held-out sentences, and return its line."""
         clock = time.process_time()
         choosing, decoding, bins = self.choosing, self._decoding, self.bins(point)
         (sentences, references, grammar), (others, answers, rules) = self._parts
         search = self.model.settings.search
         decode = OwnDecoder(Decoder(grammar, self.model.lms, search, bins=bins), sentences, references, decoding.k)
         result = tune_loop(
-            decode, self.start, choosing.tuner(point), choosing.metric, decoding.options,
+            decode,
+            self.start,
+            choosing.tuner(point),
+            choosing.metric,
+            decoding.options,
             place=LoopPlace(str(self.place(point)), resume=True, decoder=" ".join(self.digests)),
-        )  # fmt: skip
+        )
         heldout = Decoder(rules, self.model.lms, search, bins=bins).decode(others, result.weights, derivations=False)
         stats = choosing.metric.stats(Batch.from_lines(heldout.texts, answers))
         score = choosing.metric.score(stats.sum(axis=0))
         return {
-            **self.identity(point), "features": len(decode.decoder.feature_names),
-            "tuned": result.iterations[-1].after, "heldout": float(score), "gain": float(choosing.metric.gain(score)),
-            "cpu_seconds": round(time.process_time() - clock, 3), "note": result.ended, "record": {},
-        }  # fmt: skip
+            **self.identity(point),
+            "features": len(decode.decoder.feature_names),
+            "tuned": result.iterations[-1].after,
+            "heldout": float(score),
+            "gain": float(choosing.metric.gain(score)),
+            "cpu_seconds": round(time.process_time() - clock, 3),
+            "note": result.ended,
+            "record": {},
+        }
 
     def after(self, point: Point) -> None:
         """Remove the lists of a loop once its line is kept: they are large."""

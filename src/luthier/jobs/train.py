@@ -1,4 +1,4 @@
-"""Training: parallel text → links → language model → rules → loop → evaluation, into a folder that translates."""
+"""Training: ``luthier.train``, parallel text → links → language model → rules → loop → evaluation, into a folder."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from luthier import __version__
 from luthier.core.errors import InputError
 from luthier.core.files.io import content_hash, make_folder, open_output, regular, write_lines
 from luthier.core.files.written import secondary
+from luthier.core.params import DEFAULT_SEED, path_of
 from luthier.core.progress import notice
 from luthier.core.settings import parse_json
 from luthier.core.tasks import Threads
@@ -24,13 +25,14 @@ from luthier.evaluation.comparison import Comparison, Settings, compare
 from luthier.grammar.model import FILE as RULES
 from luthier.grammar.model import open_model, read_model, save_model
 from luthier.grammar.storage import open_grammar, save_grammar
-from luthier.jobs.align import AlignJob, align_files
+from luthier.jobs.align import align
 from luthier.jobs.compare import systems_from_files
-from luthier.jobs.lm import EstimateJob
+from luthier.jobs.lm import estimate_lm
 from luthier.jobs.loop import OwnDecoder, show_loop
 from luthier.jobs.loop_config import Sentences
+from luthier.jobs.opening import AnyPath, cores
 from luthier.jobs.score import read_parallel
-from luthier.jobs.train_config import TrainConfig
+from luthier.jobs.train_config import TrainConfig, read_train_config
 from luthier.jobs.trained_model import LM, WEIGHTS, ModelSettings, TranslationModel
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.lm.storage import open_lm
@@ -110,7 +112,32 @@ UNTUNED, TUNED = "untuned", "tuned"
 SAMPLES = 5
 
 
-def train(config: TrainConfig, folder: str, *, threads: int) -> Trained:
+def train(
+    config: AnyPath,
+    output: AnyPath | None = None,
+    *,
+    data: AnyPath | None = None,
+    seed: int = DEFAULT_SEED,
+    threads: int | None = None,
+) -> Trained:
+    """Train a translation system as a settings file says: alignment, language model, rules, tuning, evaluation.
+
+    Parameters
+    ----------
+    config
+        The system's settings, a TOML file (docs/tutorial.md).
+    output
+        The model's folder (default: beside the settings); what was made there from the same inputs is not made again.
+    data
+        Where relative paths start (default: beside the settings).
+    """
+    n_threads = cores(threads)
+    settings = read_train_config(config, data=None if data is None else path_of(data), seed=seed, threads=n_threads)
+    folder = path_of(output) if output else f"{Path(config).with_suffix('')}-model"
+    return train_system(settings, folder, threads=n_threads)
+
+
+def train_system(config: TrainConfig, folder: str, *, threads: int) -> Trained:
     """Train a system into a folder; what was made there before from the same inputs is not made again."""
     home = make_folder(folder)
     job = Training(config, home, threads)
@@ -128,9 +155,12 @@ def train(config: TrainConfig, folder: str, *, threads: int) -> Trained:
     comparisons = {name: job.compare(name, part) for name, part in judged.items()}
     shown = "test" if "test" in judged else "tune"
     return Trained(
-        folder, tuple((s.name, s.skipped, s.seconds) for s in job.steps.done), tuple(loops), comparisons,
+        folder,
+        tuple((s.name, s.skipped, s.seconds) for s in job.steps.done),
+        tuple(loops),
+        comparisons,
         tuple(job.samples(shown, judged[shown])),
-    )  # fmt: skip
+    )
 
 
 class Training:
@@ -148,18 +178,26 @@ class Training:
         """Align the words of the parallel text."""
         c = self.config
         key = self.steps.key([c.source, c.target], [c.aligner.spec, c.symmetrize, c.max_words])
-        job = AlignJob(
-            c.source, c.target, c.aligner, str(self.path(LINKS)), how=c.symmetrize, max_words=c.max_words,
-            threads=self.threads,
-        )  # fmt: skip
-        self.steps.run("word alignment", key, [LINKS], lambda: align_files(job))
+
+        def work() -> None:
+            align(
+                c.source,
+                c.target,
+                c.aligner,
+                symmetrize=c.symmetrize,
+                output=self.path(LINKS),
+                max_words=c.max_words,
+                threads=self.threads,
+            )
+
+        self.steps.run("word alignment", key, [LINKS], work)
 
     def estimate(self) -> None:
         """Estimate the language model."""
         c = self.config
         key = self.steps.key([c.lm_text], dataclasses.asdict(c.lm))
-        job = EstimateJob(c.lm_text, str(self.path(LM)), c.lm)
-        self.steps.run("language model", key, [LM], job.run)
+        lm = dataclasses.asdict(c.lm)
+        self.steps.run("language model", key, [LM], lambda: estimate_lm(c.lm_text, output=self.path(LM), **lm))
 
     def index(self) -> None:
         """Index the rules of the parallel text."""
@@ -205,9 +243,16 @@ class Training:
         files = [self.path(f"{name}.grammar") for name in ("tune", "heldout")[: len(sets)]]
         options = dataclasses.replace(settings.options, threads=1)
         about = [
-            settings.tuner.spec, settings.metric.signature, dataclasses.asdict(options), dict(settings.bounds),
-            None if c.start is None else dict(c.start), c.k, c.unique, dataclasses.asdict(c.search), c.replicas,
-        ]  # fmt: skip
+            settings.tuner.spec,
+            settings.metric.signature,
+            dataclasses.asdict(options),
+            dict(settings.bounds),
+            None if c.start is None else dict(c.start),
+            c.k,
+            c.unique,
+            dataclasses.asdict(c.search),
+            c.replicas,
+        ]
         key = self.steps.key([*files, self.path(LM), *(ref for part in sets for ref in part.refs)], about)
         weights = [WEIGHTS, START, *(self.weights_of(r) for r in range(c.replicas) if c.replicas > 1)]
         found: list[LoopResult] = []
@@ -242,9 +287,15 @@ class Training:
                 notice(f"{folder}: a loop with other inputs or settings; it is begun anew")
                 shutil.rmtree(folder)
             result = tune_loop(
-                decode, start, settings.tuner, settings.metric, self.options_of(replica), heldout=heldout,
-                bounds=settings.bounds, place=LoopPlace(str(folder), resume=True, decoder=key),
-            )  # fmt: skip
+                decode,
+                start,
+                settings.tuner,
+                settings.metric,
+                self.options_of(replica),
+                heldout=heldout,
+                bounds=settings.bounds,
+                place=LoopPlace(str(folder), resume=True, decoder=key),
+            )
             write_weights(result.weights, self.path(self.weights_of(replica)))
             show_loop(result, folder)
             found.append(result)

@@ -78,13 +78,25 @@ def read_train_config(path: str | os.PathLike[str], *, data: str | None = None, 
     search = decoder.fields(SearchOptions)
     decoder.end()
     found = TrainConfig(
-        source=source, target=target, lm_text=lm_text, aligner=method, symmetrize=how, max_words=max_words,
-        lm=estimate, limits=limits, features=tuple(features), search=search,
-        tune=take_sentences(file.table("tune"), base), heldout=_maybe(file, "heldout", base),
-        test=_maybe(file, "test", base), settings=tuner_settings(file, seed=seed, threads=threads),
-        start=take_start(file.table("start"), base) if file.has("start") else None, k=k, unique=unique,
+        source=source,
+        target=target,
+        lm_text=lm_text,
+        aligner=method,
+        symmetrize=how,
+        max_words=max_words,
+        lm=estimate,
+        limits=limits,
+        features=tuple(features),
+        search=search,
+        tune=take_sentences(file.table("tune"), base),
+        heldout=_maybe(file, "heldout", base),
+        test=_maybe(file, "test", base),
+        settings=tuner_settings(file, seed=seed, threads=threads),
+        start=take_start(file.table("start"), base) if file.has("start") else None,
+        k=k,
+        unique=unique,
         replicas=file.take("replicas", int, 1),
-    )  # fmt: skip
+    )
     file.end()
     check_k(found.k, str(path))
     if not 1 <= found.replicas <= MOST_REPLICAS:

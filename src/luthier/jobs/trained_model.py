@@ -61,9 +61,11 @@ class ModelSettings:
         except (ValueError, KeyError, TypeError, AttributeError, LuthierError) as error:
             found = f"something else ({error})"
         raise InputError(
-            expected=f"a folder with a trained model ({FILE})", found=found, path=str(folder),
+            expected=f"a folder with a trained model ({FILE})",
+            found=found,
+            path=str(folder),
             hint="make it: luthier train CONFIG.toml",
-        )  # fmt: skip
+        )
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -3,32 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.files.written import secondary
+from luthier.core.params import DEFAULT_SEED, names_of, paths_of
 from luthier.core.plugins import load
 from luthier.core.segments import rows_of_segments
 from luthier.core.tasks import Engine
 from luthier.jobs.length_penalty import Search, Searched, search_constant
+from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, formulas_of, lists_at, pool_at
 from luthier.jobs.trace_file import GrowingTrace, write_trace
 from luthier.jobs.tuning_job import TuningJob, run_job
 from luthier.jobs.validation import check_validation, cross_validate, resample_job
 from luthier.kbest.building.sentences import read_sentence_table
 from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
-from luthier.kbest.pool import Pool, pool_of
+from luthier.kbest.pool import Pool
 from luthier.kbest.shards.manifest import Manifest
-from luthier.kbest.storage import PoolFile
-from luthier.kbest.weights import Weights, read_weights, vector_of
+from luthier.kbest.storage.pool_file import PoolFile
+from luthier.kbest.weights import read_weights, vector_of
 from luthier.landscape.bounds import Bounds, parse_range
 from luthier.landscape.forest_problem import PackedProblem
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 from luthier.metrics.pools import with_statistics
@@ -42,30 +45,32 @@ if TYPE_CHECKING:
 
     Candidates = Pool | Manifest | Forests
 
-RUN_FIELDS = {field.name for field in dataclasses.fields(RunOptions)}
+RUN_FIELDS = {field.name for field in dataclasses.fields(RunOptions)} - {"seed", "threads"}
 
 
 def tune(
-    pool: Pool | Manifest | Forests,
+    pool: AnyPool | Manifest | Forests,
     metric: str | Metric = "bleu",
     method: str | Tuner = "auto",
     *,
-    start: Mapping[str, float] | Any = None,
-    heldout: Pool | None = None,
+    start: AnyWeights | None = None,
+    heldout: AnyPool | None = None,
     bound: Mapping[str, tuple[float, float] | str] | None = None,
-    bins: Bins | str | None = None,
-    add: Sequence[str] = (),
+    bins: Bins | AnyPath | None = None,
+    add: str | Sequence[str] = (),
     search: str | None = None,
-    axis: Sequence[str] = (),
+    axis: AnyPath | Sequence[AnyPath] = (),
     standardize_features: bool = False,
     replicas: int = 1,
     average_replicas: bool = False,
     published: bool = False,
-    refs: Sequence[str] = (),
+    refs: AnyPath | Sequence[AnyPath] = (),
     trace: str | None = None,
     resamples: int | None = None,
     folds: int | None = None,
     fold_by: str = "",
+    seed: int = DEFAULT_SEED,
+    threads: int | None = None,
     engine: Engine | None = None,
     files: tuple[PoolFile | None, PoolFile | None] = (None, None),
     **options: Any,
@@ -74,9 +79,9 @@ def tune(
 
     Parameters
     ----------
-    pool : Pool, Manifest or Forests
+    pool : Pool, Manifest, Forests or a path
         K-best lists (``luthier.read_pool(...)`` or ``luthier.pool_from_frame(...)``), the manifest of a sharded pool,
-        or forests (``luthier.open_forests(...)``) with `refs`, files of references.
+        where one of these is, or forests (``luthier.open_forests(...)``) with `refs`, files of references.
     metric
         A name (``"bleu"``, ``"column:comet"``, ``"0.5*ter - 0.5*bleu"``) or a metric.
     method
@@ -84,7 +89,7 @@ def tune(
     start
         Weights by name, a file of them, or a vector; default: equal ones, negative for costs; of forests, those that
         they were decoded with.
-    heldout : Pool
+    heldout : Pool or a path
         Unseen lists that have a say in which run is the answer.
     bound
         Limits of some weights by name: ``{"lm": (0, 1)}`` or ``{"lm": "0:1"}``.
@@ -102,7 +107,7 @@ def tune(
     engine, files
         Who runs replicas or restarts elsewhere, and where other processes find the two pools.
     options
-        Those of every tuner (`luthier.tuning.options.RunOptions`: ``seed=0``, ``restarts=20`` …), and of this one.
+        Those of every tuner (`luthier.RunOptions`: ``restarts=20`` …), and of this one.
 
     Raises
     ------
@@ -118,7 +123,8 @@ def tune(
     True
     """
     run_options = {name: options.pop(name) for name in RUN_FIELDS & options.keys()}
-    settings = RunOptions(**run_options)
+    settings = RunOptions(**run_options, seed=seed, threads=cores(threads))
+    axis, refs, add = axes_at(axis), paths_of(refs, "a file of references"), names_of(add, "formulas")
     if axis and "axis" in _own_fields(method):
         options["axis"], axis = tuple(axis), ()
     if isinstance(method, Tuner) and options:
@@ -129,11 +135,17 @@ def tune(
     def job_on(source: Candidates, unseen: Pool | None) -> TuningJob:
         problem = problem_of(source, metric, refs=refs, bound=bound, engine=engine, file=files[0])
         return TuningJob(
-            tuner=chosen, problem=problem, options=settings, start=_start(source, problem, start),
+            tuner=chosen,
+            problem=problem,
+            options=settings,
+            start=_start(problem, start),
             heldout=None if unseen is None else ListProblem.beside(problem, unseen, file=files[1]),
-            standardize=standardize_features, axes=tuple(axis), replicas=replicas, average=average_replicas,
+            standardize=standardize_features,
+            axes=tuple(axis),
+            replicas=replicas,
+            average=average_replicas,
             engine=None if isinstance(source, Manifest) else engine,
-        )  # fmt: skip
+        )
 
     pools = _prepared(pool, heldout, start, bins, add if search is None else ())
     searched: Searched | None = None
@@ -166,12 +178,15 @@ def problem_of(
     file: PoolFile | None = None,
 ) -> Problem:
     """Return the problem of candidates: lists, the shards of a pool, or forests with files of references."""
-    names = names_of(source)
-    bounds = None if not bound else Bounds.from_names(names, {name: _range(name, ends) for name, ends in bound.items()})
+    names = feature_names(source)
+    limits: Any = bound
+    if isinstance(bound, Mapping):
+        limits = {name: _range(name, ends) for name, ends in bound.items()}
+    bounds = None if not limits else Bounds.from_names(names, limits)
     if isinstance(source, Pool):
         return ListProblem.of(source, metric, bounds=bounds, file=file)
     if isinstance(source, Manifest):
-        return PartedProblem.of(source, metric, bounds=bounds, engine=engine)
+        return ShardedProblem.of(source, metric, bounds=bounds, engine=engine)
     return forest_problem(source, refs, metric, bounds)
 
 
@@ -181,7 +196,7 @@ def forest_problem(
     """Return the problem of forests and the references of their sentences; those without translation are left out."""
     from luthier.decoding.forests.lines import ForestLines
 
-    table = read_sentence_table(refs, None, first_id=0, keyed=False, mend=False)
+    table = read_sentence_table(refs, None, first_id=0, keyed=False, fix=False)
     if table is None or table.references is None or table.reference_offsets is None:
         raise LuthierError("expected references of the forests' sentences, found none. hint: give `refs`")
     if len(table.ids) != len(forests.forests):
@@ -192,9 +207,13 @@ def forest_problem(
     rows = rows_of_segments(table.reference_offsets, kept)
     per_sentence = int(table.reference_offsets[1]) if len(kept) else 0
     return PackedProblem.of(
-        ForestLines([forests.forests[i] for i in kept], forests.rules), metric, table.references.take(rows),
-        per_sentence * np.arange(len(kept) + 1), bounds=bounds, start=forests.weights,
-    )  # fmt: skip
+        ForestLines([forests.forests[i] for i in kept], forests.rules),
+        metric,
+        table.references.take(rows),
+        per_sentence * np.arange(len(kept) + 1),
+        bounds=bounds,
+        start=forests.weights,
+    )
 
 
 def _own_fields(method: str | Tuner) -> set[str]:
@@ -202,7 +221,8 @@ def _own_fields(method: str | Tuner) -> set[str]:
     return {field.name for field in dataclasses.fields(kind)}
 
 
-def names_of(source: Candidates) -> tuple[str, ...]:
+def feature_names(source: Candidates) -> tuple[str, ...]:
+    """Return the names of the features that are tuned."""
     if isinstance(source, Pool):
         return source.features.names
     return source.feature_names if isinstance(source, Manifest) else source.rules.names
@@ -215,33 +235,36 @@ def _range(name: str, ends: tuple[float, float] | str) -> tuple[float, float]:
         raise LuthierError(f"the bound of {name}: {error}") from None
 
 
-def _start(source: Candidates, problem: Problem, start: Mapping[str, float] | Any) -> Float64 | None:
-    if start is None:
-        return None
-    if isinstance(start, str):
-        return read_weights(start).vector(problem.names, source=start)
-    return vector_of(start, problem.names)
+def _start(problem: Problem, start: AnyWeights | None) -> Float64 | None:
+    if isinstance(start, str | os.PathLike):
+        return read_weights(start).vector(problem.names, source=str(start))
+    return None if start is None else vector_of(start, problem.names)
 
 
 def _prepared(
-    pool: Candidates, heldout: Pool | None, start: Any, bins: Bins | str | None, add: Sequence[str]
+    pool: AnyPool | Manifest | Forests,
+    heldout: AnyPool | None,
+    start: AnyWeights | None,
+    bins: Bins | AnyPath | None,
+    add: Sequence[str],
 ) -> tuple[Candidates, Pool | None]:
     """Return both pools with the features that the start, bins and formulas ask for."""
-    formulas = start.derived if isinstance(start, Weights) else {}
-    if not isinstance(pool, Pool):
+    formulas = {} if start is None else formulas_of(start)
+    source: Candidates = cast("Forests", pool) if hasattr(pool, "forests") else lists_at(cast(AnyPool, pool))
+    unseen = None if heldout is None else pool_at(heldout)
+    if not isinstance(source, Pool):
         if bins or add or formulas:
             raise LuthierError("`bins` and `add` make features of whole lists, found shards or forests")
-        if isinstance(pool, Manifest) or hasattr(pool, "forests"):
-            return pool, None if heldout is None else pool_of(heldout)
-    pools = [pool_of(pool), *([] if heldout is None else [pool_of(heldout)])]
+        return source, unseen
+    pools = [source, *([] if unseen is None else [unseen])]
     pools = [add_derived(with_derived(one, formulas), [Derived.parse(text) for text in add]) for one in pools]
     if bins is not None:
         from luthier.features.bins_file import read_bins
         from luthier.features.induction import with_bins
 
-        made = read_bins(bins) if isinstance(bins, str) else bins
+        made = read_bins(bins) if isinstance(bins, str | os.PathLike) else bins
         pools = [with_bins(one, made) for one in pools]
-    return pools[0], None if heldout is None else pools[1]
+    return pools[0], None if unseen is None else pools[1]
 
 
 def _searched(

@@ -1,4 +1,4 @@
-"""Tuning as a job: any problem (lists, shards, forests) to weights, with replicas, diagnostics and scores for people."""
+"""Tuning as a job: any problem (lists, shards, forests) to weights, with replicas, diagnostics and scores."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.progress import notice, progress
 from luthier.core.rng import make_rng
-from luthier.core.tasks import Engine, Given, Recipe, opened, run_units
+from luthier.core.tasks import Engine, Recipe, Shared, opened, run_units
 from luthier.core.threads import stopping_gently
 from luthier.evaluation.bootstrap import bootstrap_systems, difference_interval
 from luthier.jobs.trace_file import WatchSeed, nobody
 from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.landscape.subspaces import Directions, directions_along, rescaled, standardized
 from luthier.metrics.base import Metric
 from luthier.tuning.base import Tuner
@@ -68,16 +68,18 @@ class TuningJob:
             raise LuthierError(f"expected at least one replica, found {self.replicas}")
         if self.average and self.replicas == 1:
             raise LuthierError(
-                "expected several replicas to average, found one. hint: `average_replicas` needs `replicas` of at least 2"
+                "expected several replicas to average, found one. hint: `average_replicas` needs `replicas` of at "
+                "least 2"
             )
         if self.axes and (not self.problem.bounds.is_free or self.standardize or self.engine or self.options.certify):
             raise LuthierError(
-                "expected axes by themselves. hint: `axis` cannot go with `bound`, `standardize_features`, `cluster` or `certify`"
+                "expected axes by themselves. hint: `axis` cannot go with `bound`, `standardize_features`, `cluster` "
+                "or `certify`"
             )
 
     @functools.cached_property
     def first(self) -> Float64:
-        """The weights that the first run starts from, (D,): the best baseline that is a weight vector if none is given."""
+        """The weights that the first run starts from, (D,): the best baseline's where none are given."""
         if self.start is not None:
             return self.start
         found = self.baselines[0]
@@ -86,7 +88,7 @@ class TuningJob:
     @functools.cached_property
     def baselines(self) -> tuple[Baselines | None, Baselines | None]:
         """What can be had without tuning, on both sets of sentences; None where the candidates cannot be listed."""
-        if not isinstance(self.problem, ListProblem | PartedProblem):
+        if not isinstance(self.problem, ListProblem | ShardedProblem):
             return None, None
         found = baselines(self.problem, self.start)
         return found, found.on(self.heldout) if isinstance(self.heldout, ListProblem) else None
@@ -191,9 +193,16 @@ def run_job(job: TuningJob) -> TuningReport:
     for sentence in problem.notes():
         notice(sentence)
     return TuningReport(
-        job.tuner.spec, problem.metric.signature, problem, problem.names, start, oracle, tuple(replicas), average,
+        job.tuner.spec,
+        problem.metric.signature,
+        problem,
+        problem.names,
+        start,
+        oracle,
+        tuple(replicas),
+        average,
         *job.baselines,
-    )  # fmt: skip
+    )
 
 
 def _all_replicas(job: TuningJob) -> list[Tuned]:
@@ -208,7 +217,7 @@ def _all_replicas(job: TuningJob) -> list[Tuned]:
     if job.engine is not None and job.replicas > 1:
         found = _replicas_elsewhere(job, units, job.engine)
     else:
-        found = run_units(tune_replica, Given(job), units, keep=keep, stop=stop)
+        found = run_units(tune_replica, Shared(job), units, keep=keep, stop=stop)
     if not found:
         raise KeyboardInterrupt
     return list(found.values())
@@ -236,7 +245,7 @@ def _replicas_elsewhere(job: TuningJob, units: Mapping[int, Replica], engine: En
             advance(1)
 
         unheard = dataclasses.replace(job, watch=nobody, engine=None)
-        found = run_units(tune_replica, Given(unheard, job.recipe()), bare, engine=engine, keep=keep, stop=stop)
+        found = run_units(tune_replica, Shared(unheard, job.recipe()), bare, engine=engine, keep=keep, stop=stop)
     if found and len(found) < len(units):  # the job was interrupted, though these replicas are whole
         last = max(found)
         found[last] = dataclasses.replace(found[last], result=dataclasses.replace(found[last].result, interrupted=True))
@@ -260,11 +269,16 @@ def tune_replica(job: TuningJob, replica: Replica) -> Tuned:
     notice(f"{job.tuner.name}, seed {options.seed}: {options.restarts + 1} run{'s' * bool(options.restarts)}")
     seen, recipe = Coordinates.of(job), job.recipe()
     result = run(
-        job.tuner, seen.problem, seen.start, options, heldout=seen.heldout,
+        job.tuner,
+        seen.problem,
+        seen.start,
+        options,
+        heldout=seen.heldout,
         engine=job.engine if job.replicas == 1 else None,
-        recipe=None if recipe is None else ProblemsRecipe(recipe), finished=replica.finished,
+        recipe=None if recipe is None else ProblemsRecipe(recipe),
+        finished=replica.finished,
         watch=job.watch(replica.seed),
-    )  # fmt: skip
+    )
     return tuned_of(job, replica.seed, seen.weights(result.weights), result)
 
 

@@ -47,9 +47,7 @@ def resample_job(job: TuningJob, report: TuningReport, draws: int) -> Resampling
     problem = _lists(job)
     by = job.tuner if job.tuner.name == EXACT_LINES else tuner(EXACT_LINES)
     first = report.replicas[0]
-    return resample_answer(
-        problem, by, first.weights, draws=draws, seed=first.seed, threads=job.options.threads
-    )  # fmt: skip
+    return resample_answer(problem, by, first.weights, draws=draws, seed=first.seed, threads=job.options.threads)
 
 
 def cross_validate(job: TuningJob, report: TuningReport, n_folds: int, *, by: str = "") -> CrossValidation:
@@ -66,9 +64,15 @@ def cross_validate(job: TuningJob, report: TuningReport, n_folds: int, *, by: st
             with unwarned():  # what there is to say was said of all sentences
                 seen = ListProblem.of(pool.take_sentences(outside), metric, bounds=problem.bounds)
                 part = dataclasses.replace(
-                    job, problem=seen, heldout=None, engine=None, replicas=1, average=False, watch=nobody,
+                    job,
+                    problem=seen,
+                    heldout=None,
+                    engine=None,
+                    replicas=1,
+                    average=False,
+                    watch=nobody,
                     options=dataclasses.replace(job.options, checkpoint="", resume=False, certify=0),
-                )  # fmt: skip
+                )
                 found = tune_replica(part, Replica(first.seed))
                 assert part.baselines[0] is not None
                 unseen = part.baselines[0].on(ListProblem.of(pool.take_sentences(inside), metric))
@@ -82,6 +86,15 @@ def cross_validate(job: TuningJob, report: TuningReport, n_folds: int, *, by: st
     resampled = bootstrap_scores([tuned[None]], metric.score, draws=BOOTSTRAP_DRAWS, seed=0)[0]
     optimistic = float(metric.gain(np.array(problem.gain(first.weights))))  # gain is its own inverse
     return CrossValidation(
-        folds, by, score, score_interval(resampled), base, score - base, paired_interval(metric, baseline, tuned),
-        optimistic, problem.names, first.weights, np.array(weights),
-    )  # fmt: skip
+        folds,
+        by,
+        score,
+        score_interval(resampled),
+        base,
+        score - base,
+        paired_interval(metric, baseline, tuned),
+        optimistic,
+        problem.names,
+        first.weights,
+        np.array(weights),
+    )

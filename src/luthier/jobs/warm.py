@@ -15,7 +15,7 @@ import luthier
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.jit import compiler_seconds
 from luthier.core.progress import progress
-from luthier.core.tasks import Given, Processes, find, path_of, run_units
+from luthier.core.tasks import Processes, Shared, find, path_of, run_units
 
 # The rooms whose jobs reach what a group of commands needs, as the list of commands has these groups.
 ROOMS = {
@@ -57,8 +57,8 @@ def warm(groups: Sequence[str] = (), processes: int = 1) -> Warmed:
         if processes > 1:
             longest_first = dict(sorted(jobs.items(), key=lambda job: not job[1].startswith(LONGEST)))
             engine = Processes(processes)
-            elsewhere = run_units(run_job, Given(None), longest_first, engine=engine, keep=lambda *_: advance(1))
-        here = run_units(run_job, Given(None), jobs, keep=lambda *_: advance(1))
+            elsewhere = run_units(run_job, Shared(None), longest_first, engine=engine, keep=lambda *_: advance(1))
+        here = run_units(run_job, Shared(None), jobs, keep=lambda *_: advance(1))
     seconds = sum(here.values()) + sum(elsewhere.values())
     if groups:
         return Warmed(_ready(), seconds)

@@ -28,9 +28,14 @@ from luthier.kbest.pool import Pool
 LONGEST = 300  # letters; keeps what is nested within what Python can follow
 LARGEST = 1e300
 OPERATORS: dict[type[ast.AST], Callable[..., Any]] = {
-    ast.Add: np.add, ast.Sub: np.subtract, ast.Mult: np.multiply, ast.Div: np.divide, ast.Pow: np.power,
-    ast.UAdd: np.positive, ast.USub: np.negative,
-}  # fmt: skip
+    ast.Add: np.add,
+    ast.Sub: np.subtract,
+    ast.Mult: np.multiply,
+    ast.Div: np.divide,
+    ast.Pow: np.power,
+    ast.UAdd: np.positive,
+    ast.USub: np.negative,
+}
 FUNCTIONS: dict[str, Callable[..., Any]] = {"min": np.minimum, "max": np.maximum, "log": np.log, "exp": np.exp}
 KNOWN = "names, numbers, + - * / **, min, max, log and exp"
 

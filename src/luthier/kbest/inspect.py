@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 
@@ -57,6 +58,10 @@ class PoolSummary:
     groups: dict[str, int]
     megabytes: float
     features: tuple[FeatureSummary, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return dataclasses.asdict(self)
 
 
 def inspect(pool: Pool) -> PoolSummary:

@@ -280,9 +280,12 @@ def _from_lines(lines: list[str], path: str) -> Weights:
             parts = list(text.rpartition("=")[::2])
         if len(parts) != 2 or not parts[0]:
             raise InputError(
-                expected="'name value'", found=excerpt(text.encode()), path=path, line=number,
+                expected="'name value'",
+                found=excerpt(text.encode()),
+                path=path,
+                line=number,
                 hint="weights are 'name value' lines, a Moses [weight] section, or a JSON object",
-            )  # fmt: skip
+            )
         _put(found, parts[0].removesuffix("=").rstrip(), parts[1], path, number)
     return Weights(found)
 

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, Int64, frozen
-from luthier.geometry.lines.envelope import Envelope, Envelopes, Sighting, envelopes_of_lines
+from luthier.geometry.lines.envelope import Envelope, Envelopes, Projections, envelopes_of_lines
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 from luthier.metrics.base import Metric
@@ -113,24 +113,24 @@ class ListLines:
         other._stats, other._counted = stats, counts > 0
         return other
 
-    def sight(self, weights: Float64) -> Sighting | None:
+    def projections_at(self, weights: Float64) -> Projections | None:
         """Return what makes selections and curves near some weights fast; None where nothing does."""
-        return None if self._envelopes is None else self._envelopes.sight(weights)
+        return None if self._envelopes is None else self._envelopes.projections_at(weights)
 
-    def select(self, weights: Float64, near: Sighting | None = None) -> Int64:
+    def select(self, weights: Float64, near: Projections | None = None) -> Int64:
         """Return the selected row of each list, (D,) → (N,): as `rerank` does, and faster near what was sighted."""
         known = self._envelopes is not None and near is not None
         rows = self._envelopes.highest(weights, near) if known else None  # type: ignore[union-attr, arg-type]
         return rerank(self._pool, weights) if rows is None else rows
 
-    def envelopes(self, start: Float64, directions: Float64, near: Sighting | None = None) -> list[Envelope]:
+    def envelopes(self, start: Float64, directions: Float64, near: Projections | None = None) -> list[Envelope]:
         """Return the envelopes of all lists along each direction, (D,) and (Q, D)."""
         if self._envelopes is not None:
             return self._envelopes.along(start, directions, near)
         scores = self._features.scores
         return envelopes_of_lines(self._offsets, scores(start), scores(directions))
 
-    def curves(self, start: Float64, directions: Float64, near: Sighting | None = None) -> Iterator[LineCurve]:
+    def curves(self, start: Float64, directions: Float64, near: Projections | None = None) -> Iterator[LineCurve]:
         """Yield the gain along ``start + t·direction`` for each direction."""
         for first in range(0, len(directions), DIRECTIONS_AT_ONCE):
             for envelope in self.envelopes(start, directions[first : first + DIRECTIONS_AT_ONCE], near):

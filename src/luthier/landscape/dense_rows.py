@@ -33,7 +33,7 @@ def dense_rows(features: Features) -> Float64:
 def varying_rows(pool: Pool, most: int) -> tuple[Int64, Float64]:
     """Return the features that differ within some list, (c,), and these of all rows, (M, c): no others matter.
 
-    Linear programmes over more than `most` of them do not end in a reasonable time, and are refused.
+    Linear programs over more than `most` of them do not end in a reasonable time, and are refused.
     """
     varying = np.concatenate([_dense_varies(pool), _sparse_varies(pool)])
     columns = np.flatnonzero(varying)

@@ -107,9 +107,15 @@ class PackedProblem(Problem):
 
     @classmethod
     def of(
-        cls, candidates: Packed, metric: Metric, references: Texts, reference_offsets: Int64,
-        *, bounds: Bounds | None = None, start: Float64 | None = None,
-    ) -> PackedProblem:  # fmt: skip
+        cls,
+        candidates: Packed,
+        metric: Metric,
+        references: Texts,
+        reference_offsets: Int64,
+        *,
+        bounds: Bounds | None = None,
+        start: Float64 | None = None,
+    ) -> PackedProblem:
         """Return the problem of candidates, a metric and the references of each sentence."""
         if metric.higher_is_better is None:
             raise LuthierError(f"the metric {metric.name!r} has no direction: there is nothing to tune for")

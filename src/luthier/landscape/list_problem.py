@@ -23,7 +23,7 @@ from luthier.kbest.inspect import linear_relations
 from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.rerank import rerank
 from luthier.kbest.spread import differing, spread_in_lists
-from luthier.kbest.storage import PoolFile
+from luthier.kbest.storage.pool_file import PoolFile
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.curve import LineCurve, ListLines
 from luthier.landscape.problem import Problem, errors_of_differences

@@ -70,8 +70,8 @@ class Problem(abc.ABC):
     A *gain* is the metric's corpus score with the sign that makes more better; no tuner knows about minimising
     or maximising.
 
-    What a tuning job shows beside the answer comes from the problem too: the metric, the statistics that weights select,
-    the oracle's score, what is odd, and how another process opens the same problem.
+    What a tuning job shows beside the answer comes from the problem too: the metric, the statistics that weights
+    select, the oracle's score, what is odd, and how another process opens the same problem.
 
     Attributes
     ----------
@@ -142,7 +142,7 @@ class Problem(abc.ABC):
         return None
 
     def lists_tied(self, weights: Float64) -> int | None:  # noqa: ARG002
-        """Return in how many lists the winner ties with candidates of other statistics; None where that is not known."""
+        """Return in how many lists the winner ties with others of other statistics; None where that is unknown."""
         return None
 
     def redundant(self) -> list[str]:

@@ -19,10 +19,10 @@ from luthier.core.files.remote import fetch
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.core.segments import segment_of_rows
-from luthier.core.tasks import Engine, Given, run_units
+from luthier.core.tasks import Engine, Shared, run_units
 from luthier.geometry.lines.envelope import Envelope
 from luthier.kbest.shards.manifest import Manifest, read_manifest
-from luthier.kbest.shards.shard import check_files, open_part
+from luthier.kbest.shards.shard import check_files, open_shard
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import MOST_PASSES, Selection, best_rows, greedy_pass
@@ -50,7 +50,7 @@ def joined(parts: Sequence[npt.NDArray[Any]], axis: int = 0) -> npt.NDArray[Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PartLine:
+class ShardLine:
     """Which selections a part makes along a line, and what they count.
 
     Attributes
@@ -74,7 +74,7 @@ class PartLine:
         return sum(array.nbytes for array in (self.counts, self.breakpoints, self.bends, self.values))
 
     @classmethod
-    def of(cls, envelope: Envelope, offsets: Int64, stats: npt.NDArray[Any]) -> PartLine:
+    def of(cls, envelope: Envelope, offsets: Int64, stats: npt.NDArray[Any]) -> ShardLine:
         """Return what is sent of an envelope over lists with these offsets, (n+1,), and statistics, (M, S)."""
         lists = np.searchsorted(offsets, envelope.after, side="right") - 1
         rows = np.empty(len(envelope.first) + len(envelope.after), dtype=np.int64)
@@ -85,7 +85,7 @@ class PartLine:
         return cls(packed(counts), envelope.breakpoints, envelope.bends, packed(stats[rows]))
 
 
-def whole_envelope(parts: Sequence[PartLine]) -> tuple[Envelope, npt.NDArray[Any]]:
+def whole_envelope(parts: Sequence[ShardLine]) -> tuple[Envelope, npt.NDArray[Any]]:
     """Return the envelope of all lists, in the order of the parts, and the statistics that its rows are numbers of."""
     counts = joined([part.counts for part in parts])
     lists = segment_of_rows(np.concatenate([[0], np.cumsum(counts)]))
@@ -110,7 +110,7 @@ def _firsts(counts: Int64) -> Int64:
 KEPT_PARTS = 2  # with the copies that line searches make of them
 
 
-class PartsSource:
+class ShardSource:
     """The parts as problems of their own, of which this process keeps the last two ready; threads may share it."""
 
     def __init__(self, manifest: Manifest, metric: Metric) -> None:
@@ -123,7 +123,7 @@ class PartsSource:
         """Return the problem of a part that has lists which are not empty."""
         with self._lock:
             if number not in self._ready:
-                self._ready[number] = ListProblem.of(open_part(self.manifest, number), self.metric)
+                self._ready[number] = ListProblem.of(open_shard(self.manifest, number), self.metric)
             self._ready.move_to_end(number)
             while len(self._ready) > KEPT_PARTS:
                 self._ready.popitem(last=False)
@@ -136,7 +136,7 @@ class PartsSource:
 
 
 @dataclasses.dataclass(frozen=True)
-class PartsRecipe:
+class ShardsRecipe:
     """How another process gets the parts: the manifest by path and seal, the metric as it is."""
 
     path: str
@@ -145,26 +145,26 @@ class PartsRecipe:
     url: str = ""
 
     @classmethod
-    def of(cls, source: PartsSource) -> PartsRecipe:
-        """Return the recipe of parts under a metric."""
+    def of(cls, source: ShardSource) -> ShardsRecipe:
+        """Return the recipe of shards under a metric."""
         manifest = source.manifest
         path = str(Path(manifest.path).absolute())
         return cls(path, manifest.seal, pickle.dumps(source.metric), manifest.url)
 
-    def open(self) -> PartsSource:
+    def open(self) -> ShardSource:
         """Return the parts; all files must be there, and each is hashed when it is first worked on."""
         manifest = read_manifest(fetch(self.url) if self.url else self.path, self.url)
         if manifest.seal != self.seal:
             raise InputError(expected=f"the manifest {self.seal}", found=f"another, {manifest.seal}", path=self.path)
         check_files(manifest)
-        return PartsSource(manifest, pickle.loads(self.metric))
+        return ShardSource(manifest, pickle.loads(self.metric))
 
 
 Vectors = tuple[tuple[float, ...], ...]
 
 
 @dataclasses.dataclass(frozen=True)
-class AskedWeights:
+class WeightsRequest:
     """A part and weight vectors."""
 
     part: int
@@ -172,7 +172,7 @@ class AskedWeights:
 
 
 @dataclasses.dataclass(frozen=True)
-class AskedLines:
+class LinesRequest:
     """A part, where lines begin, and their directions."""
 
     part: int
@@ -185,75 +185,75 @@ def vectors(weights: Float64) -> Vectors:
     return tuple(map(tuple, weights.tolist()))
 
 
-def part_selected(source: PartsSource, asked: AskedWeights) -> npt.NDArray[Any]:
+def shard_selected(source: ShardSource, asked: WeightsRequest) -> npt.NDArray[Any]:
     """Return the statistics of what each weight vector selects, (W, n, S), packed."""
     return packed(source.problem(asked.part).selected(np.array(asked.weights)))
 
 
-def part_sums(source: PartsSource, asked: AskedWeights) -> npt.NDArray[Any]:
+def shard_sums(source: ShardSource, asked: WeightsRequest) -> npt.NDArray[Any]:
     """Return sums where they are exact, (W, 1, S), and what is to be summed where they are not, (W, n, S)."""
     selected = source.problem(asked.part).selected(np.array(asked.weights))
     return selected.sum(axis=1, keepdims=True) if source.whole_numbers else selected
 
 
-def part_lines(source: PartsSource, asked: AskedLines) -> list[PartLine]:
+def shard_lines(source: ShardSource, asked: LinesRequest) -> list[ShardLine]:
     """Return what a part selects along each direction."""
     problem = source.problem(asked.part)
     envelopes = problem.lines.envelopes(np.array(asked.start), np.array(asked.directions))
-    return [PartLine.of(envelope, problem.offsets, problem.stats) for envelope in envelopes]
+    return [ShardLine.of(envelope, problem.offsets, problem.stats) for envelope in envelopes]
 
 
 @dataclasses.dataclass(frozen=True)
-class AskedColumns:
+class ColumnsRequest:
     """A part and numbers of features."""
 
     part: int
     columns: tuple[int, ...]
 
 
-def part_moving(source: PartsSource, asked: int) -> npt.NDArray[Any]:
+def shard_moving(source: ShardSource, asked: int) -> npt.NDArray[Any]:
     """Return which features differ within some list of a part, (1, D)."""
     return source.problem(asked).moving[None]
 
 
-def part_means(source: PartsSource, asked: int) -> npt.NDArray[Any]:
+def shard_means(source: ShardSource, asked: int) -> npt.NDArray[Any]:
     """Return the mean statistics of each list, (n, S)."""
     return source.problem(asked).mean_statistics()
 
 
-def part_tied(source: PartsSource, asked: AskedWeights) -> npt.NDArray[Any]:
+def shard_tied(source: ShardSource, asked: WeightsRequest) -> npt.NDArray[Any]:
     """Return the mean statistics of the rows that tie for the best score in each list, (n, S)."""
     return source.problem(asked.part).tied_statistics(np.array(asked.weights[0]))
 
 
-def part_agreement(source: PartsSource, asked: AskedColumns) -> npt.NDArray[Any]:
+def shard_agreement(source: ShardSource, asked: ColumnsRequest) -> npt.NDArray[Any]:
     """Return how features go with the gain in each list, (n, Q)."""
     return source.problem(asked.part).agreement(asked.columns)
 
 
-def part_best(source: PartsSource, asked: int) -> npt.NDArray[Any]:
+def shard_best(source: ShardSource, asked: int) -> npt.NDArray[Any]:
     """Return the statistics of the hypothesis with the best sentence score of each list, (n, S), packed."""
     return packed(source.problem(asked).best_statistics())
 
 
-def part_alike(source: PartsSource, asked: int) -> Int64:
+def shard_alike(source: ShardSource, asked: int) -> Int64:
     """Return in how many lists of a part all hypotheses have the same statistics, (1,)."""
     return np.array([source.problem(asked).lists_alike()])
 
 
-def part_ties(source: PartsSource, asked: AskedWeights) -> Int64:
+def shard_ties(source: ShardSource, asked: WeightsRequest) -> Int64:
     """Return in how many lists of a part the winner of each vector ties with others, (W,)."""
     problem = source.problem(asked.part)
     return np.array([problem.lists_tied(np.array(vector)) for vector in asked.weights])
 
 
-# Oracles of a pool in parts, of which no more than one is in memory.
+# Oracles of a sharded pool, of which no more than one is in memory.
 #
 # The oracles of single sentences are looked for by whoever works on the parts. Those of the corpus are a chain: every
 # sentence is changed under the total of all others, so one process goes through the parts.
 
 
-def part_selections(
+def shard_selections(
     manifest: Manifest, metric: Metric, seed: int, *, engine: Engine | None = None
 ) -> dict[str, Selection]:
     """Return what `luthier.metrics.oracle.all_selections` returns of the pool in one piece."""
@@ -270,16 +270,16 @@ def part_selections(
 
 
 @dataclasses.dataclass(frozen=True)
-class AskedBest:
+class BestRequest:
     """A part, and whether the worst are asked for."""
 
     part: int
     worst: bool
 
 
-def part_best_rows(source: PartsSource, asked: AskedBest) -> Int64:
+def shard_best_rows(source: ShardSource, asked: BestRequest) -> Int64:
     """Return the row of each list of a part with the best (or worst) sentence score."""
-    pool = open_part(source.manifest, asked.part)
+    pool = open_shard(source.manifest, asked.part)
     gains = source.metric.gain(source.metric.sentence_score(pool.stats[source.metric.signature].values))
     return best_rows(-gains if asked.worst else gains, pool.offsets)
 
@@ -300,10 +300,10 @@ class _Lists:
         self.highs = np.concatenate([own[1:][full] + first for own, full, first in starts])
 
     def _offsets(self, number: int) -> Int64:
-        return open_part(self.manifest, number).offsets
+        return open_shard(self.manifest, number).offsets
 
     def _stats(self, number: int) -> npt.NDArray[Any]:
-        return open_part(self.manifest, number).stats[self.metric.signature].values
+        return open_shard(self.manifest, number).stats[self.metric.signature].values
 
     def chosen(self, rows: Sequence[Int64]) -> npt.NDArray[Any]:
         """Return the statistics of the rows chosen in each part, (n, S)."""
@@ -316,9 +316,9 @@ class _Lists:
 
     def best(self, *, worst: bool) -> list[Int64]:
         """Return the row of each list with the best (or worst) sentence score."""
-        source = PartsSource(self.manifest, self.metric)
-        units = {number: AskedBest(number, worst) for number in range(len(self.manifest.parts))}
-        found = run_units(part_best_rows, Given(source, PartsRecipe.of(source)), units, engine=self.engine)
+        source = ShardSource(self.manifest, self.metric)
+        units = {number: BestRequest(number, worst) for number in range(len(self.manifest.parts))}
+        found = run_units(shard_best_rows, Shared(source, ShardsRecipe.of(source)), units, engine=self.engine)
         return [rows + first for rows, first in zip(found.values(), self.first_rows, strict=False)]
 
     def greedy(self, *, worst: bool) -> Selection:

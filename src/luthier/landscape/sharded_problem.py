@@ -1,4 +1,4 @@
-"""The problem of a pool in parts: each part is asked, and what they answer is put together in their order.
+"""The problem of a sharded pool: each part is asked, and what they answer is put together in their order.
 
 No process holds the whole. Whole numbers are summed where they are; other numbers travel and are added here, sentence
 after sentence, so that the last bit is that of the pool in one piece. A curve is made from the breakpoints of all
@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, frozen
 from luthier.core.errors import LuthierError
-from luthier.core.tasks import Engine, Given, run_units
+from luthier.core.tasks import Engine, Shared, run_units
 from luthier.kbest.groups import Groups
 from luthier.kbest.shards.manifest import Manifest
 from luthier.kbest.shards.shard import check_files
@@ -57,18 +57,18 @@ class Traffic:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PartedProblem(Problem):
+class ShardedProblem(Problem):
     """Find weights whose selections, one of each list of all parts, have the highest gain.
 
     Attributes
     ----------
-    source : PartsSource
+    source : ShardSource
     bounds : Bounds
     engine : who works on the parts; None is this process, one after another
     traffic : Traffic
     """
 
-    source: work.PartsSource
+    source: work.ShardSource
     bounds: Bounds
     engine: Engine | None = None
     traffic: Traffic = dataclasses.field(default_factory=Traffic)
@@ -76,13 +76,13 @@ class PartedProblem(Problem):
     @classmethod
     def of(
         cls, manifest: Manifest, metric: Metric, *, bounds: Bounds | None = None, engine: Engine | None = None
-    ) -> PartedProblem:
-        """Return the problem of parts that hold the metric's statistics."""
+    ) -> ShardedProblem:
+        """Return the problem of shards that hold the metric's statistics."""
         if metric.higher_is_better is None:
             raise LuthierError(f"the metric {metric.name!r} has no direction: there is nothing to tune for")
-        source = work.PartsSource(manifest, metric)
+        source = work.ShardSource(manifest, metric)
         if not source.filled or not manifest.feature_names:
-            raise LuthierError("expected a pool in parts with hypotheses that have features, found none")
+            raise LuthierError("expected a sharded pool with hypotheses that have features, found none")
         check_files(manifest)
         return cls(source, bounds or Bounds.none(len(manifest.feature_names)), engine)
 
@@ -120,11 +120,11 @@ class PartedProblem(Problem):
 
     def lists_alike(self) -> int:
         """Return in how many lists all hypotheses have the same statistics."""
-        return sum(int(found.sum()) for found in self._ask(work.part_alike, lambda part: part))
+        return sum(int(found.sum()) for found in self._ask(work.shard_alike, lambda part: part))
 
     def lists_tied(self, weights: Float64) -> int:
         """Return in how many lists the winner ties with hypotheses of other statistics."""
-        found = self._ask(work.part_ties, lambda part: work.AskedWeights(part, work.vectors(weights[None])))
+        found = self._ask(work.shard_ties, lambda part: work.WeightsRequest(part, work.vectors(weights[None])))
         return sum(int(count.sum()) for count in found)
 
     @property
@@ -157,7 +157,7 @@ class PartedProblem(Problem):
 
     def gains(self, weights: Float64) -> Float64:
         """Return the gain of each weight vector, (W, D) → (W,)."""
-        found = self._ask(work.part_sums, lambda part: work.AskedWeights(part, work.vectors(weights)))
+        found = self._ask(work.shard_sums, lambda part: work.WeightsRequest(part, work.vectors(weights)))
         terms = np.concatenate(found, axis=1)  # (W, n, S)
         if self.source.whole_numbers:
             return self.metric.gain(self.metric.score(terms.sum(axis=1)))
@@ -166,7 +166,7 @@ class PartedProblem(Problem):
 
     def selected(self, weights: Float64) -> npt.NDArray[Any]:
         """Return the statistics of what each weight vector selects: (W, D) → (W, N, S)."""
-        found = self._ask(work.part_selected, lambda part: work.AskedWeights(part, work.vectors(weights)))
+        found = self._ask(work.shard_selected, lambda part: work.WeightsRequest(part, work.vectors(weights)))
         return joined(found, axis=1)
 
     def oracle_score(self) -> float:
@@ -181,26 +181,26 @@ class PartedProblem(Problem):
     @functools.cached_property
     def moving(self) -> Bool:
         """Which features differ within some list, (D,): all others select nothing."""
-        parts: Bool = np.concatenate(self._ask(work.part_moving, lambda part: part))
+        parts: Bool = np.concatenate(self._ask(work.shard_moving, lambda part: part))
         return frozen(np.logical_or.reduce(parts, axis=0))
 
     def best_statistics(self) -> npt.NDArray[Any]:
         """Return the statistics of the hypothesis with the best sentence score of each list, (N, S)."""
-        return joined(self._ask(work.part_best, lambda part: part))
+        return joined(self._ask(work.shard_best, lambda part: part))
 
     def mean_statistics(self) -> Float64:
         """Return the mean statistics of each list, (N, S): what a random choice has on average."""
-        return np.concatenate(self._ask(work.part_means, lambda part: part))
+        return np.concatenate(self._ask(work.shard_means, lambda part: part))
 
     def tied_statistics(self, weights: Float64) -> Float64:
         """Return the mean statistics of the rows that tie for the best score in each list, (D,) → (N, S)."""
         asked = work.vectors(weights[None])
-        return np.concatenate(self._ask(work.part_tied, lambda part: work.AskedWeights(part, asked)))
+        return np.concatenate(self._ask(work.shard_tied, lambda part: work.WeightsRequest(part, asked)))
 
     def agreement(self, columns: Sequence[int]) -> Float64:
         """Return Σ h·(g − mean g) of each list for some features, (N, Q): summed, the sign of their correlation."""
         wanted = tuple(int(column) for column in columns)
-        return np.concatenate(self._ask(work.part_agreement, lambda part: work.AskedColumns(part, wanted)))
+        return np.concatenate(self._ask(work.shard_agreement, lambda part: work.ColumnsRequest(part, wanted)))
 
     def curves(self, start: Float64, directions: Float64) -> Iterator[LineCurve]:
         """Yield the gain along ``start + t·direction`` for each direction, (D,) and (Q, D)."""
@@ -208,8 +208,8 @@ class PartedProblem(Problem):
         begin = tuple(start.tolist())
         for first in range(0, len(directions), at_once):
             some = work.vectors(directions[first : first + at_once])
-            question = functools.partial(work.AskedLines, start=begin, directions=some)
-            found = self._ask(work.part_lines, question, lines=len(some))
+            question = functools.partial(work.LinesRequest, start=begin, directions=some)
+            found = self._ask(work.shard_lines, question, lines=len(some))
             for line in zip(*found, strict=True):
                 yield curve_of(*whole_envelope(line), self.metric)
 
@@ -217,16 +217,16 @@ class PartedProblem(Problem):
         """Return standard errors of differences in gain, by resampling the sentences: (W, D) → (W,)."""
         return errors_of_differences(self.metric, self.selected(weights), to)
 
-    def with_bounds(self, bounds: Bounds) -> PartedProblem:
+    def with_bounds(self, bounds: Bounds) -> ShardedProblem:
         """Return the same problem under other limits."""
         return dataclasses.replace(self, bounds=bounds)
 
     def _ask(
-        self, function: Callable[[work.PartsSource, Any], Any], question: Callable[[int], Any], *, lines: int = 0
+        self, function: Callable[[work.ShardSource, Any], Any], question: Callable[[int], Any], *, lines: int = 0
     ) -> list[Any]:
         """Return the answers of all parts that have lists, in order."""
         units = {part: question(part) for part in self.source.filled}
-        given = Given(self.source, work.PartsRecipe.of(self.source))
+        given = Shared(self.source, work.ShardsRecipe.of(self.source))
         answers = list(run_units(function, given, units, engine=self.engine).values())
         self.traffic.add(answers, lines)
         return answers

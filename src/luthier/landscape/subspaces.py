@@ -27,11 +27,13 @@ from luthier.landscape.problem import Problem
 from luthier.landscape.units import movable
 
 
-def read_start(pool: Pool, path: str | None) -> Float64:
-    """Return the weights of a file, or equal ones (negative for costs) where no file is given: (D,)."""
-    if path is None:
+def read_start(pool: Pool, weights: str | Float64 | None) -> Float64:
+    """Return the weights of a file or a vector, or equal ones (negative for costs) where none are given: (D,)."""
+    if weights is None:
         return pool.features.signs
-    return read_weights(path).vector(pool.features.names, source=path)
+    if isinstance(weights, str):
+        return read_weights(weights).vector(pool.features.names, source=weights)
+    return weights
 
 
 def read_axis(pool: Pool, axis: str) -> Float64:
@@ -57,7 +59,9 @@ def named_axis(names: Sequence[str], axis: str) -> Float64:
         return read_weights(axis).vector(names, source=axis, strict=True)
 
 
-def read_subspace(pool: Pool, weights: str | None, axes: Sequence[str], *, expected: int | None = None) -> Subspace:
+def read_subspace(
+    pool: Pool, weights: str | Float64 | None, axes: Sequence[str], *, expected: int | None = None
+) -> Subspace:
     """Return the subspace through `weights` along `axes`; `expected` is how many axes there must be."""
     if expected is not None and len(axes) != expected:
         raise LuthierError(f"expected {'one axis' if expected == 1 else f'{expected} axes'}, found {len(axes)}")
@@ -166,7 +170,7 @@ class SubstitutedProblem(Problem):
     @property
     def spread(self) -> Float64:
         """How much each coordinate's feature differs between candidates, (Q,)."""
-        return np.sqrt(np.asarray(self.matrix**2 @ self.base.spread**2))
+        return np.asarray(np.sqrt(self.matrix**2 @ self.base.spread**2))
 
     @property
     def n_sentences(self) -> int:
@@ -223,9 +227,7 @@ def directions_along(problem: Problem, start: Float64, axes: Sequence[str], rng:
     return Directions(("start", *names), np.concatenate([start[None], matrix]), np.eye(len(matrix) + 1)[0])
 
 
-def _named(
-    problem: Problem, start: Float64, axis: str, rng: np.random.Generator
-) -> list[tuple[str, Float64]]:  # fmt: skip
+def _named(problem: Problem, start: Float64, axis: str, rng: np.random.Generator) -> list[tuple[str, Float64]]:
     """Return the directions of one text, with their names."""
     kind, _, count = axis.partition(":")
     if axis in problem.names or kind not in MAKERS or (kind == "sums") != (not count):

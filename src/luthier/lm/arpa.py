@@ -115,10 +115,12 @@ def without_marks(tokens: Tokens, path: str = "", *, skip: bool) -> Tokens:
     first = int(np.argmax(marks))
     if not skip:
         raise InputError(
-            expected="words only", found=f"{MARKS[tokens.ids[first]]!r}, which a model keeps for itself", path=path,
+            expected="words only",
+            found=f"{MARKS[tokens.ids[first]]!r}, which a model keeps for itself",
+            path=path,
             line=int(np.searchsorted(tokens.offsets, first, side="right")),
             hint="take it out of the text, or let `skip_symbols` do so",
-        )  # fmt: skip
+        )
     before = np.concatenate(([0], np.cumsum(~marks)))
     kept = np.diff(before[tokens.offsets])
     return Tokens(offsets_from_counts(kept), tokens.ids[~marks])

@@ -59,17 +59,21 @@ class HeaderLines:
         self._counts.append(int(match[2]))
         if order > HIGHEST_ORDER:
             raise InputError(
-                expected=f"a model of order 1 to {HIGHEST_ORDER}", found=f"n-grams of {order} words", path=self.name,
+                expected=f"a model of order 1 to {HIGHEST_ORDER}",
+                found=f"n-grams of {order} words",
+                path=self.name,
                 line=line,
-            )  # fmt: skip
+            )
 
     def finish(self, line: int) -> tuple[int, ...]:
         """Return the number of n-grams of each order."""
         if not self._counts:
             raise InputError(
-                expected="a line such as 'ngram 1=1000'", found="none before the first section", path=self.name,
+                expected="a line such as 'ngram 1=1000'",
+                found="none before the first section",
+                path=self.name,
                 line=line,
-            )  # fmt: skip
+            )
         return tuple(self._counts)
 
 
@@ -100,7 +104,7 @@ class Sections:
         self._levels: list[Level] = []
         self._vocab = Interner.of(Texts.from_strings(MARKS))
         self._n_words = len(MARKS)
-        self._capital: int | None = None  # the number of <UNK>, where it stands for <unk>
+        self._capital: int | None = None  # the number of <UNK>, where it represents <unk>
         self._open = False
 
     def open(self) -> None:
@@ -126,15 +130,19 @@ class Sections:
                     (starts[rows[r]], stops[rows[r]]) if column is None else (fields[r, column], ends[r, column])
                 )
                 raise InputError(
-                    expected=expected, found=excerpt(data[low:high].tobytes()), path=self.name, line=int(lines[r]),
+                    expected=expected,
+                    found=excerpt(data[low:high].tobytes()),
+                    path=self.name,
+                    line=int(lines[r]),
                     hint=hint,
-                )  # fmt: skip
+                )
 
         words = "a word" if self.order == 1 else f"{self.order} words"
         complain(
             (counts < self.order + 1) | (counts > self.order + 2),
-            f"log10 probability, {words} and, if it has one, a back-off", None,
-        )  # fmt: skip
+            f"log10 probability, {words} and, if it has one, a back-off",
+            None,
+        )
         probs, fine = _numbers(data, fields[:, 0], ends[:, 0])
         complain(~fine, "a log10 probability", 0)
         complain(probs > 0.0, "a log10 probability, at most 0", 0, "a probability above 1 is none")
@@ -166,9 +174,12 @@ class Sections:
         found, expected = len(self._probs), self.expected[self.order - 1]
         if found != expected:
             raise InputError(
-                expected=f"{expected} {self.order}-grams, as the head of the file says", found=str(found),
-                path=self.name, line=line, hint="the file is cut off or was edited: write it again",
-            )  # fmt: skip
+                expected=f"{expected} {self.order}-grams, as the head of the file says",
+                found=str(found),
+                path=self.name,
+                line=line,
+                hint="the file is cut off or was edited: write it again",
+            )
         ids = self._ids.finish().reshape(-1, self.order)
         level = Level(ids, self._probs.finish(), self._backoffs.finish(), self._lines.finish())
         self._levels.append(self._with_marks(level) if self.order == 1 else level)
@@ -187,9 +198,11 @@ class Sections:
         if len(twice):
             row = int(order[twice + 1].min())
             raise InputError(
-                expected="every n-gram once", found=f"{known[int(ids[row])]!r} a second time", path=self.name,
+                expected="every n-gram once",
+                found=f"{known[int(ids[row])]!r} a second time",
+                path=self.name,
                 line=level.line_of(row),
-            )  # fmt: skip
+            )
         probs = np.full(self._n_words, MISSING_UNKNOWN, dtype=np.float32)
         backoffs = np.zeros(self._n_words, dtype=np.float32)
         if UNKNOWN not in ids:
@@ -199,9 +212,11 @@ class Sections:
             probs[self._capital] = probs[UNKNOWN]
         if END not in ids:
             raise InputError(
-                expected=f"{MARKS[END]} among the 1-grams", found="none: no sentence would have an end", path=self.name,
+                expected=f"{MARKS[END]} among the 1-grams",
+                found="none: no sentence would have an end",
+                path=self.name,
                 hint=f"estimate the model of sentences with their ends, or add {MARKS[END]} with its log10 p",
-            )  # fmt: skip
+            )
         if BEGIN not in ids:
             probs[BEGIN] = ZERO_LOG10
             self.notices.append(f"no {MARKS[BEGIN]}: it gets log10 p = {ZERO_LOG10:g}")
@@ -237,9 +252,7 @@ def read_arpa(path: str | os.PathLike[str]) -> Arpa:
     with open_bytes(path) as stream:
         kind = foreign_kind(stream.peek(64)[:64])
         if kind:
-            raise InputError(
-                expected="an ARPA file", found=kind[0], path=reader.name, line=1, hint=kind[1]
-            )  # fmt: skip
+            raise InputError(expected="an ARPA file", found=kind[0], path=reader.name, line=1, hint=kind[1])
         for block in line_blocks(stream, reader.name):
             check_utf8(block.data, reader.name, block.first_line)
             reader.take(block)
@@ -314,10 +327,14 @@ class _Reader:
         if not self.ended or self.sections is None:
             wanted = "\\end\\" if self.header.begun else "\\data\\"
             raise InputError(
-                expected=f"the line {wanted!r}", found="the end of the file", path=self.name, line=self.last_line,
-                hint="the file is cut off: write or fetch it again" if self.header.begun else
-                "an ARPA file is made by: luthier engine lm TEXT -o lm.arpa.gz",
-            )  # fmt: skip
+                expected=f"the line {wanted!r}",
+                found="the end of the file",
+                path=self.name,
+                line=self.last_line,
+                hint="the file is cut off: write or fetch it again"
+                if self.header.begun
+                else "an ARPA file is made by: luthier engine lm TEXT -o lm.arpa.gz",
+            )
         arpa = self.sections.arpa()
         for message in self.sections.notices:
             notice(f"{self.name}: {message}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -174,6 +175,10 @@ class Perplexity:
     log10_prob: float
     with_unknown: float | None
     without_unknown: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return dataclasses.asdict(self)
 
 
 def perplexity(scores: SentenceScores) -> Perplexity:

@@ -156,9 +156,11 @@ def load_model(path: str | os.PathLike[str]) -> tuple[LanguageModel, Origin | No
 
 def _fault(path: str | os.PathLike[str], found: str) -> InputError:
     return InputError(
-        expected=f"a file of the kind {KIND!r}", found=found, path=display_name(path),
+        expected=f"a file of the kind {KIND!r}",
+        found=found,
+        path=display_name(path),
         hint="delete the file: it is made again from the ARPA file beside it",
-    )  # fmt: skip
+    )
 
 
 def _words(path: str | os.PathLike[str], offsets: npt.NDArray[Any], data: npt.NDArray[Any]) -> Texts:

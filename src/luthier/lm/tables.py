@@ -75,8 +75,10 @@ def _filled(arpa: Arpa, n_slots: int) -> Tables | None:
             return None
         if status == kernels.TWICE:
             raise InputError(
-                expected="every n-gram once", found=f"{arpa.text_of(level, row)!r} a second time",
-                path=arpa.path, line=level.line_of(row),
-            )  # fmt: skip
+                expected="every n-gram once",
+                found=f"{arpa.text_of(level, row)!r} a second time",
+                path=arpa.path,
+                line=level.line_of(row),
+            )
         probes = max(probes, longest)
     return Tables(frozen(records), n_words, probes)

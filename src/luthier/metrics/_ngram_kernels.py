@@ -48,7 +48,7 @@ def effective_lengths(hyp_offsets, offsets, ref_token_offsets, ref_offsets, how,
 COUNT_BITS = 24
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Arrays of the trie: `words` (V,), −1 throughout and again in the end; `links` and `used` are 0."""
 
     words: np.ndarray

@@ -44,7 +44,7 @@ WORDS, HYP_ERRORS, REF_ERRORS, ALIGNED, NEXT, SPARE = 0, 1, 2, 3, 4, 5
 WORK_ROWS = 6
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Workspaces, for texts of up to L words and references of up to B = ⌈L / 64⌉ blocks.
 
     `heads` (V,) all −1, left so; `masks` (L + 1, B) with row 0 all 0; `bits` (BIT_ROWS, (L + 1) B); `table` with
@@ -287,7 +287,7 @@ def best_move(
         # If gains are equal, the longer block wins, then the earlier block, then the earlier target.
         own_rank = (length << 50) - (s << 25) - target
         needed = gain if gain > 0 and own_rank > rank else gain + 1
-        # A word taken out and put in elsewhere mends at most two errors.
+        # A word taken out and put in elsewhere fixes at most two errors.
         if true_distance - 2 * min(b - a, e - b) > distance - needed:
             continue
         if blocks == 1:

@@ -65,10 +65,13 @@ def word_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
     n_blocks = -(-longest // WORD_BITS)
     out: Int64 = np.empty((len(hyps), 2), dtype=np.int64)
     _edit_kernels.edit_distances(
-        *sides(batch, hyps, refs), _first_equals(batch.offsets, hyps),
+        *sides(batch, hyps, refs),
+        _first_equals(batch.offsets, hyps),
         np.zeros(_vocabulary_size(hyps, refs), dtype=np.int64),
-        np.zeros((longest + 1, n_blocks), dtype=np.uint64), np.empty((2, n_blocks), dtype=np.uint64), out,
-    )  # fmt: skip
+        np.zeros((longest + 1, n_blocks), dtype=np.uint64),
+        np.empty((2, n_blocks), dtype=np.uint64),
+        out,
+    )
     return out
 
 
@@ -79,10 +82,11 @@ def bag_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
     """
     out: Int64 = np.empty((len(hyps), 2), dtype=np.int64)
     _edit_kernels.bag_distances(
-        *sides(batch, hyps, refs), _first_equals(batch.offsets, hyps),
+        *sides(batch, hyps, refs),
+        _first_equals(batch.offsets, hyps),
         np.zeros(_vocabulary_size(hyps, refs), dtype=np.int64),
         out,
-    )  # fmt: skip
+    )
     return out
 
 
@@ -105,7 +109,7 @@ def translation_edits(batch: Batch, hyps: Tokens, refs: Tokens) -> Int64:
     longest = max(int(hyps.lengths.max(initial=0)), longest_ref)
     n_blocks = -(-longest_ref // WORD_BITS)
     out: Int64 = np.empty(len(hyps), dtype=np.int64)
-    room = _ter_kernels.Room(
+    room = _ter_kernels.Workspace(
         heads=np.full(_vocabulary_size(hyps, refs), -1, dtype=np.int64),
         masks=np.zeros((longest_ref + 1, n_blocks), dtype=np.uint64),
         bits=np.empty((_ter_kernels.BIT_ROWS, (longest + 1) * n_blocks), dtype=np.uint64),

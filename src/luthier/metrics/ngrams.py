@@ -65,7 +65,7 @@ def add_matches(
     width = 1 if merged else int(np.diff(sentences.ref_offsets).max(initial=1))
     size = 1 << (64 - int(table_shift(longest * (order - 1))))
     n_words = 1 + max(int(hyps.ids.max(initial=0)), int(refs.ids.max(initial=0)))
-    room = kernels.Room(
+    room = kernels.Workspace(
         words=np.full(n_words, -1, np.int32),
         keys=np.empty(size, np.int64),
         links=np.zeros(size + longest, np.int64),

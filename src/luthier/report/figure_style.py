@@ -17,8 +17,14 @@ from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.files.io import atomic_write, check_writable
 
 BLUE, ORANGE, GREEN, VERMILION, SKY, PURPLE, YELLOW = (
-    "#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#F0E442",
-)  # fmt: skip
+    "#0072B2",
+    "#E69F00",
+    "#009E73",
+    "#D55E00",
+    "#56B4E9",
+    "#CC79A7",
+    "#F0E442",
+)
 LINES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, "#555555")
 MARKS = "osD^vPX"
 DASHES: tuple[str | tuple[int, tuple[int, ...]], ...] = ("-", (0, (5, 2)), (0, (1, 1)))

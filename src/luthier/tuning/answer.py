@@ -89,9 +89,9 @@ def proof_note(problem: Problem, answer: State, boxes: int, *, threads: int) -> 
 
 # The answer that lasts: weights whose gain stays high when each of them is a little off.
 #
-# What is climbed is the mean gain under Gaussian noise of all weights, in units of a feature's mean effect. Along an axis
-# the mean over that weight's own noise is exact (`luthier.landscape.planes.robust`); over the others' it is taken from
-# a few draws, the same for every place that is compared.
+# What is climbed is the mean gain under Gaussian noise of all weights, in units of a feature's mean effect. Along an
+# axis the mean over that weight's own noise is exact (`luthier.landscape.planes.robust`); over the others' it is taken
+# from a few draws, the same for every place that is compared.
 
 STREAM = 1 << 40  # a number that no restart has
 PLACES = np.linspace(-3.0, 3.0, 25)  # tried along an axis, in deviations

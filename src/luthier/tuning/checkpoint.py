@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
-from luthier.core.files.journal import Record, SealedWriter, read_sealed
+from luthier.core.files.journal import JournalWriter, Record, read_journal
 from luthier.tuning.base import State
 
 Saved = tuple[tuple[State, ...], tuple[float, ...]]
@@ -29,7 +29,7 @@ class Checkpoint:
     def __init__(self, path: str, identity: dict[str, Any], finished: dict[int, Saved], length: int = 0) -> None:
         self._path, self._identity, self.finished = path, identity, finished
         self._is_new, self._complained = not length, False
-        self._writer = SealedWriter(path, length) if path else None
+        self._writer = JournalWriter(path, length) if path else None
 
     @classmethod
     def open(cls, path: str, *, resume: bool, identity: dict[str, Any]) -> Checkpoint:
@@ -74,14 +74,18 @@ class Checkpoint:
 
 def _plain(state: State) -> dict[str, Any]:
     return {
-        "weights": state.weights.tolist(), "gain": state.gain, "did": state.did, "objective": state.objective,
-        "note": state.note, "record": dict(state.record),
-    }  # fmt: skip
+        "weights": state.weights.tolist(),
+        "gain": state.gain,
+        "did": state.did,
+        "objective": state.objective,
+        "note": state.note,
+        "record": dict(state.record),
+    }
 
 
 def _read(path: str, identity: dict[str, Any]) -> tuple[dict[int, Saved], int]:
     try:
-        records, length = read_sealed(path, "a checkpoint")
+        records, length = read_journal(path, "a checkpoint")
     except OSError as error:
         raise InputError(expected="a checkpoint", found=(error.strerror or str(error)).lower(), path=path) from None
     if not records or records[0].get("kind") != KIND or not isinstance(records[0].get("identity"), dict):

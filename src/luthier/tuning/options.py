@@ -59,9 +59,10 @@ class LoopOptions:
     )
     least_gain: float = param(0.01, low=0.0, help="end when tuning changes the score by less")
     choose: str = param(
-        "last", choices=ANSWERS,
+        "last",
+        choices=ANSWERS,
         help="whose weights are the answer: the last, those that decoded best, or the held-out best",
-    )  # fmt: skip
+    )
     seed: int = param(0, low=0, help="start of all randomness; every turn has a seed of its own")
     restarts: int = param(0, low=0, high=1_000_000, help="further runs of the tuner from other starts, in every turn")
     restart_kind: str = param("random", choices=RESTART_KINDS, help="how other starts are drawn")

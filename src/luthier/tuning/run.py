@@ -17,7 +17,7 @@ from luthier.core.errors import InputError, Interrupted, LuthierError
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import Advance, progress
 from luthier.core.rng import child_rng
-from luthier.core.tasks import Engine, Given, Recipe, Threads, opened, run_units
+from luthier.core.tasks import Engine, Recipe, Shared, Threads, opened, run_units
 from luthier.core.threads import one_blas_thread, stopping_gently
 from luthier.kbest.weights import vector_of
 from luthier.landscape.problem import Problem
@@ -258,9 +258,14 @@ def run_one(runs: _Runs, unit: RunUnit) -> RestartTrace:
         raise
     finished = not runs.stop.is_set()
     runs.ended[unit.number] = RestartTrace(
-        unit.number, tuple(states), tuple(heldout_gains), finished=finished, early=options.early,
-        process=os.getpid(), cpu_seconds=stopwatch.seconds()[0],
-    )  # fmt: skip
+        unit.number,
+        tuple(states),
+        tuple(heldout_gains),
+        finished=finished,
+        early=options.early,
+        process=os.getpid(),
+        cpu_seconds=stopwatch.seconds()[0],
+    )
     return runs.ended[unit.number]
 
 
@@ -276,7 +281,7 @@ class _Job:
     def __init__(self, runs: _Runs, engine: Engine | None, recipe: Recipe | None) -> None:
         self.runs, self.engine = runs, engine or Threads(runs.options.threads)
         rest = None if recipe is None else pickle.dumps((runs.tuner, runs.start, runs.scale, runs.options))
-        self.given = Given(runs, None if recipe is None or rest is None else _RunsRecipe(recipe, rest))
+        self.given = Shared(runs, None if recipe is None or rest is None else _RunsRecipe(recipe, rest))
 
     def identity(self) -> dict[str, Any]:
         """Return what must agree for a checkpoint to be of this job; digests only if there is one."""
@@ -345,11 +350,14 @@ class _Job:
         states, heldout_gains = saved
         weights = np.array([state.weights for state in states])
         for problem, kept in (
-            (self.runs.problem, [state.gain for state in states]), (self.runs.heldout, heldout_gains)
-        ):  # fmt: skip
+            (self.runs.problem, [state.gain for state in states]),
+            (self.runs.heldout, heldout_gains),
+        ):
             if problem is not None and not np.allclose(problem.gains(weights), kept, rtol=1e-9, atol=1e-9):
                 raise InputError(
-                    expected="the gains that the weights have", found="others",
-                    path=self.runs.options.checkpoint, hint=f"run {number} was changed; remove its line",
-                )  # fmt: skip
+                    expected="the gains that the weights have",
+                    found="others",
+                    path=self.runs.options.checkpoint,
+                    hint=f"run {number} was changed; remove its line",
+                )
         return RestartTrace(number, states, heldout_gains, finished=True, early=self.runs.options.early)

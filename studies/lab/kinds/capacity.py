@@ -25,8 +25,8 @@ from luthier.geometry.minkowski.reverse_search import ReverseSearch
 from luthier.geometry.minkowski.summands import Summands
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.groups import FeatureGroup, Groups
-from luthier.kbest.pool import Pool
 from luthier.kbest.merge import cap
+from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.sparse_feasibility import lists_followed, weights_that_select
@@ -67,8 +67,9 @@ def _check_line(record: Record) -> None:
 
 LINES = LineKind(
     ("data", "features", "space", "sentences", "tuner", "replica"),
-    ("method", "watched", "metric", "pools", "made_of", "seed"), _check_line,
-)  # fmt: skip
+    ("method", "watched", "metric", "pools", "made_of", "seed"),
+    _check_line,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -215,14 +216,20 @@ class CapacityUnits(Units):
         made_of = [
             [] if counts else [study.features[unit.features], list(entry.cut), entry.pairs],
             *(None if part is None else dataclasses.astuple(part) for part in (space, begin)),
-            entry.heldout, study.most_cones if counts else 0,
-        ]  # fmt: skip
+            entry.heldout,
+            study.most_cones if counts else 0,
+        ]
         return {
-            "study": study.name, "data": self.label, **unit._asdict(),
-            "method": "" if tuner is None else tuner.tuner.spec, "watched": bool(tuner and tuner.heldout),
-            "metric": study.metric.signature, "pools": list(self.lists.digests), "made_of": repr(made_of),
+            "study": study.name,
+            "data": self.label,
+            **unit._asdict(),
+            "method": "" if tuner is None else tuner.tuner.spec,
+            "watched": bool(tuner and tuner.heldout),
+            "metric": study.metric.signature,
+            "pools": list(self.lists.digests),
+            "made_of": repr(made_of),
             "seed": study.seed + unit.replica,
-        }  # fmt: skip
+        }
 
     def run(self, unit: CapacityUnit) -> Record:
         """Return a unit with its results."""
@@ -233,8 +240,11 @@ class CapacityUnits(Units):
             problem = self._problem(unit)
             results = self._reach(problem) if unit.tuner == ORACLE else self._tune(unit, problem)
         return {
-            **self.record(unit), **results, "cpu_seconds": round(watch.seconds()[0], 3), "luthier": __version__,
-        }  # fmt: skip
+            **self.record(unit),
+            **results,
+            "cpu_seconds": round(watch.seconds()[0], 3),
+            "luthier": __version__,
+        }
 
     def _make_view(self, features: str) -> CapacityLists:
         return self.lists.with_bins(self.entry.cut, self.study.features[features], pairs=self.entry.pairs)
@@ -256,10 +266,12 @@ class CapacityUnits(Units):
         feasible = weights_that_select(problem.pool, oracle.rows) is not None
         followed = n if feasible else int(lists_followed(problem.pool, oracle.rows).sum())
         return {
-            "columns": len(movable(problem)), "feasible": feasible, "followed": followed,
+            "columns": len(movable(problem)),
+            "feasible": feasible,
+            "followed": followed,
             "tuned": float(problem.metric.gain(np.array(oracle.score))),
             "selected": (oracle.rows - problem.offsets[:-1]).tolist(),
-        }  # fmt: skip
+        }
 
     def _tune(self, unit: CapacityUnit, problem: ListProblem) -> Record:
         """Return what a tuner reaches, on its own sentences and on others."""
@@ -286,10 +298,13 @@ class CapacityUnits(Units):
             weights = few.weights(found.weights)
         _require_whole(found)
         return {
-            "columns": len(movable(problem)), "before": problem.gain(view.start), "tuned": problem.gain(weights),
-            "test_before": test.gain(view.start), "test": test.gain(weights),
+            "columns": len(movable(problem)),
+            "before": problem.gain(view.start),
+            "tuned": problem.gain(weights),
+            "test_before": test.gain(view.start),
+            "test": test.gain(weights),
             "selected": (problem.select(weights) - problem.offsets[:-1]).tolist(),
-        }  # fmt: skip
+        }
 
     def _directions(self, name: str, unit: CapacityUnit, problem: ListProblem, start: Float64) -> Directions:
         projection = self.study.projections[name]
@@ -309,9 +324,13 @@ class CapacityUnits(Units):
         subspace = Subspace(start, np.eye(len(start))[chosen], tuple(problem.names[d] for d in chosen))
         first = np.eye(n_axes + 1)[0]
         search = ReverseSearch(
-            Summands.of(problem.offsets, project(pool, subspace)), first, limits=-first[None], order="breadth",
-            score=None, threads=1,
-        )  # fmt: skip
+            Summands.of(problem.offsets, project(pool, subspace)),
+            first,
+            limits=-first[None],
+            order="breadth",
+            score=None,
+            threads=1,
+        )
         found = sum(len(block) for block in search.run(self.study.most_cones))
         return {"columns": n_axes + 1, "cones": found, "complete": bool(search.complete)}
 

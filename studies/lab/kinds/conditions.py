@@ -40,8 +40,9 @@ def _check_line(record: Record) -> None:
 
 LINES = LineKind(
     ("data", "condition", "bits", "values", "replica"),
-    ("tuner", "metric", "inputs", "made_of", "start", "loop", "seed"), _check_line,
-)  # fmt: skip
+    ("tuner", "metric", "inputs", "made_of", "start", "loop", "seed"),
+    _check_line,
+)
 
 
 class LoopUnit(NamedTuple):
@@ -154,12 +155,20 @@ class ConditionUnits(LoopUnits):
         loop = dataclasses.asdict(settings.options)
         seed = settings.options.seed + REPLICA_SEEDS * unit.replica
         return {
-            "study": self.study.name, "data": self.label, "condition": unit.condition, "bits": unit.bits,
-            "values": text_of(unit.values), "replica": unit.replica, "seed": seed,
-            "tuner": self.tuner(unit).spec, "metric": settings.metric.signature, "inputs": self.system.inputs,
-            "made_of": json.dumps(made_of), "start": dict(self.system.config.start or {}),
+            "study": self.study.name,
+            "data": self.label,
+            "condition": unit.condition,
+            "bits": unit.bits,
+            "values": text_of(unit.values),
+            "replica": unit.replica,
+            "seed": seed,
+            "tuner": self.tuner(unit).spec,
+            "metric": settings.metric.signature,
+            "inputs": self.system.inputs,
+            "made_of": json.dumps(made_of),
+            "start": dict(self.system.config.start or {}),
             "loop": {name: loop[name] for name in ("iterations", "least_change", "least_gain", "choose", "restarts")},
-        }  # fmt: skip
+        }
 
     def folder(self, record: Record) -> Path:
         """Return the folder of a loop: its name says what it is, and no other loop has it."""
@@ -202,14 +211,23 @@ class ConditionUnits(LoopUnits):
         spent = [[getattr(took, part) for took in result.seconds] for part in ("decode", "tune")]
         decode, tune = (math.fsum(s for s in seconds if s is not None) for seconds in spent)
         return {
-            **identity, "replicas": self.system.config.replicas, "features": len(names), "test": test,
+            **identity,
+            "replicas": self.system.config.replicas,
+            "features": len(names),
+            "test": test,
             "decoded": [turn.decoded for turn in result.iterations],
-            "tuned": result.iterations[-1].after, "hypotheses": result.iterations[-1].merged, "ended": result.ended,
-            "decode_seconds": round(decode, 1), "tune_seconds": round(tune, 1),
-            "folder": str(folder.relative_to(self.place.folder)), "weights": content_hash(folder / ANSWER),
-            "translations": content_hash(folder / TRANSLATIONS), "more_features": self._more_features(unit, len(names)),
-            "luthier": __version__, "statistics": pack_statistics(stats),
-        }  # fmt: skip
+            "tuned": result.iterations[-1].after,
+            "hypotheses": result.iterations[-1].merged,
+            "ended": result.ended,
+            "decode_seconds": round(decode, 1),
+            "tune_seconds": round(tune, 1),
+            "folder": str(folder.relative_to(self.place.folder)),
+            "weights": content_hash(folder / ANSWER),
+            "translations": content_hash(folder / TRANSLATIONS),
+            "more_features": self._more_features(unit, len(names)),
+            "luthier": __version__,
+            "statistics": pack_statistics(stats),
+        }
 
     def _more_features(self, unit: LoopUnit, n_features: int) -> int | None:
         """Return how many features there were if those that the study names beside the sweep were cut too."""

@@ -105,11 +105,14 @@ class Method(Study):
         metrics = dict(read_metric(table) for table in file.tables("metric"))
         by = test.take("by", str)
         study = cls(
-            name=file.take("name", str), seed=take_seed(file, path), metrics=metrics, starts=starts,
+            name=file.take("name", str),
+            seed=take_seed(file, path),
+            metrics=metrics,
+            starts=starts,
             data=tuple(_entry(table, path, tuple(metrics), by) for table in file.tables("data")),
             tuners=dict(read_tuner(table, path) for table in file.tables("tuner")),
             test_metrics={name: load_metric(str(spec)) for name, spec in test.table("metrics").rest().items()},
-        )  # fmt: skip
+        )
         for table in (test, file):
             table.end()
         for name in [name for entry in study.data for name in (*entry.metrics, entry.test_by)]:
@@ -215,12 +218,17 @@ class StartUnits(Units):
     def record(self, unit: StartUnit) -> Record:
         """Return what identifies a unit, in full."""
         return {
-            "study": self.study.name, "data": self.label, "tuner": unit.tuner, "metric": unit.metric,
-            "start": unit.start, "seed": max(0, unit.start),
+            "study": self.study.name,
+            "data": self.label,
+            "tuner": unit.tuner,
+            "metric": unit.metric,
+            "start": unit.start,
+            "seed": max(0, unit.start),
             "method": "" if unit.tuner == NO_TUNING else self.tuners[unit.tuner].spec,
-            "signature": self.metrics[unit.metric].signature, "pools": list(self.lists.digests),
+            "signature": self.metrics[unit.metric].signature,
+            "pools": list(self.lists.digests),
             "start_weights": self.start(unit).tolist(),
-        }  # fmt: skip
+        }
 
     def run(self, unit: StartUnit) -> Record:
         """Return a unit with its results."""
@@ -236,12 +244,20 @@ class StartUnits(Units):
             states, weights, gain = found.traces[0].states, found.weights, found.gain
             cpu, wall = (round(value, 4) for value in found.seconds)
             results = {
-                "start_gain": found.start_gain, "steps": len(states) - 1, "ended": states[-1].did,
-                "cpu_seconds": cpu, "seconds": wall,
-            }  # fmt: skip
+                "start_gain": found.start_gain,
+                "steps": len(states) - 1,
+                "ended": states[-1].did,
+                "cpu_seconds": cpu,
+                "seconds": wall,
+            }
         # the gain of a gain is the score again
         tests = {n: float(p.metric.gain(p.gains(weights[None]))[0]) for n, p in self.tests.items()}
         return {
-            **self.record(unit), "gain": gain, "higher_is_better": bool(problem.metric.higher_is_better), **results,
-            "test": tests, "weights": weights.tolist(), "luthier": __version__,
-        }  # fmt: skip
+            **self.record(unit),
+            "gain": gain,
+            "higher_is_better": bool(problem.metric.higher_is_better),
+            **results,
+            "test": tests,
+            "weights": weights.tolist(),
+            "luthier": __version__,
+        }

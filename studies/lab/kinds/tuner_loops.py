@@ -111,12 +111,18 @@ class Method(Study):
             name, method = read_tuner(table, path)
             tuners[name], counts[name] = method, count
         study = cls(
-            name=file.take("name", str), seed=take_seed(file, path), features=file.texts("features"),
-            own=file.texts("own"), data=tuple(_entry(table, path, tuple(metrics)) for table in file.tables("data")),
-            tuners=tuners, starts=starts, counts=counts, metrics=metrics,
+            name=file.take("name", str),
+            seed=take_seed(file, path),
+            features=file.texts("features"),
+            own=file.texts("own"),
+            data=tuple(_entry(table, path, tuple(metrics)) for table in file.tables("data")),
+            tuners=tuners,
+            starts=starts,
+            counts=counts,
+            metrics=metrics,
             test_metrics={name: load_metric(str(spec)) for name, spec in test.table("metrics").rest().items()},
             baseline=test.take("baseline", str),
-        )  # fmt: skip
+        )
         for table in (test, file):
             table.end()
         if min(counts.values()) < 1:
@@ -162,10 +168,18 @@ class Method(Study):
             for part in ("test_before", "test")
         )
         return TunerLoop(
-            record["metric"], record["tuner"], record["loop"]["restarts"] + 1, tuple(record["decoded"]),
-            tuple(record["tuned"]), record["hypotheses"], float(record["tune_cpu"]), record["ended"],
-            before, after, against,
-        )  # fmt: skip
+            record["metric"],
+            record["tuner"],
+            record["loop"]["restarts"] + 1,
+            tuple(record["decoded"]),
+            tuple(record["tuned"]),
+            record["hypotheses"],
+            float(record["tune_cpu"]),
+            record["ended"],
+            before,
+            after,
+            against,
+        )
 
     def _differences(self, records: Sequence[Record]) -> dict[str, dict[str, Difference]]:
         """Return how the loops of one metric differ from the baseline's on the test sentences: tuner → metric → how."""
@@ -225,20 +239,29 @@ class TunerLoopUnits(LoopUnits):
     def options(self, unit: TunerLoopUnit) -> LoopOptions:
         """Return how a loop is run: as the training says, from the study's starts."""
         return dataclasses.replace(
-            self.system.config.settings.options, seed=self.study.seed, restarts=self.study.counts[unit.tuner] - 1,
-            restart_kind=self.study.starts.kind, restart_size=self.study.starts.size,
-        )  # fmt: skip
+            self.system.config.settings.options,
+            seed=self.study.seed,
+            restarts=self.study.counts[unit.tuner] - 1,
+            restart_kind=self.study.starts.kind,
+            restart_size=self.study.starts.size,
+        )
 
     def record(self, unit: TunerLoopUnit) -> Record:
         """Return what identifies a loop, in full."""
         loop = dataclasses.asdict(self.options(unit))
         del loop["threads"]
         return {
-            "study": self.study.name, "data": self.label, "tuner": unit.tuner, "metric": unit.metric,
-            "method": self.study.tuners[unit.tuner].spec, "signature": self.study.metrics[unit.metric].signature,
-            "inputs": self.state, "start": dict(self.system.config.start or {}), "loop": loop,
+            "study": self.study.name,
+            "data": self.label,
+            "tuner": unit.tuner,
+            "metric": unit.metric,
+            "method": self.study.tuners[unit.tuner].spec,
+            "signature": self.study.metrics[unit.metric].signature,
+            "inputs": self.state,
+            "start": dict(self.system.config.start or {}),
+            "loop": loop,
             "tests": {name: metric.signature for name, metric in self.study.test_metrics.items()},
-        }  # fmt: skip
+        }
 
     def folder(self, record: Record) -> Path:
         """Return the folder of a loop, which no other loop has."""
@@ -262,14 +285,23 @@ class TunerLoopUnits(LoopUnits):
         translations = self.translate(self.study.features, None, result.weights)
         write_lines(folder / TRANSLATIONS, translations)
         return {
-            **identity, **spent, "higher_is_better": bool(metric.higher_is_better),
-            "sentences": len(self.system.sentences(TUNE)[0]), "k": self.system.config.k, "hypotheses": last.merged,
-            "features": len(last.weights), "decoded": [turn.decoded for turn in result.iterations],
-            "tuned": [turn.after for turn in result.iterations], "ended": result.ended,
-            "weights": dict(result.weights), "test": self._statistics(translations),
-            "test_before": self._before, "luthier": __version__,
-            "answer": content_hash(folder / ANSWER), "folder": str(folder.relative_to(self.place.folder)),
-        }  # fmt: skip
+            **identity,
+            **spent,
+            "higher_is_better": bool(metric.higher_is_better),
+            "sentences": len(self.system.sentences(TUNE)[0]),
+            "k": self.system.config.k,
+            "hypotheses": last.merged,
+            "features": len(last.weights),
+            "decoded": [turn.decoded for turn in result.iterations],
+            "tuned": [turn.after for turn in result.iterations],
+            "ended": result.ended,
+            "weights": dict(result.weights),
+            "test": self._statistics(translations),
+            "test_before": self._before,
+            "luthier": __version__,
+            "answer": content_hash(folder / ANSWER),
+            "folder": str(folder.relative_to(self.place.folder)),
+        }
 
     @functools.cached_property
     def _before(self) -> dict[str, str]:

@@ -6,7 +6,7 @@ import dataclasses
 
 from luthier.core.files import io
 from luthier.kbest.reading import reader as reader_module
-from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
 
@@ -17,7 +17,7 @@ class Collected:
 
     rows: list = dataclasses.field(default_factory=list)
     sentences: list = dataclasses.field(default_factory=list)
-    faults: Faults = dataclasses.field(default_factory=Faults)
+    faults: LineErrors = dataclasses.field(default_factory=LineErrors)
     blocks: int = 0
 
     def texts(self):
@@ -40,7 +40,7 @@ def small_blocks(monkeypatch, block_bytes):
 
 def collect(reader, path, *, skip=False):
     """Read a file to its end, settling faults block by block as the builder does."""
-    source = Source(str(path), Faults(skip=skip), NameTable(), NameTable())
+    source = Source(str(path), LineErrors(skip=skip), NameTable(), NameTable())
     result = Collected(faults=source.faults)
     for block in reader.blocks(source):
         source.faults.settle(block.bad)

@@ -1,4 +1,4 @@
-"""Logs of fairseq: what belongs together, what is passed over, and every complaint."""
+"""Logs of fairseq: what belongs together, what is skipped, and every complaint."""
 
 from __future__ import annotations
 

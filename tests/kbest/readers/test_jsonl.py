@@ -13,7 +13,7 @@ from luthier.core.errors import InputError, LuthierWarning
 from luthier.kbest.readers.jsonl import Method
 from luthier.kbest.reading import json_tape as json_tape
 from luthier.kbest.reading.json_tape import FINE, LONE_SURROGATE, SYNTAX, TOO_DEEP, Tape, read_tape
-from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
 
@@ -26,7 +26,7 @@ def read(tmp_path):
         path = tmp_path / "list.jsonl"
         texts = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
         path.write_bytes(b"".join(text + b"\n" for text in texts))
-        source = Source(str(path), Faults(), NameTable(), NameTable())
+        source = Source(str(path), LineErrors(), NameTable(), NameTable())
         return list(Method().blocks(source)), source
 
     return read_lines
@@ -62,7 +62,7 @@ def test_a_plain_list(read):
 
 def test_numbers_in_quotes_are_told_of(read):
     row = {"id": 0, "hyp": "a", "lm": "-1.5", "year": "2020", "text": "0.5"}
-    with pytest.warns(LuthierWarning, match="'lm' is a text, '-1.5', and passed over. hint: write numbers without"):
+    with pytest.warns(LuthierWarning, match="'lm' is a text, '-1.5', and skipped. hint: write numbers without"):
         ((block,), source) = read(row)
     assert features(block, source) == [{}]
 
@@ -254,7 +254,7 @@ def test_recognition(head, sure):
 
 def test_an_empty_file_is_a_fault_of_the_file(tmp_path):
     (tmp_path / "list.jsonl").touch()
-    source = Source(str(tmp_path / "list.jsonl"), Faults(), NameTable(), NameTable())
+    source = Source(str(tmp_path / "list.jsonl"), LineErrors(), NameTable(), NameTable())
     with pytest.raises(InputError, match="an empty file"):
         list(Method().blocks(source))
 
@@ -411,7 +411,7 @@ def test_rows_agree_with_json(tmp_path_factory, rows):
     rows = rows or [{"id": 0, "hyp": ""}]
     path = tmp_path_factory.mktemp("rows") / "list.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    source = Source(str(path), Faults(), NameTable(), NameTable())
+    source = Source(str(path), LineErrors(), NameTable(), NameTable())
     (block,) = Method().blocks(source)
     assert not block.bad
     assert list(block.ids) == [str(row["id"]) for row in rows]

@@ -14,7 +14,7 @@ import pytest
 from luthier.core.errors import InputError
 from luthier.kbest.readers import parquet
 from luthier.kbest.readers.parquet import Method
-from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
 
@@ -22,7 +22,7 @@ MAP = pa.map_(pa.string(), pa.float64())
 
 
 def source_of(path):
-    return Source(str(path), Faults(), NameTable(), NameTable())
+    return Source(str(path), LineErrors(), NameTable(), NameTable())
 
 
 @pytest.fixture

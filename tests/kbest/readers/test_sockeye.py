@@ -6,7 +6,7 @@ import json
 import pytest
 
 from luthier.kbest.readers.sockeye import Method
-from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
 
@@ -19,7 +19,7 @@ def read(tmp_path):
         path = tmp_path / "out.json"
         texts = [line if isinstance(line, bytes) else json.dumps(line, sort_keys=True).encode() for line in lines]
         path.write_bytes(b"".join(text + b"\n" for text in texts))
-        source = Source(str(path), Faults(), NameTable(), NameTable())
+        source = Source(str(path), LineErrors(), NameTable(), NameTable())
         (block,) = Method().blocks(source)
         return block, source
 

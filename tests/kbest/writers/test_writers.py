@@ -13,16 +13,16 @@ from luthier.core.plugins import available
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
-from luthier.kbest import writer
 from luthier.kbest.building.lists import ReadOptions, read_pool
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
-from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Source
-from luthier.kbest.storage import open_pool
-from luthier.kbest.writer import numbers_as_text, write_pool
+from luthier.kbest.storage import writer
+from luthier.kbest.storage.pool_file import open_pool
+from luthier.kbest.storage.writer import numbers_as_text, write_pool
 
 HARD = [0.1, 1 / 3, 5e-324, 2.2250738585072014e-308, 1.7976931348623157e308, -0.0, 0.0, 1e22, -1e-7,
         9007199254740993.0, 123456789012345680.0, 0.30000000000000004, 2.5, -17.0]  # fmt: skip
@@ -265,7 +265,7 @@ def test_our_readers_read_what_was_written(tmp_path, format_name):
     reader = pytest.importorskip(f"luthier.kbest.readers.{format_name}")
     pool = small_pool(texts=("a b", "", 'é "q" \\ ∞', "c\\", "tab\there"), derivations=format_name != "moses")
     write_pool(pool, tmp_path / "list", format_name)
-    source = Source(str(tmp_path / "list"), Faults(), NameTable(), NameTable())
+    source = Source(str(tmp_path / "list"), LineErrors(), NameTable(), NameTable())
     (block,) = reader.Method().blocks(source)
     assert list(block.texts) == list(pool.texts)
     assert list(block.ids) == [pool.sentence_ids[sentence] for sentence, _, _ in expected_rows(pool)]

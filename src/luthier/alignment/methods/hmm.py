@@ -109,9 +109,17 @@ class Method(Aligner):
         counts, null_counts = np.zeros(len(parameters.probabilities)), np.zeros(direction.n_predicted)
         jump_counts = np.zeros_like(rows.choices)
         likelihood = kernels.expect(
-            direction.text, parameters.probabilities, parameters.null, parameters.own, self.null, _chart(direction),
-            counts, null_counts, rows.rows, jump_counts,
-        )  # fmt: skip
+            direction.text,
+            parameters.probabilities,
+            parameters.null,
+            parameters.own,
+            self.null,
+            _chart(direction),
+            counts,
+            null_counts,
+            rows.rows,
+            jump_counts,
+        )
         return Expectation(counts, null_counts, jump_counts, likelihood)
 
     def maximize(self, direction: Direction, parameters: Parameters, found: Expectation, number: int) -> Float64:
@@ -126,9 +134,15 @@ class Method(Aligner):
         links = np.empty(len(direction.text.predicted_ids), dtype=np.int32)
         scores = np.empty(direction.n_pairs)
         kernels.link(
-            direction.text, parameters.probabilities, parameters.null, parameters.own, self.null, _chart(direction),
-            links, scores,
-        )  # fmt: skip
+            direction.text,
+            parameters.probabilities,
+            parameters.null,
+            parameters.own,
+            self.null,
+            _chart(direction),
+            links,
+            scores,
+        )
         return OneWay(links, scores)
 
 

@@ -11,20 +11,13 @@ If --limit ends it first, the answer says what is proven so far; --checkpoint ke
 from __future__ import annotations
 
 import argparse
-import dataclasses
-from typing import TYPE_CHECKING
 
+from luthier.cli.certificate import show_certificate
 from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.options.landscape import add_axis_options
 from luthier.cli.options.lists import pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
-
-if TYPE_CHECKING:
-    from luthier.landscape.certified.certify import CertifyOptions
-    from luthier.landscape.certified.space import Space
-    from luthier.landscape.certified.windows import WindowOptions
-    from luthier.landscape.list_problem import ListProblem
 
 INTERRUPTED = 130
 
@@ -45,48 +38,39 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Search, say what is proven, write what was asked for."""
-    from luthier.cli.options.landscape import show_certificate
-    from luthier.landscape.certified.certify import CertifyOptions, certify
+    from luthier.core.errors import Interrupted, LuthierError
+    from luthier.core.files.io import check_apart, check_distinct, check_writable
+    from luthier.jobs.certify import certify
+    from luthier.landscape.certified.certify import CertifyOptions
     from luthier.landscape.certified.windows import WindowOptions
-    from luthier.landscape.list_problem import ListProblem
-    from luthier.landscape.subspaces import read_subspace
 
     metric = metric_from(options)
-    window = WindowOptions(**field_values(WindowOptions, options))
-    settings = CertifyOptions(**field_values(CertifyOptions, options))
-    _check(options, window, settings)
-    pool = pool_from(options, options.pool)
-    subspace = read_subspace(pool, options.weights, options.axis)
-    problem = ListProblem.of(pool, metric)
-    if options.span:
-        space = _spanned(options, problem, window)
-    else:
-        space = window.space(problem, subspace)
-    found = certify(problem, space, subspace.start, settings)
-    show_certificate(found, problem, subspace.start, options.weights_out, output)
-    return INTERRUPTED if found.stopped else 0
-
-
-def _check(options: argparse.Namespace, window: WindowOptions, settings: CertifyOptions) -> None:
-    """Check all that can be checked before anything is read."""
-    from luthier.core.errors import LuthierError
-    from luthier.core.files.io import check_apart, check_distinct, check_writable
-
-    if options.span and (window.window or window.reach or window.whole):
+    window, settings = (field_values(kind, options) for kind in (WindowOptions, CertifyOptions))
+    place, checkpoint = (
+        WindowOptions(**window),
+        CertifyOptions(**settings).checkpoint,
+    )  # wrong ones before lists are read
+    if options.span and (place.window or place.reach or place.whole):
         raise LuthierError("expected --span or a window of another kind, found both")
     if options.margin is not None and (not options.span or not options.margin > 0):
         raise LuthierError("--margin is a number above 0, and needs --span")
-    check_distinct(options.weights_out, settings.checkpoint)
-    for path in filter(None, [options.weights_out, settings.checkpoint]):
+    check_distinct(options.weights_out, checkpoint)
+    for path in filter(None, [options.weights_out, checkpoint]):
         check_writable(path)
         check_apart(path, options.pool, options.weights, options.span, *options.axis)
-
-
-def _spanned(options: argparse.Namespace, problem: ListProblem, window: WindowOptions) -> Space:
-    from luthier.landscape.certified.space import span_space
-    from luthier.landscape.subspaces import read_start, read_subspace
-
-    subspace = read_subspace(problem.pool, options.weights, options.axis)
-    other = read_start(problem.pool, options.span)
-    space = span_space(problem, subspace, other[None], options.margin or 0.1, principal=window.principal)
-    return dataclasses.replace(space, ties=window.ties)
+    pool = pool_from(options, options.pool)
+    try:
+        found = certify(
+            pool,
+            metric,
+            weights=options.weights,
+            axis=options.axis,
+            span=options.span or None,
+            margin=options.margin,
+            **window,
+            **settings,
+        )
+    except Interrupted as stopped:
+        found = stopped.result
+    show_certificate(found, options.weights_out, output)
+    return INTERRUPTED if found.certificate.stopped else 0

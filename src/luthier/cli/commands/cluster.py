@@ -16,7 +16,7 @@ from luthier.cli.options.cluster import add_connection_options, connection
 from luthier.cli.output import Output
 
 if TYPE_CHECKING:
-    from luthier.kbest.storage import PoolFile
+    from luthier.kbest.storage.pool_file import PoolFile
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,6 +48,6 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 
 def _pool(options: argparse.Namespace) -> PoolFile | None:
-    from luthier.kbest.storage import PoolFile
+    from luthier.kbest.storage.pool_file import PoolFile
 
     return PoolFile.of(options.pool) if options.pool else None

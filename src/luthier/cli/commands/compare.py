@@ -10,20 +10,13 @@ first --weights is the baseline; each file of weights is a replica.
 from __future__ import annotations
 
 import argparse
-import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
 
 from luthier.cli.options.cluster import add_cluster_options, cluster_from
 from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.options.lists import add_pool_options, pool_from
 from luthier.cli.options.weights import add_metric_options, add_strict_option, metrics_from
 from luthier.cli.output import Output
-
-if TYPE_CHECKING:
-    from luthier.corpus.texts import Texts
-    from luthier.evaluation.systems import System
-    from luthier.metrics.base import Metric
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,9 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("--baseline", nargs="+", metavar="H", help="translations of the baseline, a file a replica")
     parser.add_argument(
-        "--system", nargs="+", action="append", default=[], metavar=("NAME", "H"),
+        "--system",
+        nargs="+",
+        action="append",
+        default=[],
+        metavar=("NAME", "H"),
         help="a system's name and its translations",
-    )  # fmt: skip
+    )
     parser.add_argument("--pool", metavar="POOL", help="instead of files of translations: a pool or a list")
     parser.add_argument("--weights", nargs="+", action="append", default=[], metavar="W", help="a system of the pool")
     add_strict_option(parser)
@@ -52,35 +49,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace, output: Output) -> None:
-    """Compute the statistics, compare, print."""
-    from luthier.core.tasks import Threads
-    from luthier.evaluation.comparison import Settings, compare
-    from luthier.evaluation.ranking import most_different
+    """Compare, print."""
+    from luthier.evaluation.comparison import Settings
+    from luthier.jobs.compare import compare
     from luthier.report.tables.comparison import comparison_report
 
-    metrics = metrics_from(options)
-    settings = Settings(**field_values(Settings, options))
-    systems, references = _systems(options, metrics)
-    with cluster_from(options, Threads(options.threads)) as engine:
-        comparison = compare(systems, metrics, settings, engine=engine)
-    sentences = most_different(systems, references, metrics, count=options.sentences)
+    metrics, settings = metrics_from(options), field_values(Settings, options)
+    Settings(**settings)  # wrong ones before lists are read
+    systems = _systems(options)
+    pool = pool_from(options, options.pool) if options.pool else None
+    with cluster_from(options) as engine:
+        found = compare(
+            systems,
+            metrics,
+            refs=options.refs,
+            pool=pool,
+            strict=options.strict,
+            sentences=options.sentences,
+            threads=options.threads,
+            engine=engine,
+            **settings,
+        )
     output.note(f"seed {options.seed}")
-    output.emit(
-        {**comparison.as_dict(), "sentences": [dataclasses.asdict(item) for item in sentences]},
-        lambda: comparison_report(comparison, sentences, options.table, options.decimals),
-    )
+    tables = found.comparison, found.sentences, options.table, options.decimals
+    output.emit(found.as_dict(), lambda: comparison_report(*tables))
 
 
-def _systems(options: argparse.Namespace, metrics: Mapping[str, Metric]) -> tuple[list[System], list[Texts]]:
-    """Return what is compared, the baseline first, and the references."""
+def _systems(options: argparse.Namespace) -> Mapping[str, Sequence[str]]:
+    """Return what is compared, the baseline first: files of weights, or of translations."""
     from luthier.core.errors import LuthierError
-    from luthier.jobs.compare import systems_from_files, systems_from_weights
+    from luthier.jobs.compare import named_by_files
 
     if options.pool:
         if options.baseline or options.system:
             raise LuthierError("--pool goes with --weights; --baseline and --system with files")
-        pool = pool_from(options, options.pool)
-        return systems_from_weights(pool, options.weights, metrics, strict=options.strict, threads=options.threads)
+        return named_by_files(options.weights)
     if options.weights or not options.baseline:
         raise LuthierError("expected --baseline H … and --system NAME H …, or --pool and --weights")
     files = {"baseline": options.baseline}
@@ -88,4 +91,4 @@ def _systems(options: argparse.Namespace, metrics: Mapping[str, Metric]) -> tupl
         if name in files or not paths:
             raise LuthierError(f"expected --system NAME H …, each name once, found {name!r} and {len(paths)} files")
         files[name] = paths
-    return systems_from_files(files, options.refs, metrics)
+    return files

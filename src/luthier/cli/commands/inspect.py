@@ -7,7 +7,6 @@ luthier inspect dev.nbest.gz --refs dev.en
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
 from luthier.cli.options.lists import HELP, add_pool_options, pool_from
 from luthier.cli.output import Output
@@ -25,12 +24,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Summarise and print."""
-    from luthier.kbest.inspect import inspect
-    from luthier.kbest.storage import stored_digest, verify_pool
+    from luthier.jobs.inspect import inspect
+    from luthier.kbest.storage.pool_file import stored_digest
     from luthier.report.tables.lists import inspection_tables
 
-    summary = inspect(verify_pool(options.pool) if options.verify else pool_from(options, options.pool))
-    record = dataclasses.asdict(summary)
+    pool = options.pool if options.verify else pool_from(options, options.pool)
+    summary = inspect(pool, verify=options.verify)
+    record = summary.as_dict()
     if options.verify:
         record["verified"] = stored_digest(options.pool)
         output.note(f"verified: the content is that of the digest {record['verified']}")

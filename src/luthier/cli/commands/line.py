@@ -11,16 +11,11 @@ found, none is sampled, and the lists are re-ranked inside each of them to show 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from luthier.cli.options.landscape import add_axis_options, add_choice_options, add_picture_options, picture_width
 from luthier.cli.options.lists import pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output
-
-if TYPE_CHECKING:
-    from luthier.landscape.lines.line_report import LineReport
-    from luthier.landscape.planes.robust import RobustOptimum
 
 DISAGREED = 1
 
@@ -29,10 +24,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier line`."""
     add_axis_options(parser)
     parser.add_argument(
-        "--window", default=":", metavar="LO:HI",
+        "--window",
+        default=":",
+        metavar="LO:HI",
         help="weights from LO to HI only (along a file: offsets), also A=LO:HI; a minus sign in front needs "
         "--window=LO:HI (default: the whole line)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--check", type=int, metavar="N", help="re-rank N intervals, drawn at random (default: all of them)"
     )
@@ -51,14 +48,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
     import warnings
     from pathlib import Path
 
-    from luthier.core.errors import LuthierError, LuthierWarning
+    from luthier.core.errors import LuthierWarning
     from luthier.core.files.io import check_apart, check_distinct, check_writable
     from luthier.core.files.tables import check_table_path
     from luthier.core.files.written import Written
-    from luthier.landscape.lines.line_report import follow_line, read_window, write_curve
-    from luthier.landscape.list_problem import ListProblem
-    from luthier.landscape.planes.robust import robust_place
-    from luthier.landscape.subspaces import read_subspace
+    from luthier.jobs.line import line
+    from luthier.jobs.surface import check_choice, check_resamples
+    from luthier.kbest.weights import write_weights
+    from luthier.landscape.lines.line_report import write_curve
     from luthier.report.figures.line import draw_line
     from luthier.report.tables.landscape import line_tables
 
@@ -66,51 +63,43 @@ def run(options: argparse.Namespace, output: Output) -> int:
     check_distinct(options.output, options.plot, options.weights_out)
     if options.output:
         check_table_path(options.output)
-    if options.resamples is not None and options.resamples < 2:
-        raise LuthierError(f"expected --resamples of at least 2, found {options.resamples}")
-    if not 1e-6 <= options.noise <= 1e3:
-        raise LuthierError(f"expected --noise from 1e-06 to 1000, found {options.noise:g}")
+    check_choice(options.choose, options.noise)
+    check_resamples(options.resamples)
     if options.weights_out:
         check_writable(options.weights_out)
         check_apart(options.weights_out, options.pool, options.weights, *options.axis)
     width = picture_width(options, options.plot)
     pool = pool_from(options, options.pool)
-    line = read_subspace(pool, options.weights, options.axis, expected=1)
-    window = read_window(options.window, line)
     output.note(f"seed {options.seed}")
-    report = follow_line(
-        ListProblem.of(pool, metric), line, window, check=options.check, resamples=options.resamples,
-        seed=options.seed, threads=options.threads,
-    )  # fmt: skip
-    chosen = None if options.choose == "highest" else robust_place(report, options.choose, options.noise)
+    found = line(
+        pool,
+        metric,
+        weights=options.weights,
+        axis=options.axis,
+        window=options.window,
+        check=options.check,
+        resamples=options.resamples,
+        choose=options.choose,
+        noise=options.noise,
+        seed=options.seed,
+        threads=options.threads,
+    )
     files = Written()
-    written = files.paths
     if options.output:
         with files.answer(options.output):
-            write_curve(report, options.output)
+            write_curve(found.report, options.output)
     if options.weights_out:
         with files.answer(options.weights_out):
-            _write_weights(report, chosen, options.weights_out)
+            write_weights(found.weights, options.weights_out)
     if options.plot:
         with files.beside(options.plot):
-            draw_line(report, Path(options.plot), width)
+            draw_line(found.report, Path(options.plot), width)
     if options.output != "-":
-        about = {"seed": options.seed, **report.as_dict(), "written": written}
-        if chosen is not None:
-            about["chosen"] = chosen.as_dict(report.axis.origin)
-        output.emit(about, lambda: line_tables(report, written, chosen))
+        about = {**found.as_dict(), "written": files.paths}
+        output.emit(about, lambda: line_tables(found.report, files.paths, found.chosen))
     files.check()
-    if report.check.wrong:
-        told = f"{report.check.wrong} intervals re-rank to another selection: this is a fault of luthier"
+    if found.report.check.wrong:
+        told = f"{found.report.check.wrong} intervals re-rank to another selection: this is a fault of luthier"
         warnings.warn(told, LuthierWarning, stacklevel=1)
         return DISAGREED
     return 0
-
-
-def _write_weights(report: LineReport, chosen: RobustOptimum | None, path: str) -> None:
-    from luthier.kbest.derived import derived_of
-    from luthier.kbest.weights import Weights, write_weights
-
-    place = report.optimum.position if chosen is None else chosen.position
-    pool = report.problem.pool
-    write_weights(Weights.from_vector(pool.features.names, report.line.weights([place]), derived_of(pool)), path)

@@ -3,14 +3,13 @@
   luthier oracle pool.arrow --metric bleu
 
 The corpus oracle is greedy: passes over the sentences, each changed to what improves the corpus score
-most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is. A pool in parts
+most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is. A sharded pool
 ('luthier data shard') is looked at one part after another, or by the workers of a --cluster.
 """
 
 from __future__ import annotations
 
 import argparse
-import dataclasses
 
 from luthier.cli.options.cluster import add_cluster_options, cluster_from
 from luthier.cli.options.lists import HELP, add_pool_options, manifest_from, pool_from
@@ -29,19 +28,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Find the oracles by each metric."""
-    from luthier.jobs.score import pool_oracles
+    from luthier.jobs.score import oracle
     from luthier.report.tables.lists import oracle_table
 
     metrics = metrics_from(options)
     manifest = manifest_from(options, options.pool)
     if options.cluster and manifest is None:
-        raise LuthierError("oracles on a --cluster take a pool in parts. hint: luthier data shard POOL -o DIR")
+        raise LuthierError("oracles on a --cluster take a sharded pool. hint: luthier data shard POOL -o DIR")
     pool = manifest or pool_from(options, options.pool)
     output.note(f"seed {options.seed}")
     with cluster_from(options) as engine:
-        results = {
-            metric.signature: pool_oracles(pool, metric, seed=options.seed, engine=engine)
-            for metric in metrics.values()
-        }
-    data = {signature: [dataclasses.asdict(oracle) for oracle in found] for signature, found in results.items()}
-    output.emit({"seed": options.seed, "oracles": data}, lambda: oracle_table(results))
+        results = oracle(pool, metrics, seed=options.seed, engine=engine)
+    output.emit(results.as_dict(), lambda: oracle_table(results.found))

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Read, transform, save, and say what was read."""
     from luthier.core.files.io import check_writable
     from luthier.kbest.building.lists import read_lists
-    from luthier.kbest.storage import save_pool
+    from luthier.kbest.storage.pool_file import save_pool
     from luthier.metrics.pools import with_statistics
     from luthier.report.tables.lists import reading_report, reading_table
 

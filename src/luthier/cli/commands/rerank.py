@@ -28,9 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument("--weights", nargs="+", required=True, metavar="W", help="files of weights")
     parser.add_argument(
-        "-o", "--output", nargs="+", required=True, metavar="OUT",
+        "-o",
+        "--output",
+        nargs="+",
+        required=True,
+        metavar="OUT",
         help="a file for each file of weights; - is standard output",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--to",
         choices=FORMS,

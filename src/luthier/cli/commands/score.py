@@ -25,21 +25,17 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Score all files by all metrics."""
     from luthier.core.files.io import check_writable
     from luthier.core.files.written import Written
-    from luthier.jobs.score import score_files, write_sentence_scores
+    from luthier.jobs.score import score, write_sentence_scores
     from luthier.report.tables.lists import score_table
 
     metrics = metrics_from(options)
     if options.per_sentence:
         check_writable(options.per_sentence)
-    scored = score_files(options.hyps, options.refs, metrics)
+    found = score(options.hyps, options.refs, metrics)
     written = Written()
     if options.per_sentence:
         with written.answer(options.per_sentence):
-            write_sentence_scores(scored, options.per_sentence)
-    signatures = {label: metric.signature for label, metric in metrics.items()}
-    data = [{"path": item.path, "scores": item.scores} for item in scored]
-    output.emit(
-        {"signatures": signatures, "translations": data},
-        lambda: score_table([(item.path, item.scores) for item in scored], signatures),
-    )
+            write_sentence_scores(found.translations, options.per_sentence)
+    rows = [(item.path, item.scores) for item in found.translations]
+    output.emit(found.as_dict(), lambda: score_table(rows, found.signatures))
     written.check()

@@ -36,7 +36,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
-    from luthier.core.tasks import Here, Processes
+    from luthier.core.tasks import Processes, Serial
     from luthier.jobs.lab import check_installed
 
     check_installed()
@@ -47,7 +47,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     if options.jobs > 1 and options.cluster:
         raise LuthierError("--jobs are processes of this machine without --cluster: expected one of them, found both")
     folder = options.output or str(Path(options.study).parent / "results")
-    with cluster_from(options, Here() if options.jobs == 1 else Processes(options.jobs)) as engine:
+    with cluster_from(options, Serial() if options.jobs == 1 else Processes(options.jobs)) as engine:
         paths = run_study(
             options.study, folder, data=options.data, only=options.only, engine=engine, run=not options.tables
         )

@@ -24,13 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Train, show what came of it."""
-    from pathlib import Path
-
     from luthier.jobs.train import train
-    from luthier.jobs.train_config import read_train_config
     from luthier.report.tables.training import training_tables
 
-    config = read_train_config(options.config, data=options.data, seed=options.seed, threads=options.threads)
-    folder = options.output or str(Path(options.config).with_suffix("")) + "-model"
-    trained = train(config, folder, threads=options.threads)
+    trained = train(options.config, options.output, data=options.data, seed=options.seed, threads=options.threads)
     output.emit(trained.as_dict(), lambda: training_tables(trained))

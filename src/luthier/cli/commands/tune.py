@@ -9,8 +9,8 @@
   luthier tune list.jsonl --add 'lp=logprob/words**a' --search a=0:1.5 --method mert -o weights.txt
   luthier tune --forests DIR --refs ref.txt --method mert -o weights.txt
 
-Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier list tuners'
-lists all. Ctrl-C keeps the best weights so far. Tuners that search lines take a pool in parts too ('luthier data shard').
+Each tuner has options of its own: 'luthier tune POOL --method NAME --help' shows them, 'luthier list tuners' lists
+all. Ctrl-C keeps the best weights so far. Tuners that search lines take a sharded pool too ('luthier data shard').
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from luthier.decoding.forests.files import Forests
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
-    from luthier.kbest.storage import PoolFile
+    from luthier.kbest.storage.pool_file import PoolFile
     from luthier.tuning.report import TuningReport
 
 INTERRUPTED = 130
@@ -66,18 +66,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences that choose the answer: a pool or a list")
     parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
     parser.add_argument(
-        "--bound", action="append", default=[], metavar="NAME=LO:HI",
+        "--bound",
+        action="append",
+        default=[],
+        metavar="NAME=LO:HI",
         help="limits of a weight: lm=0: (not negative), wp=-1:1, tm=0.5 (fixed)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--bins",
         metavar="B",
         help="features of the pool that are bins ('luthier engine bins'); made of derivations if need be",
     )
     parser.add_argument(
-        "--search", metavar="A=LO:HI", action="append",
+        "--search",
+        metavar="A=LO:HI",
+        action="append",
         help="a constant of the --add formulas: tune at values from LO to HI, choose the best (on --heldout, if given)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--standardize-features",
         action="store_true",
@@ -112,17 +117,21 @@ def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) 
         add_field_options(parser, method, f"options of {name}")
     if "axis" not in own:
         parser.add_argument(
-            "--axis", action="append", default=[], dest="along", metavar="A",
+            "--axis",
+            action="append",
+            default=[],
+            dest="along",
+            metavar="A",
             help="move weights along this only, and along the start: a feature, a file of a direction, sums (of the "
             "bins of each feature), random:N or leading:N (where rows differ most); repeat it",
-        )  # fmt: skip
+        )
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
     from luthier.core.errors import Interrupted
     from luthier.core.jit import compiler_seconds
-    from luthier.landscape.sharded_problem import PartedProblem
+    from luthier.landscape.sharded_problem import ShardedProblem
     from luthier.report.console import stack
     from luthier.report.tables.tuning import tuning_tables
     from luthier.tuning.validation.weight_shares import weight_shares
@@ -139,7 +148,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     shares = {share.name: share.as_dict() for share in weight_shares(report)}
     weights = {"as_found": bool(kept), "why": kept or None, "features": shares}
     about = {**report.as_dict(), "weights": weights, "compile_seconds": compiler_seconds()[0], "written": written}
-    if isinstance(report.problem, PartedProblem):
+    if isinstance(report.problem, ShardedProblem):
         about["parts_sent"] = report.problem.traffic.as_dict()
     output.emit(about, lambda: stack(tuning_tables(report, written, report.searched, kept), *validation_tables(report)))
     files.check()
@@ -148,7 +157,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
 def _tune(options: argparse.Namespace) -> TuningReport:
     from luthier.core.errors import LuthierError
-    from luthier.jobs.tune import names_of, tune
+    from luthier.jobs.tune import feature_names, tune
     from luthier.kbest.weights import read_weights
 
     if (options.pool is None) == (options.forests is None):
@@ -160,7 +169,7 @@ def _tune(options: argparse.Namespace) -> TuningReport:
     with cluster_from(options) as engine:
         source = _source(options)
         heldout = pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None
-        names = names_of(source)
+        names = feature_names(source)
         check_writing(options, names)
         start = (
             read_weights(options.start).vector(names, source=options.start, strict=options.strict)

@@ -19,9 +19,11 @@ from luthier.core.errors import LuthierError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier warm`."""
     parser.add_argument(
-        "groups", nargs="*", metavar="GROUP",
+        "groups",
+        nargs="*",
+        metavar="GROUP",
         help="lists, features, metrics, tuning, geometry or 'translation models' (default: everything)",
-    )  # fmt: skip
+    )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes that compile side by side")
 
 
@@ -43,7 +45,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
     output.emit(
         {"kernels": total, "files": warmed.counts, "compile_seconds": seconds},
         lambda: table(
-            f"{total} kernels are ready; compiling took {seconds:.1f} CPU s", ("file", "kernels"),
+            f"{total} kernels are ready; compiling took {seconds:.1f} CPU s",
+            ("file", "kernels"),
             list(warmed.counts.items()),
         ),
-    )  # fmt: skip
+    )

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from luthier.core.tasks import Engine
     from luthier.distributed.engine import DaskCluster
     from luthier.kbest.pool import Pool
-    from luthier.kbest.storage import PoolFile
+    from luthier.kbest.storage.pool_file import PoolFile
 
 SILENCE = 60.0
 
@@ -30,9 +30,12 @@ def add_cluster_options(parser: argparse.ArgumentParser) -> None:
 def add_connection_options(group: argparse._ActionsContainer) -> None:
     """Add what may be said of the way to a cluster."""
     group.add_argument(
-        "--cluster-silence", type=float, default=SILENCE, metavar="S",
+        "--cluster-silence",
+        type=float,
+        default=SILENCE,
+        metavar="S",
         help="seconds without a sign of life after which a worker counts as dead (default: %(default)g)",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--cluster-insecure",
         action="store_true",
@@ -49,13 +52,13 @@ def cluster_from(options: argparse.Namespace, otherwise: Engine | None = None) -
     if not options.cluster:
         yield otherwise
         return
-    from luthier.distributed.address import ALONE, ClusterAddress
+    from luthier.distributed.address import REPLAY, ClusterAddress
 
     place = ClusterAddress.parse(options.cluster, insecure=options.cluster_insecure)
-    if place.kind == ALONE:
-        from luthier.distributed.address import Alone
+    if place.kind == REPLAY:
+        from luthier.distributed.address import Replay
 
-        yield Alone(place.text)
+        yield Replay(place.text)
         return
     with contextlib.ExitStack() as stack:
         yield stack.enter_context(connection(options, options.cluster))
@@ -71,10 +74,10 @@ def connection(options: argparse.Namespace, where: str) -> contextlib.AbstractCo
         raise LuthierError(
             "expected the library distributed for a cluster, found none. hint: pip install 'luthier[cluster]'"
         ) from None
-    from luthier.distributed.address import ALONE, Certificates, ClusterAddress
+    from luthier.distributed.address import REPLAY, Certificates, ClusterAddress
 
     place = ClusterAddress.parse(where, insecure=options.cluster_insecure)
-    if place.kind == ALONE:
+    if place.kind == REPLAY:
         raise LuthierError(f"expected a cluster, found {where!r}, which is a unit of one")
     files = Certificates(options.cluster_ca, options.cluster_cert, options.cluster_key)
     return connected(place, silence=options.cluster_silence, certificates=files)
@@ -83,7 +86,7 @@ def connection(options: argparse.Namespace, where: str) -> contextlib.AbstractCo
 def file_of(path: str | None, pool: Pool | None) -> PoolFile | None:
     """Return the file that holds a pool just as it is, for workers to open; None if there is none."""
     from luthier.core.files.remote import fetch, scheme_of
-    from luthier.kbest.storage import PoolFile, is_pool, stored_digest
+    from luthier.kbest.storage.pool_file import PoolFile, is_pool, stored_digest
 
     if path is not None and pool is not None and scheme_of(path):
         place = fetch(path)

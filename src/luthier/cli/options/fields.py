@@ -25,9 +25,12 @@ def add_field_options(parser: argparse.ArgumentParser, method: type, title: str 
         option = f"--{field.name.replace('_', '-')}"
         if scalar_type(hints[field.name])[0] is bool:
             group.add_argument(
-                option, dest=f"field_{field.name}", action=argparse.BooleanOptionalAction, default=None,
+                option,
+                dest=f"field_{field.name}",
+                action=argparse.BooleanOptionalAction,
+                default=None,
                 help=f"{field.metadata['help']} (default: {'yes' if field.default else 'no'})",
-            )  # fmt: skip
+            )
             continue
         if scalar_type(hints[field.name])[0] is tuple:
             group.add_argument(
@@ -36,9 +39,12 @@ def add_field_options(parser: argparse.ArgumentParser, method: type, title: str 
             continue
         domain = describe_domain(hints[field.name], field.metadata)
         group.add_argument(
-            option, dest=f"field_{field.name}", metavar="X", action=_Once,
+            option,
+            dest=f"field_{field.name}",
+            metavar="X",
+            action=_Once,
             help=f"{field.metadata['help']} ({domain}; default: {field.default})",
-        )  # fmt: skip
+        )
 
 
 class _Once(argparse.Action):

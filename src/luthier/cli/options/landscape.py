@@ -3,15 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
 
 from luthier.cli.options.lists import HELP, add_pool_options
-from luthier.cli.output import Output
-
-if TYPE_CHECKING:
-    from luthier.core.arrays import Float64
-    from luthier.landscape.certified.certificate import Certificate
-    from luthier.landscape.list_problem import ListProblem
 
 
 def add_axis_options(parser: argparse.ArgumentParser) -> None:
@@ -28,14 +21,19 @@ def add_axis_options(parser: argparse.ArgumentParser) -> None:
 def add_choice_options(parser: argparse.ArgumentParser, place: str, roomiest: str) -> None:
     """Declare --choose and --noise; `place` is a point or a place, `roomiest` says what `disc` takes."""
     parser.add_argument(
-        "--choose", choices=("highest", "robust", "worst", "disc"), default="highest",
+        "--choose",
+        choices=("highest", "robust", "worst", "disc"),
+        default="highest",
         help=f"which {place} is the answer: the highest score, the highest mean under noise of the weights, the "
         f"highest worst score within its deviation, {roomiest}",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--noise", type=float, default=0.1, metavar="X",
+        "--noise",
+        type=float,
+        default=0.1,
+        metavar="X",
         help="deviation of that noise, in units of a feature's mean effect (default: 0.1)",
-    )  # fmt: skip
+    )
 
 
 # Options of the commands that draw: where the picture goes, and how wide it is in print.
@@ -60,26 +58,3 @@ def picture_width(options: argparse.Namespace, picture: str | None) -> float | N
     elif options.plot_width:
         raise LuthierError("--plot-width is the width of a picture, and none is to be drawn. hint: name its file")
     return read_width(options.plot_width)
-
-
-# What commands that prove something of weights show and write in the end.
-
-
-def show_certificate(
-    found: Certificate, problem: ListProblem, start: Float64, weights_out: str | None, output: Output
-) -> None:
-    """Write the best weights where asked to, and show what is proven of them and of the start, (D,)."""
-    from luthier.core.files.written import Written
-    from luthier.kbest.derived import derived_of
-    from luthier.kbest.weights import Weights, write_weights
-    from luthier.report.tables.landscape import certify_tables
-
-    files = Written()
-    written = files.paths
-    if weights_out:
-        with files.answer(weights_out):
-            write_weights(Weights.from_vector(problem.names, found.weights, derived_of(problem.pool)), weights_out)
-    score = float(problem.metric.score(problem.stats[problem.select(start)].sum(axis=0)))
-    about = {"start_score": score, **found.as_dict(), "names": list(problem.names), "written": written}
-    output.emit(about, lambda: certify_tables(found, problem.names, start, score, written))
-    files.check()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from luthier.cli.options.weights import add_metric_options, metric_from
@@ -28,23 +27,31 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--source", metavar="S", help="source sentences")
     group.add_argument("--format", default="auto", metavar="F", help="see 'luthier list formats' (auto)")
     group.add_argument(
-        "--format-option", action="append", default=[], metavar="NAME=VALUE",
+        "--format-option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
         help="an option of the format, such as columns=am,lm for kaldi",
-    )  # fmt: skip
+    )
     group.add_argument("--scores", metavar="TSV", help="the list is plain text, its scores are here (format tsv)")
     group.add_argument("--per-sentence", metavar="N", help="lines per sentence of such a list")
     group.add_argument(
         "--manifest", metavar="JSON", help="manifest of speech data: ids, references and durations of the utterances"
     )
     group.add_argument(
-        "--column", action="append", default=[], metavar="NAME",
+        "--column",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="this number is a score of the hypothesis (COMET, reward), to tune for as column:NAME, and no feature",
-    )  # fmt: skip
+    )
     group.add_argument("--ignore", action="append", default=[], metavar="NAME", help="pass over this column of a table")
     group.add_argument(
-        "--missing", choices=("error", "zero", "worst", "mean"), default="error",
+        "--missing",
+        choices=("error", "zero", "worst", "mean"),
+        default="error",
         help="what a feature counts in rows of a table that lack it, while most rows have it (error)",
-    )  # fmt: skip
+    )
     group.add_argument("--first-id", type=int, default=0, metavar="N", help="id of the first reference (0)")
     group.add_argument("--keyed", action="store_true", help="reference lines begin with their sentence id")
     group.add_argument("--any-order", action="store_true", help="sort by sentence instead of complaining")
@@ -72,14 +79,20 @@ def add_transform_options(parser: argparse.ArgumentParser) -> None:
 def add_feature_options(group: argparse._ArgumentGroup) -> None:
     """Add what can be said about features wherever lists are read."""
     group.add_argument(
-        "--add", action="append", default=[], metavar="NAME=FORMULA",
+        "--add",
+        action="append",
+        default=[],
+        metavar="NAME=FORMULA",
         help="one more feature: words, chars, or a formula of names, numbers, + - * / **, min, max, log, exp, "
         "such as 'lp=logprob/words**0.6'",
-    )  # fmt: skip
+    )
     group.add_argument(
-        "--cost", action="append", default=[], metavar="NAME",
+        "--cost",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="the feature is a cost: lower is better (values stay as they are)",
-    )  # fmt: skip
+    )
 
 
 def read_options(options: argparse.Namespace) -> Any:
@@ -167,20 +180,25 @@ def add_pool_options(parser: argparse.ArgumentParser) -> None:
     add_reading_options(parser)
     add_feature_options(parser.add_argument_group("features"))
     parser.add_argument(
-        "--pool-scheme", action="append", default=[], metavar="S",
+        "--pool-scheme",
+        action="append",
+        default=[],
+        metavar="S",
         help="pools may be fetched by URLs of this scheme, such as s3 or https (docs/scale.md); none may unless named",
-    )  # fmt: skip
+    )
 
 
 def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None = None) -> Pool:
     """Return the pool at `path`, or read it from a list, with the references that were named."""
-    from luthier.kbest.storage import open_pool
+    from luthier.jobs.opening import manifest_path
+    from luthier.kbest.storage.pool_file import open_pool
 
     path, _ = _local(options, path)
-    if _manifest_at(path):
+    if manifest_path(path):
         raise LuthierError(
-            f"{path}: expected a pool, found one in parts. hint: this works on a whole pool; 'luthier data shard --help' "
-            "says what takes parts"
+            f"{path}: expected a pool, found a sharded one. hint: this works on a whole pool; 'luthier data shard "
+            "--help' "
+            "says what takes shards"
         )
     refs = options.refs if refs is None else refs
     if _is_pool(options, path) and not (refs or options.source or options.manifest):
@@ -199,9 +217,9 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
     """Return lists one stretch after another where that can be, so that they may be of any length."""
     manifest = manifest_from(options, path, with_features=True)
     if manifest is not None:
-        from luthier.kbest.shards.shard import open_part
+        from luthier.kbest.shards.shard import open_shard
 
-        return (_prepared(open_part(manifest, n), options) for n in range(len(manifest.parts)))
+        return (_prepared(open_shard(manifest, n), options) for n in range(len(manifest.parts)))
     if _is_pool(options, _local(options, path)[0]):
         return [pool_from(options, path)]
     from luthier.kbest.building.streaming import can_stream, stream_pools
@@ -213,9 +231,11 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
 
 
 def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool = False) -> Manifest | None:
-    """Return the manifest at `path`, or in that folder; None if what is there is no pool in parts."""
+    """Return the manifest at `path`, or in that folder; None if what is there is no sharded pool."""
+    from luthier.jobs.opening import manifest_path
+
     path, url = _local(options, path)
-    place = _manifest_at(path)
+    place = manifest_path(path)
     if not place:
         return None
     from luthier.kbest.shards.manifest import read_manifest
@@ -224,7 +244,7 @@ def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool
     for name in (*OF_LISTS, "refs", "source", "manifest", *(() if with_features else ("add", "cost"))):
         if getattr(options, name):
             flag = f"--{name.replace('_', '-')}"
-            raise LuthierError(f"{path}: {flag} is for whole pools and lists, and this is a pool in parts")
+            raise LuthierError(f"{path}: {flag} is for whole pools and lists, and this is a sharded pool")
     manifest = read_manifest(place, url)
     check_files(manifest)
     return manifest
@@ -239,25 +259,15 @@ def _local(options: argparse.Namespace, path: str) -> tuple[str, str]:
     check_url(path, options.pool_scheme)
     place = str(fetch(path))
     from luthier.kbest.shards.manifest import is_manifest
-    from luthier.kbest.storage import is_pool
+    from luthier.kbest.storage.pool_file import is_pool
 
     if not (is_pool(place) or is_manifest(place)):
         raise LuthierError(f"{path}: expected a pool, found something else. hint: lists are read from files")
     return place, path
 
 
-def _manifest_at(path: str) -> str:
-    """Return where a manifest is: `path` itself, or the one in that folder; '' if there is none."""
-    from luthier.kbest.shards.manifest import NAME, is_manifest
-
-    if path == STDIN:
-        return ""
-    place = str(Path(path) / NAME) if Path(path).is_dir() else path
-    return place if is_manifest(place) else ""
-
-
 def _is_pool(options: argparse.Namespace, path: str) -> bool:
-    from luthier.kbest.storage import is_pool
+    from luthier.kbest.storage.pool_file import is_pool
 
     if path == STDIN or not (path.endswith(".arrow") or is_pool(path)):
         return False
@@ -321,6 +331,12 @@ def session_from(options: argparse.Namespace) -> Session:
     bins = read_bins(options.bins) if options.bins else None
     title = "standard input" if options.pool == "-" else Path(options.pool).name
     return Session(
-        pool, metric, read_named(options.weights, pool), title=title, traces=options.trace, bins=bins,
-        seed=options.seed, threads=options.threads,
-    )  # fmt: skip
+        pool,
+        metric,
+        read_named(options.weights, pool),
+        title=title,
+        traces=options.trace,
+        bins=bins,
+        seed=options.seed,
+        threads=options.threads,
+    )

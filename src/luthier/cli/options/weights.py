@@ -26,13 +26,15 @@ def add_metric_options(parser: argparse.ArgumentParser, default: str | None) -> 
     """Add --metric, its tokenizer and its direction."""
     group = parser.add_argument_group("metrics")
     group.add_argument(
-        "--metric", default=default, metavar="M",
+        "--metric",
+        default=default,
+        metavar="M",
         help=_Naming(
             "metrics, comma separated: NAMES; column:NAME for a score of the lists such as COMET; with "
             "parameters such as bleu(order=2); weighted sums such as '0.5*ter - 0.5*bleu_nist' "
             f"(default: {default or 'none'}; 'luthier list metrics' says more)"
         ),
-    )  # fmt: skip
+    )
     group.add_argument(
         "--tokenize", metavar="T", help="13a, intl, zh, char or none, for metrics of words (default: none)"
     )

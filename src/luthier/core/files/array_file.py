@@ -119,9 +119,7 @@ def open_array_folder(
     """Map the one file of a folder into memory, as `open_arrays` does; `holds` says what is missing where it is not."""
     path = Path(folder, file)
     if not path.is_file():
-        raise InputError(
-            expected=f"a folder with {holds} ({file})", found="none", path=display_name(folder), hint=hint
-        )  # fmt: skip
+        raise InputError(expected=f"a folder with {holds} ({file})", found="none", path=display_name(folder), hint=hint)
     return open_arrays(path, kind)
 
 

@@ -49,7 +49,7 @@ def numbers(array: pa.Array) -> npt.NDArray[Any]:
 _NAMES = {"double": "float64", "float": "float32", "halffloat": "float16"}
 
 
-# Rows that come a block at a time, on disk at once: an Arrow stream that can be cut short and gone on with.
+# Rows that come a block at a time, on disk at once: an Arrow stream that can be cut short and resumed.
 #
 # A stream is a schema and then record batches, each complete in itself. Whatever ends the writing, all batches
 # before that can be read; a reader finds the end of the file instead of the end mark. What is to be kept is made an
@@ -77,14 +77,16 @@ class RecordWriter:
 
     def __init__(self, path: str | os.PathLike[str], about: Mapping[str, Any], length: int = 0) -> None:
         if str(path) == STDIN:
-            raise LuthierError("rows that may be gone on with cannot go to standard output. hint: name a file")
+            raise LuthierError("rows that may be resumed cannot go to standard output. hint: name a file")
         check_writable(path)
         self._about = {ABOUT: json.dumps(dict(about), ensure_ascii=False).encode()}
         if length and (not Path(path).is_file() or Path(path).stat().st_size < length):
             raise InputError(
-                expected=f"the {length:,} bytes written before", found="fewer, or no file", path=str(path),
+                expected=f"the {length:,} bytes written before",
+                found="fewer, or no file",
+                path=str(path),
                 hint="start anew, without `resume`",
-            )  # fmt: skip
+            )
         try:
             self._file: BinaryIO = open(path, "r+b" if length else "wb")  # noqa: SIM115 - closed in __exit__
         except OSError as error:

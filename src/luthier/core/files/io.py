@@ -145,9 +145,11 @@ def regular(path: str | os.PathLike[str]) -> Path:
         mode = os.stat(path).st_mode  # noqa: PTH116 - names may be bytes
     except OSError as error:
         raise InputError(
-            expected="a readable file", found=(error.strerror or str(error)).lower(), path=display_name(path),
+            expected="a readable file",
+            found=(error.strerror or str(error)).lower(),
+            path=display_name(path),
             hint=_beside(path),
-        ) from None  # fmt: skip
+        ) from None
     if not stat.S_ISREG(mode):
         raise InputError(
             expected="a regular file", found=_KINDS.get(stat.S_IFMT(mode), "none"), path=display_name(path)
@@ -200,10 +202,13 @@ def line_blocks(stream: io.BufferedReader, path: str, block_bytes: int = BLOCK_B
         longest = int(np.max(np.diff(ends, prepend=-1), initial=filled - cut))
         if longest > LONGEST_LINE:
             raise InputError(
-                expected=f"lines of at most {LONGEST_LINE >> 20} MB", found="a longer one", path=path,
+                expected=f"lines of at most {LONGEST_LINE >> 20} MB",
+                found="a longer one",
+                path=path,
                 line=first_line + (int(np.argmax(np.diff(ends, prepend=-1) > LONGEST_LINE)) if len(ends) else 0),
-                hint="is it a text at all?", kind="long line",
-            )  # fmt: skip
+                hint="is it a text at all?",
+                kind="long line",
+            )
         tail = room[cut:filled].copy()
         if cut:
             yield LineBlock(room[:cut], ends, first_line)

@@ -58,7 +58,7 @@ def _hash(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=16).hexdigest().encode()
 
 
-def read_sealed(path: str | os.PathLike[str], what: str) -> tuple[list[Record], int]:
+def read_journal(path: str | os.PathLike[str], what: str) -> tuple[list[Record], int]:
     """Return the records of a file, and how many bytes they take: half a line at the end does not count.
 
     Raises
@@ -77,7 +77,7 @@ def read_sealed(path: str | os.PathLike[str], what: str) -> tuple[list[Record], 
     return records, length
 
 
-class SealedWriter:
+class JournalWriter:
     """A file of records that one process at a time adds to; a context manager.
 
     Parameters
@@ -85,7 +85,7 @@ class SealedWriter:
     path
         Where. Nothing is made before the first record comes.
     length
-        What to keep of the file that is there, see `read_sealed`.
+        What to keep of the file that is there, see `read_journal`.
     """
 
     def __init__(self, path: str | os.PathLike[str], length: int = 0) -> None:
@@ -121,7 +121,7 @@ class SealedWriter:
         """Let others add to the file."""
         self._lock.__exit__(None, None, None)
 
-    def __enter__(self) -> SealedWriter:
+    def __enter__(self) -> JournalWriter:
         return self
 
     def __exit__(

@@ -96,9 +96,10 @@ class _SamePlace(urllib.request.HTTPRedirectHandler):
         if not _same(before, after):
             raise InputError(
                 expected=f"a file of {before.scheme}://{before.netloc}, which was named",
-                found=f"a redirect to {after.scheme}://{after.netloc.rpartition('@')[2]}", path=_bare(before),
+                found=f"a redirect to {after.scheme}://{after.netloc.rpartition('@')[2]}",
+                path=_bare(before),
                 hint="name the place that it leads to, if you trust it",
-            )  # fmt: skip
+            )
         following = super().redirect_request(req, fp, code, msg, headers, newurl)
         if following is not None:
             following.method = req.get_method()  # else HEAD becomes GET
@@ -329,6 +330,8 @@ def _more(url: str, size: int) -> InputError:
 
 def _too_large(url: str, size: int, limit: int) -> InputError:
     return InputError(
-        expected=f"at most {limit / 1e9:g} GB", found=f"{size / 1e9:.3g} GB", path=_shown(url),
+        expected=f"at most {limit / 1e9:g} GB",
+        found=f"{size / 1e9:.3g} GB",
+        path=_shown(url),
         hint=f"{GIGABYTES} says how much is kept",
-    )  # fmt: skip
+    )

@@ -108,9 +108,11 @@ class _Checked:
         if self._n > LARGE and self._n > MOST_RATIO * self._packed.n and not self._free:
             raise InputError(
                 expected=f"a compressed file that unpacks to at most {MOST_RATIO:,} times its size",
-                found=f"{self._n >> 20:,} MB of {self._packed.n:,} bytes, and more to come", path=self._name,
-                hint="if it is what it should be, unpack it before, or let it be read (`unpack_any`)", kind="unpacked",
-            )  # fmt: skip
+                found=f"{self._n >> 20:,} MB of {self._packed.n:,} bytes, and more to come",
+                path=self._name,
+                hint="if it is what it should be, unpack it before, or let it be read (`unpack_any`)",
+                kind="unpacked",
+            )
         return count
 
 

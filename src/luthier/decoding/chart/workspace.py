@@ -33,20 +33,26 @@ class Workspace:
             return {name: np.zeros((size, 2), np.int32) for name in ("cell_spans", "cell_items", "cell_dots")}
         if group == kernels.LACKS_DOTS:
             return {
-                "dot_nodes": np.empty(size, np.int32), "dot_gaps": np.empty(size, np.int32),
+                "dot_nodes": np.empty(size, np.int32),
+                "dot_gaps": np.empty(size, np.int32),
                 "dot_tails": np.empty((size, 2), np.int32),
-            }  # fmt: skip
+            }
         if group == kernels.LACKS_ITEMS:
             return {
-                "item_scores": np.empty(size), "item_ranks": np.empty(size, np.int32),
-                "item_states": np.empty(states, np.int32), "edges": np.empty((size, 4), np.int32),
+                "item_scores": np.empty(size),
+                "item_ranks": np.empty(size, np.int32),
+                "item_states": np.empty(states, np.int32),
+                "edges": np.empty((size, 4), np.int32),
                 "edge_gains": np.empty((size, models)),
-            }  # fmt: skip
+            }
         return {
-            "cubes": np.empty((size, 6), np.int32), "candidates": np.empty((size, 4), np.int32),
-            "candidate_numbers": np.empty((size, 1 + models)), "candidate_states": np.empty(states, np.int32),
-            "heap": np.empty(size, np.int32), "slots": np.empty(2 * size, np.int32),
-        }  # fmt: skip
+            "cubes": np.empty((size, 6), np.int32),
+            "candidates": np.empty((size, 4), np.int32),
+            "candidate_numbers": np.empty((size, 1 + models)),
+            "candidate_states": np.empty(states, np.int32),
+            "heap": np.empty(size, np.int32),
+            "slots": np.empty(2 * size, np.int32),
+        }
 
     def grow(self, group: int, needed: int) -> None:
         """Make room for at least `needed` in a group of arrays; what is in them stays."""

@@ -11,7 +11,8 @@ FLOOR, where one hands over to the next, with a height that is not above it; `wa
 The sum of the envelopes in an edge's gaps is convex: if it is lower at all those places, and no line of it is less or
 more steep than all others, it is lower everywhere, and none of its lines is looked at.
 
-Loops are written out: where a small kernel is laid into a loop, every array that it takes is counted again each time.
+Loops are written out: where a small kernel is inlined into a loop, every array that it takes is counted again each
+time.
 """
 
 from typing import NamedTuple
@@ -28,7 +29,7 @@ NONE = -1
 MARGIN = 2.0**-48  # of the size of the numbers in a height: more than it is rounded by, some ten times 2⁻⁵³
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Scratch for the envelope of one node: its lines and their links, and twice that to make one of two."""
 
     own: np.ndarray

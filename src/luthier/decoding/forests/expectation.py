@@ -69,8 +69,8 @@ def value_of(graph: Hypergraph, semiring: Semiring[Value]) -> Value:
 # Means and variances of what edges add up to, when derivations are drawn by their scores [li2009].
 #
 # A derivation d has the chance exp(score(d)) / Z. Each edge has C numbers; those of a derivation are their sums. Values
-# are kept as log Z, mean and variance, which stay of moderate size, instead of the sums of exp(score) · number that they
-# follow from.
+# are kept as log Z, mean and variance, which stay of moderate size, instead of the sums of exp(score) · number that
+# they follow from.
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -95,9 +95,7 @@ class Expectation(Semiring[Moments]):
 
     def times(self, first: Moments, second: Moments) -> Moments:
         """Return the moments of sums."""
-        return Moments(
-            first.log_sum + second.log_sum, first.mean + second.mean, first.variance + second.variance
-        )  # fmt: skip
+        return Moments(first.log_sum + second.log_sum, first.mean + second.mean, first.variance + second.variance)
 
     def plus(self, first: Moments, second: Moments) -> Moments:
         """Return the moments of a mixture."""
@@ -112,9 +110,14 @@ class Expectation(Semiring[Moments]):
         shape = (graph.n_nodes, self.numbers.shape[1])
         logs, means, variances = np.empty(graph.n_nodes), np.zeros(shape), np.zeros(shape)
         kernels.moments(
-            graph.edge_offsets, graph.tails, flat(np.asarray(self.scores, np.float64)),
-            flat(np.asarray(self.numbers, np.float64)), logs, means, variances,
-        )  # fmt: skip
+            graph.edge_offsets,
+            graph.tails,
+            flat(np.asarray(self.scores, np.float64)),
+            flat(np.asarray(self.numbers, np.float64)),
+            logs,
+            means,
+            variances,
+        )
         return [Moments(*parts) for parts in zip(logs.tolist(), means, variances, strict=True)]
 
 

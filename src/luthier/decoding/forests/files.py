@@ -26,11 +26,21 @@ from luthier.kbest.features import Features
 KIND = "forests 1"
 FILE = "forests.luthier"
 COLUMNS = {
-    "node_offsets": ("<i8", 1), "edge_offsets": ("<i8", 1), "tails": ("<i4", 2), "rules": ("<i4", 1),
-    "state_features": ("<f8", 2), "labels": ("|u1", 1), "spans": ("<i4", 2), "target_offsets": ("<i8", 1),
-    "target_symbols": ("<i4", 1), "dense": ("<f8", 2), "indptr": ("<i8", 1), "indices": ("<i4", 1),
-    "values": ("<f8", 1), "weights": ("<f8", 1),
-}  # fmt: skip
+    "node_offsets": ("<i8", 1),
+    "edge_offsets": ("<i8", 1),
+    "tails": ("<i4", 2),
+    "rules": ("<i4", 1),
+    "state_features": ("<f8", 2),
+    "labels": ("|u1", 1),
+    "spans": ("<i4", 2),
+    "target_offsets": ("<i8", 1),
+    "target_symbols": ("<i4", 1),
+    "dense": ("<f8", 2),
+    "indptr": ("<i8", 1),
+    "indices": ("<i4", 1),
+    "values": ("<f8", 1),
+    "weights": ("<f8", 1),
+}
 EDGE_COLUMNS, NODE_COLUMNS = ("tails", "rules", "state_features"), ("labels", "spans")
 BY_FOREST = ("edge_offsets", *EDGE_COLUMNS, *NODE_COLUMNS)
 TEXTS = ("words", "texts", "names", "state_names")
@@ -123,11 +133,16 @@ class ForestWriter:
         parts["rules"] = number[parts["rules"]]
         features = rules.features
         arrays: Arrays = {
-            "node_offsets": offsets_from_counts(self._node_counts), **parts,
-            "target_offsets": rules.target_offsets, "target_symbols": rules.target_symbols, "dense": features.dense,
-            "indptr": features.indptr, "indices": features.indices, "values": features.values,
+            "node_offsets": offsets_from_counts(self._node_counts),
+            **parts,
+            "target_offsets": rules.target_offsets,
+            "target_symbols": rules.target_symbols,
+            "dense": features.dense,
+            "indptr": features.indptr,
+            "indices": features.indices,
+            "values": features.values,
             "weights": self._weights,
-        }  # fmt: skip
+        }
         columns = (rules.words, rules.texts, Texts.from_strings(features.names), Texts.from_strings(rules.state_names))
         for name, texts in zip(TEXTS, columns, strict=True):
             whole = Texts.concatenate([texts])  # its offsets begin at 0
@@ -187,9 +202,7 @@ def _rules(arrays: Arrays, about: dict[str, Any]) -> RuleTable:
     features = Features(
         tuple(names), arrays["dense"], arrays["indptr"], arrays["indices"], arrays["values"], frozenset(costs)
     )
-    return RuleTable(
-        arrays["target_offsets"], arrays["target_symbols"], words, features, texts, tuple(state_names)
-    )  # fmt: skip
+    return RuleTable(arrays["target_offsets"], arrays["target_symbols"], words, features, texts, tuple(state_names))
 
 
 def _texts(arrays: Arrays, column: str) -> Texts:

@@ -80,8 +80,11 @@ class RuleTable:
         return RuleTable(
             offsets_from_counts(np.diff(self.target_offsets)[rows]),
             self.target_symbols[rows_of_segments(self.target_offsets, rows)],
-            self.words, self.features.take(rows), self.texts.take(rows), self.state_names,
-        )  # fmt: skip
+            self.words,
+            self.features.take(rows),
+            self.texts.take(rows),
+            self.state_names,
+        )
 
     def rule_scores(self, weights: Float64) -> Float64:
         """Return what each rule adds to a score under weights (D,) or (W, D): (R,) or (W, R)."""
@@ -118,9 +121,13 @@ class Hypergraph:
 
     def __post_init__(self) -> None:
         types = {
-            "edge_offsets": np.int64, "tails": np.int32, "rules": np.int32, "state_features": np.float64,
-            "labels": np.uint8, "spans": np.int32,
-        }  # fmt: skip
+            "edge_offsets": np.int64,
+            "tails": np.int32,
+            "rules": np.int32,
+            "state_features": np.float64,
+            "labels": np.uint8,
+            "spans": np.int32,
+        }
         for name, dtype in types.items():
             object.__setattr__(self, name, flat(np.asarray(getattr(self, name), dtype=dtype)))
         self._check()
@@ -184,9 +191,13 @@ class Hypergraph:
         number = np.full(self.n_nodes + 1, -1, dtype=np.int32)  # the last one is for −1
         number[nodes] = np.arange(len(nodes), dtype=np.int32)
         return Hypergraph(
-            offsets_from_counts(np.diff(self.edge_offsets)[nodes]), number[self.tails[edges]], self.rules[edges],
-            self.state_features[edges], self.labels[nodes], self.spans[nodes],
-        )  # fmt: skip
+            offsets_from_counts(np.diff(self.edge_offsets)[nodes]),
+            number[self.tails[edges]],
+            self.rules[edges],
+            self.state_features[edges],
+            self.labels[nodes],
+            self.spans[nodes],
+        )
 
 
 def with_used_rules(forests: Sequence[Hypergraph], rules: RuleTable) -> tuple[list[Hypergraph], RuleTable]:

@@ -41,13 +41,16 @@ class _Room:
     def _make(self) -> None:
         self.pass_arrays = (np.empty((self.lines, 3)), np.empty((self.lines, 3), dtype=np.int32))
         m = self.node_lines
-        self.node = kernels.Room(
-            np.empty((5, m)), np.empty((m, 3), np.int32), np.empty((2, m), np.int64), np.empty((3, m)),
+        self.node = kernels.Workspace(
+            np.empty((5, m)),
             np.empty((m, 3), np.int32),
-        )  # fmt: skip
+            np.empty((2, m), np.int64),
+            np.empty((3, m)),
+            np.empty((m, 3), np.int32),
+        )
         self.goal = kernels.Goal(
             np.empty((self.strings, 2)), np.empty(self.strings, np.int64), np.empty(32 * self.strings, np.int32)
-        )  # fmt: skip
+        )
 
     def grow(self) -> None:
         """Make twice as much room; what is there is lost."""
@@ -90,9 +93,15 @@ class ForestLines:
         hasher = hashlib.sha256(repr(self.names).encode("utf-8"))
         features = self._rules.features
         parts: list[npt.NDArray[Any]] = [
-            self._rules.target_offsets, self._rules.target_symbols, features.dense, features.indptr, features.indices,
-            features.values, self._rules.words.offsets, self._rules.words.data,
-        ]  # fmt: skip
+            self._rules.target_offsets,
+            self._rules.target_symbols,
+            features.dense,
+            features.indptr,
+            features.indices,
+            features.values,
+            self._rules.words.offsets,
+            self._rules.words.data,
+        ]
         for forest in self._forests:
             parts += [forest.edge_offsets, forest.tails, forest.rules, forest.state_features]
         for part in parts:

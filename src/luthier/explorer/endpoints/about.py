@@ -20,13 +20,17 @@ def about(session: Session) -> Reply:
             "version": __version__,
             "title": session.title,
             "lists": {
-                "sentences": pool.n_sentences, "hypotheses": pool.n_hypotheses, "features": pool.n_features,
+                "sentences": pool.n_sentences,
+                "hypotheses": pool.n_hypotheses,
+                "features": pool.n_features,
                 "left_out": session.n_left_out,
-                "references": pool.references is not None, "sources": pool.sources is not None,
+                "references": pool.references is not None,
+                "sources": pool.sources is not None,
                 "derivations": pool.derivations is not None,
             },
             "metric": {
-                "name": problem.metric.name, "signature": problem.metric.signature,
+                "name": problem.metric.name,
+                "signature": problem.metric.signature,
                 "higher_is_better": bool(problem.metric.higher_is_better),
             },
             "named": [
@@ -39,7 +43,7 @@ def about(session: Session) -> Reply:
             "curves": session.bins is not None or bool(pool.features.groups),
             "seed": session.seed,
         }
-    )  # fmt: skip
+    )
 
 
 def _feature(session: Session, d: int, summary: FeatureSummary) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from luthier.core.tasks import Threads
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.ranking import most_different
 from luthier.evaluation.systems import system_from_pool
-from luthier.explorer.endpoints.request import Asked
+from luthier.explorer.endpoints.request import CheckedRequest
 from luthier.explorer.endpoints.responses import Reply, shown, signed
 from luthier.explorer.endpoints.session import Session
 from luthier.report.tables.comparison import comparison_columns, comparison_rows
@@ -17,7 +17,7 @@ from luthier.report.tables.comparison import comparison_columns, comparison_rows
 MOST_SYSTEMS, MOST_SENTENCES = 8, 50
 
 
-def comparison(session: Session, asked: Asked) -> Reply:
+def comparison(session: Session, asked: CheckedRequest) -> Reply:
     """Compare several weights with the first, as `luthier compare` does with files of them."""
     problem, metric = session.problem, session.problem.metric
     vectors = asked.systems(session, "systems", most=MOST_SYSTEMS)

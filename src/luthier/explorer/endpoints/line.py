@@ -5,17 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.explorer.endpoints.request import Asked
+from luthier.explorer.endpoints.request import CheckedRequest
 from luthier.explorer.endpoints.responses import Reply, finite, shown, signed
 from luthier.explorer.endpoints.session import Session
 from luthier.geometry.subspace import Subspace
-from luthier.landscape.lines.coordinate_gains import promises
+from luthier.landscape.lines.coordinate_gains import coordinate_gains
 from luthier.landscape.lines.line_report import Interval, see_line
 
 MOST_LINES = 64  # features with the largest effect
 
 
-def line(session: Session, asked: Asked) -> Reply:
+def line(session: Session, asked: CheckedRequest) -> Reply:
     """Return every step of the curve along a feature, within a window of what is added to its weight."""
     weights = asked.weights(session)
     axis = asked.whole("axis", low=0, high=session.problem.n_features - 1)
@@ -37,13 +37,13 @@ def line(session: Session, asked: Asked) -> Reply:
     )
 
 
-def lines(session: Session, asked: Asked) -> Reply:
+def lines(session: Session, asked: CheckedRequest) -> Reply:
     """Return what the best value of each weight alone would gain, and the feature with the most to gain."""
     problem, weights = session.problem, asked.weights(session)
     usable = np.flatnonzero(session.units > 0)
     effects = np.abs(weights[usable]) * problem.spread[usable]
     tried = np.sort(usable[np.argsort(-effects, kind="stable")[:MOST_LINES]])
-    found = promises(session.sighted, weights, tried)
+    found = coordinate_gains(session.sighted, weights, tried)
     most = max(found, key=lambda item: item.gain, default=None)
     sign = float(problem.metric.gain(np.array(1.0)))
     return Reply(

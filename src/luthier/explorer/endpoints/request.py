@@ -19,7 +19,7 @@ LONGEST_TEXT = 200
 LARGEST_NUMBER = 2**53
 
 
-class Asked:
+class CheckedRequest:
     """The values of one request, by name."""
 
     def __init__(self, raw: bytes) -> None:
@@ -31,9 +31,9 @@ class Asked:
             raise LuthierError("expected a JSON object")
         self._values: dict[str, Any] = found
 
-    def part(self, name: str) -> Asked:
+    def part(self, name: str) -> CheckedRequest:
         """Return an object within the request; an empty one where there is none."""
-        found = Asked(b"{}")
+        found = CheckedRequest(b"{}")
         value = self._values.get(name, {})
         if not isinstance(value, dict):
             raise LuthierError(f"expected an object as {name!r}")

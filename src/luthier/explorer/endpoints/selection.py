@@ -7,7 +7,7 @@ from typing import Any, cast
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.explorer.endpoints.request import Asked
+from luthier.explorer.endpoints.request import CheckedRequest
 from luthier.explorer.endpoints.responses import Reply, finite, shown, signed, signed_all
 from luthier.explorer.endpoints.session import Session
 from luthier.landscape.selections.explanation import Changes, Order, changes_between
@@ -16,7 +16,7 @@ ORDERS = ("worst", "best", "sentence")
 MOST_ROWS = 200
 
 
-def select(session: Session, asked: Asked) -> Reply:
+def select(session: Session, asked: CheckedRequest) -> Reply:
     """Return the score at weights, what it gains against every named one, and a stretch of the changed sentences."""
     weights = asked.weights(session)
     rows = session.sighted.select(weights)
@@ -67,7 +67,7 @@ def reference_of(session: Session, sentence: int) -> str:
     return found[0] if found else ""
 
 
-def _wanted(session: Session, found: Changes, order: Int64, filters: Asked) -> Int64:
+def _wanted(session: Session, found: Changes, order: Int64, filters: CheckedRequest) -> Int64:
     """Return which places of an order pass the filters: a text, words from – to, a least change of the gain."""
     pool, keep = session.problem.pool, np.ones(len(order), dtype=np.bool_)
     if filters.has("words_low") or filters.has("words_high"):

@@ -7,22 +7,22 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.request import Asked
+from luthier.explorer.endpoints.request import CheckedRequest
 from luthier.explorer.endpoints.responses import Reply, finite, shown
 from luthier.explorer.endpoints.selection import reference_of
 from luthier.explorer.endpoints.session import Session
 from luthier.geometry.polytopes.fan import planar_fan
-from luthier.landscape.selections.explanation import Standing, standing
+from luthier.landscape.selections.explanation import SentenceExplanation, explanation_of
 
 MOST_LISTED, MOST_BARS, MOST_OVERTURNS, MOST_USES = 100, 40, 6, 400
 
 
-def sentence(session: Session, asked: Asked) -> Reply:
+def sentence(session: Session, asked: CheckedRequest) -> Reply:
     """Return how the hypotheses of a sentence stand at some weights."""
     problem, pool = session.problem, session.problem.pool
     number = asked.whole("sentence", low=0, high=pool.n_sentences - 1)
     count = asked.whole("count", low=1, high=MOST_LISTED, default=20)
-    found = standing(problem, asked.weights(session), number)
+    found = explanation_of(problem, asked.weights(session), number)
     places = list(range(min(count, len(found.rows))))
     places += [place for place in (found.second, found.oracle) if place is not None and place not in places]
     return Reply(
@@ -52,7 +52,7 @@ def sentence(session: Session, asked: Asked) -> Reply:
     )
 
 
-def _row(session: Session, found: Standing, place: int) -> dict[str, Any]:
+def _row(session: Session, found: SentenceExplanation, place: int) -> dict[str, Any]:
     return {
         "place": place,
         "score": f"{found.scores[place]:.5g}",
@@ -61,7 +61,7 @@ def _row(session: Session, found: Standing, place: int) -> dict[str, Any]:
     }
 
 
-def _bars(found: Standing) -> list[dict[str, Any]]:
+def _bars(found: SentenceExplanation) -> list[dict[str, Any]]:
     """Return w·h of the features that tell winner and second apart most."""
     parts = found.contributions
     apart = np.abs(parts[0] - parts[-1]) if len(parts) > 1 else np.abs(parts[0])
@@ -104,7 +104,7 @@ def _derivation(session: Session, row: int) -> list[dict[str, Any]] | None:
     return uses
 
 
-def fan(session: Session, asked: Asked) -> Reply:
+def fan(session: Session, asked: CheckedRequest) -> Reply:
     """Return which weights of two features alone select what, for one sentence: the cones of `luthier geometry fan`."""
     problem, pool = session.problem, session.problem.pool
     number = asked.whole("sentence", low=0, high=pool.n_sentences - 1)

@@ -19,7 +19,7 @@ from luthier.features.bins import Bins
 from luthier.kbest.inspect import FeatureSummary, summarize_features
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import read_weights
-from luthier.landscape.lines.projection_cache import Sighted
+from luthier.landscape.lines.projection_cache import ProjectionCache
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.units import effect_units
 from luthier.metrics.base import Metric
@@ -57,11 +57,19 @@ class Session:
     """
 
     def __init__(
-        self, pool: Pool, metric: Metric, named: Sequence[Named] = (), *, title: str = "", traces: Sequence[str] = (),
-        bins: Bins | None = None, seed: int = 0, threads: int = 1,
-    ) -> None:  # fmt: skip
+        self,
+        pool: Pool,
+        metric: Metric,
+        named: Sequence[Named] = (),
+        *,
+        title: str = "",
+        traces: Sequence[str] = (),
+        bins: Bins | None = None,
+        seed: int = 0,
+        threads: int = 1,
+    ) -> None:
         self.problem = ListProblem.of(pool, metric)
-        self.sighted = Sighted(self.problem)
+        self.sighted = ProjectionCache(self.problem)
         self.numbers: Int64 = np.flatnonzero(pool.list_lengths > 0)  # of sentences, in the pool as it was given
         self.n_left_out = pool.n_sentences - len(self.numbers)
         self.named = tuple(named) or (Named(EQUAL, frozen(self.problem.default_start())),)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.request import LARGEST_NUMBER, Asked, changed_from_start
+from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
 from luthier.explorer.endpoints.responses import Reply, finite, signed
 from luthier.explorer.endpoints.session import Session
 from luthier.geometry.plane.arrangement import Arrangement
@@ -37,7 +37,7 @@ class View:
     go_on: Callable[[], None]
 
 
-def surface(session: Session, asked: Asked) -> Reply:
+def surface(session: Session, asked: CheckedRequest) -> Reply:
     """Return the scores of a window: cells with their corners where there are few, else a raster of pixels."""
     page, number = (asked.whole(name, low=0, high=LARGEST_NUMBER, default=0) for name in ("page", "number"))
     view = _view(session, asked, session.begin("surface", page, number))
@@ -65,7 +65,7 @@ def surface(session: Session, asked: Asked) -> Reply:
     return Reply({**head, "form": "raster", "pixels": pixels}, {"scores": scores.reshape(-1)})
 
 
-def cell(session: Session, asked: Asked) -> Reply:
+def cell(session: Session, asked: CheckedRequest) -> Reply:
     """Return the cell of a point: its weights, score, size, whether re-ranking finds it, and what changes beyond it."""
     view = _view(session, asked, lambda: None)
     place = asked.number("x"), asked.number("y")
@@ -113,7 +113,7 @@ def _neighbours(session: Session, plane: Plane, found: Cell, score: float) -> li
     ]
 
 
-def _view(session: Session, asked: Asked, go_on: Callable[[], None]) -> View:
+def _view(session: Session, asked: CheckedRequest, go_on: Callable[[], None]) -> View:
     """Return the plane and the window that are asked for; a plane is kept while windows within it are looked at."""
     subspace = _subspace(session, asked)
     window = asked.window("window", 2)
@@ -127,7 +127,7 @@ def _view(session: Session, asked: Asked, go_on: Callable[[], None]) -> View:
     return View(plane, chosen, go_on)
 
 
-def _subspace(session: Session, asked: Asked) -> Subspace:
+def _subspace(session: Session, asked: CheckedRequest) -> Subspace:
     """Return the plane through weights along two features, or along named weights (numbered behind the features)."""
     n, weights = session.problem.n_features, asked.weights(session)
     axes = asked.items("axes", most=2)
@@ -185,7 +185,5 @@ def _raster(view: View, lists: PlaneLists, pixels: int, threads: int) -> Float64
     bands = []
     for first in range(0, pixels, BAND):
         view.go_on()
-        bands.append(
-            raster(lists.offsets, lists.points, lists.values, xs, ys[first : first + BAND], threads=threads)
-        )  # fmt: skip
+        bands.append(raster(lists.offsets, lists.points, lists.values, xs, ys[first : first + BAND], threads=threads))
     return view.plane.score(np.concatenate(bands))

@@ -113,9 +113,11 @@ class Followed:
         whole = data.rfind(b"\n") + 1
         if not whole and len(data) == MOST_READ:
             raise InputError(
-                expected=f"lines of at most {MOST_READ >> 20} MB", found="a longer one", path=self.path,
+                expected=f"lines of at most {MOST_READ >> 20} MB",
+                found="a longer one",
+                path=self.path,
                 line=self._line + 1,
-            )  # fmt: skip
+            )
         for line in data[:whole].split(b"\n")[:-1]:
             self._add(line)
             self._pass(line + b"\n")
@@ -237,10 +239,13 @@ class TraceLines:
         turn = self._iteration(record, number)
         heldout = None if turn.heldout is None else float(metric.gain(np.array(turn.heldout)))
         return {
-            "seed": 0, "restart": 0, "step": turn.number, "gain": float(metric.gain(np.array(turn.after))),
+            "seed": 0,
+            "restart": 0,
+            "step": turn.number,
+            "gain": float(metric.gain(np.array(turn.after))),
             "heldout_gain": heldout,
             "did": f"turn {turn.number}: {turn.new:,} new hypotheses, {metric.name} {turn.decoded:.2f} decoded",
-        }  # fmt: skip
+        }
 
     def _iteration(self, record: dict[str, Any], number: int) -> Iteration:
         try:

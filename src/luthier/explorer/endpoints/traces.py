@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.request import LARGEST_NUMBER, Asked, changed_from_start
+from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
 from luthier.explorer.endpoints.responses import Reply
 from luthier.explorer.endpoints.session import Session, by_name
 from luthier.features.curves import curves as curves_of_bins
 
 
-def trace(session: Session, asked: Asked) -> Reply:
+def trace(session: Session, asked: CheckedRequest) -> Reply:
     """Return the states of a trace that the page does not have yet; none where its file is not there.
 
     The page says how many states of which generation of the file it `has`; where the file is another by now, it gets
@@ -30,7 +30,7 @@ def trace(session: Session, asked: Asked) -> Reply:
     )
 
 
-def state(session: Session, asked: Asked) -> Reply:
+def state(session: Session, asked: CheckedRequest) -> Reply:
     """Return the weights of one state."""
     number = _number(session, asked)
     followed = session.followed[number]
@@ -41,8 +41,8 @@ def state(session: Session, asked: Asked) -> Reply:
     return Reply({"weights": changed_from_start(session, session.trace_lines[number].weights(line, place))})
 
 
-def curves(session: Session, asked: Asked) -> Reply:
-    """Return the weights of bins against the values they stand for, or against their order where no bins were given."""
+def curves(session: Session, asked: CheckedRequest) -> Reply:
+    """Return the weights of bins against the values they represent, or against their order where no bins were given."""
     weights = by_name(session, asked.weights(session))
     if session.bins is not None:
         return Reply({"curves": [curve.as_dict() for curve in curves_of_bins(session.bins, weights)]})
@@ -59,7 +59,7 @@ def curves(session: Session, asked: Asked) -> Reply:
     )
 
 
-def _number(session: Session, asked: Asked) -> int:
+def _number(session: Session, asked: CheckedRequest) -> int:
     if not session.traces:
         raise LuthierError("no traces were given")
     return asked.whole("trace", low=0, high=len(session.traces) - 1, default=0)

@@ -1,4 +1,4 @@
-// Response curves: the weights of the bins of one feature against the values they stand for.
+// Response curves: the weights of the bins of one feature against the values they represent.
 
 import { drawAxes, Picture } from "./canvas.js";
 import { themeColor } from "./colors.js";

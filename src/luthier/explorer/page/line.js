@@ -100,7 +100,7 @@ function drawBest(pen, box, toX, low, high) {
   pen.rect(a, box.top, Math.max(2, b - a), box.height, themeColor("best-soft"));
 }
 
-/** Corners of the steps; where many share a pixel, its lowest and highest score stand for them. */
+/** Corners of the steps; where many share a pixel, its lowest and highest score represent them. */
 function stepPoints(first, last, low, high, toX, toY) {
   const points = [[toX(low), toY(curve.scores[first])]];
   let i = first;

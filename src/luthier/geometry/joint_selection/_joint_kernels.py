@@ -6,7 +6,7 @@ together, the most valuable first. A *cone* is a table of rows a of length 1, th
 facets of corner e are the rows (P_j − P_e) / ‖P_j − P_e‖ for the corners j of its list that bound its cone;
 `borders` marks these j, one square table per list, computed when first needed (`known`).
 
-`_margin_kernels` has the linear programmes.
+`_margin_kernels` has the linear programs.
 """
 
 from typing import NamedTuple

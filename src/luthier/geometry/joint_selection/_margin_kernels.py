@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Kernels that find how wide a cone of weights is: small linear programmes over rows of length 1.
+"""Kernels that find how wide a cone of weights is: small linear programs over rows of length 1.
 
 Symbols: n unknowns w; a cone is a table of rows a of length 1, the weights with a·w < 0; t its margin.
 Arrays are copied by loops: Numba compiles ``a[:] = b`` together with the words of an error message, for seconds.
@@ -17,7 +17,7 @@ MOST_PIVOTS = 2000
 LOST = -9.0  # "margin" of a programme that rounding made unsolvable
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Scratch of programmes: the rows of a cone, the point (w, t), and the basis as in `lp/_lp_kernels.py`.
 
     `alpha` are the coefficients of the entering row; `values` (N,) are those of the lists. The last three are

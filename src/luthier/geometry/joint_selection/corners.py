@@ -22,7 +22,7 @@ class Corners:
 
     A selection is one corner of each list. Weights w make it *strictly* if every selected corner beats all
     others of its list: if ``a·w < 0`` for the facets a of its normal cone [waite2015]. Of rows with equal
-    points the lowest stands for all.
+    points the lowest represents all.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class Corners:
     def _wide(self) -> Corners:
         """Return the corners whose own cones have a margin; a list keeps one at least."""
         margins = np.empty(len(self.points))
-        kernels.corner_margins(self.lists, self.make_room(0), margins)
+        kernels.corner_margins(self.lists, self.make_workspace(0), margins)
         for e in np.flatnonzero(margins == margin_kernels.LOST).tolist():
             margins[e] = largest_margin(self.cone(np.array([e]))[len(self.walls) :]).margin
         kept = margins > margin_kernels.STRICT
@@ -82,9 +82,12 @@ class Corners:
             return self
         offsets = offsets_from_counts(np.bincount(lists[kept], minlength=self.n_lists))
         return dataclasses.replace(
-            self, offsets=frozen(offsets), points=frozen(self.points[kept]), values=frozen(self.values[kept]),
+            self,
+            offsets=frozen(offsets),
+            points=frozen(self.points[kept]),
+            values=frozen(self.values[kept]),
             rows=frozen(self.rows[kept]),
-        )  # fmt: skip
+        )
 
     @property
     def n_lists(self) -> int:
@@ -115,10 +118,10 @@ class Corners:
         borders, known = np.zeros(int(squares[-1]), np.bool_), np.zeros(len(self.points), np.bool_)
         return kernels.Facets(borders, flat(squares[:-1]), known)
 
-    def make_room(self, n_rows: int) -> margin_kernels.Room:
+    def make_workspace(self, n_rows: int) -> margin_kernels.Workspace:
         """Return scratch for kernels with programmes of up to `n_rows` rows beside those of one list."""
         longest = int(np.diff(self.offsets).max())
-        return make_room(self.points.shape[1], n_rows + longest, self.n_lists)
+        return make_workspace(self.points.shape[1], n_rows + longest, self.n_lists)
 
     def select(self, weights: Float64) -> Int64:
         """Return the corner of each list that weights select, (n,) → (N,); ties go to the first row's."""
@@ -162,10 +165,10 @@ class Corners:
         return found.weights, found.margin
 
 
-def make_room(n: int, n_rows: int, n_lists: int) -> margin_kernels.Room:
+def make_workspace(n: int, n_rows: int, n_lists: int) -> margin_kernels.Workspace:
     """Return scratch for kernels, for programmes of n unknowns and `n_rows` rows, and values of lists."""
     basis = (np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1))
     kept = (np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1))
-    return margin_kernels.Room(
+    return margin_kernels.Workspace(
         np.empty((n_rows, n)), np.empty(n + 1), *basis, np.empty(n + 1), np.empty(n + 1), np.empty(n_lists), *kept
     )

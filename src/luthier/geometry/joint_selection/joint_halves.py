@@ -1,13 +1,13 @@
 """The best selection from many lists by divide and conquer: halves of the lists, merged lazily [galley2011].
 
 The combinations of a set of lists that some weights select come out in order of value: those of its two
-halves are paired best sum first, as in lazy K-best enumeration, and each pair is tested by a linear programme
+halves are paired best sum first, as in lazy K-best enumeration, and each pair is tested by a linear program
 over the sides of both cones. What half a set cannot select no larger set can. A pair whose value, with the
 best that all other lists can give, is not above the best candidate is never made.
 
-Exact as it stands, and as published; the number of pairs grows fast, so `luthier.geometry.joint_selection.joint_search` is the
-better way to the optimum. With a beam each set keeps its best combinations only: the answer is then a good
-selection, not a proven one.
+Exact as it stands, and as published; the number of pairs grows fast, so
+`luthier.geometry.joint_selection.joint_search` is the better way to the optimum. With a beam each set keeps its best
+combinations only: the answer is then a good selection, not a proven one.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class _Search:
         self.slack = ROUNDING * max(1.0, abs(corners.highest))
         self.lps = self.visited = 0
         self.cut = False
-        self.room = corners.make_room(0)
+        self.room = corners.make_workspace(0)
         if start is not None and corners.is_strict(start):
             self.propose(start)
         self.root = _grow(self, 0, corners.n_lists)
@@ -94,7 +94,7 @@ class _Search:
         if self.most and self.lps >= self.most:
             raise _OutOfLps
         if len(rows) > len(self.room.rows):
-            self.room = self.corners.make_room(2 * len(rows))
+            self.room = self.corners.make_workspace(2 * len(rows))
         self.room.rows[: len(rows)] = rows
         self.lps += 1
         margin = margin_kernels.widest(len(rows), self.room)

@@ -2,7 +2,7 @@
 
 The exact global optimum of a sum over lists [galley2011], by best-first search over cones of weights. A cone
 is where some lists are decided. Its bound is what every list could still give: the sum over lists of the
-most valuable corner within reach, one linear programme for each corner asked about, which also yields
+most valuable corner within reach, one linear program for each corner asked about, which also yields
 weights inside the cone whose selection is a candidate. A cone whose bound is not above the best
 candidate is dropped with everything in it; the one with the highest bound among the others is divided by the
 list in which its best candidate falls farthest behind. When no cone is left the best candidate is the optimum.
@@ -44,7 +44,7 @@ class Progress:
     bound : float
         No selection has a higher value.
     lps : int
-        Linear programmes solved.
+        Linear programs solved.
     visited : int
         Cones, or combinations, looked at.
     finished : bool
@@ -101,7 +101,7 @@ class _Search:
         few = n <= kernels.FEW_DIMENSIONS
         self.most_rows = ROWS_PER_DIMENSION * n + len(corners.walls) if few else NO_LIMIT
         self.longest = int(np.diff(corners.offsets).max())
-        self.room = corners.make_room(0)
+        self.room = corners.make_workspace(0)
         if start is not None and corners.is_strict(start):
             self.best.value[0] = corners.values[corners.select(start)].sum()
             self.best.weights[:] = start
@@ -128,10 +128,13 @@ class _Search:
         value = float(self.best.value[0])
         found = np.isfinite(value)
         return Progress(
-            self.best.weights.copy() if found else None, value,
+            self.best.weights.copy() if found else None,
+            value,
             value if found and bound <= value + self.slack else bound,
-            self.lps, self.visited, finished,
-        )  # fmt: skip
+            self.lps,
+            self.visited,
+            finished,
+        )
 
     def push_root(self) -> None:
         """Begin with all weights inside the walls, if there are any."""
@@ -145,7 +148,7 @@ class _Search:
                 return
             inside = margin.weights
         first, decided = corners.offsets[:-1].copy(), np.diff(corners.offsets) == 1
-        rows, inside = np.array(corners.walls), np.array(inside[None])  # as those of parts: kernels compile once
+        rows, inside = np.array(corners.walls), np.array(inside[None])  # as those of shards: kernels compile once
         self.push(corners.highest, _Cone(rows, first, decided, inside, tight=False))
 
     def push(self, bound: float, cone: _Cone) -> None:
@@ -159,7 +162,7 @@ class _Search:
 
     def visit(self, negative_bound: float, cone: _Cone) -> None:
         """Look ahead from a cone and put it back, or divide it."""
-        self.make_room(cone)
+        self.make_workspace(cone)
         bound = -negative_bound
         if cone.part is not None:
             self.divide(bound, cone, *cone.part)
@@ -176,10 +179,10 @@ class _Search:
         if chosen >= 0:
             self.push(bound, dataclasses.replace(cone, part=(int(chosen), int(cone.first[chosen]))))
 
-    def make_room(self, cone: _Cone) -> None:
+    def make_workspace(self, cone: _Cone) -> None:
         """Have scratch for programmes of a cone's rows and one list's."""
         if len(cone.rows) + self.longest > len(self.room.rows):
-            self.room = self.corners.make_room(2 * len(cone.rows))
+            self.room = self.corners.make_workspace(2 * len(cone.rows))
 
     def look_ahead(self, cone: _Cone) -> tuple[float, _Cone]:
         """Return the bound of a cone, and the cone without the corners that are out of its reach."""
@@ -187,9 +190,16 @@ class _Search:
         witnesses = np.empty((max(WITNESSES, known), len(self.best.weights)))
         witnesses[:known] = cone.witnesses
         bound, known, solved, _ = kernels.look_ahead(
-            self.corners.lists, self.corners.facets, cone.rows, reach, witnesses, known,
-            self.best, self.slack, self.room,
-        )  # fmt: skip
+            self.corners.lists,
+            self.corners.facets,
+            cone.rows,
+            reach,
+            witnesses,
+            known,
+            self.best,
+            self.slack,
+            self.room,
+        )
         self.lps += solved
         return bound, _Cone(cone.rows, reach.first, cone.decided, witnesses[:known].copy(), tight=True)
 

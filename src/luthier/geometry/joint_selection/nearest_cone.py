@@ -17,7 +17,7 @@ from luthier.geometry.lp.certificates import Feasible
 from luthier.geometry.lp.feasibility import feasibility
 from luthier.geometry.polytopes.cone import angle, project_onto_cone
 
-# A side that is passed by less than this, for weights and rows of length 1, is not.
+# A side that is visited less than this, for weights and rows of length 1, is not.
 PASSED = 1e-10
 MOST_ROUNDS = 1000
 

@@ -63,7 +63,7 @@ def all_lines(features, vectors, out):
 
 
 @kernel
-def sight(rows, w, heights):
+def projections_at(rows, w, heights):
     """Write w·(h − h_1) of all rows, (M,), in float32."""
     offsets, n_columns = rows.offsets, rows.features.shape[1]
     used = np.empty(n_columns, np.int64)

@@ -241,7 +241,7 @@ def error_bound(coefficients, radius, size, segment, unit, exact_unit, tiny):
 def survivors(rows, segment, start, along, units, top, seen, lines):
     """Write row, a and b of the lines that may be on the envelope of one segment; return how many.
 
-    `top` is the highest line at t = 0. It is laid into its one caller, and takes each array out of its tuple once:
+    `top` is the highest line at t = 0. It is inlined into its one caller, and takes each array out of its tuple once:
     that is counted every time.
     """
     offsets, features, _, radius, size, exact = rows

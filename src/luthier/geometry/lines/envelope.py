@@ -75,7 +75,7 @@ class Envelope:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Sighting:
+class Projections:
     """Heights of all rows at some weights, in float32: good enough to see which rows are out of question.
 
     Attributes
@@ -117,7 +117,7 @@ class Envelopes:
             raise LuthierError("features must be finite numbers")
         self._fits = largest <= LARGEST / 2 and self._longest >= FEW_ROWS
 
-    def along(self, start: Float64, directions: Float64, sighting: Sighting | None = None) -> list[Envelope]:
+    def along(self, start: Float64, directions: Float64, sighting: Projections | None = None) -> list[Envelope]:
         """Return the envelope along ``start + t·direction`` for each direction, (D,) and (Q, D).
 
         Time is O(M·D) for each direction with a small constant; where numbers are too large for
@@ -137,17 +137,17 @@ class Envelopes:
             segment = kernels.fast_envelopes(self._rows, start, directions, units, sighted, segment, events)
         return _envelopes(events)
 
-    def sight(self, weights: Float64) -> Sighting | None:
+    def projections_at(self, weights: Float64) -> Projections | None:
         """Return the heights of all rows at weights, (D,), roughly; None where numbers are too large for float32."""
         weights = flat(np.array(weights, np.float64))
         if not self._fits or np.abs(weights).max(initial=0.0) > LARGEST:
             return None
         heights = np.empty(len(self.features), np.float32)
-        height_kernels.sight(self._rows, weights, heights)
-        return Sighting(weights, frozen(heights))
+        height_kernels.projections_at(self._rows, weights, heights)
+        return Projections(weights, frozen(heights))
 
-    def highest(self, weights: Float64, near: Sighting) -> Int64 | None:
-        """Return the highest row of each segment at weights, (D,) → (N,); of equals the first.
+    def highest(self, weights: Float64, near: Projections) -> Int64 | None:
+        """Return the highest row of each segment at weights, (D,) → (N,); ties go to the first.
 
         It is exact, whatever was sighted: rows that may be the highest for all that is known are summed in float64, in
         the order of the columns. Time is O(M) for each weight that differs from those. None where one is too large.
@@ -197,9 +197,13 @@ def _room_for(n_directions: int, n_segments: int, longest: int) -> kernels.Event
     """Return room for the breakpoints of Q directions, as many as there usually are."""
     shape = (n_directions, n_segments * EVENTS_PER_SEGMENT + longest)
     return kernels.Events(
-        np.empty(shape), np.empty(shape, np.int64), np.empty(shape, np.int64), np.empty(shape),
-        np.zeros(n_directions, np.int64), np.empty((n_directions, n_segments), np.int64),
-    )  # fmt: skip
+        np.empty(shape),
+        np.empty(shape, np.int64),
+        np.empty(shape, np.int64),
+        np.empty(shape),
+        np.zeros(n_directions, np.int64),
+        np.empty((n_directions, n_segments), np.int64),
+    )
 
 
 def _with_more_room(events: kernels.Events) -> kernels.Events:

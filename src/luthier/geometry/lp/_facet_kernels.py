@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Kernels that find which rows of a cone are needed: its facets, each proven by a linear programme."""
+"""Kernels that find which rows of a cone are needed: its facets, each proven by a linear program."""
 
 from typing import NamedTuple
 

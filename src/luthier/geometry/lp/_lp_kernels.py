@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Kernels of a bounded dual simplex [lemke1954] for linear programmes in few unknowns and many rows.
+"""Kernels of a bounded dual simplex [lemke1954] for linear programs in few unknowns and many rows.
 
 Maximise c·x subject to a_i·x ≤ b_i and |x_k| ≤ box_k. Symbols: d unknowns, m rows of length 1 (made so by
 the caller). A *basis* is d constraints whose rows are independent, so that x solves them as equations;

@@ -48,7 +48,7 @@ class Feasible:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Infeasible:
-    """No weight vector does: these few wishes contradict each other.
+    """No weight vector does: these few constraints contradict each other.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """Whether one weight vector can select a given row of every list, with a proof either way.
 
-The question is one linear programme over all rows of all lists,
+The question is one linear program over all rows of all lists,
 
     max t  subject to  w·(h_j − h_i) ≤ −t  for every list, its selected row i, and h_j ≠ h_i;  |w_k| ≤ 1,
 

@@ -4,7 +4,7 @@ A selection names one row of every list. Rarely can one w make all of it; the se
 a given order and keeps each list that can be kept together with those kept before. The result is maximal (no
 list that was left out can be added), though not the largest there may be: that one is hard to find.
 
-Whether a list can be kept is a linear programme, max t subject to ``w·(h_j − h_i) ≤ −t`` over all rows
+Whether a list can be kept is a linear program, max t subject to ``w·(h_j − h_i) ≤ −t`` over all rows
 h_j ≠ h_i of the kept lists, |w_k| ≤ 1 [waite2015]. Few of its rows ever matter: those of earlier answers are
 kept, others join as they are violated, each answer starts from the last one, and where the weights at
 hand select the new list's row already there is nothing to solve.

@@ -1,4 +1,4 @@
-"""Linear programmes in few unknowns, many at a time: our own dual simplex, HiGHS where it gives up.
+"""Linear programs in few unknowns, many at a time: our own dual simplex, HiGHS where it gives up.
 
 Maximise c·x subject to A x ≤ b and |x_k| ≤ box_k. General solvers are made for thousands of unknowns and
 spend most of a small problem on its set-up; here d is 2 to some dozens, m hundreds to thousands, and an
@@ -25,6 +25,8 @@ from luthier.geometry.lp import _lp_kernels as kernels
 
 OPTIMAL, INFEASIBLE, GAVE_UP = kernels.OPTIMAL, kernels.INFEASIBLE, kernels.GAVE_UP
 FACET_WIDTH = 1e-9
+FAR_APART = 1e4  # sizes of columns that are brought to one
+BROKEN = 1e-7  # beyond a row of length 1, or of that part of its limit
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,7 +42,7 @@ class Optima:
     status : (n,) int64
         OPTIMAL or INFEASIBLE.
     active : (n, d + 1) int64
-        The rows met as equations; −1 − 2k stands for x_k ≤ box, −2 − 2k for −x_k ≤ box.
+        The rows met as equations; −1 − 2k represents x_k ≤ box, −2 − 2k for −x_k ≤ box.
     multipliers : (n, d + 1) float64
         How much each counts in the proof; entries that do not count are 0 (all, where HiGHS found no point).
     pivots : (n,) int64
@@ -94,6 +96,9 @@ def maximize(
     array([[ 2., -1.]])
     """
     a, b, c, sides = _checked(rows, limits, objectives, box)
+    scales = _column_scales(a)
+    if scales is not None:
+        return _maximize_scaled(a, b, c, sides, scales)
     n, d = c.shape
     problem = Rows(d, sides)
     problem.add(a, b)
@@ -110,6 +115,42 @@ def maximize(
     points[status == INFEASIBLE] = np.nan
     optima.values[:] = (c * points).sum(axis=1)
     return optima
+
+
+def _column_scales(a: Float64) -> Float64 | None:
+    """Return what brings columns to about one size, (d,), powers of two; None where they are that already."""
+    sizes = np.abs(a).max(axis=0, initial=0.0)
+    used = sizes[sizes > 0.0]
+    if len(used) == 0 or used.max() <= FAR_APART * used.min():
+        return None
+    scales: Float64 = np.exp2(-np.round(np.log2(np.where(sizes > 0.0, sizes, np.median(used)))))
+    return scales
+
+
+def _maximize_scaled(a: Float64, b: Float64, c: Float64, sides: Float64, scales: Float64) -> Optima:
+    """Maximise over unknowns of other units, x = scales · u; what then breaks a row is left to HiGHS."""
+    rows = a * scales
+    found = maximize(rows, b, c * scales, box=sides / scales)
+    for q in np.flatnonzero(found.status == OPTIMAL):
+        if _is_broken(rows, b, found.points[q]):
+            _ask_highs(a, b, c[q], sides, found, int(q), normalized=False)  # in the caller's units, which may be better
+            found.points[q] = found.points[q] / scales if found.status[q] == OPTIMAL else np.nan
+            found.values[q] = (c[q] * scales * found.points[q]).sum()
+            if found.status[q] == OPTIMAL and _is_broken(rows, b, found.points[q]):
+                raise LuthierError(
+                    f"a linear program of {len(a)} rows cannot be solved: its columns differ by a factor of "
+                    f"{scales.max() / scales.min():.0e}. hint: scale the features to like sizes"
+                )
+    at_sides = found.active < 0
+    found.multipliers[at_sides] /= scales[(-1 - found.active[at_sides]) // 2]
+    points = found.points * scales
+    return dataclasses.replace(found, points=points)
+
+
+def _is_broken(rows: Float64, limits: Float64, point: Float64) -> bool:
+    """Return whether a point is beyond a row by more than rounding explains."""
+    lengths = np.sqrt((rows * rows).sum(axis=1))
+    return bool((rows @ point - limits > BROKEN * np.maximum(lengths, np.abs(limits))).any())
 
 
 def largest_margin(rows: npt.ArrayLike, *, normalize: bool = False) -> Margin:
@@ -278,9 +319,11 @@ def _make_room(d: int) -> tuple[kernels.Hot, kernels.Scratch]:
     """Return an empty hot store, and scratch."""
     lanes, most = kernels.LANES, kernels.HOT_BLOCKS
     hot = kernels.Hot(
-        np.zeros((most, d, lanes)), np.full((most, lanes), np.inf),
-        np.zeros(most * lanes, np.int64), np.zeros(1, np.int64),
-    )  # fmt: skip
+        np.zeros((most, d, lanes)),
+        np.full((most, lanes), np.inf),
+        np.zeros(most * lanes, np.int64),
+        np.zeros(1, np.int64),
+    )
     return hot, kernels.Scratch(
         np.zeros(d), np.zeros(d), np.zeros(lanes), np.zeros(lanes), np.zeros(lanes, np.int64), np.zeros((d, d))
     )
@@ -289,18 +332,25 @@ def _make_room(d: int) -> tuple[kernels.Hot, kernels.Scratch]:
 def _make_answers(n: int, d: int) -> kernels.Answers:
     """Return room for the answers to n objectives."""
     return kernels.Answers(
-        np.empty((n, d)), np.empty(n, np.int64), np.full((n, d + 1), -1, np.int64), np.zeros((n, d + 1)),
+        np.empty((n, d)),
         np.empty(n, np.int64),
-    )  # fmt: skip
+        np.full((n, d + 1), -1, np.int64),
+        np.zeros((n, d + 1)),
+        np.empty(n, np.int64),
+    )
 
 
-def _ask_highs(a: Float64, b: Float64, c: Float64, box: Float64, optima: Optima, q: int) -> None:
-    """Put HiGHS's answer to objective q where the kernel could not give one."""
+def _ask_highs(
+    a: Float64, b: Float64, c: Float64, box: Float64, optima: Optima, q: int, *, normalized: bool = True
+) -> None:
+    """Put HiGHS's answer to objective q where the kernel could not give one; rows are `normalized`, or as they are."""
     from scipy.optimize import linprog
 
     size = np.abs(c).max(initial=0.0) or 1.0
     lengths = np.sqrt((a * a).sum(axis=1))
-    lengths[lengths == 0.0] = 1.0  # HiGHS's tolerances are absolute, so it gets rows of length 1 too
+    lengths[(lengths == 0.0) | (not normalized)] = (
+        1.0  # HiGHS's tolerances are absolute, so it gets rows of length 1 too
+    )
     result = linprog(
         -c / size, A_ub=a / lengths[:, None], b_ub=b / lengths, bounds=np.column_stack([-box, box]), method="highs"
     )
@@ -311,7 +361,7 @@ def _ask_highs(a: Float64, b: Float64, c: Float64, box: Float64, optima: Optima,
         return
     if result.status != 0:
         raise LuthierError(
-            f"neither our simplex nor HiGHS could solve a linear programme of {len(a)} rows in {len(c)} unknowns: "
+            f"neither our simplex nor HiGHS could solve a linear program of {len(a)} rows in {len(c)} unknowns: "
             f"{result.message}. hint: scale the features to like sizes"
         )
     optima.status[q], optima.points[q] = OPTIMAL, result.x

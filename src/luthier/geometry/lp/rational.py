@@ -26,7 +26,7 @@ from luthier.core.arrays import Float64
 
 # Exact multipliers of a few vectors that cancel, where floats have found which they are.
 #
-# A linear programme in rationals spends its time on exchanges. Where floats already ended at the right basis, one
+# A linear program in rationals spends its time on exchanges. Where floats already ended at the right basis, one
 # elimination without fractions (Bareiss) gives the same proof; where they did not, its answer has a wrong sign, and is
 # none.
 

@@ -7,7 +7,6 @@ or a number below 0. A point inside a cone is kept as x = −w, so that all ``x�
 Coordinates of edges are whole multiples of one power of two, so small that differences of them are exact.
 """
 
-
 import math
 from typing import NamedTuple
 
@@ -101,7 +100,7 @@ class Limits(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Room for the constraints of a vertex: columns (D, most), lengths, products, classes, edges (limit r: −2 − r)."""
+    """The constraints of a vertex: columns (D, most), lengths, products, classes, edges (−2 − r: limit r)."""
 
     rows: np.ndarray
     norms: np.ndarray
@@ -110,8 +109,8 @@ class Edges(NamedTuple):
     edges: np.ndarray
 
 
-class Room(NamedTuple):
-    """Room for projections onto a few columns: which are held, their weights and shares, vectors, Q and R."""
+class Workspace(NamedTuple):
+    """Arrays for projections onto a few columns: which are held, their weights and shares, vectors, Q and R."""
 
     held: np.ndarray
     weights: np.ndarray
@@ -130,9 +129,9 @@ def make_edges(n_dims, most):
 
 
 @kernel
-def make_room(n_dims):
+def make_workspace(n_dims):
     """Return room for projections."""
-    return Room(
+    return Workspace(
         np.empty(n_dims + 2, np.int64), np.empty(n_dims + 2), np.empty(n_dims + 2), np.empty((4, n_dims)),
         np.empty((n_dims + 2, n_dims)), np.empty((n_dims + 2, n_dims + 2)),
     )  # fmt: skip

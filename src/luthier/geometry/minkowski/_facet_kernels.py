@@ -18,7 +18,7 @@ from luthier.geometry.minkowski._algebra_kernels import (
     gather,
     length,
     make_edges,
-    make_room,
+    make_workspace,
     multiply,
     orthogonalize,
 )
@@ -155,7 +155,7 @@ def facets_by_rays(at, m, same, found, others):
     rows, norms, products = at.rows, at.norms, at.products
     n_dims = rows.shape[0]
     units, depths, gains, is_found = np.empty((n_dims, m)), np.empty(m), np.empty(m), np.zeros(m, np.bool_)
-    target, rest, room = np.empty(n_dims), np.empty(n_dims), make_room(n_dims)
+    target, rest, room = np.empty(n_dims), np.empty(n_dims), make_workspace(n_dims)
     for j in range(m):
         depths[j] = products[j] / norms[j]
         for i in range(n_dims):
@@ -279,7 +279,7 @@ def needless_edges(lists, most, rests, supports):
     n_dims = directions.shape[1]
     units, others = np.empty((n_dims, most)), np.empty(most, np.int64)
     target, rest, gains = np.empty(n_dims), np.empty(n_dims), np.empty(most)
-    room = make_room(n_dims)
+    room = make_workspace(n_dims)
     supports[:] = -1
     for corner in range(len(edge_first) - 1):
         low, high = edge_first[corner], edge_first[corner + 1]

@@ -1,5 +1,5 @@
 # mypy: ignore-errors
-"""Kernels of the reverse search: the point that stands for a vertex, and its parent.
+"""Kernels of the reverse search: the point that represents a vertex, and its parent.
 
 Where rounding leaves open whether a point is inside or which wall comes first, the answer is DOUBT, and the
 caller asks exact arithmetic. Symbols as in `_algebra_kernels`.
@@ -18,7 +18,7 @@ from luthier.geometry.minkowski._algebra_kernels import (
     gather,
     length,
     make_edges,
-    make_room,
+    make_workspace,
     multiply,
     orthogonalize,
 )
@@ -216,7 +216,7 @@ def first_wall(at, m, x, goal, towards):
 def points_inside(selections, lists, limits, most, out):
     """Write for V vertices whether their cones hold a point, such a point x, the least ``x·d_j``, and its support."""
     n_dims = out.points.shape[1]
-    at, room = make_edges(n_dims, most), make_room(n_dims)
+    at, room = make_edges(n_dims, most), make_workspace(n_dims)
     for v in range(len(selections)):
         m = gather(selections[v], lists, limits, at)
         out.points[v], out.margins[v] = 0.0, math.inf
@@ -247,7 +247,7 @@ def test_children(facets, selections, lists, ends, limits, goal, most, out):
     facet there was no more room for changes.
     """
     n_dims, total = out.points.shape[1], 0
-    at, room, towards, behind = make_edges(n_dims, most), make_room(n_dims), np.empty(most), selections[0].copy()
+    at, room, towards, behind = make_edges(n_dims, most), make_workspace(n_dims), np.empty(most), selections[0].copy()
     for f in range(len(facets.owners)):
         if total + len(behind) > len(out.changes):
             return f

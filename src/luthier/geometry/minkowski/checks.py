@@ -44,17 +44,15 @@ class Certainty:
     def judge(self, weights: Float64, selections: Int64) -> tuple[Float64, Bool]:
         """Return the margins of weights, (V, D), that select corners, (V, S), as scores; and which are certain."""
         margins, certain = np.empty(len(weights)), np.empty(len(weights), np.bool_)
-        kernels.judge(
-            flat(weights), flat(selections), self._corners, self._rows, self._rounding, margins, certain
-        )  # fmt: skip
+        kernels.judge(flat(weights), flat(selections), self._corners, self._rows, self._rounding, margins, certain)
         return margins, certain
 
 
 # A checksum of a search: the vertices of a sum in general position follow from those of its small partial sums.
 #
-# A partial sum takes fewer lists than the space has dimensions. Its vertices are counted by searches of their own, which
-# have no part in the search that is checked but the code. Where edges of several lists are parallel, or otherwise tie, a
-# sum has fewer vertices than in general position, and never more.
+# A partial sum takes fewer lists than the space has dimensions. Its vertices are counted by searches of their own,
+# which have no part in the search that is checked but the code. Where edges of several lists are parallel, or otherwise
+# tie, a sum has fewer vertices than in general position, and never more.
 
 MOST_SUMS = 50_000
 

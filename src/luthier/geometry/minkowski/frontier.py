@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, Int64
-from luthier.core.tasks import Engine, Given, run_units
+from luthier.core.tasks import Engine, Shared, run_units
 from luthier.geometry.minkowski.search_steps import Children, Steps
 from luthier.geometry.minkowski.summands import Summands
 
@@ -140,7 +140,7 @@ class SearchSetting:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class AskedVertices:
+class VerticesRequest:
     """Some vertices by corners, (n, S), and points inside, (n, D); how many may be asked in all; in which order.
 
     With `deep`, children have their turn before the vertices that wait; otherwise after them.
@@ -165,7 +165,7 @@ class Answers:
     seconds: float
 
 
-def ask_vertices(setting: SearchSetting, asked: AskedVertices) -> Answers:
+def ask_vertices(setting: SearchSetting, asked: VerticesRequest) -> Answers:
     """Return the children of vertices, and of their children, until so many have been asked or none is left."""
     began, first = time.perf_counter(), setting.summands.corner_first[:-1]
     local, inner, left, done = asked.local, asked.inner, asked.most, []
@@ -178,17 +178,20 @@ def ask_vertices(setting: SearchSetting, asked: AskedVertices) -> Answers:
         inner = np.concatenate([waiting[1], children.inner][turn])
         left -= n
     return Answers(
-        np.concatenate([item[0] for item in done]), np.concatenate([item[1] for item in done]),
-        np.concatenate([item[2].counts for item in done]), np.concatenate([item[3] for item in done]),
-        np.concatenate([item[2].inner for item in done]), np.concatenate([item[2].margins for item in done]),
+        np.concatenate([item[0] for item in done]),
+        np.concatenate([item[1] for item in done]),
+        np.concatenate([item[2].counts for item in done]),
+        np.concatenate([item[3] for item in done]),
+        np.concatenate([item[2].inner for item in done]),
+        np.concatenate([item[2].margins for item in done]),
         time.perf_counter() - began,
-    )  # fmt: skip
+    )
 
 
 class Ahead:
     """What is known of vertices before their turn."""
 
-    def __init__(self, summands: Summands, given: Given, engine: Engine, order: str) -> None:
+    def __init__(self, summands: Summands, given: Shared, engine: Engine, order: str) -> None:
         self._summands, self._given, self._engine, self._order = summands, given, engine, order
         self._known: dict[bytes, tuple[Answers, int, int, int, int]] = {}
         self._size = FIRST_SIZE
@@ -214,10 +217,10 @@ class Ahead:
     def _missing(self, vertices: Arrays) -> list[int]:
         return [i for i, local in enumerate(vertices["local"]) if local.tobytes() not in self._known]
 
-    def _unit(self, vertices: Arrays, which: Int64, *, further: bool) -> AskedVertices:
+    def _unit(self, vertices: Arrays, which: Int64, *, further: bool) -> VerticesRequest:
         """Return a unit; where the best come first, it is not known which children will have their turn soon."""
         most = max(len(which), self._size) if further and self._order != "best" else len(which)
-        return AskedVertices(vertices["local"][which], vertices["inner"][which], most, self._order == "depth")
+        return VerticesRequest(vertices["local"][which], vertices["inner"][which], most, self._order == "depth")
 
     def _remember(self, answers: Answers) -> None:
         self.asked += len(answers.local)

@@ -76,7 +76,7 @@ class Found:
 
 
 class ReverseSearch:
-    """A search that yields blocks of vertices, and can be stopped and gone on with.
+    """A search that yields blocks of vertices, and can be stopped and resumed.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class ReverseSearch:
     ) -> Iterator[Found]:
         """Yield blocks until every vertex is found, or `limit` of them in all, or `stop` is set.
 
-        The search may be gone on with at any block's end. With `ahead`, others find the children; the blocks are the
+        The search may be resumed at any block's end. With `ahead`, others find the children; the blocks are the
         same.
         """
         if not self.n_found and (limit is None or limit > 0):
@@ -159,9 +159,15 @@ class ReverseSearch:
         """Complain of a state that is not one of this search: kernels index by its numbers."""
         n, s = len(state["number"]), self.summands
         shapes = {
-            "counts": (2,), "goal": (s.n_dims,), "local": (n, len(s.active)), "inner": (n, s.n_dims), "depth": (n,),
-            "number": (n,), "skip": (n,), "priority": (n, 2),
-        }  # fmt: skip
+            "counts": (2,),
+            "goal": (s.n_dims,),
+            "local": (n, len(s.active)),
+            "inner": (n, s.n_dims),
+            "depth": (n,),
+            "number": (n,),
+            "skip": (n,),
+            "priority": (n, 2),
+        }
         kinds = {"local": np.uint16, "inner": np.float64, "goal": np.float64, "priority": np.float64}
         for name, shape in shapes.items():
             if state[name].shape != shape or state[name].dtype != kinds.get(name, np.int64):
@@ -192,8 +198,10 @@ class ReverseSearch:
         everything = np.arange(rows.shape[1])
         return self._record(
             Children(np.zeros(1, np.int64), selection[None], inner[None], margin[None], np.array([len(everything)])),
-            (everything, rows[0]), parents=np.array([-1]), depths=np.zeros(1, np.int64),
-        )  # fmt: skip
+            (everything, rows[0]),
+            parents=np.array([-1]),
+            depths=np.zeros(1, np.int64),
+        )
 
     def _together(self, room: int | None) -> int:
         return TOGETHER[self.order] if room is None else min(TOGETHER[self.order], room)
@@ -220,9 +228,11 @@ class ReverseSearch:
         lists = self.summands.active[self.summands.edge_list[changes]]
         rows = self.summands.corner_rows[self.summands.edge_to[changes]]
         return self._record(
-            children, (lists, rows), parents=asked["number"][children.owners],
+            children,
+            (lists, rows),
+            parents=asked["number"][children.owners],
             depths=asked["depth"][children.owners] + 1,
-        )  # fmt: skip
+        )
 
     def _record(self, children: Children, changes: tuple[Int64, Int64], *, parents: Int64, depths: Int64) -> Found:
         """Number new vertices, score them, and put them on the frontier."""
@@ -235,17 +245,29 @@ class ReverseSearch:
         sizes[sizes == 0.0] = 1.0  # no list has two rows: all weights are in the one cone
         points = -children.inner / sizes[:, None]
         cosines = points @ self.steps.goal / np.linalg.norm(self.steps.goal)
-        self.frontier.push({
-            "local": (s - self.summands.corner_first[:-1]).astype(np.uint16), "inner": children.inner,
-            "depth": depths, "number": numbers, "skip": np.zeros(n, np.int64),
-            "priority": priorities(self.order, depths, np.arccos(np.clip(cosines, -1.0, 1.0)), gains),
-        })  # fmt: skip
+        self.frontier.push(
+            {
+                "local": (s - self.summands.corner_first[:-1]).astype(np.uint16),
+                "inner": children.inner,
+                "depth": depths,
+                "number": numbers,
+                "skip": np.zeros(n, np.int64),
+                "priority": priorities(self.order, depths, np.arccos(np.clip(cosines, -1.0, 1.0)), gains),
+            }
+        )
         return Found(
-            numbers=numbers, parents=parents, depths=depths, selections=s,
-            change_first=np.concatenate([[0], np.cumsum(children.counts)]), change_lists=changes[0],
-            change_rows=changes[1], points=self.summands.from_grid(points), margins=children.margins / sizes,
-            gains=gains, keys=self.keys(s),
-        )  # fmt: skip
+            numbers=numbers,
+            parents=parents,
+            depths=depths,
+            selections=s,
+            change_first=np.concatenate([[0], np.cumsum(children.counts)]),
+            change_lists=changes[0],
+            change_rows=changes[1],
+            points=self.summands.from_grid(points),
+            margins=children.margins / sizes,
+            gains=gains,
+            keys=self.keys(s),
+        )
 
     def keys(self, selections: Int64) -> npt.NDArray[np.uint64]:
         """Return a number for each vertex, (n, S) → (n,), that other vertices do not have, almost surely."""

@@ -41,11 +41,9 @@ class Children:
         """Return some of them, with their changes."""
         changes = changes[np.repeat(kept, self.counts)]
         return (
-            Children(
-                self.owners[kept], self.selections[kept], self.inner[kept], self.margins[kept], self.counts[kept]
-            ),
+            Children(self.owners[kept], self.selections[kept], self.inner[kept], self.margins[kept], self.counts[kept]),
             changes,
-        )  # fmt: skip
+        )
 
 
 class Steps:
@@ -154,12 +152,17 @@ class Steps:
         while first < n:
             room = np.empty(4 * (n - first) + 4 * len(s.active), np.int64)
             last = first + kernels.test_children(
-                kernels.Facets(flat(owners[first:]), flat(facets[first:])), flat(selections), s.kernel_lists,
-                s.kernel_ends, self._kernel_limits, flat(self.goal), self.most,
+                kernels.Facets(flat(owners[first:]), flat(facets[first:])),
+                flat(selections),
+                s.kernel_lists,
+                s.kernel_ends,
+                self._kernel_limits,
+                flat(self.goal),
+                self.most,
                 kernels.ChildAnswers(
                     answers[first:], points[first:], margins[first:], supports[first:], counts[first:], room
                 ),
-            )  # fmt: skip
+            )
             changes.append(room[: counts[first:last].sum()])
             first = last
         edges = np.concatenate([np.empty(0, np.int64), *changes])
@@ -181,9 +184,15 @@ class Steps:
         while first < n:
             room = np.empty(8 * (n - first) + self.most, np.int64)
             last = first + downhill_in_space(
-                flat(selections[first:]), flat(inner[first:]), s.kernel_lists, self._kernel_limits, flat(self.goal),
-                self.most, counts[first:], room,
-            )  # fmt: skip
+                flat(selections[first:]),
+                flat(inner[first:]),
+                s.kernel_lists,
+                self._kernel_limits,
+                flat(self.goal),
+                self.most,
+                counts[first:],
+                room,
+            )
             parts.append(room[: np.maximum(counts[first:last], 0).sum()])
             first = last
         owners, edges = self._within(np.repeat(np.arange(n), np.maximum(counts, 0)), np.concatenate(parts))
@@ -203,9 +212,17 @@ class Steps:
             supports = np.empty((len(room), s.n_dims), np.int64)
             now = which[first:]
             last = first + downhill_by_rays(
-                flat(selections[now]), flat(inner[now]), s.kernel_lists, self._kernel_limits, flat(self.goal),
-                self.most, len(s.opposite), counts[first:], room, supports,
-            )  # fmt: skip
+                flat(selections[now]),
+                flat(inner[now]),
+                s.kernel_lists,
+                self._kernel_limits,
+                flat(self.goal),
+                self.most,
+                len(s.opposite),
+                counts[first:],
+                room,
+                supports,
+            )
             found = int(counts[first:last].sum())
             owners = np.repeat(which[first:last], counts[first:last])
             doubtful = np.flatnonzero(supports[:found, 0] != -1)

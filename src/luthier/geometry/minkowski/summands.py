@@ -123,7 +123,7 @@ class Summands:
         return kernels.Ends(flat(self.edge_list), flat(self.edge_to), flat(self.opposite))
 
     def rows(self, selections: Int64) -> Int64:
-        """Return the rows that corners stand for, (..., S) → (..., N)."""
+        """Return the rows that corners represent, (..., S) → (..., N)."""
         rows = np.broadcast_to(self.first_rows, (*selections.shape[:-1], len(self.first_rows))).copy()
         rows[..., self.active] = self.corner_rows[selections]
         return rows
@@ -199,14 +199,23 @@ class _Builder:
         classes, opposite = _classes(self.steps)
         units = self.units
         return Summands(
-            first_rows=flat(first_rows), active=flat(self.numbers), corner_first=flat(self.corner_first),
-            corner_rows=flat(self.corner_rows), corners=flat(self._scaled(self.grid, self.corner_list)),
-            edge_first=flat(self.edge_first), edge_list=flat(self.corner_list[self.edge_from]),
-            edge_to=flat(self.edge_to), edge_class=flat(classes), directions=flat(self.directions),
-            lengths=flat(self.lengths), opposite=flat(opposite), exponents=flat(units.exponents),
-            list_exponents=flat(units.list_exponents[self.numbers]), bits=flat(self.bits),
+            first_rows=flat(first_rows),
+            active=flat(self.numbers),
+            corner_first=flat(self.corner_first),
+            corner_rows=flat(self.corner_rows),
+            corners=flat(self._scaled(self.grid, self.corner_list)),
+            edge_first=flat(self.edge_first),
+            edge_list=flat(self.corner_list[self.edge_from]),
+            edge_to=flat(self.edge_to),
+            edge_class=flat(classes),
+            directions=flat(self.directions),
+            lengths=flat(self.lengths),
+            opposite=flat(opposite),
+            exponents=flat(units.exponents),
+            list_exponents=flat(units.list_exponents[self.numbers]),
+            bits=flat(self.bits),
             nearest=flat(self._nearest()),
-        )  # fmt: skip
+        )
 
     def _scaled(self, whole: Int64, lists: Int64) -> Float64:
         """Return whole numbers of the lists' grids, (n, D) and (n,), as coordinates."""
@@ -300,9 +309,12 @@ def inner_points(
     points, margins = np.empty((len(selections), n_dims)), np.empty(len(selections))
     supports = np.full((len(selections), n_dims + 1), -1)
     kernels.points_inside(
-        flat(selections), lists.kernel_lists, Limits(flat(limits.reshape(-1, n_dims)), flat(limit_classes)),
-        lists.most_edges + len(limits), kernels.Answers(answers, points, margins, supports),
-    )  # fmt: skip
+        flat(selections),
+        lists.kernel_lists,
+        Limits(flat(limits.reshape(-1, n_dims)), flat(limit_classes)),
+        lists.most_edges + len(limits),
+        kernels.Answers(answers, points, margins, supports),
+    )
     return answers, points, margins, supports
 
 

@@ -49,7 +49,7 @@ class Found(NamedTuple):
     tied: np.ndarray
 
 
-class Room(NamedTuple):
+class Workspace(NamedTuple):
     """Where `has_room` finds the lines of a cell, and writes corners of what they leave."""
 
     lines: np.ndarray
@@ -58,9 +58,9 @@ class Room(NamedTuple):
 
 
 @kernel
-def make_room(n_lines):
+def make_workspace(n_lines):
     """Return room for cells of so many lines."""
-    return Room(np.empty((n_lines, 2), np.int64), np.empty((n_lines + 8, 2)), np.empty((n_lines + 8, 2)))
+    return Workspace(np.empty((n_lines, 2), np.int64), np.empty((n_lines + 8, 2)), np.empty((n_lines + 8, 2)))
 
 
 @inner_kernel
@@ -138,7 +138,7 @@ def clip_face(z, first, last, k, border, polygon):
         below = look_at_corners(z, border, k, j, c, p, q, polygon, n)
         if below == n:
             return 0
-        if below > 0:  # the same lines as below: laid into all by a kernel they cost half as much again
+        if below > 0:  # the same lines as below: inlined into all by a kernel they cost half as much again
             n = cut(polygon, n, k, j, c, p, q)
     return n
 
@@ -297,7 +297,7 @@ def subdivide(z, offsets, low, high, border, noise, owner, out):
         np.empty((longest + 8, 2), np.int64), np.empty((longest + 8, 3)), np.empty((longest + 8, 6)),
         np.empty(longest + 8, np.int64),
     )  # fmt: skip
-    room = make_room(longest + 8)
+    room = make_workspace(longest + 8)
     queue, place = np.empty(longest, np.int64), np.empty(longest, np.int64)
     starts, found = np.empty(longest + 1, np.int64), np.empty(8 * longest + 16, np.int64)
     n_faces = 0

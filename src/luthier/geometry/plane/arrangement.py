@@ -165,9 +165,16 @@ class _Walker:
         left, right = edges.lines[:n_inner, :2].T
         sides = -1 - edges.lines[n_inner:, 0]
         self.steps = kernels.Steps(
-            crossings.ptr, crossings.others, crossings.lefts, crossings.twins, edges.ends,
-            flat(np.concatenate([faces.z[left] - faces.z[right], faces.border[sides]])), at_border, onward, n_inner,
-        )  # fmt: skip
+            crossings.ptr,
+            crossings.others,
+            crossings.lefts,
+            crossings.twins,
+            edges.ends,
+            flat(np.concatenate([faces.z[left] - faces.z[right], faces.border[sides]])),
+            at_border,
+            onward,
+            n_inner,
+        )
         starts, across = np.empty((n_cells, 2), np.int32), np.empty((n_cells, 3), np.int32)
         found = kernels.first_steps(self.steps, edges.lines, edges.kinds, faces.owner, starts, across)
         assert found == n_cells, "cells are counted the same way twice"
@@ -189,9 +196,17 @@ class _Walker:
         while cell < n:
             high = min(n, cell + CELLS_AT_ONCE)
             reached = kernels.measure(
-                self.steps, self.starts, cell, high, self.overlay.edges.arrays.lines, points, grid.units,
-                grid.units * (FAR / 4), (np.empty((room, 2)), np.empty((room, 2), np.int64)), self.found,
-            )  # fmt: skip
+                self.steps,
+                self.starts,
+                cell,
+                high,
+                self.overlay.edges.arrays.lines,
+                points,
+                grid.units,
+                grid.units * (FAR / 4),
+                (np.empty((room, 2)), np.empty((room, 2), np.int64)),
+                self.found,
+            )
             if reached < high:
                 without_fault(-1 if room > 2 * self.n_pieces else 0)  # no round is longer
                 room *= 2

@@ -50,9 +50,7 @@ class Certainty:
         Whether the rows a and b differ in full dimension.
     """
 
-    def __init__(
-        self, overlay: Overlay, rounding: Rounding, differ: Callable[[Int64, Int64], Bool]
-    ) -> None:  # fmt: skip
+    def __init__(self, overlay: Overlay, rounding: Rounding, differ: Callable[[Int64, Int64], Bool]) -> None:
         self.overlay, self.rounding = overlay, rounding
         limits = np.abs(np.array(overlay.window.limits))
         reach = flat(np.array([limits[:2].max(), limits[2:].max()]))
@@ -85,11 +83,14 @@ class Certainty:
         doubtful = np.flatnonzero(~certain)
         overlay = self.overlay
         kernels.settle(
-            overlay.points, kernels.Lists(overlay.rows, overlay.faces.offsets),
+            overlay.points,
+            kernels.Lists(overlay.rows, overlay.faces.offsets),
             kernels.Lists(self._all_rows, overlay.offsets),
             kernels.Cells(flat(positions), flat(bounds), flat(sums[:, 0].astype(np.int64))),
-            self._names, flat(doubtful), certain,
-        )  # fmt: skip
+            self._names,
+            flat(doubtful),
+            certain,
+        )
         return certain
 
     def judge_cell(self, cell: Cell) -> bool:

@@ -34,8 +34,11 @@ CELLS_AT_ONCE = 1 << 15
 BOTTOM, RIGHT, TOP, LEFT, LEFT_REVERSED, TOP_REVERSED = -1, -2, -3, -4, -8, -7
 # Each side of the window, in its upward direction: its line, the lines that end it, its kind. The top owns no cell.
 BORDER_WALKS = (
-    (BOTTOM, LEFT, RIGHT, 1), (RIGHT, BOTTOM, TOP, 2), (LEFT_REVERSED, BOTTOM, TOP, 4), (TOP_REVERSED, LEFT, RIGHT, 8),
-)  # fmt: skip
+    (BOTTOM, LEFT, RIGHT, 1),
+    (RIGHT, BOTTOM, TOP, 2),
+    (LEFT_REVERSED, BOTTOM, TOP, 4),
+    (TOP_REVERSED, LEFT, RIGHT, 8),
+)
 # A cell in doubt leads its neighbours by less than noise at its centroid, so by less than three times that anywhere.
 BLUR = 2.0
 
@@ -188,7 +191,7 @@ class Overlay:
         scratch = room_for_walks(self)
         found = kernels.faces_of_cell(
             self.faces.arrays, self.edges.arrays, int(key[0]), int(key[1]), self.blur, scratch
-        )  # fmt: skip
+        )
         if not found:
             raise LuthierError(f"there is no cell {tuple(key)}")
         return cell_of_faces(self.faces, self.points, scratch.state)
@@ -205,7 +208,7 @@ class Overlay:
 
         def work(first: int) -> list[Result]:
             if not hasattr(scratch, "room"):
-                scratch.room = Room(self, own.each)
+                scratch.room = Workspace(self, own.each)
             last = min(first + EDGES_AT_ONCE, self.edges.n_owners)
             return [visit(block) for block in self._blocks(own, range(first, last), scratch.room)]
 
@@ -232,7 +235,7 @@ class Overlay:
         nothing = np.zeros((len(self.points), 0), np.int64)
         return sum(self.stream(nothing, lambda block: int(block.sized.sum()), threads=threads))
 
-    def blocks(self, values: FaceValues, edges: range, room: Room) -> Iterator[CellBlock]:
+    def blocks(self, values: FaceValues, edges: range, room: Workspace) -> Iterator[CellBlock]:
         """Yield the cells of a range of edges that begins where a block of them does, the same as `stream` would."""
         for first in range(edges.start, edges.stop, EDGES_AT_ONCE):
             yield from self._blocks(values, range(first, min(first + EDGES_AT_ONCE, edges.stop)), room)
@@ -245,13 +248,21 @@ class Overlay:
         own = flat(values[self.faces.rows].astype(dtype))
         return FaceValues(own, flat(own[self._single].sum(axis=0)))
 
-    def _blocks(self, values: FaceValues, edges: range, room: Room) -> Iterator[CellBlock]:
+    def _blocks(self, values: FaceValues, edges: range, room: Workspace) -> Iterator[CellBlock]:
         e = edges.start
         while e < edges.stop:
             e, n = kernels.stream(
-                self.faces.arrays, self.edges.arrays, self.blur, values.each, values.single, e, edges.stop,
-                room.scratch, room.cell, room.rows,
-            )  # fmt: skip
+                self.faces.arrays,
+                self.edges.arrays,
+                self.blur,
+                values.each,
+                values.single,
+                e,
+                edges.stop,
+                room.scratch,
+                room.cell,
+                room.rows,
+            )
             if without_fault(n):
                 sums, low, keys, sized = (part[:n].copy() for part in room.rows)
                 yield CellBlock(sums, low * self.faces.grid.units, keys, sized)
@@ -262,18 +273,26 @@ def room_for_walks(overlay: Overlay) -> walk_kernels.Scratch:
     n = len(overlay.faces.rows)
     state = overlay.faces.offsets[:-1].copy()
     return walk_kernels.Scratch(
-        state, state.copy(), np.empty((n, 3), np.int64), np.empty((n, 2)), np.empty(n, np.bool_), np.empty(2),
-        np.empty(n, np.int64), np.empty(n + 1, np.int64),
-    )  # fmt: skip
+        state,
+        state.copy(),
+        np.empty((n, 3), np.int64),
+        np.empty((n, 2)),
+        np.empty(n, np.bool_),
+        np.empty(2),
+        np.empty(n, np.int64),
+        np.empty(n + 1, np.int64),
+    )
 
 
-class Room:
+class Workspace:
     """Where one worker writes cells."""
 
     def __init__(self, overlay: Overlay, values: npt.NDArray[Any]) -> None:
-        self.scratch, self.cell = room_for_walks(overlay), face_kernels.make_room(2 * overlay.faces.most_lines)
+        self.scratch, self.cell = room_for_walks(overlay), face_kernels.make_workspace(2 * overlay.faces.most_lines)
         size = max(CELLS_AT_ONCE, len(overlay.faces.rows) + 1)
         self.rows = kernels.CellRows(
-            np.empty((size, values.shape[1]), values.dtype), np.empty((size, 2)), np.empty((size, 2), np.int64),
+            np.empty((size, values.shape[1]), values.dtype),
+            np.empty((size, 2)),
+            np.empty((size, 2), np.int64),
             np.empty(size, np.bool_),
-        )  # fmt: skip
+        )

@@ -42,9 +42,14 @@ def raster(
 
 
 def raster_changes(
-    offsets: Int64, points: Float64, values: npt.NDArray[Any], places: tuple[Float64, Float64],
-    *, onto: npt.NDArray[Any] | None = None, threads: int = 1,
-) -> npt.NDArray[Any]:  # fmt: skip
+    offsets: Int64,
+    points: Float64,
+    values: npt.NDArray[Any],
+    places: tuple[Float64, Float64],
+    *,
+    onto: npt.NDArray[Any] | None = None,
+    threads: int = 1,
+) -> npt.NDArray[Any]:
     """Return what is to be summed along x for a raster, (ny, nx, S), added list by list to `onto`, which is changed.
 
     So the rasters of some lists after others are those of all lists, to the last bit.

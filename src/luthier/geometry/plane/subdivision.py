@@ -167,10 +167,12 @@ class Subdivisions:
             high = min(low + LISTS_AT_ONCE, len(offsets) - 1)
             size = int(offsets[high] - offsets[low])
             found = kernels.Found(
-                np.empty(size, np.int64), np.zeros(size + 1, np.int64),
-                np.empty(8 * size + 16 * (high - low), np.int64), np.empty(high - low, np.int64),
+                np.empty(size, np.int64),
+                np.zeros(size + 1, np.int64),
+                np.empty(8 * size + 16 * (high - low), np.int64),
+                np.empty(high - low, np.int64),
                 np.empty(high - low, np.bool_),
-            )  # fmt: skip
+            )
             n = without_fault(kernels.subdivide(heights, offsets, low, high, border, units, owner, found))
             rows.append(found.rows[:n].copy())
             ptrs.append(found.ptr[1 : n + 1] + ptrs[-1][-1])

@@ -1,4 +1,4 @@
-"""Cones of weights ``{w : A w ≤ 0}``: the point nearest to given weights, and one point that stands for all.
+"""Cones of weights ``{w : A w ≤ 0}``: the point nearest to given weights, and one point that represents all.
 
 In such a cone every length of w is as good as another [waite2015], so nearness is a matter of angle: the
 nearest member by angle is the projection of w0, unless that is 0. Both questions below are one: the point
@@ -115,9 +115,16 @@ def _nearest(normals: Float64, margins: Float64, start: Float64) -> Float64 | No
     n = len(start)
     room = scratch(n)
     status = kernels.nearest_point(  # arrays that may be written to, as other kernels pass them
-        flat(normals.T), np.zeros(n), flat(margins), np.zeros(len(normals), np.bool_),
-        np.empty((0, n)), np.array(start, np.float64), room, steps_allowed(n), np.empty(n + 1, np.int64),
-    )  # fmt: skip
+        flat(normals.T),
+        np.zeros(n),
+        flat(margins),
+        np.zeros(len(normals), np.bool_),
+        np.empty((0, n)),
+        np.array(start, np.float64),
+        room,
+        steps_allowed(n),
+        np.empty(n + 1, np.int64),
+    )
     if status == kernels.LOST:
         raise LuthierError(f"{len(normals)} constraints in {n} dimensions are too near to a contradiction to decide")
     return room[-1, :n].copy() if status == kernels.FOUND else None

@@ -33,8 +33,8 @@ from luthier.core.errors import LuthierError
 # The rank of a list's differences, without a tolerance: the dimension of its affine hull.
 #
 # Every float64 is a whole number times a power of two, so that differences have a value modulo a prime. Rows that are
-# independent modulo a prime are independent; the reverse fails for a prime only that divides a determinant. Two
-# primes near 2³¹ are asked, and the higher rank is the answer: never too high, and too low by an accident of about 2⁻⁶².
+# independent modulo a prime are independent; the reverse fails for a prime only that divides a determinant. Two primes
+# near 2³¹ are asked, and the higher rank is the answer: never too high, and too low by an accident of about 2⁻⁶².
 
 PRIMES = (2**31 - 1, 2**31 - 19)
 AT_ONCE = 1 << 12

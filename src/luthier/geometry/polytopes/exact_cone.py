@@ -155,9 +155,9 @@ def rank_columns(points: Int64) -> list[int]:
 
 # Vertices of one list where rounding leaves them open, or one far row makes all others look alike.
 #
-# A row that is exactly a combination of others is no vertex. Any other is one if its normal cone has a width: if some w,
-# |w_k| ≤ 1, has ``w·d ≤ −10⁻⁹ ‖d‖`` for all differences d to other rows, in units in which the columns are of like size.
-# Each difference is measured by its own length, so that it does not matter how far away another row is; what a
+# A row that is exactly a combination of others is no vertex. Any other is one if its normal cone has a width: if some
+# w, |w_k| ≤ 1, has ``w·d ≤ −10⁻⁹ ‖d‖`` for all differences d to other rows, in units in which the columns are of like
+# size. Each difference is measured by its own length, so that it does not matter how far away another row is; what a
 # rounded sum of other columns adds to a list has no width.
 
 MARGIN = 1e-9

@@ -1,7 +1,7 @@
 """Polytopes of lists, in any dimension: which rows can ever be selected, and between which the choice flips.
 
 The rows h of a list span the polytope H = conv(h_1, …, h_K) [waite2015]. Row i can be selected iff it is a
-*vertex*: some w has ``w·(h_j − h_i) < 0`` for every j with h_j ≠ h_i. If rows are equal, the lowest stands for all.
+*vertex*: some w has ``w·(h_j − h_i) < 0`` for every j with h_j ≠ h_i. If rows are equal, the lowest represents all.
 Two vertices are joined by an *edge* iff some w has ``w·(h_j − h_i) = 0`` and ``w·(h_k − h_i) < 0`` for every k
 that is not on the segment between them (Eq. 9). The *normal cone* of a vertex is the set of weights that
 select it; each of its facets belongs to one edge, and is the decision boundary towards the edge's other

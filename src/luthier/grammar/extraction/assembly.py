@@ -112,9 +112,13 @@ def make_part(patterns: Patterns, blocks: Sequence[Block], names: tuple[str, ...
     sides, rule_counts = np.unique(key, return_counts=True)
     values = np.concatenate([np.empty((0, len(names))), *(compute_features(names, block.counts) for block in blocks)])
     return Part(
-        *_sides(patterns, sides), rule_counts, *_rows(blocks, "symbol_offsets", "symbols", order), values[order],
-        *_rows(blocks, "link_offsets", "links", order), *_sides_of_sentences(patterns, sides // N_VARIANTS),
-    )  # fmt: skip
+        *_sides(patterns, sides),
+        rule_counts,
+        *_rows(blocks, "symbol_offsets", "symbols", order),
+        values[order],
+        *_rows(blocks, "link_offsets", "links", order),
+        *_sides_of_sentences(patterns, sides // N_VARIANTS),
+    )
 
 
 def join_parts(parts: Sequence[Part], model: Model, names: tuple[str, ...]) -> Grammar:
@@ -126,14 +130,23 @@ def join_parts(parts: Sequence[Part], model: Model, names: tuple[str, ...]) -> G
     target_words, target_symbols = _used_words(model.target_words, joined.target_symbols)
     n_rules = len(joined.target_counts)
     grammar = Grammar(
-        source_words, target_words, offsets_from_counts(joined.side_counts), side_symbols,
-        offsets_from_counts(joined.rule_counts), offsets_from_counts(joined.target_counts), target_symbols, names,
-        np.arange(n_rules + 1) * len(names), np.tile(np.arange(len(names), dtype=np.int32), n_rules),
-        joined.values.reshape(-1), offsets_from_counts(joined.link_counts),
+        source_words,
+        target_words,
+        offsets_from_counts(joined.side_counts),
+        side_symbols,
+        offsets_from_counts(joined.rule_counts),
+        offsets_from_counts(joined.target_counts),
+        target_symbols,
+        names,
+        np.arange(n_rules + 1) * len(names),
+        np.tile(np.arange(len(names), dtype=np.int32), n_rules),
+        joined.values.reshape(-1),
+        offsets_from_counts(joined.link_counts),
         np.column_stack([joined.links >> 8, joined.links & 0xFF]).astype(np.uint8),
         offsets_from_counts(joined.sentence_counts),
-        (joined.sentence_sides + np.repeat(shifts[:-1], per_part)).astype(np.int32), no_trie(),
-    )  # fmt: skip
+        (joined.sentence_sides + np.repeat(shifts[:-1], per_part)).astype(np.int32),
+        no_trie(),
+    )
     if len(parts) == 1:
         return make_grammar(grammar)
     return make_grammar(grammar, np.repeat(np.arange(len(parts), dtype=np.int32), np.diff(shifts)), len(parts))

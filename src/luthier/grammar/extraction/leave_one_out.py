@@ -104,6 +104,9 @@ def lexicon_without(model: Model, keys: Int64, pairs: Int64) -> Lexicon:
     source_total[0] -= len(lone_e)
     target_total[0] -= len(lone_f)
     return lexicon._replace(
-        counts=counts, source_null=source_null, target_null=target_null, source_total=source_total,
+        counts=counts,
+        source_null=source_null,
+        target_null=target_null,
+        source_total=source_total,
         target_total=target_total,
-    )  # fmt: skip
+    )

@@ -10,8 +10,14 @@ from luthier.core.errors import LuthierError
 from luthier.core.params import param, validate
 
 LOG = (
-    "EgivenFCoherent", "SampleCountF", "CountEF", "MaxLexFgivenE", "MaxLexEgivenF", "IsSingletonF", "IsSingletonFE",
-)  # fmt: skip
+    "EgivenFCoherent",
+    "SampleCountF",
+    "CountEF",
+    "MaxLexFgivenE",
+    "MaxLexEgivenF",
+    "IsSingletonF",
+    "IsSingletonFE",
+)
 RAW = ("P_EgivenFCoherent", "P_MaxLexEgivenF", "P_MaxLexFgivenE")
 COUNTS = ("C_F", "C_FE")
 KINDS = {"log": LOG, "raw": RAW, "counts": COUNTS, "all": (*LOG, *RAW, *COUNTS)}

@@ -234,9 +234,16 @@ def find_occurrences(
 
     def walk(kept_places: Int32) -> None:
         kernels.walk_chunks(
-            model.words, trie, limits.for_kernels(), chunks, plan.words, offsets, places, child_by_word,
+            model.words,
+            trie,
+            limits.for_kernels(),
+            chunks,
+            plan.words,
+            offsets,
+            places,
+            child_by_word,
             sampling._replace(places=kept_places),
-        )  # fmt: skip
+        )
 
     walk(np.empty((0, 3), np.int32))
     total = kernels.begin_sample(nodes, sampling)

@@ -93,9 +93,12 @@ def tally(model: Model, found: Occurrences, limits: Limits) -> Tally:
     )
     pair = Pair(model.source_low, model.source_high, model.target_low, model.target_high, np.zeros(4, np.int64))
     work = _Work(
-        np.empty((6, 2), np.int64), np.empty(2, np.int64), np.empty(6, np.int64), np.empty(256, np.int64),
+        np.empty((6, 2), np.int64),
+        np.empty(2, np.int64),
+        np.empty(6, np.int64),
+        np.empty(256, np.int64),
         np.zeros(5, np.int64),
-    )  # fmt: skip
+    )
     room = max(len(found.places) // 4, 1 << 10)
     out = _output(n, room, limits.max_span)
     scratch = _scratch(4 * min(limits.samples, 1000), limits.max_symbols * limits.max_span)
@@ -116,10 +119,15 @@ def tally(model: Model, found: Occurrences, limits: Limits) -> Tally:
 def _output(n: int, rules: int, span: int) -> Tally:
     symbols = rules * 6 + span + 1
     return Tally(
-        np.zeros(n + 1, np.int64), np.zeros((n, 4), np.int64), np.empty(rules, np.int8), np.empty(rules, np.int64),
-        np.zeros(rules + 1, np.int64), np.empty(symbols, np.int32), np.zeros(rules + 1, np.int64),
+        np.zeros(n + 1, np.int64),
+        np.zeros((n, 4), np.int64),
+        np.empty(rules, np.int8),
+        np.empty(rules, np.int64),
+        np.zeros(rules + 1, np.int64),
+        np.empty(symbols, np.int32),
+        np.zeros(rules + 1, np.int64),
         np.empty(symbols, np.int16),
-    )  # fmt: skip
+    )
 
 
 def _scratch(rules: int, most_links: int) -> _Scratch:
@@ -132,7 +140,11 @@ def _scratch(rules: int, most_links: int) -> _Scratch:
 def _cut(out: Tally, used: Int64) -> Tally:
     rules, symbols, links = (int(used[k]) for k in (kernels.N_RULES, kernels.N_SYMBOLS, kernels.N_LINKS))
     ends: dict[str, Any] = {
-        "variant": rules, "pairs": rules, "symbol_offsets": rules + 1, "symbols": symbols,
-        "link_offsets": rules + 1, "links": links,
-    }  # fmt: skip
+        "variant": rules,
+        "pairs": rules,
+        "symbol_offsets": rules + 1,
+        "symbols": symbols,
+        "link_offsets": rules + 1,
+        "links": links,
+    }
     return out._replace(**{name: getattr(out, name)[:end].copy() for name, end in ends.items()})

@@ -112,15 +112,23 @@ def _rules() -> None:
 def _forests() -> None:
     features = Features.from_dense(["length"], [[1.0], [1.0], [0.0]])
     rules = RuleTable(
-        np.array([0, 1, 2, 4]), np.array([0, 1, -1, -2]), Texts.from_strings(["a", "b"]), features,
-        Texts.from_strings(["A", "B", "[X,1] [X,2]"]), ("lm",),
-    )  # fmt: skip
+        np.array([0, 1, 2, 4]),
+        np.array([0, 1, -1, -2]),
+        Texts.from_strings(["a", "b"]),
+        features,
+        Texts.from_strings(["A", "B", "[X,1] [X,2]"]),
+        ("lm",),
+    )
     tails = [[-1, -1], [-1, -1], [-1, -1], [0, 1]]
     spans = [[0, 1], [1, 2], [0, 2]]
     forest = Hypergraph(
-        np.array([0, 1, 3, 4]), np.array(tails), np.array([0, 0, 1, 2]), np.zeros((4, 1)), np.array([0, 0, 2]),
+        np.array([0, 1, 3, 4]),
+        np.array(tails),
+        np.array([0, 0, 1, 2]),
+        np.zeros((4, 1)),
+        np.array([0, 0, 2]),
         np.array(spans),
-    )  # fmt: skip
+    )
     forest.check_rules(rules)
     forest.pruned()
     for unique in (False, True):

@@ -28,7 +28,7 @@ from luthier.kbest.features import Features
 from luthier.landscape.certified.certify import CertifyOptions, certify
 from luthier.landscape.certified.windows import WindowOptions, feature_axes
 from luthier.landscape.lines.line_report import see_line
-from luthier.landscape.lines.projection_cache import Sighted
+from luthier.landscape.lines.projection_cache import ProjectionCache
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane, usual_reach
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
@@ -47,7 +47,7 @@ def find_polytopes() -> None:
 
 
 def solve_lps() -> None:
-    """Solve small linear programmes, and decide a selection."""
+    """Solve small linear programs, and decide a selection."""
     rows = -np.eye(3) - 0.1
     lp.maximize(rows, np.zeros(3), rows)
     lp.irredundant(rows, lp.largest_margin(rows).weights)
@@ -91,7 +91,7 @@ def look_around() -> None:
     """Sight lists, look along a line and over a plane, and compare selections."""
     problem = ListProblem.of(SyntheticLists(sentences=4, k=40).generate(0), load_metric("bleu"))
     start, directions = problem.default_start(), np.eye(problem.n_features)
-    sighted = Sighted(problem)
+    sighted = ProjectionCache(problem)
     see_line(sighted, Subspace(start, directions[:1]))
     changes_between(problem, sighted.select(start), sighted.select(start + directions[0]))
     plane = Plane.make(problem, Subspace(start, directions[:2]))

@@ -17,7 +17,7 @@ from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.rerank import rerank
-from luthier.kbest.writer import write_pool
+from luthier.kbest.storage.writer import write_pool
 from luthier.metrics.loading import load_metric, metric_names
 from luthier.metrics.pools import pool_statistics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists

@@ -53,8 +53,10 @@ class SideData:
         if table.setdefault(sentence, value) != value:
             raise InputError(
                 expected=f"the same {what} for sentence {sentence!r} throughout",
-                found=f"{value!r} after {table[sentence]!r}", path=path, kind="sentence-data",
-            )  # fmt: skip
+                found=f"{value!r} after {table[sentence]!r}",
+                path=path,
+                kind="sentence-data",
+            )
 
     def table(self, ids: Texts, known: SentenceTable | None) -> SentenceTable:
         """Return what is known of the sentences `ids`; what was given in files goes before.
@@ -69,7 +71,7 @@ class SideData:
             sources, references, offsets = known.sources, known.references, known.reference_offsets
         if references is not None and self._references:
             warnings.warn(
-                "the references inside the list are passed over: references were given beside it",
+                "the references inside the list are skipped: references were given beside it",
                 LuthierWarning,
                 stacklevel=3,
             )
@@ -79,9 +81,10 @@ class SideData:
             if missing:
                 raise InputError(
                     expected="references for all sentences or for none",
-                    found=f"none for sentence {missing[0]!r} ({len(missing)} such)", kind="sentence-data",
+                    found=f"none for sentence {missing[0]!r} ({len(missing)} such)",
+                    kind="sentence-data",
                     hint="give the references as files, with `refs`",
-                )  # fmt: skip
+                )
             lists = [self._references[name] for name in names]
             references = Texts.from_strings(text for refs in lists for text in refs)
             offsets = offsets_from_counts([len(refs) for refs in lists])
@@ -288,9 +291,11 @@ class PoolBuilder:
         if len(ids) == n + 1 and ids[0].isdigit() and ids[n] == str(int(ids[0]) + n) and not used[0]:
             raise InputError(
                 expected=f"sentence ids from {ids[0]} on, as the references are counted",
-                found=f"ids from {ids[1] if n > 1 else ids[n]} to {ids[n]}", path=path, kind="unknown-id",
+                found=f"ids from {ids[1] if n > 1 else ids[n]} to {ids[n]}",
+                path=path,
+                kind="unknown-id",
                 hint="the list counts from 1: say `first_id` 1",
-            )  # fmt: skip
+            )
 
     def _sentence_order(self) -> tuple[Texts, Int64]:
         """Return the sentence ids in the pool's order, and each number's place in it.
@@ -346,8 +351,10 @@ def _check_repeats(bad: BadLines, block: Block, source: Source) -> Bool:
         return InputError(
             expected="each feature once on a line",
             found=f"{label + ('' if position < 0 else '=')!r} twice",
-            path=source.name, line=int(block.lines[at[i]]), kind="repeated-name",
-        )  # fmt: skip
+            path=source.name,
+            line=int(block.lines[at[i]]),
+            kind="repeated-name",
+        )
 
     bad.add("repeated-name", block.lines[at], describe)
     return out < 0

@@ -46,16 +46,17 @@ class Filling:
             raise AssertionError(self.policy)
 
 
-def holes_error(counts: Sequence[tuple[str, int]], n_rows: int, first_row: int, path: str) -> InputError:
+def missing_values_error(counts: Sequence[tuple[str, int]], n_rows: int, first_row: int, path: str) -> InputError:
     """Return the complaint about features that some rows lack."""
     name, missing = counts[0]
     more = f", and {len(counts) - 1} more features like it" if len(counts) > 1 else ""
     return InputError(
         expected=f"the feature {name!r} on every row, as most have it",
         found=f"{missing:,} of {n_rows:,} rows without it, row {first_row + 1:,} the first{more}",
-        path=path, kind="missing",
+        path=path,
+        kind="missing",
         hint="`missing` worst or mean fills it in; `missing` zero counts it 0, which is the best log-probability",
-    )  # fmt: skip
+    )
 
 
 # Rows left out in place, for arrays that nobody else has seen yet.
@@ -209,7 +210,7 @@ class FeatureRows:
         dense_with_holes = [d for d in np.flatnonzero(counts).tolist() if counts[d] < DENSE_SHARE * n_gaps]
         if filling.policy == ERROR and dense_with_holes:
             first = int(np.argmax(holes[:, dense_with_holes[0]]))
-            raise holes_error([(names[d], int(counts[d])) for d in dense_with_holes], n_gaps, first, path)
+            raise missing_values_error([(names[d], int(counts[d])) for d in dense_with_holes], n_gaps, first, path)
         for d in dense_with_holes:
             filling.fill(names[d], dense[:, d], holes[:, d])
             self.filled[names[d]] = int(counts[d])

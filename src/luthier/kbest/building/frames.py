@@ -22,10 +22,10 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.reading.arrow_columns import is_number, is_text
 from luthier.kbest.reading.arrow_rows import block_of, layout_of
 from luthier.kbest.reading.column_roles import MEANINGS, Roles
-from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Block, Reader, Source
-from luthier.kbest.writer import sentence_of_rows, text_array
+from luthier.kbest.storage.writer import sentence_of_rows, text_array
 
 FRAME = "the table"
 INDEX = "__index_level_"  # what pandas calls the columns of an index
@@ -205,10 +205,13 @@ def pool_from_frame(
     reader, names = _Rows(), NameTable()
     object.__setattr__(reader, "table", table)
     builder = PoolBuilder(
-        None, names, any_order=True, roles=Roles(frozenset(columns)),
+        None,
+        names,
+        any_order=True,
+        roles=Roles(frozenset(columns)),
         filling=Filling(missing, frozenset(costs)),
-    )  # fmt: skip
-    rows = Source(FRAME, Faults(), names, NameTable())
+    )
+    rows = Source(FRAME, LineErrors(), names, NameTable())
     try:
         builder.add(reader, rows)
     except InputError as error:

@@ -29,10 +29,10 @@ from luthier.kbest.building.speech_manifest import DURATION, read_manifest
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.column_roles import Roles, look_like_quality, meaning_of
-from luthier.kbest.reading.line_errors import Faults
+from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import HEAD_BYTES, PACKAGE, Reader, Source
-from luthier.kbest.storage import is_pool, open_pool
+from luthier.kbest.storage.pool_file import is_pool, open_pool
 
 AUTO = "auto"
 TELLING = 10  # sentences with hypotheses from which on a lack of others is suspicious
@@ -98,7 +98,7 @@ class Reading:
     """A pool, and what there is to say about how it was read."""
 
     pool: Pool
-    faults: Faults
+    faults: LineErrors
     formats: Mapping[str, str]
     rows: Mapping[str, int]
     duplicates: int
@@ -153,11 +153,11 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
         raise LuthierError("expected at least one list to read")
     if [*paths, *refs, source].count(STDIN) > 1:
         raise LuthierError("standard input (-) can be read only once")
-    faults = Faults(skip=options.skip_bad)
+    faults = LineErrors(skip=options.skip_bad)
     manifest = read_manifest(options.manifest) if options.manifest else None
     if manifest is not None and (refs or source):
         raise LuthierError("a manifest has the references: give it or files of references and sources, not both")
-    known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, mend=options.skip_bad)
+    known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, fix=options.skip_bad)
     known = known if manifest is None else manifest.table()
     names, local_names = NameTable(), NameTable()
     roles = Roles(frozenset(options.columns), frozenset(options.ignore))
@@ -181,9 +181,11 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
     if last is not None:
         if sum(rows.values()) == 0:
             raise InputError(
-                expected="at least one usable hypothesis", found="none", path=last.name,
+                expected="at least one usable hypothesis",
+                found="none",
+                path=last.name,
                 hint="; ".join(f"line {e.line}: expected {e.expected}, found {e.found}" for e in faults.first.values()),
-            )  # fmt: skip
+            )
         pools.insert(place, builder.build(last, keep_duplicates=options.keep_duplicates))
     elif known is not None:  # references or sources for pools that stand already
         pools.append(builder.build(Source(paths[-1], faults, names, local_names), keep_duplicates=True))
@@ -219,7 +221,9 @@ def _check_roles(pool: Pool, options: ReadOptions) -> None:
         )
 
 
-def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str, int], options: ReadOptions) -> Reading:
+def _finish(
+    pool: Pool, faults: LineErrors, formats: dict[str, str], rows: dict[str, int], options: ReadOptions
+) -> Reading:
     if not options.keep_duplicates and "pool" in formats.values():
         pool = drop_duplicates(pool)  # lists among themselves have lost theirs; pools may repeat them
     duplicates = sum(rows.values()) - pool.n_hypotheses
@@ -234,11 +238,13 @@ def _finish(pool: Pool, faults: Faults, formats: dict[str, str], rows: dict[str,
     full = pool.n_sentences - empty
     if full >= TELLING and empty >= full and not options.allow_empty:
         raise InputError(
-            expected="hypotheses for most references", found=f"{full:,} sentences with hypotheses for "
-            f"{pool.n_sentences:,} references", path=display_name(next(iter(rows))), kind="length",
+            expected="hypotheses for most references",
+            found=f"{full:,} sentences with hypotheses for {pool.n_sentences:,} references",
+            path=display_name(next(iter(rows))),
+            kind="length",
             hint="several references of a sentence are several files (`refs` a b); if the list is only a part, "
             "say `allow_empty`",
-        )  # fmt: skip
+        )
     if empty:
         first = int(np.argmax(pool.list_lengths == 0))
         warn(
@@ -281,17 +287,23 @@ def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Re
     best = max(sureness, key=lambda name: sureness[name])
     if sureness[best] <= 0 and folder is not None:
         raise InputError(
-            expected="a folder of lists of ESPnet, Kaldi or SRILM, or a file", found="another folder", path=path,
-            kind="format", hint="the list is the folder in which 1best_recog, words_text or the n-best files stand",
-        )  # fmt: skip
+            expected="a folder of lists of ESPnet, Kaldi or SRILM, or a file",
+            found="another folder",
+            path=path,
+            kind="format",
+            hint="the list is the folder in which 1best_recog, words_text or the n-best files stand",
+        )
     if sureness[best] <= 0:
         raise InputError(
             expected="a list in a known format",
-            found=f"a file that begins with {excerpt(head)}", path=display_name(path), line=1, kind="format",
+            found=f"a file that begins with {excerpt(head)}",
+            path=display_name(path),
+            line=1,
+            kind="format",
             hint=_likely_cause(head)
             or f"name its format with `format` ({', '.join(found)}); 'luthier list formats' explains them; "
             "plain lines of text need their scores: `scores` TSV `per_sentence` N",
-        )  # fmt: skip
+        )
     return best, make_reader(best, found[best], _parameters(found[best], options))
 
 

@@ -40,7 +40,7 @@ class SentenceTable:
 
 
 def read_sentence_table(
-    refs: Sequence[RefPath], source: RefPath | None, *, first_id: int, keyed: bool, mend: bool
+    refs: Sequence[RefPath], source: RefPath | None, *, first_id: int, keyed: bool, fix: bool
 ) -> SentenceTable | None:
     """Read references and sources, a line per sentence; None where neither is given.
 
@@ -50,7 +50,7 @@ def read_sentence_table(
     paths = [*refs, *([source] if source else [])]
     if not paths:
         return None
-    columns = [read_lines(path, mend=mend) for path in paths]
+    columns = [read_lines(path, fix=fix) for path in paths]
     if keyed:
         ids, columns = _split_keys(paths, columns)
     else:
@@ -71,9 +71,12 @@ def _check_lengths(paths: Sequence[str], columns: Sequence[Texts]) -> None:
             shorter = min(len(column), len(columns[0]))
             raise InputError(
                 expected=f"{len(columns[0])} lines, as in {display_name(paths[0])}",
-                found=str(len(column)), path=display_name(path), line=shorter + 1, kind="lengths",
+                found=str(len(column)),
+                path=display_name(path),
+                line=shorter + 1,
+                kind="lengths",
                 hint="references and sources must have one line for each sentence, in the same order",
-            )  # fmt: skip
+            )
 
 
 def _split_keys(paths: Sequence[str], columns: Sequence[Texts]) -> tuple[Texts, list[Texts]]:
@@ -86,8 +89,10 @@ def _split_keys(paths: Sequence[str], columns: Sequence[Texts]) -> tuple[Texts, 
                 raise InputError(
                     expected="a sentence id at the start of the line, each only once",
                     found=f"{key!r} again" if key else "an empty line",
-                    path=display_name(path), line=line, kind="keys",
-                )  # fmt: skip
+                    path=display_name(path),
+                    line=line,
+                    kind="keys",
+                )
             table[key] = rest.strip()
         keyed.append(table)
     for path, table in zip(paths[1:], keyed[1:], strict=True):
@@ -95,8 +100,10 @@ def _split_keys(paths: Sequence[str], columns: Sequence[Texts]) -> tuple[Texts, 
         if differing:
             raise InputError(
                 expected=f"the same sentence ids as in {display_name(paths[0])}",
-                found=f"{differing[0]!r} in only one of them", path=display_name(path), kind="keys",
-            )  # fmt: skip
+                found=f"{differing[0]!r} in only one of them",
+                path=display_name(path),
+                kind="keys",
+            )
     ids = list(keyed[0])
     return Texts.from_strings(ids), [Texts.from_strings(table[key] for key in ids) for table in keyed]
 
@@ -129,9 +136,12 @@ class SentenceNumbers:
             row = int(at[i])
             return InputError(
                 expected=f"the id of one of the {n} sentences that have a reference",
-                found=repr(block.ids[row]), path=path, line=int(block.lines[row]), kind="unknown-id",
+                found=repr(block.ids[row]),
+                path=path,
+                line=int(block.lines[row]),
+                kind="unknown-id",
                 hint="ids count from 0 unless `first_id` says otherwise; string ids need `keyed` references",
-            )  # fmt: skip
+            )
 
         bad.add("unknown-id", block.lines[at], describe)
         return sentences, good
@@ -182,8 +192,11 @@ def _report(bad: BadLines, block: Block, rows: Int64, found: str, path: str) -> 
     def describe(i: int) -> InputError:
         return InputError(
             expected="sentence ids in ascending order, the hypotheses of a sentence together",
-            found=found, path=path, line=int(block.lines[rows[i]]), kind="order",
+            found=found,
+            path=path,
+            line=int(block.lines[rows[i]]),
+            kind="order",
             hint="`any_order` sorts the list by sentence",
-        )  # fmt: skip
+        )
 
     bad.add("order", block.lines[rows], describe)

@@ -15,10 +15,10 @@ from luthier.kbest.building.lists import ReadOptions, choose_reader, opened_list
 from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.column_roles import Roles
-from luthier.kbest.reading.line_errors import BadLines, Faults
+from luthier.kbest.reading.line_errors import BadLines, LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Block, Reader, Source
-from luthier.kbest.storage import is_pool
+from luthier.kbest.storage.pool_file import is_pool
 
 CHUNK_ROWS = 1 << 15
 
@@ -41,7 +41,7 @@ def stream_pools(path: str, options: ReadOptions, rows: int = CHUNK_ROWS) -> Ite
     InputError
         At the first fault, as `read_pool` does. What was yielded before it is gone out already.
     """
-    faults, names, local_names = Faults(skip=options.skip_bad), NameTable(), NameTable()
+    faults, names, local_names = LineErrors(skip=options.skip_bad), NameTable(), NameTable()
     roles = Roles(frozenset(options.columns), frozenset(options.ignore))
     with opened_list(path, unpack_any=options.unpack_any) as (head, stream):
         _, reader = choose_reader(head, path, options)

@@ -40,9 +40,11 @@ class Method(Reader):
             names = _header(stream.peek(HEAD_BYTES))
             kinds = {name: pa.string() if meaning_of(name, names) else pa.float64() for name in names}
             convert = pacsv.ConvertOptions(
-                column_types=kinds, strings_can_be_null=False, null_values=[""],
+                column_types=kinds,
+                strings_can_be_null=False,
+                null_values=[""],
                 include_columns=[name for name in names if name not in source.ignored],
-            )  # fmt: skip
+            )
             try:
                 parse = pacsv.ParseOptions(newlines_in_values=True)
                 reader = pacsv.open_csv(stream, convert_options=convert, parse_options=parse)
@@ -54,9 +56,12 @@ class Method(Reader):
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise InputError(
                     expected="CSV with a number in every column that is no text",
-                    found=str(error).splitlines()[0], path=source.name, line=first, kind="csv",
+                    found=str(error).splitlines()[0],
+                    path=source.name,
+                    line=first,
+                    kind="csv",
                     hint="`ignore` NAME passes over a column; rows are counted from the header, as lines",
-                ) from None  # fmt: skip
+                ) from None
         if first == 2:
             raise InputError(expected="rows below the header", found="the header alone", path=source.name, kind="empty")
 

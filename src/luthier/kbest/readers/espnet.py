@@ -48,9 +48,12 @@ class Method(Reader):
         homes = _homes(Path(source.path))
         if not homes:
             raise InputError(
-                expected=f"a folder with {FIRST}", found="none", path=source.name, kind="format",
+                expected=f"a folder with {FIRST}",
+                found="none",
+                path=source.name,
+                kind="format",
                 hint="the list is the folder in which 1best_recog, 2best_recog, … stand, or the logdir above",
-            )  # fmt: skip
+            )
         for home in homes:
             yield _block(source, home)
 
@@ -68,9 +71,12 @@ def _check_none_beyond(home: Path, missing: int) -> None:
     numbers = [int(found[1]) for path in home.iterdir() if (found := re.fullmatch(r"(\d+)best_recog", path.name))]
     if max(numbers) > missing:
         raise InputError(
-            expected=f"the folder {missing}best_recog, since there is {max(numbers)}best_recog", found="none",
-            path=str(home), kind="format", hint="copy all folders of the decoding, or remove those behind the gap",
-        )  # fmt: skip
+            expected=f"the folder {missing}best_recog, since there is {max(numbers)}best_recog",
+            found="none",
+            path=str(home),
+            kind="format",
+            hint="copy all folders of the decoding, or remove those behind the gap",
+        )
 
 
 def _block(source: Source, home: Path) -> Block:
@@ -98,6 +104,10 @@ def _block(source: Source, home: Path) -> Block:
     order = np.argsort(Interner().intern_texts(together), kind="stable")  # utterances as they first come, then n
     row_starts, flat_names, flat = full_rows(names, np.concatenate(scores)[order][None])
     return Block(
-        lines=np.concatenate(lines)[order], ids=together.take(order), texts=Texts.concatenate(texts).take(order),
-        row_starts=row_starts, names=flat_names, values=flat,
-    )  # fmt: skip
+        lines=np.concatenate(lines)[order],
+        ids=together.take(order),
+        texts=Texts.concatenate(texts).take(order),
+        row_starts=row_starts,
+        names=flat_names,
+        values=flat,
+    )

@@ -2,7 +2,7 @@
 
 A hypothesis is ``H-<id> score text``, separated by tabs, at once followed by its ``D-`` line (the text
 detokenized) and its ``P-`` line (the scores of its tokens); ``S-`` and ``T-`` are the source and the
-reference. All other lines, W-, A-, I-, E-, C-, O- and those of the logger, are passed over. The score is
+reference. All other lines, W-, A-, I-, E-, C-, O- and those of the logger, are skipped. The score is
 the length-normalized log probability, to base 2: the program says "hypothesis and token scores are output
 in base 2". A P- line gives the features p_sum, the sum of its scores and thus the log2 probability before
 normalization, and p_length, their number (the end of sentence counts). Batches are sorted by length, so
@@ -88,9 +88,14 @@ class _Records:
         """Return the records of the first `lines`; what follows belongs to none of them."""
         part = slice(0, len(lines.numbers))
         return _Records(
-            lines, self.marks[part], self.ids.take(part),
-            self.d_of[part], self.p_of[part], self.t_of[part], self.attached[part],
-        )  # fmt: skip
+            lines,
+            self.marks[part],
+            self.ids.take(part),
+            self.d_of[part],
+            self.p_of[part],
+            self.t_of[part],
+            self.attached[part],
+        )
 
 
 @dataclasses.dataclass(frozen=True)
@@ -100,9 +105,10 @@ class Method(Reader):
     ordered: ClassVar[bool] = False
 
     text: str = param(
-        "auto", choices=("auto", "H", "D"),
+        "auto",
+        choices=("auto", "H", "D"),
         help="hypotheses from H- lines (tokens) or D- lines (detokenized); auto: D- if the log has them",
-    )  # fmt: skip
+    )
 
     @classmethod
     def recognizes(cls, head: bytes) -> int:
@@ -115,7 +121,7 @@ class Method(Reader):
         for stretch in source.lines():
             marked = select(stretch, log_marks(spans_of(stretch))[0] > 0)
             records = _Records.of(joined(waiting, marked))
-            # What belongs to the last line that stands for itself may still come.
+            # What belongs to the last line that represents itself may still come.
             own = records.lines.numbers[~records.attached]
             now, waiting = cut_after(records.lines, int(own[-1]) - 1 if len(own) else ALL)
             records = records.head(now)
@@ -183,13 +189,17 @@ class Method(Reader):
             name = f"{mark}-{records.ids.raw(row).decode()}"
             like = "" if self.text == mark else ", as the first hypothesis has"
             return InputError(
-                expected=f"the line {name} behind the H- line{like}" if wanted
+                expected=f"the line {name} behind the H- line{like}"
+                if wanted
                 else f"no line {name}, as the first hypothesis has none",
-                found="one" if owned else "none", path=source.name, line=int(numbers[row]),
+                found="one" if owned else "none",
+                path=source.name,
+                line=int(numbers[row]),
                 kind="incomplete",
-                hint="choose the lines with the text as H or D" if mark == "D"
+                hint="choose the lines with the text as H or D"
+                if mark == "D"
                 else "was the log cut off there, or put together from two?",
-            )  # fmt: skip
+            )
 
         records.lines.bad.add("incomplete", numbers[at], describe)
         complete: Int64 = rows[~wrong]
@@ -216,10 +226,12 @@ def _fields(source: Source, records: _Records) -> tuple[Spans, Spans]:
         layout = {H: "score, text", D: "score, text", P: "token scores"}.get(int(marks[row]), "text")
         return InputError(
             expected=f"{needed[row]} fields separated by tabs ({mark}-{ident}, {layout})",
-            found=f"{fields.counts[row]} in {excerpt(lines.raw(row))}", path=source.name,
-            line=int(lines.numbers[row]), kind="fields",
+            found=f"{fields.counts[row]} in {excerpt(lines.raw(row))}",
+            path=source.name,
+            line=int(lines.numbers[row]),
+            kind="fields",
             hint="did a program turn the tabs into spaces, or take them from the end of the line?",
-        )  # fmt: skip
+        )
 
     lines.bad.add("fields", lines.numbers[at], describe)
     return Spans(lines.data, starts, lines.stops), score
@@ -234,9 +246,12 @@ def _report_loose(source: Source, records: _Records) -> None:
         name = f"{chr(records.marks[at[i]])}-{records.ids.raw(int(at[i])).decode()}"
         return InputError(
             expected=f"the line H-{name[2:]} of the same hypothesis before {name}",
-            found="another line or none", path=source.name, line=int(numbers[at[i]]), kind="loose",
+            found="another line or none",
+            path=source.name,
+            line=int(numbers[at[i]]),
+            kind="loose",
             hint="give the log as fairseq wrote it: H, D and P of a hypothesis follow each other",
-        )  # fmt: skip
+        )
 
     records.lines.bad.add("loose", numbers[at], describe)
 
@@ -252,10 +267,13 @@ def _token_scores(bad: BadLines, source: Source, lines: Int64, spans: Spans) -> 
 
     def describe(i: int) -> InputError:
         return InputError(
-            expected="token scores with a finite sum", found=f"a sum of {sums[at[i]]}", path=source.name,
-            line=int(lines[at[i]]), kind="not-finite",
-            hint="a scorer failed there; mend the log, or leave such lines out with `skip_bad`",
-        )  # fmt: skip
+            expected="token scores with a finite sum",
+            found=f"a sum of {sums[at[i]]}",
+            path=source.name,
+            line=int(lines[at[i]]),
+            kind="not-finite",
+            hint="a scorer failed there; fix the log, or leave such lines out with `skip_bad`",
+        )
 
     bad.add("not-finite", lines[at], describe)
     return np.stack([sums, np.diff(offsets)]), all_fine & np.isfinite(sums)

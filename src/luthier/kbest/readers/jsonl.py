@@ -15,7 +15,7 @@ Each line is an object::
 
 Where the first lines have ``features``, any other key with a number is a column of the pool (a sentence-level score,
 say). Where they have none, as in what data frames write, every other number is a feature. Other keys with anything
-else are passed over. null is the same as no key, except in ``features``.
+else are skipped. null is the same as no key, except in ``features``.
 Sources and references may stand on every line of a sentence, or only on one of them.
 
 NaN and Infinity, which Python's json module writes though they are not JSON, are refused by name.
@@ -55,7 +55,7 @@ from luthier.kbest.reading.json_tape import (
     Members,
     Tape,
     read_tape,
-)  # fmt: skip
+)
 from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Block, Lines, Reader, RuleUses, Source, check_columns
 
@@ -88,14 +88,14 @@ class Method(Reader):
 
 
 def _warn_of_quotes(first: bytes, ignored: Collection[str]) -> None:
-    """Tell of numbers that are written as texts on the first line: they are passed over."""
+    """Tell of numbers that are written as texts on the first line: they are skipped."""
     try:
         row = json.loads(first)
     except (ValueError, RecursionError):
         return  # which will be said
     for key, value in row.items() if isinstance(row, dict) else ():
         if key not in KEYS and key not in ignored and isinstance(value, str) and _QUOTED.fullmatch(value):
-            told = f"{key!r} is a text, {value!r}, and passed over. hint: write numbers without quotes"
+            told = f"{key!r} is a text, {value!r}, and skipped. hint: write numbers without quotes"
             warnings.warn(told, LuthierWarning, stacklevel=2)
 
 
@@ -200,8 +200,10 @@ def _on_syntax(tape: Tape) -> Bytes:
     """Return the verdict on each line as far as it needs no key."""
     verdict = np.full(len(tape.roots), faults.GOOD, dtype=np.uint8)
     for status, fault in (
-        (SYNTAX, faults.NOT_JSON), (TOO_DEEP, faults.NOT_JSON), (LONE_SURROGATE, faults.HALF_PAIR),
-    ):  # fmt: skip
+        (SYNTAX, faults.NOT_JSON),
+        (TOO_DEEP, faults.NOT_JSON),
+        (LONE_SURROGATE, faults.HALF_PAIR),
+    ):
         verdict[tape.status == status] = fault
     verdict[(tape.status == FINE) & (tape.kinds(tape.roots) != OBJECT)] = faults.NOT_OBJECT
     return verdict
@@ -225,8 +227,11 @@ def _contents(tape: Tape, parts: Int64) -> _Contents:
         _numbers(tape, parts[:, FEATURES]),
         _strings(tape, parts[:, SOURCE]),
         _strings(tape, parts[:, REFERENCES]),
-        uses, rules, local, _numbers(tape, local),
-    )  # fmt: skip
+        uses,
+        rules,
+        local,
+        _numbers(tape, local),
+    )
 
 
 def _if_kind(tape: Tape, entries: Int64, kind: int) -> Int64:

@@ -48,13 +48,15 @@ class Method(Reader):
     """Reader of n-best lists of speech recognizers."""
 
     columns: str = param(
-        "", help="names of the scores, comma separated, e.g. am,lm; empty: as many leading numbers as "
+        "",
+        help="names of the scores, comma separated, e.g. am,lm; empty: as many leading numbers as "
         "every line of the first block has, called score_0, … (a single one: score)",
-    )  # fmt: skip
+    )
     suffix: str = param(
-        "auto", choices=("auto", "keep", "strip"),
+        "auto",
+        choices=("auto", "keep", "strip"),
         help="take a final -<number> off the ids; auto: if all ids have one, beginning at 1",
-    )  # fmt: skip
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -111,16 +113,24 @@ class Method(Reader):
         numbers = lines.numbers[whole]
 
         values, fine = number_columns(
-            lines.bad, source.name, numbers, scores,
+            lines.bad,
+            source.name,
+            numbers,
+            scores,
             f"the {n} words behind the id are scores; name them with 'columns' if there are fewer",
-        )  # fmt: skip
+        )
         if layout.strip:
             ids, _ = numbered_suffixes(ids)
         row_starts, names, flat = full_rows(layout.names, values)
         block = Block(
-            lines=numbers, ids=ids.texts(), texts=rest.take(whole).texts(),
-            row_starts=row_starts, names=names, values=flat, bad=lines.bad,
-        )  # fmt: skip
+            lines=numbers,
+            ids=ids.texts(),
+            texts=rest.take(whole).texts(),
+            row_starts=row_starts,
+            names=names,
+            values=flat,
+            bad=lines.bad,
+        )
         return block.keep(fine)
 
     def _report_few(self, source: Source, lines: Lines, counts: Int64, few: Bool) -> None:
@@ -132,8 +142,10 @@ class Method(Reader):
             return InputError(
                 expected=f"an id and {names} separated by white space",
                 found=f"{counts[at[i]]} words in {excerpt(raw)}" if counts[at[i]] else "an empty line",
-                path=source.name, line=int(lines.numbers[at[i]]), kind="fields",
-            )  # fmt: skip
+                path=source.name,
+                line=int(lines.numbers[at[i]]),
+                kind="fields",
+            )
 
         lines.bad.add("fields", lines.numbers[at], describe)
 
@@ -162,12 +174,15 @@ def _leading_numbers(source: Source, lines: Lines) -> int:
         word = ids[row] + 1 + fewest
         here = excerpt(spans.raw(int(word))) if word < ends[row] else "the end of the line"
         raise InputError(
-            expected="a number behind the id" if fewest == 0
+            expected="a number behind the id"
+            if fewest == 0
             else f"{int(np.median(counts))} numbers behind the id, as on most lines",
-            found=here if fewest == 0 else f"{fewest} and then {here}", path=source.name,
-            line=int(lines.numbers[filled[row]]), kind="number",
+            found=here if fewest == 0 else f"{fewest} and then {here}",
+            path=source.name,
+            line=int(lines.numbers[filled[row]]),
+            kind="number",
             hint="name the scores with 'columns', for example am,lm, to say how many there are",
-        )  # fmt: skip
+        )
     return fewest
 
 

@@ -57,9 +57,14 @@ class Method(Reader):
             ids, _ = numbered_suffixes(keys)
             row_starts, flat_names, flat = full_rows(names, np.array(columns))
             block = Block(
-                lines=lines.numbers, ids=ids.texts(), texts=texts.texts(),
-                row_starts=row_starts, names=flat_names, values=flat, bad=lines.bad,
-            )  # fmt: skip
+                lines=lines.numbers,
+                ids=ids.texts(),
+                texts=texts.texts(),
+                row_starts=row_starts,
+                names=flat_names,
+                values=flat,
+                bad=lines.bad,
+            )
             yield block.keep(fine)
 
     def _files(self, source: Source) -> tuple[dict[str, str], Source]:

@@ -1,7 +1,7 @@
 """Marian: ``id ||| text [||| alignment] [||| WordScores= …] ||| F0= v F1= v ||| score``.
 
 One feature per model of an ensemble (``F0``, ``F1``, …), the field before the last. Word scores are as
-many as there are words, so they are no features; alignments are passed over too. The last field is the
+many as there are words, so they are no features; alignments are skipped too. The last field is the
 score after normalisation by length.
 """
 

@@ -3,7 +3,7 @@
 Dense features are printed by position under a label (``TM0= -1.2 -0.7``) and stand on every line. Sparse
 ones have an underscore in their name and one value (``pp_a~b= 1``, other tools ``pp_a~b=1``) and stand
 where they are not 0. Versions before 2013 wrote ``d: 0 lm: -12.1``. Some leave out the space before the
-first ``|||``. Fields behind the score (phrase and word alignments) are passed over.
+first ``|||``. Fields behind the score (phrase and word alignments) are skipped.
 """
 
 from __future__ import annotations

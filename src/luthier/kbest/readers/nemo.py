@@ -73,24 +73,31 @@ class Method(Reader):
             return self.beams
         if manifest is None:
             raise InputError(
-                expected="to be told which lines belong to which utterance", found="neither a manifest nor beams",
-                path=source.name, kind="format",
+                expected="to be told which lines belong to which utterance",
+                found="neither a manifest nor beams",
+                path=source.name,
+                kind="format",
                 hint="`manifest` M is the manifest the beams were made with; without one, `format` nemo "
                 "`per_sentence` N says how many lines each utterance has",
-            )  # fmt: skip
+            )
         if source.path == STDIN:
             raise InputError(
-                expected="a file, whose lines can be counted", found="a stream", path=source.name, kind="format",
+                expected="a file, whose lines can be counted",
+                found="a stream",
+                path=source.name,
+                kind="format",
                 hint="say how many lines each utterance has with `per_sentence` N",
-            )  # fmt: skip
+            )
         with open_bytes(source.path) as stream:
             n = sum(len(block.ends) for block in line_blocks(stream, source.name))
         if n % len(manifest):
             raise InputError(
                 expected=f"a multiple of {len(manifest)} lines, one set for each utterance of the manifest",
-                found=str(n), path=source.name, kind="length",
+                found=str(n),
+                path=source.name,
+                kind="length",
                 hint="beams of a transducer differ in number, and the file does not say which belongs to which",
-            )  # fmt: skip
+            )
         return n // len(manifest)
 
     def _labels(self, source: Source, lines: Lines) -> Int32:
@@ -98,9 +105,12 @@ class Method(Reader):
         given = self._names()
         if given and len(given) != n:
             raise InputError(
-                expected=f"{len(given)} numbers ({self.columns})", found=str(n), path=source.name,
-                line=int(lines.numbers[0]), kind="fields",
-            )  # fmt: skip
+                expected=f"{len(given)} numbers ({self.columns})",
+                found=str(n),
+                path=source.name,
+                line=int(lines.numbers[0]),
+                kind="fields",
+            )
         default = ["score"] if n == 1 else [f"score_{i}" for i in range(n)]
         return source.names.from_strings(given or default)
 
@@ -135,10 +145,12 @@ class _Utterances:
         if n_lines % each if n is None else n_lines != n * each:
             self._source.faults.settle_file(
                 InputError(
-                    expected=f"{expected} lines ({each} for each utterance)", found=str(n_lines),
-                    path=self._source.name, kind="length",
+                    expected=f"{expected} lines ({each} for each utterance)",
+                    found=str(n_lines),
+                    path=self._source.name,
+                    kind="length",
                 )
-            )  # fmt: skip
+            )
 
 
 def _block(source: Source, lines: Lines, names: Int32, ids: Texts) -> Block:
@@ -150,9 +162,12 @@ def _block(source: Source, lines: Lines, names: Int32, ids: Texts) -> Block:
     def describe(i: int) -> InputError:
         raw = lines.raw(int(at[i]))
         return InputError(
-            expected=f"a text and {n} numbers separated by tabs", path=source.name, line=int(lines.numbers[at[i]]),
-            found=f"{fields.counts[at[i]]} fields in {excerpt(raw)}" if raw else "an empty line", kind="fields",
-        )  # fmt: skip
+            expected=f"a text and {n} numbers separated by tabs",
+            path=source.name,
+            line=int(lines.numbers[at[i]]),
+            found=f"{fields.counts[at[i]]} fields in {excerpt(raw)}" if raw else "an empty line",
+            kind="fields",
+        )
 
     lines.bad.add("fields", lines.numbers[at], describe)
     rows = np.flatnonzero(whole)
@@ -162,7 +177,12 @@ def _block(source: Source, lines: Lines, names: Int32, ids: Texts) -> Block:
     )
     row_starts, flat_names, flat = full_rows(names, values)
     block = Block(
-        lines=lines.numbers[rows], ids=ids.take(rows), texts=text.texts(),
-        row_starts=row_starts, names=flat_names, values=flat, bad=lines.bad,
-    )  # fmt: skip
+        lines=lines.numbers[rows],
+        ids=ids.take(rows),
+        texts=text.texts(),
+        row_starts=row_starts,
+        names=flat_names,
+        values=flat,
+        bad=lines.bad,
+    )
     return block.keep(fine)

@@ -184,9 +184,13 @@ def _sentence(value: Any, name: str | None, number: int, path: str, line: int) -
 def _twice(found: _Sentence, path: str) -> InputError:
     """Return the complaint about a list whose sentence had one already: joined, they would be one list."""
     return InputError(
-        expected="one object for each sentence", found=f"another one of {found.id!r}", path=path, line=found.line,
-        hint="give each its own id, or put all hypotheses into one list", kind="id",
-    )  # fmt: skip
+        expected="one object for each sentence",
+        found=f"another one of {found.id!r}",
+        path=path,
+        line=found.line,
+        hint="give each its own id, or put all hypotheses into one list",
+        kind="id",
+    )
 
 
 def _hypotheses(value: dict[str, Any]) -> tuple[list[str], list[dict[str, float]]]:
@@ -196,9 +200,10 @@ def _hypotheses(value: dict[str, Any]) -> tuple[list[str], list[dict[str, float]
         return [text], [own]
     if key is None:
         raise _Fault(
-            "fields", f"a list of hypotheses as {', '.join(LISTS[:3])} or the like",
+            "fields",
+            f"a list of hypotheses as {', '.join(LISTS[:3])} or the like",
             "only " + ", ".join(json.dumps(key) for key in list(value)[:8]) if value else "an empty object",
-        )  # fmt: skip
+        )
     items = value[key]
     if not isinstance(items, list):
         raise _Fault("type", f'an array as "{key}"', described(items))

@@ -57,9 +57,13 @@ class Method(Reader):
                     advance(batch.nbytes)
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
                 raise InputError(
-                    expected="a whole Parquet or Arrow file", found=f"damage ({str(error).splitlines()[0]})",
-                    path=source.name, line=first, kind="truncated", hint="fetch or write the file again",
-                ) from None  # fmt: skip
+                    expected="a whole Parquet or Arrow file",
+                    found=f"damage ({str(error).splitlines()[0]})",
+                    path=source.name,
+                    line=first,
+                    kind="truncated",
+                    hint="fetch or write the file again",
+                ) from None
         if first == 1:
             raise empty_error(source.name)
 
@@ -95,9 +99,12 @@ def _size(source: Source) -> int:
 def _arrow_batches(source: Source, file: pa.RecordBatchFileReader) -> Iterator[tuple[Layout, pa.RecordBatch]]:
     if b"luthier.pool" in (file.schema.metadata or {}):
         raise InputError(
-            expected="a list in columns", found="a pool", path=source.name, kind="format",
+            expected="a list in columns",
+            found="a pool",
+            path=source.name,
+            kind="format",
             hint="a pool needs no reading; give it to a command in place of the list",
-        )  # fmt: skip
+        )
     layout = layout_of(file.schema, source.name, source.ignored)
     for i in range(file.num_record_batches):
         batch = file.get_batch(i)

@@ -19,7 +19,7 @@ Oddities, all read as they come:
 * Blank source lines, and lines Sockeye cannot use, get an empty translation with the score ``-Infinity``,
   which is not JSON and not a score; such a line is refused as not finite.
 * With JSON input, other keys of the input stand beside Sockeye's own. ``text`` is then the source;
-  ``ref`` or ``refs`` are taken as references; the rest is passed over. Texts are escaped to ASCII.
+  ``ref`` or ``refs`` are taken as references; the rest is skipped. Texts are escaped to ASCII.
 """
 
 from __future__ import annotations
@@ -160,10 +160,11 @@ def _list(row: dict[str, Any]) -> tuple[list[str], list[list[float]]]:
     if not texts:
         if "translation" not in row or "score" not in row:
             raise _Fault(
-                "fields", '"translations" and "scores", or "translation" and "score"',
+                "fields",
+                '"translations" and "scores", or "translation" and "score"',
                 "only " + ", ".join(json.dumps(key) for key in list(row)[:8]) if row else "an empty object",
                 "write the list with: sockeye-translate --output-type json --nbest-size N",
-            )  # fmt: skip
+            )
         texts, scores = [row["translation"]], [_single_scores(row)]
     for name, value in (("translations", texts), ("scores", scores)):
         if not isinstance(value, list):
@@ -190,9 +191,11 @@ def _number(value: Any) -> float:
         raise _Fault("number", "a number as a score", described(value))
     if (isinstance(value, int) and abs(value) > 1 << 1023) or not math.isfinite(value):
         raise _Fault(
-            "not-finite", "a finite score", str(value),
+            "not-finite",
+            "a finite score",
+            str(value),
             "Sockeye writes -Infinity for blank source lines; leave such lines out with `skip_bad`",
-        )  # fmt: skip
+        )
     return float(value)
 
 

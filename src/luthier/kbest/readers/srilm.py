@@ -2,7 +2,7 @@
 
 SRILM knows three forms, told by the first line of each file. ``ascore lscore nwords w1 w2 …`` has the features ``ac``,
 ``lm`` and ``nwords`` (logarithms to base 10). Below ``NBestList1.0`` each line is ``(score) w1 w2 …``, below
-``NBestList2.0`` each word is followed by its times and scores in brackets, which are passed over; both have the feature
+``NBestList2.0`` each word is followed by its times and scores in brackets, which are skipped; both have the feature
 ``score``. ``.gz`` is taken off the file's name, and so are ``<s>`` and ``</s>`` at the ends of a hypothesis.
 """
 
@@ -76,9 +76,12 @@ def _check_form(forms: dict[int, str], n_scores: int, file: Path) -> None:
     if forms and n_scores not in forms:
         ((others, name),) = forms.items()
         raise InputError(
-            expected=f"lines that begin as those of {name} do, with {_FORMS[others]}", found=_FORMS[n_scores],
-            path=str(file), kind="format", hint="read lists of different forms one by one, with scores of one name",
-        )  # fmt: skip
+            expected=f"lines that begin as those of {name} do, with {_FORMS[others]}",
+            found=_FORMS[n_scores],
+            path=str(file),
+            kind="format",
+            hint="read lists of different forms one by one, with scores of one name",
+        )
     forms[n_scores] = file.name
 
 
@@ -138,8 +141,11 @@ def _report_few(source: Source, lines: Lines, few: Bool, labels: tuple[str, ...]
     def describe(i: int) -> InputError:
         raw = lines.raw(int(at[i]))
         return InputError(
-            expected=f"{', '.join(labels)} before the words", found=excerpt(raw) if raw.strip() else "an empty line",
-            path=source.name, line=int(lines.numbers[at[i]]), kind="fields",
-        )  # fmt: skip
+            expected=f"{', '.join(labels)} before the words",
+            found=excerpt(raw) if raw.strip() else "an empty line",
+            path=source.name,
+            line=int(lines.numbers[at[i]]),
+            kind="fields",
+        )
 
     lines.bad.add("fields", lines.numbers[at], describe)

@@ -91,9 +91,10 @@ class Method(Reader):
                     expected="as many lines of text as rows of scores",
                     found=f"{texts.last} lines in {table.source.name} and {rows.last - 1} rows, without "
                     f"the header, in {table.name}",
-                    hint="each line of the text has its row in the TSV, below a header", kind="length",
+                    hint="each line of the text has its row in the TSV, below a header",
+                    kind="length",
                 )
-            )  # fmt: skip
+            )
         table.check_multiple(texts.last)
 
 
@@ -122,8 +123,11 @@ class _Header:
 
         if "" in names:
             where = names.index("") + 1
-            raise error("a name for each column", f"none for column {where} of {len(names)}",
-                        "the first line of the TSV names its columns")  # fmt: skip
+            raise error(
+                "a name for each column",
+                f"none for column {where} of {len(names)}",
+                "the first line of the TSV names its columns",
+            )
         if len(set(names)) < len(names):
             twice = repeated((name, None) for name in names)
             raise error("column names that differ", f"{twice!r} {names.count(twice)} times")
@@ -141,21 +145,31 @@ class _Header:
         found = "the columns " + excerpt(", ".join(self.names).encode(), 60)
         if with_text and "text" not in self.roles:
             raise InputError(
-                expected="a column 'hyp', 'text' or 'hypothesis'", found=found, path=path, line=1,
+                expected="a column 'hyp', 'text' or 'hypothesis'",
+                found=found,
+                path=path,
+                line=1,
                 hint="a text file without columns needs a TSV of scores beside it, given as 'scores'",
                 kind="header",
-            )  # fmt: skip
+            )
         if not with_text and "text" in self.roles:
             raise InputError(
                 expected="scores alone, as the text has a file of its own",
-                found=f"the column {self.names[self.roles['text']]!r}", path=path, line=1,
-                hint="read this TSV as the list, without 'scores'; or rename the column", kind="header",
-            )  # fmt: skip
+                found=f"the column {self.names[self.roles['text']]!r}",
+                path=path,
+                line=1,
+                hint="read this TSV as the list, without 'scores'; or rename the column",
+                kind="header",
+            )
         if with_id and "id" not in self.roles:
             raise InputError(
-                expected="a column 'id' or 'sentence'", found=found, path=path, line=1,
-                hint="say how many lines each sentence has with 'per_sentence'", kind="header",
-            )  # fmt: skip
+                expected="a column 'id' or 'sentence'",
+                found=found,
+                path=path,
+                line=1,
+                hint="say how many lines each sentence has with 'per_sentence'",
+                kind="header",
+            )
 
     def features(self, ignored: frozenset[str]) -> list[int]:
         """Return the columns that play no role, which makes them features."""
@@ -191,10 +205,13 @@ class _Table:
 
         columns = [column.take(rows) for column in fields.columns]
         values, fine = number_columns(
-            bad, self.name, table.numbers[rows], [columns[c] for c in self._columns],
+            bad,
+            self.name,
+            table.numbers[rows],
+            [columns[c] for c in self._columns],
             "columns other than id, hyp, ref and source hold numbers; `ignore` NAME passes over one that does not",
             may_lack=True,
-        )  # fmt: skip
+        )
         ids = self._ids(table.numbers[rows] - 2, columns)
         sentences, agreeing = self._sentences(bad, table.numbers[rows], ids, columns)
         row_starts, names, flat = full_rows(self._features, values)
@@ -203,9 +220,16 @@ class _Table:
             row_starts = offsets_from_counts(given)[row_starts]
             names, flat = names[given], flat[given]
         block = Block(
-            lines=numbers, ids=ids, texts=text.texts(), row_starts=row_starts, names=names, values=flat,
-            sentences=sentences, bad=bad, gaps=True,
-        )  # fmt: skip
+            lines=numbers,
+            ids=ids,
+            texts=text.texts(),
+            row_starts=row_starts,
+            names=names,
+            values=flat,
+            sentences=sentences,
+            bad=bad,
+            gaps=True,
+        )
         return block.keep(fine & agreeing)
 
     def check_multiple(self, rows: int) -> None:
@@ -215,10 +239,11 @@ class _Table:
                 InputError(
                     expected=f"a multiple of {self._per_sentence} hypotheses (per_sentence)",
                     found=f"{rows}, which leaves {rows % self._per_sentence} for the last sentence",
-                    path=self.source.name, kind="length",
+                    path=self.source.name,
+                    kind="length",
                     hint="if sentences differ in their number of hypotheses, give the TSV an id column",
                 )
-            )  # fmt: skip
+            )
 
     def _report_counts(self, bad: BadLines, table: Lines, counts: Int64) -> None:
         at = np.flatnonzero(counts != len(self._header.names))
@@ -228,8 +253,10 @@ class _Table:
             return InputError(
                 expected=f"{len(self._header.names)} fields separated by tabs, as in the header",
                 found=f"{counts[at[i]]} in {excerpt(raw)}" if raw else "an empty line",
-                path=self.name, line=int(table.numbers[at[i]]), kind="fields",
-            )  # fmt: skip
+                path=self.name,
+                line=int(table.numbers[at[i]]),
+                kind="fields",
+            )
 
         bad.add("fields", table.numbers[at], describe)
 

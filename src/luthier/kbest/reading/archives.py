@@ -74,9 +74,12 @@ class KeyedNumbers:
 
         def describe(i: int) -> InputError:
             return InputError(
-                expected="each key once", found=f"{excerpt(keys.raw(int(at[i])))} again", path=source.name,
-                line=int(numbers[at[i]]), kind="keys",
-            )  # fmt: skip
+                expected="each key once",
+                found=f"{excerpt(keys.raw(int(at[i])))} again",
+                path=source.name,
+                line=int(numbers[at[i]]),
+                kind="keys",
+            )
 
         lines.bad.add("keys", numbers[at], describe)
         return first
@@ -95,9 +98,13 @@ class KeyedNumbers:
 
         def describe(i: int) -> InputError:
             return InputError(
-                expected=f"a number for {excerpt(keys.raw(int(at[i])))} in {self.name}", found="none", path=path,
-                line=int(lines.numbers[at[i]]), kind="keys", hint="files of one list have the same keys",
-            )  # fmt: skip
+                expected=f"a number for {excerpt(keys.raw(int(at[i])))} in {self.name}",
+                found="none",
+                path=path,
+                line=int(lines.numbers[at[i]]),
+                kind="keys",
+                hint="files of one list have the same keys",
+            )
 
         lines.bad.add("keys", lines.numbers[at], describe)
 
@@ -114,8 +121,11 @@ def _describe(path: str, lines: Lines, at: Int64, expected: str) -> Describe:
     def describe(i: int) -> InputError:
         raw = lines.raw(int(at[i]))
         return InputError(
-            expected=f"{expected}, separated by white space", found=excerpt(raw) if raw.strip() else "an empty line",
-            path=path, line=int(lines.numbers[at[i]]), kind="fields",
-        )  # fmt: skip
+            expected=f"{expected}, separated by white space",
+            found=excerpt(raw) if raw.strip() else "an empty line",
+            path=path,
+            line=int(lines.numbers[at[i]]),
+            kind="fields",
+        )
 
     return describe

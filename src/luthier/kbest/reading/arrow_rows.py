@@ -48,9 +48,11 @@ def layout_of(schema: pa.Schema, path: str, ignored: frozenset[str] = frozenset(
         name = next((name for name in names if name in schema.names), None)
         if name is not None and not suits(schema.field(name).type):
             raise InputError(
-                expected=f"{what} in the column {name!r}", found=str(schema.field(name).type),
-                path=path, kind="type",
-            )  # fmt: skip
+                expected=f"{what} in the column {name!r}",
+                found=str(schema.field(name).type),
+                path=path,
+                kind="type",
+            )
         return name
 
     def required(names: tuple[str, ...], suits: Callable[[pa.DataType], bool], what: str) -> str:
@@ -59,8 +61,10 @@ def layout_of(schema: pa.Schema, path: str, ignored: frozenset[str] = frozenset(
             raise InputError(
                 expected=f"a column {' or '.join(map(repr, names))}",
                 found="only " + ", ".join(map(repr, schema.names[:12])) if schema.names else "no columns",
-                path=path, kind="fields", hint="rename the column, for example with pyarrow or pandas",
-            )  # fmt: skip
+                path=path,
+                kind="fields",
+                hint="rename the column, for example with pyarrow or pandas",
+            )
         return name
 
     repeated = sorted(name for name, count in collections.Counter(schema.names).items() if count > 1)
@@ -167,9 +171,13 @@ class _Check:
 
         def describe(_: int, line: int) -> InputError:
             return InputError(
-                expected=f"a value in the column {name!r}", found="null", path=self.path, line=line,
-                kind="fields", hint="leave such rows out with `skip_bad`",
-            )  # fmt: skip
+                expected=f"a value in the column {name!r}",
+                found="null",
+                path=self.path,
+                line=line,
+                kind="fields",
+                hint="leave such rows out with `skip_bad`",
+            )
 
         self._add("fields", ~has, describe)
 
@@ -186,10 +194,13 @@ class _Check:
             numbers = [(part.labels[k], v) for part in lists for k, v in zip(part.label_of, part.values, strict=True)]
             name, value = next((name, value) for name, value in numbers if not np.isfinite(value))
             return InputError(
-                expected="a finite number", found=f"{value} for {name!r}", path=self.path, line=line,
+                expected="a finite number",
+                found=f"{value} for {name!r}",
+                path=self.path,
+                line=line,
                 kind="not-finite",
-                hint="a scorer failed there; mend the list, or leave such lines out with `skip_bad`",
-            )  # fmt: skip
+                hint="a scorer failed there; fix the list, or leave such lines out with `skip_bad`",
+            )
 
         self._add("not-finite", ~finite, describe)
 

@@ -111,7 +111,10 @@ def _joined(lists: TextLists) -> Texts:
 def contradiction(what: str, path: str, line: int) -> InputError:
     """Return the complaint about a row whose source or references are not those of its sentence."""
     return InputError(
-        expected=f"the {what} that the sentence has above", found="another", path=path, line=line,
+        expected=f"the {what} that the sentence has above",
+        found="another",
+        path=path,
+        line=line,
         hint="rows with one id belong to one sentence; give different sentences different ids",
         kind="sentence-data",
-    )  # fmt: skip
+    )

@@ -62,10 +62,13 @@ def _hint(raw: bytes, rest: bytes) -> str:
 def surrogate_error(path: str, line: int) -> InputError:
     """Return the complaint about half a surrogate pair."""
     return InputError(
-        expected="escapes that make characters", found="half a surrogate pair (\\ud800 to \\udfff alone)",
-        path=path, line=line, kind="utf-8",
+        expected="escapes that make characters",
+        found="half a surrogate pair (\\ud800 to \\udfff alone)",
+        path=path,
+        line=line,
+        kind="utf-8",
         hint="the writer cut a character in two; write the text as UTF-8, with ensure_ascii=False",
-    )  # fmt: skip
+    )
 
 
 def not_object_error(value: Any, path: str, line: int) -> InputError:
@@ -92,19 +95,47 @@ def described(value: Any) -> str:
 # What can be wrong with a line of JSON Lines: a number for each fault, its kind and its words.
 
 (
-    GOOD, NOT_JSON, HALF_PAIR, NOT_OBJECT, KEY_TWICE, NO_ID, NO_HYPOTHESIS, ID_TYPE, HYPOTHESIS_TYPE,
-    FEATURES_TYPE, SOURCE_TYPE, REFERENCES_TYPE, DERIVATION_TYPE, RULE_TYPE, NOT_NUMBER, NOT_FINITE,
-    OTHER_SOURCE, OTHER_REFERENCES, FEATURES_LATE,
-) = range(19)  # fmt: skip
+    GOOD,
+    NOT_JSON,
+    HALF_PAIR,
+    NOT_OBJECT,
+    KEY_TWICE,
+    NO_ID,
+    NO_HYPOTHESIS,
+    ID_TYPE,
+    HYPOTHESIS_TYPE,
+    FEATURES_TYPE,
+    SOURCE_TYPE,
+    REFERENCES_TYPE,
+    DERIVATION_TYPE,
+    RULE_TYPE,
+    NOT_NUMBER,
+    NOT_FINITE,
+    OTHER_SOURCE,
+    OTHER_REFERENCES,
+    FEATURES_LATE,
+) = range(19)
 
 KINDS = {
-    NOT_JSON: "json", HALF_PAIR: "utf-8", NOT_OBJECT: "json",
-    KEY_TWICE: "fields", NO_ID: "fields", NO_HYPOTHESIS: "fields",
-    ID_TYPE: "type", HYPOTHESIS_TYPE: "type", FEATURES_TYPE: "type", SOURCE_TYPE: "type",
-    REFERENCES_TYPE: "type", DERIVATION_TYPE: "type", RULE_TYPE: "type",
-    NOT_NUMBER: "number", NOT_FINITE: "not-finite",
-    OTHER_SOURCE: "sentence-data", OTHER_REFERENCES: "sentence-data", FEATURES_LATE: "fields",
-}  # fmt: skip
+    NOT_JSON: "json",
+    HALF_PAIR: "utf-8",
+    NOT_OBJECT: "json",
+    KEY_TWICE: "fields",
+    NO_ID: "fields",
+    NO_HYPOTHESIS: "fields",
+    ID_TYPE: "type",
+    HYPOTHESIS_TYPE: "type",
+    FEATURES_TYPE: "type",
+    SOURCE_TYPE: "type",
+    REFERENCES_TYPE: "type",
+    DERIVATION_TYPE: "type",
+    RULE_TYPE: "type",
+    NOT_NUMBER: "number",
+    NOT_FINITE: "not-finite",
+    OTHER_SOURCE: "sentence-data",
+    OTHER_REFERENCES: "sentence-data",
+    FEATURES_LATE: "fields",
+}
 
 RULES = 'rules are texts, or objects {"rule": "text", "features": {"name": number}}'
 
@@ -112,8 +143,9 @@ RULES = 'rules are texts, or objects {"rule": "text", "features": {"name": numbe
 WORDS: dict[int, tuple[str, tuple[str, ...], str]] = {
     NO_ID: ('the key "id"', MEANINGS["id"], "each line needs the id of its sentence, a string or an integer"),
     NO_HYPOTHESIS: (
-        'the key "hyp" (or "hypothesis", or "text")', MEANINGS["text"],
-        "Sockeye's output, with the key \"translations\", needs `format` sockeye",
+        'the key "hyp" (or "hypothesis", or "text")',
+        MEANINGS["text"],
+        'Sockeye\'s output, with the key "translations", needs `format` sockeye',
     ),
     ID_TYPE: ('a string or an integer as "id"', MEANINGS["id"], ""),
     HYPOTHESIS_TYPE: ('a string as "hyp"', MEANINGS["text"], "join tokens with spaces"),
@@ -121,7 +153,7 @@ WORDS: dict[int, tuple[str, tuple[str, ...], str]] = {
     SOURCE_TYPE: ('a string as "source"', MEANINGS["source"], ""),
     REFERENCES_TYPE: ('a string or an array of strings as "refs"', MEANINGS["references"], ""),
     DERIVATION_TYPE: ('an array of rules as "derivation"', ("derivation",), RULES),
-}  # fmt: skip
+}
 
 
 def add(bad: BadLines, path: str, lines: Lines, verdict: Bytes) -> None:
@@ -174,7 +206,7 @@ def _words(fault: int, raw: bytes, row: dict[str, Any]) -> tuple[str, str, str]:
         )
     if fault == NOT_FINITE:
         name, value = next(_not_finite(row))
-        hint = "a scorer failed there; mend the list, or leave such lines out with `skip_bad`"
+        hint = "a scorer failed there; fix the list, or leave such lines out with `skip_bad`"
         return "a finite number", f"{value} for {name!r}", hint
     expected, keys, hint = WORDS[fault]
     present = [key for key in keys if row.get(key) is not None]

@@ -28,13 +28,30 @@ from luthier.kbest.reading._json_kernels import (
     TOO_DEEP,
     TRUE,
     TWICE,
-)  # fmt: skip
+)
 
 __all__ = [
-    "ABSENT", "ARRAY", "CONSTANT", "DECIMAL", "DEEPEST", "FALSE", "FINE", "INTEGER", "LONE_SURROGATE",
-    "NO_ENTRY", "NULL", "OBJECT", "STRING", "SYNTAX", "TOO_DEEP", "TRUE", "TWICE",
-    "Members", "Tape", "read_tape",
-]  # fmt: skip
+    "ABSENT",
+    "ARRAY",
+    "CONSTANT",
+    "DECIMAL",
+    "DEEPEST",
+    "FALSE",
+    "FINE",
+    "INTEGER",
+    "LONE_SURROGATE",
+    "NO_ENTRY",
+    "NULL",
+    "OBJECT",
+    "STRING",
+    "SYNTAX",
+    "TOO_DEEP",
+    "TRUE",
+    "TWICE",
+    "Members",
+    "Tape",
+    "read_tape",
+]
 
 ABSENT = 0  # the kind of no entry
 DEEPEST = 100  # values nested deeper are refused

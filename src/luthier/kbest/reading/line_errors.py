@@ -40,7 +40,7 @@ class BadLines:
         return describe(int(np.argmin(lines)))
 
 
-class Faults:
+class LineErrors:
     """Stops at the first fault, or, where the user said so, counts and goes on.
 
     Attributes
@@ -48,14 +48,14 @@ class Faults:
     skip : bool
         Go on past faulty lines.
     counts : kind → number of lines left out
-    mended : kind → number of places put right (only with `skip`)
+    fixed : kind → number of places put right (only with `skip`)
     first : kind → the first complaint of that kind
     """
 
     def __init__(self, *, skip: bool = False) -> None:
         self.skip = skip
         self.counts: Counter[str] = Counter()
-        self.mended: Counter[str] = Counter()
+        self.fixed: Counter[str] = Counter()
         self.first: dict[str, InputError] = {}
 
     def settle(self, bad: BadLines) -> None:
@@ -74,9 +74,9 @@ class Faults:
         self.counts[error.kind] += 1
         self.first.setdefault(error.kind, error)
 
-    def mend(self, error: InputError, places: int = 1) -> None:
+    def fix(self, error: InputError, places: int = 1) -> None:
         """Raise a complaint about something that can be put right, or count that it was."""
         if not self.skip:
             raise error
-        self.mended[error.kind] += places
+        self.fixed[error.kind] += places
         self.first.setdefault(error.kind, error)

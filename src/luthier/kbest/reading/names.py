@@ -118,6 +118,8 @@ def collision(name: str, path: str) -> InputError:
     """Return the complaint about two ways of writing that come to one name."""
     return InputError(
         expected="feature names that differ",
-        found=f"two that come to {name!r}: by position, and written out", path=path,
-        hint="rename one of them in the list", kind="names-collide",
-    )  # fmt: skip
+        found=f"two that come to {name!r}: by position, and written out",
+        path=path,
+        hint="rename one of them in the list",
+        kind="names-collide",
+    )

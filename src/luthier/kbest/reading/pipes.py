@@ -47,9 +47,12 @@ class PlainLines:
             return None
         n, room = len(lines.starts), int((lines.stops - lines.starts).sum()) // BYTES_PER_VALUE
         found = kernels.Found(
-            spans=np.empty((n, 4), np.int64), scores=np.empty(n), row_starts=np.zeros(n + 1, np.int64),
-            names=np.empty(room, np.int32), values=np.empty(room),
-        )  # fmt: skip
+            spans=np.empty((n, 4), np.int64),
+            scores=np.empty(n),
+            row_starts=np.zeros(n + 1, np.int64),
+            names=np.empty(room, np.int32),
+            values=np.empty(room),
+        )
         spans = flat(lines.data), flat(lines.starts), flat(lines.stops)
         used = kernels.plain_rows(*spans, self._known, powers(), self._guesses, found)
         if used < 0:
@@ -120,7 +123,7 @@ class PipeReader(Reader):
     """A reader of ``id ||| text ||| features ||| score``; formats say where the fields stand.
 
     A negative field number counts from the last field. Fields that are named nowhere (alignments,
-    derivations) are passed over.
+    derivations) are skipped.
     """
 
     text_field: ClassVar[int] = 1
@@ -153,9 +156,12 @@ class PipeReader(Reader):
         values, number_status = parse_numbers(lines.data, _column(entries.values, 0), _column(entries.values, 1))
         entry_lines = np.repeat(numbers, np.diff(entries.row_starts))
         number_fault(
-            bad, source.name, entry_lines, number_status,
+            bad,
+            source.name,
+            entry_lines,
+            number_status,
             (lines.data, entries.values[:, 0], entries.values[:, 1]),
-        )  # fmt: skip
+        )
         good = (status == kernels.ROW_OK) & _all_in_row(number_status == NUMBER_OK, entries.row_starts)
         scores, good = self._scores(bad, source, lines, (fields, counts, numbers), good)
 
@@ -198,9 +204,11 @@ class PipeReader(Reader):
             return InputError(
                 expected=f"at least {self.min_fields} fields separated by ' ||| ' ({self.layout})",
                 found="an empty line" if blank else f"{counts[at[i]]} in {excerpt(lines.raw(int(at[i])))}",
-                path=source.name, line=int(lines.numbers[at[i]]), kind="fields",
+                path=source.name,
+                line=int(lines.numbers[at[i]]),
+                kind="fields",
                 hint="is it a list of another kind? 'luthier list formats' names those that can be read",
-            )  # fmt: skip
+            )
 
         bad.add("fields", lines.numbers[at], describe)
 
@@ -221,9 +229,13 @@ class PipeReader(Reader):
         scores = np.full(len(starts), np.nan)
         scores[given], status = parse_numbers(lines.data, starts[given], stops[given])
         number_fault(
-            bad, source.name, numbers[given], status, (lines.data, starts[given], stops[given]),
+            bad,
+            source.name,
+            numbers[given],
+            status,
+            (lines.data, starts[given], stops[given]),
             hint=f"there stands the decoder's total: {self.layout}",
-        )  # fmt: skip
+        )
         fine = good.copy()
         fine[given] &= status == NUMBER_OK
         return scores, fine
@@ -267,8 +279,10 @@ def _report_lexing(bad: BadLines, source: Source, lines: Lines, rows: Int64, sta
         return InputError(
             expected="features as name=value, or as name= value value",
             found=f"{excerpt(stray)}, a value without a name" if stray else _stray_value(raw),
-            path=source.name, line=int(lines.numbers[at[i]]), kind="feature",
-        )  # fmt: skip
+            path=source.name,
+            line=int(lines.numbers[at[i]]),
+            kind="feature",
+        )
 
     bad.add("feature", lines.numbers[at], describe)
 
@@ -313,9 +327,12 @@ def _check_positions(
         label = next(name for name in [*expected, *found] if expected.get(name, 0) != found.get(name, 0))
         return InputError(
             expected=f"{expected.get(label, 0)} values of {label + '='!r}, as on the first line",
-            found=str(found.get(label, 0)), path=source.name, line=int(lines.numbers[rows[row]]),
-            kind="value-count", hint="values without a name of their own must be complete on every line",
-        )  # fmt: skip
+            found=str(found.get(label, 0)),
+            path=source.name,
+            line=int(lines.numbers[rows[row]]),
+            kind="value-count",
+            hint="values without a name of their own must be complete on every line",
+        )
 
     bad.add("value-count", lines.numbers[rows[at]], describe)
     return good & ~differs, pattern

@@ -34,7 +34,7 @@ from luthier.corpus.lines import (
     windows_line_error,
 )
 from luthier.corpus.texts import Texts
-from luthier.kbest.reading.line_errors import BadLines, Faults
+from luthier.kbest.reading.line_errors import BadLines, LineErrors
 from luthier.kbest.reading.names import NameTable
 
 PACKAGE = "luthier.kbest.readers"
@@ -170,11 +170,11 @@ class Source:
     """One file of a list, and the tables all files of a reading share."""
 
     path: str
-    faults: Faults
+    faults: LineErrors
     names: NameTable
     local_names: NameTable
     stream: io.BufferedReader | None = None  # opened already, as standard input must be
-    ignored: frozenset[str] = frozenset()  # columns of tables that are passed over, whatever they hold
+    ignored: frozenset[str] = frozenset()  # columns of tables that are skipped, whatever they hold
 
     @contextmanager
     def open(self) -> Iterator[io.BufferedReader]:
@@ -214,20 +214,21 @@ class Source:
         starts, stops = line_spans(ends)
         numbers = np.arange(first_line, first_line + len(starts), dtype=np.int64)
         if first_line == 1 and data[:3].tobytes() == BOM:
-            self.faults.mend(bom_error(self.name))
+            self.faults.fix(bom_error(self.name))
             starts[0] = 3
         windows = (stops > starts) & (data[np.maximum(stops - 1, 0)] == CARRIAGE_RETURN)
         if windows.any():
             lines = numbers[windows]
-            self.faults.mend(windows_line_error(self.name, int(lines[0])), len(lines))
+            self.faults.fix(windows_line_error(self.name, int(lines[0])), len(lines))
             stops = stops - windows
         good = self._utf8(data, starts, stops)
         if not good.all():
             lines, firsts = numbers[~good], starts[~good]
             bad.add(
-                "utf-8", lines,
+                "utf-8",
+                lines,
                 lambda i: utf8_error(self.name, int(lines[i]), _undecodable(data[firsts[i] :].tobytes())),
-            )  # fmt: skip
+            )
             starts, stops, numbers = starts[good], stops[good], numbers[good]
         return Lines(data, starts, stops, numbers, bad)
 
@@ -307,10 +308,12 @@ def number_fault(
             return InputError(
                 expected="a finite number" if kind == "not-finite" else "a number",
                 found=excerpt(data[starts[entry] : stops[entry]].tobytes()),
-                path=path, line=int(lines[entry]), kind=kind,
-                hint="a scorer failed there; mend the list, or leave such lines out with `skip_bad`"
+                path=path,
+                line=int(lines[entry]),
+                kind=kind,
+                hint="a scorer failed there; fix the list, or leave such lines out with `skip_bad`"
                 if kind == "not-finite"
                 else hint,
-            )  # fmt: skip
+            )
 
         bad.add(kind, lines[chosen], describe)

@@ -1,4 +1,4 @@
-"""What the manifest of a pool in parts says: the parts with their digests, and what holds for all of them."""
+"""What the manifest of a sharded pool says: the parts with their digests, and what holds for all of them."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StoredStatistics:
 
 @dataclasses.dataclass(frozen=True)
 class Manifest:
-    """A pool in parts.
+    """A sharded pool.
 
     Attributes
     ----------
@@ -124,13 +124,14 @@ class Manifest:
             raise InputError(
                 expected=f"parts with the statistics of {signature}",
                 found=f"those of {', '.join(self.stats)}" if self.stats else "parts without statistics",
-                path=self.path, hint="make the parts anew, 'luthier data shard' with `metric`",
-            )  # fmt: skip
+                path=self.path,
+                hint="make the parts anew, 'luthier data shard' with `metric`",
+            )
         return self.stats[signature]
 
 
 def is_manifest(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is the manifest of a pool in parts."""
+    """Return whether a file is the manifest of a sharded pool."""
     try:
         if not Path(path).is_file():  # what a pipe has given once it does not give again
             return False
@@ -185,7 +186,7 @@ def read_manifest(path: str | os.PathLike[str], url: str = "") -> Manifest:
             raw = file.read(MOST_BYTES + 1)
     except OSError as error:
         found = (error.strerror or str(error)).lower()
-        raise InputError(expected="the manifest of a pool in parts", found=found, path=str(path)) from None
+        raise InputError(expected="the manifest of a sharded pool", found=found, path=str(path)) from None
     try:
         if len(raw) > MOST_BYTES:
             raise LuthierError(f"more than {MOST_BYTES >> 20} MB")
@@ -193,10 +194,11 @@ def read_manifest(path: str | os.PathLike[str], url: str = "") -> Manifest:
         return dataclasses.replace(_parsed(said, str(path)), url=url)
     except (LuthierError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(
-            expected="the manifest of a pool in parts, as luthier writes it",
+            expected="the manifest of a sharded pool, as luthier writes it",
             found=f"something else, or damage ({(str(error) or type(error).__name__).splitlines()[0]})",
-            path=str(path), hint="'luthier data shard' makes one",
-        ) from None  # fmt: skip
+            path=str(path),
+            hint="'luthier data shard' makes one",
+        ) from None
 
 
 def _parsed(said: Any, path: str) -> Manifest:
@@ -217,12 +219,19 @@ def _parsed(said: Any, path: str) -> Manifest:
     if not 1 <= len(parts) <= MOST_PARTS or len({part.file for part in parts}) != len(parts):
         raise LuthierError("no parts, or one of them twice")
     return Manifest(
-        path=path, pool=_digest(said["pool"]), lists=_digest(said["lists"]), feature_names=names, n_dense=n_dense,
-        costs=costs, groups=groups, spread=spread,
+        path=path,
+        pool=_digest(said["pool"]),
+        lists=_digest(said["lists"]),
+        feature_names=names,
+        n_dense=n_dense,
+        costs=costs,
+        groups=groups,
+        spread=spread,
         derived={_text(name): _text(formula) for name, formula in dict(said["derived"]).items()},
         stats={_text(name): _statistics(stored) for name, stored in dict(said["stats"]).items()},
-        parts=parts, seal=seal,
-    )  # fmt: skip
+        parts=parts,
+        seal=seal,
+    )
 
 
 def _part(said: Any) -> Part:

@@ -17,7 +17,7 @@ from luthier.kbest.derived import derived_of
 from luthier.kbest.pool import Pool
 from luthier.kbest.shards.manifest import MOST_PARTS, NAME, Manifest, Part, StoredStatistics, write_manifest
 from luthier.kbest.spread import spread_in_lists
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 
 # Opening a part of a pool: it is the file that the manifest means, or the job ends with a sentence.
 
@@ -30,7 +30,7 @@ def check_files(manifest: Manifest) -> None:
         _stamp(manifest, number, manifest.place(number))
 
 
-def open_part(manifest: Manifest, number: int) -> Pool:
+def open_shard(manifest: Manifest, number: int) -> Pool:
     """Open a part, its arrays views of the mapped file; its bytes are hashed when this process first opens it.
 
     Raises
@@ -72,9 +72,11 @@ def _stamp(manifest: Manifest, number: int, path: Path) -> None:
 def _other(manifest: Manifest, number: int, found: str) -> InputError:
     part = manifest.parts[number]
     return InputError(
-        expected=f"{manifest.named(number)}, {part.digest}", found=found, path=str(manifest.folder / part.file),
+        expected=f"{manifest.named(number)}, {part.digest}",
+        found=found,
+        path=str(manifest.folder / part.file),
         hint="fetch the part again, or make all parts anew with 'luthier data shard'",
-    )  # fmt: skip
+    )
 
 
 def _identity(path: os.PathLike[str]) -> tuple[int, ...]:
@@ -131,16 +133,22 @@ def _manifest(pool: Pool, place: Path, written: list[Part]) -> Manifest:
     features = pool.features
     return write_manifest(
         Manifest(
-            path=str(place / NAME), pool=pool.digest(), lists=filled.digest(), feature_names=features.names,
-            n_dense=features.n_dense, costs=features.costs, groups=features.groups,
-            spread=tuple(spread_in_lists(filled).tolist()), derived=derived_of(pool),
+            path=str(place / NAME),
+            pool=pool.digest(),
+            lists=filled.digest(),
+            feature_names=features.names,
+            n_dense=features.n_dense,
+            costs=features.costs,
+            groups=features.groups,
+            spread=tuple(spread_in_lists(filled).tolist()),
+            derived=derived_of(pool),
             stats={
                 signature: StoredStatistics(stored.names, stored.values.dtype.name)
                 for signature, stored in pool.stats.items()
             },
             parts=tuple(written),
         )
-    )  # fmt: skip
+    )
 
 
 def _write(pool: Pool, path: Path) -> Part:

@@ -12,7 +12,7 @@ from luthier.core.files.io import open_output
 from luthier.core.segments import offsets_from_counts
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
-from luthier.kbest.writer import Writer, moses_lines
+from luthier.kbest.storage.writer import Writer, moses_lines
 
 
 @dataclasses.dataclass(frozen=True)

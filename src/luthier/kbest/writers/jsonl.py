@@ -18,7 +18,7 @@ from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.column_roles import MEANINGS
-from luthier.kbest.writer import (
+from luthier.kbest.storage.writer import (
     Writer,
     check_columns,
     data_of,
@@ -81,11 +81,15 @@ def contribution_lines(pool: Pool, weights: Float64, scores: Float64) -> Iterato
         hypotheses = _quoted(text_array(pool.texts, first, last))
         yield data_of(
             joined(
-                heads.take(pa.array(sentences[first:last])), hypotheses, ', "score": ',
-                _numbers(scores[first:last]), ', "contributions": ', _feature_objects(parts, first, last),
+                heads.take(pa.array(sentences[first:last])),
+                hypotheses,
+                ', "score": ',
+                _numbers(scores[first:last]),
+                ', "contributions": ',
+                _feature_objects(parts, first, last),
                 "}\n",
             )
-        )  # fmt: skip
+        )
 
 
 def _quoted(texts: pa.Array) -> pa.Array:

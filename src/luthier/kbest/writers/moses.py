@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from luthier.core.files.io import open_output
 from luthier.kbest.pool import Pool
-from luthier.kbest.writer import Writer, moses_lines
+from luthier.kbest.storage.writer import Writer, moses_lines
 
 
 @dataclasses.dataclass(frozen=True)

@@ -13,7 +13,7 @@ from luthier.core.files.io import open_output
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
-from luthier.kbest.writer import Writer, check_columns, row_blocks, sentence_of_rows, text_array
+from luthier.kbest.storage.writer import Writer, check_columns, row_blocks, sentence_of_rows, text_array
 
 TAKEN = ("id", "hyp", "features", "source", "refs", "derivation")
 

@@ -85,9 +85,14 @@ class _Seen:
     def box(self, at: int) -> Box:
         """Return one of them."""
         return Box(
-            self.lows[at], self.highs[at], open_of(self.open, at), float(self.bounds[at]), int(self.axes[at]),
-            self.centres[at], self.sums.centre[at],
-        )  # fmt: skip
+            self.lows[at],
+            self.highs[at],
+            open_of(self.open, at),
+            float(self.bounds[at]),
+            int(self.axes[at]),
+            self.centres[at],
+            self.sums.centre[at],
+        )
 
 
 class Boxes:
@@ -227,9 +232,12 @@ class Boxes:
         bases = seen.lines.constants[which] + (slopes * seen.open.fixed[which]).sum(axis=1)
         bases += 2 * self._rounding(seen.lines)[which]
         steps = Steps(
-            np.empty(most_rows + 1, np.int64), np.empty(most_rows), np.empty((most_rows, n_axes + 1)),
-            np.empty(most_rows), np.empty(most_rows),
-        )  # fmt: skip
+            np.empty(most_rows + 1, np.int64),
+            np.empty(most_rows),
+            np.empty((most_rows, n_axes + 1)),
+            np.empty(most_rows),
+            np.empty(most_rows),
+        )
         out = Cut(
             np.empty(count, np.int8),
             *(np.zeros(count) for _ in range(2)),

@@ -17,7 +17,7 @@ from luthier.geometry.minkowski.frontier import Arrays
 from luthier.landscape.certified._box_kernels import Open
 from luthier.landscape.certified.box import Box, Boxes
 from luthier.landscape.certified.certificate import Certificate
-from luthier.landscape.certified.search import Search, Standing, Waiting
+from luthier.landscape.certified.search import Explanation, Search, Waiting
 from luthier.landscape.certified.space import Space
 from luthier.landscape.cones.search_state import read_state, refusing_states, write_state
 from luthier.landscape.list_problem import ListProblem
@@ -71,13 +71,15 @@ def load_search(path: str, boxes: Boxes, *, gap: float, threads: int) -> Search:
     identity, tally, state = read_state(path)
     if identity != identity_of(boxes, gap):
         raise InputError(
-            expected="a search of this pool, metric, space and gap", found="one of another", path=path,
+            expected="a search of this pool, metric, space and gap",
+            found="one of another",
+            path=path,
             hint="remove it to start anew, without `resume`",
-        )  # fmt: skip
+        )
     with refusing_states(path):
         weights, gain, closed = np.array(state["weights"], np.float64), float(tally["gain"]), float(tally["closed"])
         boxes_seen, serial, climbs, kept = (int(tally[name]) for name in ("boxes", "serial", "climbs", "kept"))
-        standing = Standing(weights, gain, closed, boxes_seen, serial, climbs, kept)
+        standing = Explanation(weights, gain, closed, boxes_seen, serial, climbs, kept)
         if standing.weights.shape != (boxes.problem.n_features,) or not np.all(np.isfinite(standing.weights)):
             raise LuthierError("its weights are no weights of this problem")
         if standing.gain != boxes.problem.gain(standing.weights):
@@ -124,9 +126,11 @@ def _sets(boxes: Boxes, state: Arrays) -> list[Open]:
         first_row, first_list = (0, 0) if k == 0 else (int(row_ends[k - 1]), int(list_ends[k - 1]))
         own = starts[first_list + k : int(list_ends[k]) + k + 1]
         part = Open(
-            rows[first_row : int(row_ends[k])].copy(), own.copy(),
-            lists[first_list : int(list_ends[k])].copy(), state["fixed"][k].copy(),
-        )  # fmt: skip
+            rows[first_row : int(row_ends[k])].copy(),
+            own.copy(),
+            lists[first_list : int(list_ends[k])].copy(),
+            state["fixed"][k].copy(),
+        )
         if part.starts[0] != 0 or part.starts[-1] != len(part.rows) or np.any(np.diff(part.starts) <= 0):
             raise LuthierError("its lists do not hold its rows")
         found.append(part)
@@ -151,13 +155,13 @@ class CertifyOptions:
     gap: float = param(0.01, low=0.0, help="stop when no weights can gain more than this over the best, in the score")
     limit: int = param(100_000, low=1, help="boxes to look at, at most")
     checkpoint: str = param("", help="file that keeps the search, for going on with it")
-    resume: bool = param(False, help="go on with the search that the checkpoint keeps")
+    resume: bool = param(False, help="resume the search that the checkpoint keeps")
     threads: int = param(1, low=1, help="threads")
 
     def __post_init__(self) -> None:
         validate(self)
         if self.resume and not self.checkpoint:
-            raise LuthierError("expected the file of a search to go on with, found none. hint: give `checkpoint`")
+            raise LuthierError("expected the file of a search to resume, found none. hint: give `checkpoint`")
 
 
 def certify(problem: ListProblem, space: Space, weights: Float64, options: CertifyOptions | None = None) -> Certificate:

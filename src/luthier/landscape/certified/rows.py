@@ -27,10 +27,12 @@ def bundled(opens: Sequence[Open]) -> tuple[Bundle, Int64]:
     list_ends = np.cumsum([0, *(len(each.lists) for each in sets)])
     starts = [each.starts[:-1] + first for each, first in zip(sets, row_ends[:-1], strict=True)]
     bundle = Bundle(
-        np.concatenate([each.rows for each in sets]), np.concatenate([*starts, row_ends[-1:]]),
-        np.concatenate([each.lists for each in sets]), list_ends.astype(np.int64),
+        np.concatenate([each.rows for each in sets]),
+        np.concatenate([*starts, row_ends[-1:]]),
+        np.concatenate([each.lists for each in sets]),
+        list_ends.astype(np.int64),
         np.stack([each.fixed for each in sets]),
-    )  # fmt: skip
+    )
     return bundle, parents
 
 
@@ -115,9 +117,11 @@ class Rows:
     def all_open(self) -> Open:
         """Return all rows as candidates."""
         return Open(
-            np.arange(len(self.heights), dtype=np.int32), self.offsets.copy(),
-            np.arange(self.n_lists, dtype=np.int32), np.zeros(self.stats.shape[1]),
-        )  # fmt: skip
+            np.arange(len(self.heights), dtype=np.int32),
+            self.offsets.copy(),
+            np.arange(self.n_lists, dtype=np.int32),
+            np.zeros(self.stats.shape[1]),
+        )
 
     def survivors(
         self, given: Bundle, parents: Int64, centres: Float64, radii: Float64, *, decide: bool = True
@@ -129,9 +133,12 @@ class Rows:
         n_boxes, n_stats = len(parents), self.stats.shape[1]
         rows, lists = np.diff(given.starts[given.ends])[parents].sum(), np.diff(given.ends)[parents].sum()
         out = Bundle(
-            np.empty(rows, np.int32), np.empty(lists + 1, np.int64), np.empty(lists, np.int32),
-            np.empty(n_boxes + 1, np.int64), np.empty((n_boxes, n_stats)),
-        )  # fmt: skip
+            np.empty(rows, np.int32),
+            np.empty(lists + 1, np.int64),
+            np.empty(lists, np.int32),
+            np.empty(n_boxes + 1, np.int64),
+            np.empty((n_boxes, n_stats)),
+        )
         sums = Sums(*(np.empty((n_boxes, n_stats)) for _ in range(3)))
         n, n_lists = kernels.find_survivors(
             self.table, given, parents, centres, radii, MOST_COMPARED, decide, out, sums

@@ -28,16 +28,16 @@ from luthier.landscape.curve import reach_of
 from luthier.landscape.lines.places import Choice, best_places
 from luthier.landscape.list_problem import ListProblem
 
-# Boxes in which all that is open ties at one point: their sides stand for them.
+# Boxes in which all that is open ties at one point: their sides represent them.
 #
 # Suppose that all open rows of each list are equally high at a point q of a box. Along a ray from q the differences of
 # two of them keep their signs and grow, so whatever wins somewhere on the ray wins where it leaves the box, too: on one
-# of the sides that do not hold q. These have one dimension less. Without this step a box round such a point never becomes
-# simpler, however small it is, and features that are whole numbers have many such points.
+# of the sides that do not hold q. These have one dimension less. Without this step a box round such a point never
+# becomes simpler, however small it is, and features that are whole numbers have many such points.
 #
 # That is so for weights that win every list by a margin; those that hang on a tie, or on the last digits, are left out.
-# At q two rows differ by no more than their slack, rounding included. Where one leads by m ≥ 1 slacks and the ray goes on
-# s ≥ 1 times as far, it leads by s·m − (s − 1) ≥ m: margins do not shrink from step to step.
+# At q two rows differ by no more than their slack, rounding included. Where one leads by m ≥ 1 slacks and the ray goes
+# on s ≥ 1 times as far, it leads by s·m − (s − 1) ≥ m: margins do not shrink from step to step.
 
 FIRST = 64  # lists that are looked at first: mostly these tell that there is no such point
 MOST_ROWS = 50_000  # open rows of a box up to which such a point is looked for
@@ -48,7 +48,7 @@ AT_END = 1e-9  # nearer to an end of the box than this share of its size is at t
 
 
 def sides_for(rows: Rows, low: Float64, high: Float64, found: Open) -> list[tuple[Float64, Float64]] | None:
-    """Return the sides that stand for a box, corners (P,) each, or None if its open rows tie at no point of it."""
+    """Return the sides that represent a box, corners (P,) each, or None if its open rows tie at no point of it."""
     moving = np.flatnonzero(high > low)
     if not len(moving) or len(found.rows) > MOST_ROWS:
         return None
@@ -167,7 +167,7 @@ class Waiting:
 
 
 @dataclasses.dataclass
-class Standing:
+class Explanation:
     """Where a search stands.
 
     Attributes
@@ -191,9 +191,9 @@ class Standing:
 
 
 class Search:
-    """One search: `batches` goes on with it, `certificate` says what is known."""
+    """One search: `batches` resumes it, `certificate` says what is known."""
 
-    def __init__(self, boxes: Boxes, standing: Standing, *, gap: float, threads: int = 1) -> None:
+    def __init__(self, boxes: Boxes, standing: Explanation, *, gap: float, threads: int = 1) -> None:
         self.boxes, self.standing, self.gap, self.threads = boxes, standing, gap, threads
         self._lines = problem_of_rows(boxes.problem, boxes.rows)
 
@@ -205,7 +205,7 @@ class Search:
     @classmethod
     def begin(cls, boxes: Boxes, weights: Float64, *, gap: float, threads: int = 1) -> Search:
         """Return a search that has looked at the root boxes; `weights`, (D,), are good ones, and best in the space."""
-        search = cls(boxes, Standing(weights, boxes.problem.gain(weights)), gap=gap, threads=threads)
+        search = cls(boxes, Explanation(weights, boxes.problem.gain(weights)), gap=gap, threads=threads)
         place = boxes.space.place(weights)
         if place is not None:
             search._climb_from(place)
@@ -238,11 +238,19 @@ class Search:
         full = [box for box in left if np.count_nonzero(box.high > box.low) == space.n_moving]  # sides have no volume
         share = math.fsum(box_volume(box.low, box.high) for box in full) / (space.volume or 1.0)
         return Certificate(
-            weights=standing.weights, gain=standing.gain, bound=self.bound, gap=self.gap, boxes=standing.boxes,
-            n_open=len(left), open_share=min(1.0, share), whole=space.whole, limited=len(space.walls) > 0,
-            ties=space.ties, stopped=stopped,
+            weights=standing.weights,
+            gain=standing.gain,
+            bound=self.bound,
+            gap=self.gap,
+            boxes=standing.boxes,
+            n_open=len(left),
+            open_share=min(1.0, share),
+            whole=space.whole,
+            limited=len(space.walls) > 0,
+            ties=space.ties,
+            stopped=stopped,
             metric=self.boxes.problem.metric,
-        )  # fmt: skip
+        )
 
     def batches(self, limit: int, stop: threading.Event | None = None) -> Iterator[bool]:
         """Split boxes until the gap is closed or `limit` boxes were looked at; yield whether each batch improved."""
@@ -283,7 +291,7 @@ class Search:
         return tasks
 
     def _sides(self, box: Box) -> list[tuple[Float64, Float64]] | None:
-        """Return smaller boxes that stand for one but for ties: none for a point that is one, or None to split it."""
+        """Return smaller boxes that represent one but for ties: none for a point that is one, or None to split it."""
         rows, space = self.boxes.rows, self.boxes.space
         if np.array_equal(box.low, box.high):
             return [] if rows.margin(box.low) <= 1.0 else None

@@ -90,7 +90,7 @@ def joint_name(scene: FanScene, cone: int) -> str:
 EXAMPLES = ("table1", "figure3", "figure5")
 TABLE1 = ((-0.1, -1.2), (-1.2, -0.2), (-0.9, -1.6), (-0.9, -0.1), (-0.8, -0.9))
 FIGURE3 = (((0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0)), ((0.0, 0.0), (1.0, 0.5), (0.0, 1.0)))
-# Figure 5 gives no numbers: errors are invented so that h1 and h2 have the same few, and the line is laid
+# Figure 5 gives no numbers: errors are synthetic so that h1 and h2 have the same few, and the line is laid
 # through a point of each of the boundaries [h4, h1] and [h4, h2], with w0 half way between the two.
 FIGURE5_ERRORS = (1.0, 1.0, 5.0, 3.0, 4.0)
 FIGURE5_REACH = (0.75, 1.6)  # how far along the two boundaries
@@ -113,10 +113,18 @@ def example_scene(name: str) -> FanScene:
     fan = planar_fan(lists)
     first, second = _figure5_ends(fan)
     return _scene(
-        "After Figure 5 of Waite and Byrne (2015), with invented errors", ("LM", "TM"), lists, names, ("H",),
-        scores=(errors,), cone_scores=errors[fan.selections[:, 0]], metric="errors", better=-1,
-        start=(first + second) / 2, direction=(second - first) / 2,
-    )  # fmt: skip
+        "After Figure 5 of Waite and Byrne (2015), with synthetic errors",
+        ("LM", "TM"),
+        lists,
+        names,
+        ("H",),
+        scores=(errors,),
+        cone_scores=errors[fan.selections[:, 0]],
+        metric="errors",
+        better=-1,
+        start=(first + second) / 2,
+        direction=(second - first) / 2,
+    )
 
 
 def _figure5_ends(fan: PlanarFan) -> tuple[Float64, Float64]:
@@ -126,7 +134,7 @@ def _figure5_ends(fan: PlanarFan) -> tuple[Float64, Float64]:
 
 
 def pool_scene(
-    pool: Pool, sentences: Sequence[int], axes: Sequence[str], weights: str | None, metric: Metric | None
+    pool: Pool, sentences: Sequence[int], axes: Sequence[str], weights: str | Float64 | None, metric: Metric | None
 ) -> FanScene:
     """Return the lists of some sentences, numbered from 0, seen along two axes.
 

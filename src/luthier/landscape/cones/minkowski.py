@@ -1,4 +1,4 @@
-"""Reverse search over a pool in a subspace of weights: cones streamed to a file, stopped and gone on with."""
+"""Reverse search over a pool in a subspace of weights: cones streamed to a file, stopped and resumed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from luthier.core.files.written import secondary
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
-from luthier.core.tasks import Engine, Given, held
+from luthier.core.tasks import Engine, Shared, held
 from luthier.core.threads import stopping_gently
 from luthier.geometry.minkowski.checks import Certainty, Checksum, Coverage, count_by_parts, partial_sums, share_covered
 from luthier.geometry.minkowski.frontier import Ahead, SearchSetting
@@ -160,7 +160,7 @@ class SearchJob:
         if options.order == "best" and metric is None:
             raise LuthierError("the best vertices first: that order needs a metric to be guided by")
         if options.output == STDIN:
-            raise LuthierError("rows that may be gone on with cannot go to standard output. hint: name a file")
+            raise LuthierError("rows that may be resumed cannot go to standard output. hint: name a file")
         self.sentences = np.flatnonzero(pool.list_lengths > 0)
         self.pool = pool if len(self.sentences) == pool.n_sentences else pool.take_sentences(self.sentences)
         self.subspace, self.metric, self.options, self.names = subspace, metric, options, pool.features.names
@@ -205,7 +205,7 @@ class SearchJob:
             said = (
                 f"{lists:,} list{many} spread 2^30 times as far as others, or as their rows are mostly apart, the "
                 f"widest (sentence {self.sentences[s]}) by {amount:.3g} along {axis}: differences below 2^-36 of that "
-                "may be lost. hint: a value that stands for the log of 0 may be nearer to the others"
+                "may be lost. hint: a value that represents the log of 0 may be nearer to the others"
             )
         else:
             said = (
@@ -223,7 +223,7 @@ class SearchJob:
 
     @functools.cached_property
     def identity(self) -> dict[str, Any]:
-        """What must be the same for a search to be gone on with."""
+        """What must be the same for a search to be resumed."""
         return {
             "pool": self.pool.digest(),
             "subspace": hashlib.blake2b(self.subspace.matrix.tobytes(), digest_size=16).hexdigest(),
@@ -281,7 +281,7 @@ class SearchJob:
             advance(self.search.n_found)
             ahead = None
             if self.engine is not None:
-                given = stack.enter_context(held(self.engine, Given(self.setting)))
+                given = stack.enter_context(held(self.engine, Shared(self.setting)))
                 ahead = Ahead(self.summands, given, self.engine, self.options.order)
             for block in self.search.run(self.options.limit, stop, ahead=ahead):
                 waiting.append(block)

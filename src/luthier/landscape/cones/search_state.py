@@ -53,9 +53,19 @@ def checked_tally(tally: dict[str, Any], n_found: int, n_axes: int) -> Tally:
 
 # what reading something else, or half a state, may raise
 NO_STATE = (
-    OSError, ValueError, KeyError, TypeError, IndexError, EOFError, OverflowError, AttributeError, MemoryError,
-    NotImplementedError, zipfile.BadZipFile, LuthierError,
-)  # fmt: skip
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    IndexError,
+    EOFError,
+    OverflowError,
+    AttributeError,
+    MemoryError,
+    NotImplementedError,
+    zipfile.BadZipFile,
+    LuthierError,
+)
 
 
 def write_state(path: str, identity: dict[str, Any], tally: dict[str, Any], state: Arrays) -> None:
@@ -79,7 +89,7 @@ def read_state(path: str) -> tuple[dict[str, Any], dict[str, Any], Arrays]:
     try:
         file = open(path, "rb")  # noqa: SIM115 - closed below
     except FileNotFoundError:
-        raise LuthierError(f"{path}: there is no search to go on with. hint: leave out `resume`") from None
+        raise LuthierError(f"{path}: there is no search to resume. hint: leave out `resume`") from None
     except OSError as error:
         raise LuthierError(f"{path}: {(error.strerror or str(error)).lower()}") from None
     with file, refusing_states(path):
@@ -99,9 +109,11 @@ def refusing_states(path: str) -> Iterator[None]:
         yield
     except NO_STATE as error:
         raise InputError(
-            expected="the state of a search", found=f"something else, or a file cut off ({error})", path=path,
+            expected="the state of a search",
+            found=f"something else, or a file cut off ({error})",
+            path=path,
             hint="remove it to start anew, without `resume`",
-        ) from None  # fmt: skip
+        ) from None
 
 
 def _hash(meta: str, state: Arrays) -> str:

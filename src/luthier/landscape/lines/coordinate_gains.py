@@ -8,14 +8,14 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.landscape.curve import intervals_of, reach_of
-from luthier.landscape.lines.projection_cache import Sighted
+from luthier.landscape.lines.projection_cache import ProjectionCache
 from luthier.landscape.problem import slack
 
 WIDE = 1e-9  # of the weights' length: narrower intervals are no places to go to
 
 
 @dataclasses.dataclass(frozen=True)
-class Promise:
+class CoordinateGain:
     """The best place of the line along one feature.
 
     Attributes
@@ -35,7 +35,7 @@ class Promise:
     best: float
 
 
-def promises(problem: Sighted, weights: Float64, features: Int64) -> list[Promise]:
+def coordinate_gains(problem: ProjectionCache, weights: Float64, features: Int64) -> list[CoordinateGain]:
     """Return the best place along each of some features, the others staying as they are.
 
     Of equally good intervals it is the widest. Nothing is re-ranked; intervals too narrow to be reached are left out.
@@ -60,5 +60,5 @@ def promises(problem: Sighted, weights: Float64, features: Int64) -> list[Promis
         else:
             position = left / 2 + right / 2
         better = best > here + slack(here)
-        found.append(Promise(feature, position, best - here if better else 0.0, float(curve.gains[place])))
+        found.append(CoordinateGain(feature, position, best - here if better else 0.0, float(curve.gains[place])))
     return found

@@ -23,7 +23,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank
 from luthier.landscape.axes import Axis, axes_of
 from luthier.landscape.curve import LineCurve, intervals_of, reach_of
-from luthier.landscape.lines.projection_cache import Sighted
+from luthier.landscape.lines.projection_cache import ProjectionCache
 from luthier.landscape.lines.stability import LineStability, line_stability
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import slack
@@ -184,7 +184,7 @@ def follow_line(
     return dataclasses.replace(report, best=tuple(_best(report, problem)), check=outcome, stability=moved)
 
 
-def see_line(sighted: Sighted, line: Subspace, window: tuple[float, float] = (-np.inf, np.inf)) -> LineReport:
+def see_line(sighted: ProjectionCache, line: Subspace, window: tuple[float, float] = (-np.inf, np.inf)) -> LineReport:
     """Return the same curve as `follow_line` at once: no interval is re-ranked but the best, until one holds.
 
     `best` ends with that interval, so that `optimum` is the same; `check` says that none was tried.
@@ -199,14 +199,14 @@ def see_line(sighted: Sighted, line: Subspace, window: tuple[float, float] = (-n
 
 
 def _within(
-    asked: ListProblem | Sighted, line: Subspace, window: tuple[float, float]
-) -> tuple[LineReport, LineCurve, Int64]:  # fmt: skip
+    asked: ListProblem | ProjectionCache, line: Subspace, window: tuple[float, float]
+) -> tuple[LineReport, LineCurve, Int64]:
     """Return the curve cut to a window, before anything is re-ranked; and its intervals among all of the line's."""
     if line.n_axes != 1:
         raise LuthierError(f"expected a line, which has one axis, found {line.n_axes} axes")
     if not window[0] < window[1]:
         raise LuthierError(f"expected a window lo:hi with lo below hi, found {window[0]:g}:{window[1]:g}")
-    problem = asked.problem if isinstance(asked, Sighted) else asked
+    problem = asked.problem if isinstance(asked, ProjectionCache) else asked
     curve = next(asked.curves(line.start, line.directions))
     reach = reach_of(line.start, line.directions[0])
     low, high = intervals_of(curve, window)
@@ -250,7 +250,7 @@ def _interiors(low: Float64, high: Float64, reach: float) -> Float64:
     return middle
 
 
-def _best(report: LineReport, asked: ListProblem | Sighted) -> Iterator[Interval]:
+def _best(report: LineReport, asked: ListProblem | ProjectionCache) -> Iterator[Interval]:
     """Yield the best few intervals, each tried by re-ranking; if gains are equal, the widest, then the nearest."""
     problem, gains = report.problem, report.problem.metric.gain(report.scores)
     order = np.lexsort((np.abs(report.position), report.low - report.high, -gains))

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64, frozen
-from luthier.geometry.lines.envelope import Sighting
+from luthier.geometry.lines.envelope import Projections
 from luthier.landscape.curve import LineCurve
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.pools import score_selections
@@ -21,12 +21,12 @@ MOST_MOVED = 3  # weights that may differ before all rows are looked at again
 SELECTIONS = 16  # that are kept: the same weights are asked for several times
 
 
-class Sighted:
+class ProjectionCache:
     """A problem and what was seen of it last; threads may ask at a time."""
 
     def __init__(self, problem: ListProblem) -> None:
         self.problem = problem
-        self._sighting: Sighting | None = None
+        self._sighting: Projections | None = None
         self._selections: OrderedDict[bytes, Int64] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -53,9 +53,9 @@ class Sighted:
         """Yield the gain along ``start + t·direction`` for each direction, (D,) and (Q, D)."""
         return self.problem.lines.curves(start, directions, self._sighting)
 
-    def _near(self, weights: Float64) -> Sighting | None:
+    def _near(self, weights: Float64) -> Projections | None:
         """Return what was sighted near weights, if need be now."""
         near = self._sighting
         if near is None or np.count_nonzero(near.weights != weights) > MOST_MOVED:
-            self._sighting = near = self.problem.lines.sight(weights)
+            self._sighting = near = self.problem.lines.projections_at(weights)
         return near

@@ -14,14 +14,14 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, frozen
 from luthier.core.errors import LuthierError
-from luthier.core.tasks import Engine, Given, run_units
+from luthier.core.tasks import Engine, Shared, run_units
 from luthier.geometry.plane.raster import raster_changes
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.shards.shard import check_files
 from luthier.landscape.axes import axes_of, origins
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.shard_work import PartsRecipe, PartsSource, Vectors, packed, vectors
+from luthier.landscape.shard_work import ShardSource, ShardsRecipe, Vectors, packed, vectors
 from luthier.landscape.subspaces import project, read_ends
 from luthier.metrics.base import Metric
 
@@ -138,9 +138,13 @@ def centres(window: Window, side: int) -> tuple[Float64, Float64]:
 
 
 def add_changes(
-    problem: ListProblem, subspace: Subspace, places: tuple[Float64, Float64],
-    *, onto: npt.NDArray[Any] | None = None, threads: int = 1,
-) -> npt.NDArray[Any]:  # fmt: skip
+    problem: ListProblem,
+    subspace: Subspace,
+    places: tuple[Float64, Float64],
+    *,
+    onto: npt.NDArray[Any] | None = None,
+    threads: int = 1,
+) -> npt.NDArray[Any]:
     """Return what is to be summed along x for a problem's raster, added to that of the lists before it."""
     points = project(problem.pool, subspace)
     return raster_changes(problem.offsets, points, problem.stats, places, onto=onto, threads=threads)
@@ -153,7 +157,7 @@ def pixels_from(changes: npt.NDArray[Any], subspace: Subspace, window: Window, m
     return Pixels(subspace, window, metric, frozen(xs), frozen(ys), frozen(scores))
 
 
-# The raster of a pool in parts, by whoever works on the parts.
+# The raster of a sharded pool, by whoever works on the parts.
 #
 # Whole numbers are added part by part. Other numbers must be added in the order of the sentences, so that there a unit
 # is some rows of pixels, for which it goes through all parts.
@@ -163,7 +167,7 @@ MOST_BYTES = 1 << 30  # of answers that wait to be added
 
 
 @dataclasses.dataclass(frozen=True)
-class AskedRaster:
+class RasterRequest:
     """Parts, a plane as the rows of its matrix, the limits of a window, its pixels a side, and which rows of them."""
 
     parts: tuple[int, ...]
@@ -174,7 +178,7 @@ class AskedRaster:
     end: int
 
 
-def part_raster(source: PartsSource, asked: AskedRaster) -> npt.NDArray[Any]:
+def shard_raster(source: ShardSource, asked: RasterRequest) -> npt.NDArray[Any]:
     """Return what is to be summed along x for some rows of a raster, (rows, side, S), packed."""
     subspace = Subspace(np.array(asked.plane[0]), np.array(asked.plane[1:]))
     xs, ys = centres(Window(*asked.limits), asked.side)
@@ -185,8 +189,8 @@ def part_raster(source: PartsSource, asked: AskedRaster) -> npt.NDArray[Any]:
     return packed(changes)
 
 
-def parted_pixels(
-    source: PartsSource, subspace: Subspace, window: Window, side: int, *, engine: Engine | None = None
+def sharded_pixels(
+    source: ShardSource, subspace: Subspace, window: Window, side: int, *, engine: Engine | None = None
 ) -> Pixels:
     """Return the raster of all parts, in the bytes of the pool in one piece."""
     centres(window, side)  # checked before anybody is asked
@@ -195,16 +199,16 @@ def parted_pixels(
         raise LuthierError("expected lists with hypotheses, found none")
     plane, limits = vectors(subspace.matrix), tuple(map(float, window.limits))
     if source.whole_numbers:
-        asked = [AskedRaster((part,), plane, limits, side, 0, side) for part in source.filled]
+        asked = [RasterRequest((part,), plane, limits, side, 0, side) for part in source.filled]
     else:
         all_parts, firsts = tuple(source.filled), range(0, side, ROWS)
-        asked = [AskedRaster(all_parts, plane, limits, side, first, min(first + ROWS, side)) for first in firsts]
+        asked = [RasterRequest(all_parts, plane, limits, side, first, min(first + ROWS, side)) for first in firsts]
     total = np.zeros((side, side, len(source.metric.stat_names)), np.int64 if source.whole_numbers else np.float64)
     at_once = max(1, MOST_BYTES // total.nbytes)
-    given = Given(source, PartsRecipe.of(source))
+    given = Shared(source, ShardsRecipe.of(source))
     for begin in range(0, len(asked), at_once):
         some = asked[begin : begin + at_once]
-        found = run_units(part_raster, given, dict(enumerate(some)), engine=engine)
+        found = run_units(shard_raster, given, dict(enumerate(some)), engine=engine)
         for number, changes in found.items():
             total[some[number].first : some[number].end] += changes
     return pixels_from(total, subspace, window, source.metric)

@@ -1,10 +1,10 @@
 """Robust optima of lines and planes: the best mean score under noise of the weights, the best of the worst nearby.
 
 Noise is Gaussian, in units of a feature's mean effect at w0 (`luthier.landscape.units`), independent for every weight;
-what counts here is its part along the line or within the plane. Means are exact: sums of error functions over the whole
-line, or over all cells of a window, each with its share of the noise; nothing is sampled. A line's window says where the
-optimum may be, not where noise ends; what lies beyond the window of a plane is left out of the mean. That no place
-elsewhere has a better mean is not proven.
+what counts here is its part along the line or within the plane. Means are exact: sums of error functions over the
+whole line, or over all cells of a window, each with its share of the noise; nothing is sampled. A line's window says
+where the optimum may be, not where noise ends; what lies beyond the window of a plane is left out of the mean. That no
+place elsewhere has a better mean is not proven.
 """
 
 from __future__ import annotations
@@ -172,9 +172,14 @@ class Surroundings:
         others = np.delete(distances, here)
         reached = self.scores[distances <= 1.0]
         return RobustOptimum(
-            choice, noise, self.centre + self.shape @ place, float(self.scores[here]), self.mean(place),
-            float((sign * reached).min() * sign), float(others.min(initial=np.inf)),
-        )  # fmt: skip
+            choice,
+            noise,
+            self.centre + self.shape @ place,
+            float(self.scores[here]),
+            self.mean(place),
+            float((sign * reached).min() * sign),
+            float(others.min(initial=np.inf)),
+        )
 
 
 def noise_shape(plane: Plane, noise: float) -> Float64:
@@ -208,8 +213,11 @@ def robust_point(report: SurfaceReport, choice: str, noise: float, *, threads: i
     optimum = report.optimum.cell.position
     if choice in ("highest", "disc"):
         if choice == "disc":
-            optimum = max((cell for cell in report.best if cell.representable), key=lambda c: c.cell.radius,
-                          default=report.optimum).cell.position  # fmt: skip
+            optimum = max(
+                (cell for cell in report.best if cell.representable),
+                key=lambda c: c.cell.radius,
+                default=report.optimum,
+            ).cell.position
         return Surroundings(plane, optimum, shape, threads=threads).describe(choice, noise, np.zeros(2))
     found = []
     for centre in (optimum, promising(plane, shape, threads=threads)):

@@ -231,7 +231,7 @@ def look_at_plane(plane: Plane, options: SurfaceOptions, *, engine: Engine | Non
 
 
 def _check(plane: Plane, found: Survey, record: Arrangement | None, options: SurfaceOptions) -> Check:
-    """Re-rank cells drawn at random: of all that are recorded, or of all that passed by."""
+    """Re-rank cells drawn at random: of all that are recorded, or of all that visited."""
     if record is None:
         return check_cells(plane, found.sample.keys, threads=options.threads)
     sized = np.flatnonzero(record.sized)
@@ -246,9 +246,13 @@ def bin_width(plane: Plane, *, threads: int = 1) -> float:
     x_low, x_high, y_low, y_high = shown_window(plane, np.zeros((1, 2))).limits
     share, rows = (np.arange(PROBES) + 0.5) / PROBES, plane.overlay.rows
     sums = raster(
-        np.searchsorted(rows, plane.problem.offsets), plane.points[rows], plane.problem.stats[rows],
-        x_low + share * (x_high - x_low), y_low + share * (y_high - y_low), threads=threads,
-    )  # fmt: skip
+        np.searchsorted(rows, plane.problem.offsets),
+        plane.points[rows],
+        plane.problem.stats[rows],
+        x_low + share * (x_high - x_low),
+        y_low + share * (y_high - y_low),
+        threads=threads,
+    )
     scores = plane.score(sums)
     spread = float(scores.max() - scores.min())
     return float(10.0 ** np.floor(np.log10(spread / BINS * 2))) if spread > 0.0 else 1.0

@@ -1,4 +1,4 @@
-"""All cells of a plane passed by once, in bounded memory: how many, how good, the best, and a fair sample."""
+"""All cells of a plane visited once, in bounded memory: how many, how good, the best, and a fair sample."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.core.rng import child_rng
-from luthier.core.tasks import Engine, Given, Here, Threads, run_units
+from luthier.core.tasks import Engine, Serial, Shared, Threads, run_units
 from luthier.core.threads import stopping_gently
-from luthier.geometry.plane.overlay import CELLS_AT_ONCE, EDGES_AT_ONCE, CellBlock, FaceValues, Overlay, Room
+from luthier.geometry.plane.overlay import CELLS_AT_ONCE, EDGES_AT_ONCE, CellBlock, FaceValues, Overlay, Workspace
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.best_cells import ScoredCells
 from luthier.metrics.base import Metric
@@ -122,7 +122,7 @@ class SurveyOptions:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Walk:
-    """What all stretches of a survey share: the plane's edges with the values of their faces, and what is wanted."""
+    """What all runs of a survey share: the plane's edges with the values of their faces, and what is wanted."""
 
     overlay: Overlay
     values: FaceValues
@@ -137,7 +137,7 @@ class Walk:
     def blocks(self, edges: range) -> Iterator[CellBlock]:
         """Yield the cells of a range of edges; each thread has one room to write them in."""
         if not hasattr(self.own, "room"):
-            self.own.room = Room(self.overlay, self.values.each)
+            self.own.room = Workspace(self.overlay, self.values.each)
         return self.overlay.blocks(self.values, edges, self.own.room)
 
     @property
@@ -231,8 +231,8 @@ def _joined(one: Passed, other: Passed, walk: Walk) -> Passed:
     )
 
 
-def stretches(overlay: Overlay) -> dict[int, Stretch]:
-    """Return all edges in stretches, at most `MOST_STRETCHES`: how they are cut depends on the plane alone."""
+def runs_of_cells(overlay: Overlay) -> dict[int, Stretch]:
+    """Return all edges in runs_of_cells, at most `MOST_STRETCHES`: how they are cut depends on the plane alone."""
     n_edges = overlay.edges.n_owners
     blocks = -(-n_edges // EDGES_AT_ONCE)
     size = EDGES_AT_ONCE * max(1, -(-blocks // MOST_STRETCHES))
@@ -243,11 +243,11 @@ def stretches(overlay: Overlay) -> dict[int, Stretch]:
 def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions, *, engine: Engine | None = None) -> Survey:
     """Pass by every cell once; Ctrl-C ends it early, and it says how far it came.
 
-    The same whoever does it: stretches of edges are cut by the plane, have generators of their own and are put
+    The same whoever does it: runs_of_cells of edges are cut by the plane, have generators of their own and are put
     together in their order. By default it is ``options.threads`` threads.
     """
     walk = Walk(overlay, overlay.face_values(problem.stats), problem.metric, options)
-    units, stop, passed = stretches(overlay), threading.Event(), 0
+    units, stop, passed = runs_of_cells(overlay), threading.Event(), 0
     n_edges = overlay.edges.n_owners
     with stopping_gently(stop), progress("edges walked", n_edges) as advance:
 
@@ -261,8 +261,8 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions, *, en
                     "hint: stream them, which keeps the best and a picture; or take a smaller window; or allow more"
                 )
 
-        engine = engine or (Here() if options.threads == 1 else Threads(options.threads))
-        parts = run_units(pass_by, Given(walk), units, engine=engine, keep=keep, stop=stop)
+        engine = engine or (Serial() if options.threads == 1 else Threads(options.threads))
+        parts = run_units(pass_by, Shared(walk), units, engine=engine, keep=keep, stop=stop)
     found = nothing_passed(options)
     for part in parts.values():
         found = _joined(found, part, walk)

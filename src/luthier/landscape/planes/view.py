@@ -83,9 +83,13 @@ def raster_scene(plane: Plane, window: Window, *, threads: int) -> Scene:
     share = (np.arange(PIXELS) + 0.5) / PIXELS
     near = plane.within(window)
     sums = raster(
-        near.offsets, near.points, near.values, x_low + share * (x_high - x_low), y_low + share * (y_high - y_low),
+        near.offsets,
+        near.points,
+        near.values,
+        x_low + share * (x_high - x_low),
+        y_low + share * (y_high - y_low),
         threads=threads,
-    )  # fmt: skip
+    )
     return Scene(window.limits, raster=plane.score(sums))
 
 

@@ -19,7 +19,7 @@ from luthier.geometry.polytopes.polytope import distinct_rows_of_lists, extreme_
 from luthier.kbest.rerank import rerank
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.constraint_curves import GeometrySettings
-from luthier.landscape.selections.feasibility import Choice, Verdict, Wish, judge
+from luthier.landscape.selections.feasibility import Choice, Constraint, Verdict, judge
 from luthier.metrics.oracle import Selection, corpus_oracle
 
 
@@ -66,12 +66,15 @@ class GeometryReport:
     seed: int
     sentences: Int64 | None = None
 
-    def contradiction(self) -> list[Wish]:
-        """Return the oracle's wishes that cannot all come true; none if all can."""
-        wishes = self.verdict.contradiction()
+    def contradiction(self) -> list[Constraint]:
+        """Return the oracle's constraints that cannot all come true; none if all can."""
+        constraints = self.verdict.contradiction()
         if self.sentences is None:
-            return wishes
-        return [dataclasses.replace(wish, sentence=int(self.sentences[wish.sentence])) for wish in wishes]
+            return constraints
+        return [
+            dataclasses.replace(constraint, sentence=int(self.sentences[constraint.sentence]))
+            for constraint in constraints
+        ]
 
     @property
     def log10_extreme_index_vectors(self) -> float:
@@ -85,7 +88,7 @@ class GeometryReport:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the report for JSON; sentences are named as in the pool."""
-        ids, kept, wishes = self.problem.pool.sentence_ids, self.subset.lists.tolist(), self.contradiction()
+        ids, kept, constraints = self.problem.pool.sentence_ids, self.subset.lists.tolist(), self.contradiction()
         return {
             "seed": self.seed,
             "metric": self.problem.metric.signature,
@@ -103,7 +106,7 @@ class GeometryReport:
             "oracle": {
                 "extreme": int(np.count_nonzero(self.oracle_extreme)),
                 **self.verdict.as_dict(),
-                **({"contradiction": [dataclasses.asdict(w) for w in wishes]} if wishes else {}),
+                **({"contradiction": [dataclasses.asdict(w) for w in constraints]} if constraints else {}),
             },
             "subset": {
                 "sentences": len(kept),
@@ -173,10 +176,12 @@ def report_geometry(
 
 def _are_extreme(features: Float64, rows: Int64, offsets: Int64, extreme: Int64) -> Bool:
     """Return whether each selected row, or one that is equal, is a vertex of its list: (N,)."""
-    return np.array([
-        bool(np.any(np.all(features[extreme[offsets[i] : offsets[i + 1]]] == features[row], axis=1)))
-        for i, row in enumerate(rows.tolist())
-    ])  # fmt: skip
+    return np.array(
+        [
+            bool(np.any(np.all(features[extreme[offsets[i] : offsets[i + 1]]] == features[row], axis=1)))
+            for i, row in enumerate(rows.tolist())
+        ]
+    )
 
 
 def _largest_subset(

@@ -62,7 +62,7 @@ CONTRIBUTED = 2  # rows whose scores are taken apart: the winner and the second
 
 
 @dataclasses.dataclass(frozen=True)
-class Overturn:
+class Flip:
     """By how much one weight must change, all others as they are, for other words to win, and which row then does.
 
     Attributes
@@ -83,7 +83,7 @@ class Overturn:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Standing:
+class SentenceExplanation:
     """The K hypotheses of one sentence at given weights.
 
     Attributes
@@ -96,7 +96,7 @@ class Standing:
     metric_scores : (K,) float64
         The metric of the sentence alone, smoothed where the metric does that.
     oracle : int
-        The place, from 0, of the best hypothesis by the metric; of equals the first.
+        The place, from 0, of the best hypothesis by the metric; ties go to the first.
     second : int or None
         The place of the first hypothesis with other words than the winner's.
     contributions : (R, D) float64
@@ -111,7 +111,7 @@ class Standing:
     oracle: int
     second: int | None
     contributions: Float64
-    overturns: tuple[Overturn, ...]
+    overturns: tuple[Flip, ...]
 
     @property
     def gap(self) -> float | None:
@@ -119,7 +119,7 @@ class Standing:
         return None if self.second is None else float(self.scores[0] - self.scores[self.second])
 
 
-def standing(problem: ListProblem, weights: Float64, sentence: int) -> Standing:
+def explanation_of(problem: ListProblem, weights: Float64, sentence: int) -> SentenceExplanation:
     """Return how the hypotheses of a sentence stand."""
     n = len(problem.offsets) - 1
     if not 0 <= sentence < n:
@@ -133,7 +133,7 @@ def standing(problem: ListProblem, weights: Float64, sentence: int) -> Standing:
     others = np.flatnonzero(texts[order] != texts[order[0]])
     second = int(others[0]) if len(others) else None
     shown = order[[0] if second is None else [0, second]]
-    return Standing(
+    return SentenceExplanation(
         sentence=sentence,
         rows=frozen(start + order),
         scores=frozen(scores[order]),
@@ -162,9 +162,7 @@ def _contributions(part: Features, weights: Float64, rows: Int64) -> Float64:
     return out
 
 
-def _overturns(
-    problem: ListProblem, part: Features, weights: Float64, texts: Int64, start: int
-) -> tuple[Overturn, ...]:
+def _overturns(problem: ListProblem, part: Features, weights: Float64, texts: Int64, start: int) -> tuple[Flip, ...]:
     """Follow the upper envelope of the list along each weight, both ways, to the first other words."""
     spread = _ranges(part) * (problem.spread > 0)
     tried = np.argsort(-spread, kind="stable")[:MOST_TRIED]
@@ -178,7 +176,7 @@ def _overturns(
     for feature, envelope in zip(tried.tolist(), envelopes, strict=True):
         for change, row in _first_changes(envelope, texts):
             effect = abs(change) * float(problem.spread[feature])
-            found.append(Overturn(feature, change, start + row, effect))
+            found.append(Flip(feature, change, start + row, effect))
     return tuple(sorted(found, key=lambda item: (item.effect, item.feature, item.change)))
 
 

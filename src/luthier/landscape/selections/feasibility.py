@@ -40,8 +40,8 @@ class Choice:
 
 
 @dataclasses.dataclass(frozen=True)
-class Wish:
-    """One of several wishes that cannot all come true: one hypothesis of a sentence is to beat another."""
+class Constraint:
+    """One of several constraints that cannot all come true: one hypothesis of a sentence is to beat another."""
 
     sentence: int
     sentence_id: str
@@ -75,8 +75,8 @@ class Verdict:
             return None
         return Weights.from_vector(self.pool.features.names, self.proof.weights)
 
-    def wishes(self) -> tuple[list[str], Float64]:
-        """Return wishes in words, and how much of each feature the wanted row has more than the other, (n, D).
+    def constraints(self) -> tuple[list[str], Float64]:
+        """Return constraints in words, and how much of each feature the wanted row has more than the other, (n, D).
 
         The contradicting ones, times their multipliers; if all can come true, the hardest one of each sentence, and
         with two features those that bound the cone of weights.
@@ -101,18 +101,18 @@ class Verdict:
         return names, differences
 
     def _bounding(self, h: Float64, weights: Float64) -> Int64:
-        """Return the rows whose wishes bound the cone."""
+        """Return the rows whose constraints bound the cone."""
         wanted = np.repeat(self.choice.rows, np.diff(self.pool.offsets))
         rows = np.flatnonzero((wanted >= 0) & (h != h[wanted]).any(axis=1))
         return rows[irredundant(h[rows] - h[wanted[rows]], weights)] if len(rows) else rows
 
-    def contradiction(self) -> list[Wish]:
-        """Return the wishes that cannot all come true, by sentence and hypothesis; none if all can."""
+    def contradiction(self) -> list[Constraint]:
+        """Return the constraints that cannot all come true, by sentence and hypothesis; none if all can."""
         if isinstance(self.proof, Feasible):
             return []
         pool, starts = self.pool, self.pool.offsets
         return [
-            Wish(
+            Constraint(
                 sentence=s,
                 sentence_id=pool.sentence_ids[s],
                 wanted=int(self.choice.rows[s] - starts[s]),
@@ -133,8 +133,10 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON takes it."""
         told: dict[str, Any] = {
-            "feasible": isinstance(self.proof, Feasible), "proof": "checked exactly", "selection": self.choice.name,
-        }  # fmt: skip
+            "feasible": isinstance(self.proof, Feasible),
+            "proof": "checked exactly",
+            "selection": self.choice.name,
+        }
         if self.choice.score is not None:
             told |= {"metric": self.choice.metric, "score": self.choice.score}
         told["sentences"] = self.n_sentences
@@ -142,12 +144,12 @@ class Verdict:
             margin = self.proof.margin if np.isfinite(self.proof.margin) else None
             told |= {"margin": margin, "selects": self.selects, "weights": dict(self.weights or {})}
         else:
-            told["contradiction"] = [dataclasses.asdict(wish) for wish in self.contradiction()]
+            told["contradiction"] = [dataclasses.asdict(constraint) for constraint in self.contradiction()]
         return told
 
 
 def choose(pool: Pool, select: str, metric: Metric) -> Choice:
-    """Return the selection that a name or a file stands for."""
+    """Return the selection that a name or a file represents."""
     filled = np.diff(pool.offsets) > 0
     rows = np.full(pool.n_sentences, -1, np.int64)
     if select in ORACLES:
@@ -173,10 +175,12 @@ def read_selection(pool: Pool, path: str) -> Int64:
     lines, name = list(read_lines(path)), display_name(path)
     if len(lines) != pool.n_sentences:
         raise InputError(
-            expected=f"{pool.n_sentences:,} lines, one for each sentence", found=f"{len(lines):,}", path=name,
+            expected=f"{pool.n_sentences:,} lines, one for each sentence",
+            found=f"{len(lines):,}",
+            path=name,
             line=min(len(lines), pool.n_sentences + 1),
             hint="each line is the number of a hypothesis in its list, from 0",
-        )  # fmt: skip
+        )
     rows = np.full(pool.n_sentences, -1, np.int64)
     for s, (text, size) in enumerate(zip(lines, np.diff(pool.offsets).tolist(), strict=True)):
         word = text.strip()

@@ -1,8 +1,8 @@
 """How far lines can tell hypotheses apart: oracles that could win, pairs that could be ranked, and what contradicts.
 
-A *wish* is that one row beat another, w·h_i > w·h_j. Wishes are *separable* if one w fulfils all of them, which is
-the question of `luthier.geometry.lp.feasibility`, and has its proof either way. Wishes that are not separable need not
-all be at fault: one is *in conflict* if every w that goes against none of them leaves it undecided.
+A *constraint* is that one row beat another, w·h_i > w·h_j. Constraints are *separable* if one w fulfils all of them,
+which is the question of `luthier.geometry.lp.feasibility`, and has its proof either way. Constraints that are not
+separable need not all be at fault: one is *in conflict* if every w that goes against none of them leaves it undecided.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ MOST_COLUMNS = 200  # exact proofs over more weights take too long
 # In floats, of rows of length 1: a margin that counts as none, and a length that does.
 STRICT, SHORT = 1e-9, 1e-9
 ROWS_AT_ONCE = 64
-MOST_ENTRIES = 1 << 28  # of the table of all wishes: 2 GB
+MOST_ENTRIES = 1 << 28  # of the table of all constraints: 2 GB
 FIELDS = ("better", "worse", "lists")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Wishes:
-    """P wishes that one row of a pool beat another of the same list.
+class Constraints:
+    """P constraints that one row of a pool beat another of the same list.
 
     Attributes
     ----------
@@ -51,25 +51,28 @@ class Wishes:
     def __len__(self) -> int:
         return len(self.better)
 
-    def take(self, which: Int64 | Bool) -> Wishes:
+    def take(self, which: Int64 | Bool) -> Constraints:
         """Return some of them."""
-        return Wishes(self.better[which], self.worse[which], self.lists[which])
+        return Constraints(self.better[which], self.worse[which], self.lists[which])
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Contradiction:
-    """Wishes whose differences of features, times the multipliers λ > 0, Σλ = 1, sum to 0, exactly."""
+    """Constraints whose differences of features, times the multipliers λ > 0, Σλ = 1, sum to 0, exactly."""
 
-    wishes: Wishes
+    constraints: Constraints
     exact: tuple[Fraction, ...]
 
     def as_dict(self, pool: Pool) -> list[dict[str, Any]]:
-        """Return a line for each wish, rows counted within lists."""
-        starts = pool.offsets[self.wishes.lists]
+        """Return a line for each constraint, rows counted within lists."""
+        starts = pool.offsets[self.constraints.lists]
         rows = zip(
-            self.wishes.lists.tolist(), (self.wishes.better - starts).tolist(), (self.wishes.worse - starts).tolist(),
-            self.exact, strict=True,
-        )  # fmt: skip
+            self.constraints.lists.tolist(),
+            (self.constraints.better - starts).tolist(),
+            (self.constraints.worse - starts).tolist(),
+            self.exact,
+            strict=True,
+        )
         return [
             {"sentence": s, "better": i, "worse": j, "multiplier": float(share), "exact_multiplier": str(share)}
             for s, i, j, share in rows
@@ -78,7 +81,7 @@ class Contradiction:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Separation:
-    """Whether wishes are separable.
+    """Whether constraints are separable.
 
     Attributes
     ----------
@@ -96,27 +99,27 @@ class Separation:
 
     @property
     def separable(self) -> bool:
-        """Whether one w fulfils all wishes."""
+        """Whether one w fulfils all constraints."""
         return self.contradiction is None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Report:
-    """Separability of the wishes of a pool: within each sentence, and of all together.
+    """Separability of the constraints of a pool: within each sentence, and of all together.
 
     Attributes
     ----------
-    wishes : Wishes
+    constraints : Constraints
     alone : (N,) bool
-        Sentences whose wishes are separable by themselves.
+        Sentences whose constraints are separable by themselves.
     conflicts_alone : (P,) bool
-        Wishes in conflict with others of their own sentence.
+        Constraints in conflict with others of their own sentence.
     proofs : sentence → Contradiction
-        For every sentence whose wishes are not separable.
+        For every sentence whose constraints are not separable.
     together : Separation
     """
 
-    wishes: Wishes
+    constraints: Constraints
     alone: Bool
     conflicts_alone: Bool
     proofs: dict[int, Contradiction]
@@ -127,7 +130,7 @@ class Report:
         together = self.together
         return {
             "sentences": len(self.alone),
-            "wishes": len(self.wishes),
+            "constraints": len(self.constraints),
             "sentences_separable_alone": int(self.alone.sum()),
             "share_in_conflict_alone": _share(self.conflicts_alone),
             "separable_together": together.separable,
@@ -147,7 +150,7 @@ class Model:
     Attributes
     ----------
     oracle : Report
-        Of the wishes that a best hypothesis of each sentence beat all that are worse.
+        Of the constraints that a best hypothesis of each sentence beat all that are worse.
     pairs : Report
         Of PRO's pairs.
     misordered : float
@@ -163,13 +166,15 @@ class Model:
     def as_dict(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
         return {
-            "model": self.name, "features": self.pool.n_features, "oracle": self.oracle.as_dict(self.pool),
+            "model": self.name,
+            "features": self.pool.n_features,
+            "oracle": self.oracle.as_dict(self.pool),
             "pairs": self.pairs.as_dict(self.pool) | {"misordered": self.misordered},
-        }  # fmt: skip
+        }
 
 
-def oracle_wishes(pool: Pool, gains: Float64) -> Wishes:
-    """Return the wishes that a best hypothesis of each list, by gains (M,), beat all of lower gain.
+def oracle_constraints(pool: Pool, gains: Float64) -> Constraints:
+    """Return the constraints that a best hypothesis of each list, by gains (M,), beat all of lower gain.
 
     Where several are best, the first of those that can do so in their own list, or the first.
     """
@@ -181,58 +186,58 @@ def oracle_wishes(pool: Pool, gains: Float64) -> Wishes:
             continue
         most = gains[start:stop].max()
         best, lower = here[gains[start:stop] == most], here[gains[start:stop] < most]
-        offers = [Wishes(np.full(len(lower), b), lower, np.full(len(lower), s)) for b in best.tolist()]
+        offers = [Constraints(np.full(len(lower), b), lower, np.full(len(lower), s)) for b in best.tolist()]
         able = (offer for offer in offers if len(offers) > 1 and rows.shape[1] and separate(rows, offer).separable)
         parts.append(next(able, offers[0]))
     whole = [np.concatenate([np.zeros(0, np.int64), *(getattr(w, name) for w in parts)]) for name in FIELDS]
-    return Wishes(*whole)
+    return Constraints(*whole)
 
 
 def _share(flags: Bool) -> float:
     return float(flags.mean()) if len(flags) else 0.0
 
 
-def separability(pool: Pool, wishes: Wishes) -> Report:
-    """Return whether wishes are separable, sentence by sentence and together, with proofs that were checked exactly."""
+def separability(pool: Pool, constraints: Constraints) -> Report:
+    """Return whether constraints are separable, sentence by sentence and together, with proofs checked exactly."""
     columns, rows = varying_rows(pool, MOST_COLUMNS)
     if not len(columns):
         columns, rows = np.arange(1), np.zeros((pool.n_hypotheses, 1))
-    bounds = np.searchsorted(wishes.lists, np.arange(pool.n_sentences + 1))
+    bounds = np.searchsorted(constraints.lists, np.arange(pool.n_sentences + 1))
     alone, proofs = np.ones(pool.n_sentences, np.bool_), {}
-    conflicts = np.zeros(len(wishes), np.bool_)
+    conflicts = np.zeros(len(constraints), np.bool_)
     with progress("separable sentences", pool.n_sentences) as advance:
         for s in range(pool.n_sentences):
             part = slice(int(bounds[s]), int(bounds[s + 1]))
-            found = separate(rows, wishes.take(np.arange(part.start, part.stop)))
+            found = separate(rows, constraints.take(np.arange(part.start, part.stop)))
             if found.contradiction is not None:
                 alone[s], conflicts[part], proofs[s] = False, found.conflicts, found.contradiction
             advance(1)
-    together = separate(rows, wishes)
+    together = separate(rows, constraints)
     if together.weights is not None:
         whole = np.zeros(pool.n_features)
         whole[columns] = together.weights
         together = dataclasses.replace(together, weights=whole)
-    return Report(wishes, alone, conflicts, proofs, together)
+    return Report(constraints, alone, conflicts, proofs, together)
 
 
-def separate(rows: Float64, wishes: Wishes) -> Separation:
-    """Return whether wishes about rows, (M, D), are separable."""
-    alike = np.flatnonzero((rows[wishes.better] == rows[wishes.worse]).all(axis=1))
-    none = np.zeros(len(wishes), np.bool_)
-    if not len(wishes):
+def separate(rows: Float64, constraints: Constraints) -> Separation:
+    """Return whether constraints about rows, (M, D), are separable."""
+    alike = np.flatnonzero((rows[constraints.better] == rows[constraints.worse]).all(axis=1))
+    none = np.zeros(len(constraints), np.bool_)
+    if not len(constraints):
         return Separation(np.zeros(rows.shape[1]), None, none)
     if len(alike):  # nothing tells these two apart: a contradiction by itself
-        proof = Contradiction(wishes.take(alike[:1]), (Fraction(1),))
-        return Separation(None, proof, conflicting(rows[wishes.better] - rows[wishes.worse]))
-    if 2 * len(wishes) * rows.shape[1] > MOST_ENTRIES:
+        proof = Contradiction(constraints.take(alike[:1]), (Fraction(1),))
+        return Separation(None, proof, conflicting(rows[constraints.better] - rows[constraints.worse]))
+    if 2 * len(constraints) * rows.shape[1] > MOST_ENTRIES:
         raise LuthierError(
-            f"expected wishes that fit into memory, found {len(wishes):,} about {rows.shape[1]} features. "
+            f"expected constraints that fit into memory, found {len(constraints):,} about {rows.shape[1]} features. "
             "hint: fewer sentences, or shorter lists"
         )
-    # each wish is a list of two rows, of which the first is selected
-    table = np.stack([rows[wishes.better], rows[wishes.worse]], axis=1).reshape(2 * len(wishes), -1)
+    # each constraint is a list of two rows, of which the first is selected
+    table = np.stack([rows[constraints.better], rows[constraints.worse]], axis=1).reshape(2 * len(constraints), -1)
     used = np.flatnonzero((table != table[0]).any(axis=0))
-    table, offsets = np.ascontiguousarray(table[:, used]), 2 * np.arange(len(wishes) + 1)
+    table, offsets = np.ascontiguousarray(table[:, used]), 2 * np.arange(len(constraints) + 1)
     found = _quick_proof(table) or feasibility(offsets, table, offsets[:-1])
     if isinstance(found, Feasible):
         _require(proves_feasible(found.exact, offsets, table, offsets[:-1]))
@@ -241,12 +246,12 @@ def separate(rows: Float64, wishes: Wishes) -> Separation:
         return Separation(weights, None, none)
     assert isinstance(found, Infeasible)
     _require(proves_infeasible(found, offsets, table, offsets[:-1]))
-    proof = Contradiction(wishes.take(found.lists), found.exact)
+    proof = Contradiction(constraints.take(found.lists), found.exact)
     return Separation(None, proof, conflicting(table[::2] - table[1::2]))
 
 
 def _quick_proof(table: Float64) -> Infeasible | None:
-    """Return a contradiction where floats find the wishes that cancel, and these do so exactly; else None."""
+    """Return a contradiction where floats find the constraints that cancel, and these do so exactly; else None."""
     differences = table[1::2] - table[::2]
     cancelled = _cancelled(-differences / np.linalg.norm(differences, axis=1, keepdims=True))
     if cancelled is None:
@@ -261,10 +266,10 @@ def _quick_proof(table: Float64) -> Infeasible | None:
 
 
 def conflicting(differences: Float64) -> Bool:
-    """Return which of the wishes w·d > 0, (P, D), are in conflict, by floats.
+    """Return which of the constraints w·d > 0, (P, D), are in conflict, by floats.
 
-    Wishes that cancel are undecided for every w that goes against none, so w is orthogonal to them; in the space that
-    is left others may cancel, and so on, until the rest is separable. Each time at least one dimension goes.
+    Constraints that cancel are undecided for every w that goes against none, so w is orthogonal to them; in the space
+    that is left others may cancel, and so on, until the rest is separable. Each time at least one dimension goes.
     """
     lengths = np.linalg.norm(differences, axis=1)
     open_ = lengths > 0

@@ -1,4 +1,4 @@
-"""Whether some weights make a given selection where features are many: a linear programme in floating point.
+"""Whether some weights make a given selection where features are many: a linear program in floating point.
 
 With a few hundred features exact proofs take too long (`luthier.landscape.selections.feasibility`). Here weights that
 are found are confirmed by a re-rank, so that a yes is certain. A no is the solver's word, without a proof.
@@ -16,50 +16,50 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 
 MOST_ROUNDS, FEW_ROUNDS = 60, 12
-JOINING = 4  # wishes of a list that join a programme at a time
+JOINING = 4  # constraints of a list that join a programme at a time
 REACH = 1e4  # of weights, of columns scaled to at most 1, where a margin is 1
-CLEAR = 1e-7  # a margin, of columns scaled to at most 1, below which wishes count as contradicting
+CLEAR = 1e-7  # a margin, of columns scaled to at most 1, below which constraints count as contradicting
 
 
 def weights_that_select(pool: Pool, rows: Int64) -> Float64 | None:
     """Return weights, (D,), whose re-rank selects the features of the given row of each list, (N,); None if none were
     found, in floating point.
 
-    Wishes join the programme as its answers hurt them: of every list the four that are hurt most.
+    Constraints join the programme as its answers hurt them: of every list the four that are hurt most.
     """
-    wishes = _Wishes(pool, rows)
-    weights, chosen = np.zeros(wishes.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
+    constraints = _Wishes(pool, rows)
+    weights, chosen = np.zeros(constraints.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
     for _ in range(MOST_ROUNDS):
-        hurt = wishes.hurt(weights, CLEAR / 2)
+        hurt = constraints.hurt(weights, CLEAR / 2)
         if not len(hurt):
-            selects = wishes.selects(weights)
-            return weights / wishes.scale if np.all(selects) else None
-        new = wishes.worst(weights, hurt[~chosen[hurt]])
+            selects = constraints.selects(weights)
+            return weights / constraints.scale if np.all(selects) else None
+        new = constraints.worst(weights, hurt[~chosen[hurt]])
         chosen[new] = True
-        margin, weights = _largest_margin(wishes.table[np.flatnonzero(chosen)])
+        margin, weights = _largest_margin(constraints.table[np.flatnonzero(chosen)])
         if not len(new) or margin <= CLEAR:
             return None
-    raise LuthierError(f"the linear programme of {wishes.n_columns:,} weights did not end in {MOST_ROUNDS} rounds")
+    raise LuthierError(f"the linear program of {constraints.n_columns:,} weights did not end in {MOST_ROUNDS} rounds")
 
 
 def lists_followed(pool: Pool, rows: Int64) -> Bool:
     """Return lists, (N,), in which one weight vector selects the features of the given row, as many as were found.
 
-    The weights hurt the wishes of lists as little as they can, summed over lists: a hinge for each. A re-rank says in
-    which lists nothing is hurt. More lists may be possible.
+    The weights hurt the constraints of lists as little as they can, summed over lists: a hinge for each. A re-rank
+    says in which lists nothing is hurt. More lists may be possible.
     """
-    wishes = _Wishes(pool, rows)
-    weights, chosen = np.zeros(wishes.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
-    best = wishes.selects(weights)
+    constraints = _Wishes(pool, rows)
+    weights, chosen = np.zeros(constraints.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
+    best = constraints.selects(weights)
     for _ in range(FEW_ROUNDS):
-        hurt = wishes.hurt(weights, 1.0 - CLEAR)
-        new = wishes.worst(weights, hurt[~chosen[hurt]])
+        hurt = constraints.hurt(weights, 1.0 - CLEAR)
+        new = constraints.worst(weights, hurt[~chosen[hurt]])
         if not len(new):
             break
         chosen[new] = True
         asked = np.flatnonzero(chosen)
-        weights = _least_hurt(wishes.table[asked], wishes.lists[asked], pool.n_sentences)
-        found = wishes.selects(weights)
+        weights = _least_hurt(constraints.table[asked], constraints.lists[asked], pool.n_sentences)
+        found = constraints.selects(weights)
         best = found if found.sum() > best.sum() else best
     return best
 
@@ -80,11 +80,11 @@ class _Wishes:
         self.n_columns = int(self.table.shape[1])
 
     def hurt(self, weights: Float64, least: float) -> Int64:
-        """Return the wishes that scaled weights fulfil by no more than `least`."""
+        """Return the constraints that scaled weights fulfil by no more than `least`."""
         return np.asarray(self.asked[(self.table @ weights)[self.asked] <= least])
 
     def worst(self, weights: Float64, hurt: Int64) -> Int64:
-        """Return the wishes of each list that are hurt most, of those given."""
+        """Return the constraints of each list that are hurt most, of those given."""
         order = hurt[np.lexsort(((self.table @ weights)[hurt], self.lists[hurt]))]
         owner = self.lists[order]
         starts = np.flatnonzero(np.diff(owner, prepend=-1))
@@ -92,7 +92,7 @@ class _Wishes:
         return np.asarray(order[rank < JOINING])
 
     def selects(self, weights: Float64) -> Bool:
-        """Return in which lists scaled weights fulfil every wish, and a re-rank selects the wanted features, (N,)."""
+        """Return in which lists scaled weights fulfil every constraint, and a re-rank selects what is wanted, (N,)."""
         rest = (self.features[rerank(self.pool, weights / self.scale)] - self.features[self.rows]).tocsr()
         rest.eliminate_zeros()
         found = np.asarray(np.diff(rest.indptr) == 0)
@@ -106,27 +106,27 @@ def _table(pool: Pool) -> sparse.csr_array:
     return sparse.csr_array(sparse.hstack([sparse.csr_array(f.dense), many], format="csr"))
 
 
-def _largest_margin(wishes: sparse.csr_array) -> tuple[float, Float64]:
-    """Return the largest t with wishes·w ≥ t, t ≤ 1, |w_k| ≤ 1, and such a w."""
-    n_rows, n_columns = wishes.shape
-    matrix = sparse.hstack([-wishes, sparse.csr_array(np.ones((n_rows, 1)))], format="csr")
+def _largest_margin(constraints: sparse.csr_array) -> tuple[float, Float64]:
+    """Return the largest t with constraints·w ≥ t, t ≤ 1, |w_k| ≤ 1, and such a w."""
+    n_rows, n_columns = constraints.shape
+    matrix = sparse.hstack([-constraints, sparse.csr_array(np.ones((n_rows, 1)))], format="csr")
     aim = np.zeros(n_columns + 1)
     aim[-1] = -1.0
     limits = [(-1.0, 1.0)] * n_columns + [(None, 1.0)]
     found = optimize.linprog(aim, A_ub=matrix, b_ub=np.zeros(n_rows), bounds=limits, method="highs")
     if found.x is None:
-        raise LuthierError(f"the linear programme has no answer: {found.message}")
+        raise LuthierError(f"the linear program has no answer: {found.message}")
     return float(found.x[-1]), np.asarray(found.x[:-1])
 
 
-def _least_hurt(wishes: sparse.csr_array, lists: Int64, n_lists: int) -> Float64:
-    """Return the w, |w_k| ≤ `REACH`, for which the sum over lists of max(0, 1 − the least of its wishes·w) is least."""
-    n_rows, n_columns = wishes.shape
+def _least_hurt(constraints: sparse.csr_array, lists: Int64, n_lists: int) -> Float64:
+    """Return the w, |w_k| ≤ `REACH`, for which the sum over lists of max(0, 1 − least constraint·w) is least."""
+    n_rows, n_columns = constraints.shape
     slack = sparse.csr_array((np.ones(n_rows), (np.arange(n_rows), lists)), shape=(n_rows, n_lists))
-    matrix = sparse.hstack([-wishes, -slack], format="csr")
+    matrix = sparse.hstack([-constraints, -slack], format="csr")
     aim = np.concatenate([np.zeros(n_columns), np.ones(n_lists)])
     limits = [(-REACH, REACH)] * n_columns + [(0.0, None)] * n_lists
     found = optimize.linprog(aim, A_ub=matrix, b_ub=-np.ones(n_rows), bounds=limits, method="highs-ipm")
     if found.x is None:
-        raise LuthierError(f"the linear programme has no answer: {found.message}")
+        raise LuthierError(f"the linear program has no answer: {found.message}")
     return np.asarray(found.x[:n_columns])

@@ -65,7 +65,7 @@ def add_brevity(point, low, high, slopes):
 def line_above_bleu(order, instead, more, point, low, high, slopes):
     """Write the slopes of a line above log BLEU; return its constant and the size of its terms; NaN if BLEU is 0.
 
-    `instead` is what stands for no match, `more` what is added to matches and totals of orders above 1.
+    `instead` is what represents no match, `more` what is added to matches and totals of orders above 1.
     """
     slopes[:] = 0.0
     constant, size = add_brevity(point, low, high, slopes)

@@ -22,7 +22,7 @@ class ChrfLimits:
     separate : bool
         Whether the mean over the orders is that of F-scores, instead of that of precisions and recalls.
     epsilon : float
-        What stands for a share of nothing.
+        What represents a share of nothing.
     """
 
     factor: float

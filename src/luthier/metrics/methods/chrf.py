@@ -68,8 +68,13 @@ class Method(Metric):
             kernels.choose_references(
                 kernels.Side(block.offsets, chars[0].offsets, words[0].offsets),
                 kernels.Side(block.ref_offsets, chars[1].offsets, words[1].offsets),
-                self.char_order, matches, float(self.beta**2), self.eps_smoothing, EPSILON, out,
-            )  # fmt: skip
+                self.char_order,
+                matches,
+                float(self.beta**2),
+                self.eps_smoothing,
+                EPSILON,
+                out,
+            )
         return out
 
     def score(self, stats: Stats) -> Float64:

@@ -83,9 +83,17 @@ def _draw_shares(axis: Any, shares: Sequence[Share], kind: str) -> None:
         label = f"{value:,} {_noun(other, value)}"
         color = colors(0.05 + 0.85 * i / max(1, len(values) - 1))
         axis.errorbar(
-            places, middles, yerr=bars, fmt=f"{MARKS[i % len(MARKS)]}-", color=color, linewidth=1.4, markersize=4,
-            elinewidth=0.7, capsize=1.5, label=label,
-        )  # fmt: skip
+            places,
+            middles,
+            yerr=bars,
+            fmt=f"{MARKS[i % len(MARKS)]}-",
+            color=color,
+            linewidth=1.4,
+            markersize=4,
+            elinewidth=0.7,
+            capsize=1.5,
+            label=label,
+        )
     axis.set_ylabel("feasible oracle selections, %")
     axis.set_ylim(-4, 104)
     axis.set_title(f"what one weight vector can select, {shares[0].draws} draws", fontsize=10)

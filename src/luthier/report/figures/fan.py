@@ -152,9 +152,11 @@ def _draw_step(left: Any, right: Any, scene: FanScene, frame: parts.Frame, step:
         _mark_weights(right, frame.seen(scene.start))
     here = parts.math_text(names[corners[cone]])
     titles = (
-        "(a) a side and its normal", f"(b) the other side at {here}",
-        f"(c) all that select {here}", f"(d) the normal fan: {n} cones",
-    )  # fmt: skip
+        "(a) a side and its normal",
+        f"(b) the other side at {here}",
+        f"(c) all that select {here}",
+        f"(d) the normal fan: {n} cones",
+    )
     left.set_title(titles[step], fontsize=9)
     right.set_title("weights", fontsize=9, color="#666666")
 

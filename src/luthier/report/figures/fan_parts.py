@@ -118,8 +118,14 @@ def prepare_weights(axis: Any, names: Sequence[str], *, reach: float = 1.6) -> N
 
 def draw_ray(axis: Any, direction: Float64, *, color: str = DARK, width: float = 1.8, length: float = 1.0) -> None:
     """Draw a ray from the origin; `direction` as drawn, of length 1."""
-    axis.plot([0, length * direction[0]], [0, length * direction[1]], color=color, linewidth=width, zorder=4,
-              solid_capstyle="round")  # fmt: skip
+    axis.plot(
+        [0, length * direction[0]],
+        [0, length * direction[1]],
+        color=color,
+        linewidth=width,
+        zorder=4,
+        solid_capstyle="round",
+    )
 
 
 def label_ray(axis: Any, direction: Float64, text: str, *, color: str = DARK, length: float = 1.0) -> None:

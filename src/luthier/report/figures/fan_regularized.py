@@ -63,19 +63,38 @@ def _draw_plane(axis: Any, regularized: RegularizedScene) -> Any:
     finite = np.isfinite(regularized.angle.angles)
     for place, foot in enumerate(regularized.angle.feet[finite][:MOST_NAMES]):
         ends = np.stack([start, foot]) / unit
-        axis.plot(*ends.T, color=parts.DARK, linewidth=1.2, linestyle=(0, (4, 3)), zorder=6,
-                  label="shortest ways into the good cones" if place == 0 else None)  # fmt: skip
+        axis.plot(
+            *ends.T,
+            color=parts.DARK,
+            linewidth=1.2,
+            linestyle=(0, (4, 3)),
+            zorder=6,
+            label="shortest ways into the good cones" if place == 0 else None,
+        )
     for i, place in enumerate(taken / unit, 1):
-        axis.scatter(*place, s=70, color=LINE, edgecolor="white", zorder=8,
-                     label="what the line search may take" if i == 1 else None)  # fmt: skip
+        axis.scatter(
+            *place,
+            s=70,
+            color=LINE,
+            edgecolor="white",
+            zorder=8,
+            label="what the line search may take" if i == 1 else None,
+        )
         _tag(axis, place, f"$w^{{({i})}}$", LINE)
     axis.scatter(
         *(start / unit), s=80, color=parts.DARK, edgecolor="white", zorder=8, label="the trusted start $w^{(0)}$"
     )
     _tag(axis, start / unit, "$w^{(0)}$", parts.DARK, (1, -2))
     if regularized.angle.best >= 0:
-        axis.scatter(*(chosen / unit), s=150, marker="*", color=NEAREST, edgecolor="white", zorder=9,
-                     label="the nearest good cone by angle")  # fmt: skip
+        axis.scatter(
+            *(chosen / unit),
+            s=150,
+            marker="*",
+            color=NEAREST,
+            edgecolor="white",
+            zorder=9,
+            label="the nearest good cone by angle",
+        )
         _tag(axis, chosen / unit, "$\\hat{w}$", NEAREST, (-1, -1))
     axis.set_title("the fan, coloured by score", fontsize=10)
     return scale
@@ -112,8 +131,16 @@ def _draw_line_view(axis: Any, regularized: RegularizedScene) -> None:
     for i, best in enumerate(line.best, 1):
         place = line.nearest[best] * unit, -scene.better * line.costs[best]
         axis.scatter(*place, s=60, color=LINE, edgecolor="white", zorder=6)
-        axis.annotate(f"$w^{{({i})}}$", place, (-10, 9), textcoords="offset points",
-                      color=LINE, fontsize=11, zorder=7, bbox=parts.BEHIND)  # fmt: skip
+        axis.annotate(
+            f"$w^{{({i})}}$",
+            place,
+            (-10, 9),
+            textcoords="offset points",
+            color=LINE,
+            fontsize=11,
+            zorder=7,
+            bbox=parts.BEHIND,
+        )
     found = f"{len(line.best)} candidates tie" if len(line.best) > 1 else "one candidate is best"
     title = f"what the line sees: {len(line.cones)} of {scene.joint.n_cones} cones; {found}"
     axis.set_title(title, fontsize=10)

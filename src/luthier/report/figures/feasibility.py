@@ -1,8 +1,8 @@
-"""Pictures of a verdict on a selection: what the weights keep apart, or how wishes cancel.
+"""Pictures of a verdict on a selection: what the weights keep apart, or how constraints cancel.
 
-With two features weights are points of a plane, and a wish forbids half of it; what all wishes leave is the cone
-of weights that make the selection. With more features, a contradiction is drawn feature by feature: what the
-wishes ask for and what they ask against are equally long. A feasible selection shows its weights, and how far the
+With two features weights are points of a plane, and a constraint forbids half of it; what all constraints leave is the
+cone of weights that make the selection. With more features, a contradiction is drawn feature by feature: what the
+constraints ask for and what they ask against are equally long. A feasible selection shows its weights, and how far the
 selected hypothesis is ahead in each sentence.
 """
 
@@ -19,7 +19,7 @@ from luthier.landscape.selections.feasibility import Verdict
 from luthier.report.figure_style import BLUE, ORANGE, PURPLE, make_panels, write_figure
 
 INK, MARK, SHADE = "#1f4e79", "#c0392b", "#7f8fa6"
-FORBIDDEN = (BLUE, ORANGE, PURPLE)  # three wishes forbid a plane
+FORBIDDEN = (BLUE, ORANGE, PURPLE)  # three constraints forbid a plane
 HATCHES = ("///", "\\\\\\", "...")
 WIDE_BAR = 0.06  # of the axis: bars that have room for a number
 MOST_NAMES = 30  # features that a picture shows, the largest first
@@ -29,30 +29,30 @@ FEW = 30  # sentences that have a mark each
 
 def draw_verdict(verdict: Verdict, path: Path, width: float | None = None) -> None:
     """Draw half-planes if there are two features, else the weights and what they keep apart, or a contradiction."""
-    names, (labels, wishes) = verdict.pool.features.names, verdict.wishes()
+    names, (labels, constraints) = verdict.pool.features.names, verdict.constraints()
     weights = None if verdict.weights is None else np.array(list(verdict.weights.values()))
     if len(names) == 2:
         figure, axis = make_panels(figsize=(5.4, 5.6), layout="constrained")
-        _half_planes(axis, names, labels, wishes, weights)
+        _half_planes(axis, names, labels, constraints, weights)
     elif weights is None:
         figure, axis = make_panels(figsize=(9.0, 2.2 + 0.26 * min(len(names), MOST_NAMES)), layout="constrained")
-        _contradiction(axis, names, labels, wishes)
+        _contradiction(axis, names, labels, constraints)
     else:
         figure, (left, right) = make_panels(1, 2, figsize=(9.6, 4.4), layout="constrained")
         _weights(left, names, weights)
-        _leads(right, wishes @ weights)
+        _leads(right, constraints @ weights)
     write_figure(figure, path, dpi=110, width=width)
 
 
 def _half_planes(
-    axis: Any, names: tuple[str, ...], labels: list[str], wishes: Float64, weights: Float64 | None
+    axis: Any, names: tuple[str, ...], labels: list[str], constraints: Float64, weights: Float64 | None
 ) -> None:
-    """Shade what each wish forbids, w·(h_i − h_j) ≤ 0; what stays white makes the selection."""
+    """Shade what each constraint forbids, w·(h_i − h_j) ≤ 0; what stays white makes the selection."""
     reach = 1.25
     shades = FORBIDDEN if weights is None else (SHADE,)
-    for number, (label, wish) in enumerate(zip(labels, wishes, strict=True)):
-        along = np.array([-wish[1], wish[0]]) / np.hypot(*wish)
-        away = -wish / np.hypot(*wish)
+    for number, (label, constraint) in enumerate(zip(labels, constraints, strict=True)):
+        along = np.array([-constraint[1], constraint[0]]) / np.hypot(*constraint)
+        away = -constraint / np.hypot(*constraint)
         corners = 4.0 * np.array([along, along + away, away - along, -along])
         shade = shades[number % len(shades)]
         if weights is None:  # hatched, for whom colours that lie on each other look alike
@@ -70,12 +70,12 @@ def _half_planes(
         axis.plot(*(4.0 * np.array([along, -along])).T, color=shade, linewidth=0.8, alpha=0.8)
     axis.add_patch(mpl.patches.Rectangle((-1, -1), 2, 2, fill=False, color=INK, linestyle="--", label="|w| ≤ 1"))
     if weights is None:
-        axis.set_title("infeasible: together the wishes forbid every w", fontsize=10)
+        axis.set_title("infeasible: together the constraints forbid every w", fontsize=10)
     else:
-        if len(wishes):
-            axis.plot(*weights, "o", color=MARK, zorder=4, label=f"largest margin, {(wishes @ weights).min():.3g}")
-        left = "a cone of" if len(wishes) else "all"
-        axis.set_title(f"feasible: the wishes leave {left} weights", fontsize=10)
+        if len(constraints):
+            axis.plot(*weights, "o", color=MARK, zorder=4, label=f"largest margin, {(constraints @ weights).min():.3g}")
+        left = "a cone of" if len(constraints) else "all"
+        axis.set_title(f"feasible: the constraints leave {left} weights", fontsize=10)
     axis.axhline(0.0, color="black", linewidth=0.4)
     axis.axvline(0.0, color="black", linewidth=0.4)
     axis.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal")
@@ -84,11 +84,11 @@ def _half_planes(
     axis.figure.legend(loc="outside lower center", ncols=2, fontsize=9, frameon=False)
 
 
-def _contradiction(axis: Any, names: tuple[str, ...], labels: list[str], wishes: Float64) -> None:
-    """Draw, for each feature, what every wish adds to it; right and left are equally long."""
-    sizes = np.abs(wishes).sum(axis=0) / 2.0
+def _contradiction(axis: Any, names: tuple[str, ...], labels: list[str], constraints: Float64) -> None:
+    """Draw, for each feature, what every constraint adds to it; right and left are equally long."""
+    sizes = np.abs(constraints).sum(axis=0) / 2.0
     shown = np.sort(np.argsort(-sizes, kind="stable")[:MOST_NAMES])
-    shares = wishes[:, shown] / np.where(sizes[shown] > 0.0, sizes[shown], 1.0)
+    shares = constraints[:, shown] / np.where(sizes[shown] > 0.0, sizes[shown], 1.0)
     places = np.arange(len(shown))
     right, left = np.zeros(len(shown)), np.zeros(len(shown))
     colors = mpl.colormaps["cividis"](np.linspace(0.0, 1.0, len(labels)))
@@ -104,8 +104,8 @@ def _contradiction(axis: Any, names: tuple[str, ...], labels: list[str], wishes:
     axis.set_yticks(places, [names[k] for k in shown])
     axis.invert_yaxis()
     axis.set_xlim(-1.05, 1.05)
-    axis.set_xlabel("what each wish, times its multiplier,\nasks of the feature: against it | for it (share)")
-    axis.set_title("infeasible: in every feature the wishes cancel", fontsize=10)
+    axis.set_xlabel("what each constraint, times its multiplier,\nasks of the feature: against it | for it (share)")
+    axis.set_title("infeasible: in every feature the constraints cancel", fontsize=10)
     axis.figure.legend(loc="outside right center", fontsize=8, frameon=False)
 
 

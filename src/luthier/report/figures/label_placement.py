@@ -42,9 +42,16 @@ class Name(Annotation):
 
     def __init__(self, text: str, place: Float64, away: Float64, **looks: Any) -> None:
         super().__init__(
-            text, tuple(place), (0.0, 0.0), textcoords="offset points", ha="center", va="center",
-            arrowprops=dict(LEADER), annotation_clip=False, **looks,
-        )  # fmt: skip
+            text,
+            tuple(place),
+            (0.0, 0.0),
+            textcoords="offset points",
+            ha="center",
+            va="center",
+            arrowprops=dict(LEADER),
+            annotation_clip=False,
+            **looks,
+        )
         self.away = np.asarray(away, np.float64)
         self.inner: Sequence[Float64] = ()
         self.fits: Callable[[Float64], bool] = lambda _: True

@@ -50,14 +50,19 @@ def _draw_steps(axis: Any, report: LineReport, left: float, right: float) -> int
     if report.stability is not None:
         _draw_region(axis, report.stability, origin)
     axis.plot(
-        best.position + origin, best.score, "o", color=BEST, markersize=6, zorder=4,
+        best.position + origin,
+        best.score,
+        "o",
+        color=BEST,
+        markersize=6,
+        zorder=4,
         label=f"optimum: {best.score:.2f} at {report.axis.kind} {best.position + origin:.4g}",
-    )  # fmt: skip
+    )
     if left <= 0.0 <= right:
         axis.axvline(origin, color=START, linewidth=0.9, linestyle="--", zorder=0)
         axis.plot(
             origin, report.start_score, "s", color=START, markersize=6, zorder=3, label=f"w0: {report.start_score:.2f}"
-        )  # fmt: skip
+        )
     return len(steps) - 1
 
 

@@ -26,9 +26,16 @@ def draw_search(view: SearchView, path: Path, width: float | None = None) -> Non
     order = np.ma.masked_less(view.cells.astype(np.float64), 0.0)
     colors = mpl.colormaps["viridis"].with_extremes(bad="white")
     image = axis.imshow(
-        order, origin="lower", extent=view.window, aspect="auto", cmap=colors, vmin=0, vmax=len(view.parents),
-        interpolation="nearest", alpha=OPACITY,
-    )  # fmt: skip
+        order,
+        origin="lower",
+        extent=view.window,
+        aspect="auto",
+        cmap=colors,
+        vmin=0,
+        vmax=len(view.parents),
+        interpolation="nearest",
+        alpha=OPACITY,
+    )
     axis.imshow(_borders(view.cells), origin="lower", extent=view.window, aspect="auto", interpolation="bilinear")
     if len(view.parents) <= MOST_BRANCHES:
         children = np.flatnonzero(view.parents >= 0)
@@ -37,8 +44,16 @@ def draw_search(view: SearchView, path: Path, width: float | None = None) -> Non
         axis.add_collection(LineCollection(list(branches), colors="black", linewidths=0.9))
         axis.plot(*view.points.T, "o", color="black", markersize=2.6, label="a point inside each cone")
         axis.plot([], [], color="black", linewidth=0.9, label="to its parent")
-    axis.plot([0], [0], marker="s", color="black", markeredgecolor="white", markersize=8, linestyle="none",
-              label="the start, w0")  # fmt: skip
+    axis.plot(
+        [0],
+        [0],
+        marker="s",
+        color="black",
+        markeredgecolor="white",
+        markersize=8,
+        linestyle="none",
+        label="the start, w0",
+    )
     if view.best:
         x, y, *_ = view.best
         if left < x < right and bottom < y < top:

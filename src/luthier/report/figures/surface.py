@@ -164,9 +164,15 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
     drawn: Any
     if scene.raster is not None:
         drawn = axis.imshow(
-            scene.raster, origin="lower", extent=scene.limits, aspect="auto", cmap=colors, vmin=low, vmax=high,
+            scene.raster,
+            origin="lower",
+            extent=scene.limits,
+            aspect="auto",
+            cmap=colors,
+            vmin=low,
+            vmax=high,
             interpolation="nearest",
-        )  # fmt: skip
+        )
     else:
         # Faces without smooth edges, or the background shines through between them; then the edges alone.
         drawn = PolyCollection(scene.polygons, array=scene.scores, cmap=colors, linewidths=0.0, antialiaseds=False)
@@ -197,9 +203,18 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
     for (x, y, score), marker, color, size, name in marks:
         if x0 - near_x <= x <= x1 + near_x and y0 - near_y <= y <= y1 + near_y:
             axis.plot(
-                x, y, marker, color=color, markersize=size, markeredgecolor="white", markeredgewidth=1.0,
-                linestyle="none", label=f"{name}: {score:.2f}", zorder=5, clip_on=False,
-            )  # fmt: skip
+                x,
+                y,
+                marker,
+                color=color,
+                markersize=size,
+                markeredgecolor="white",
+                markeredgewidth=1.0,
+                linestyle="none",
+                label=f"{name}: {score:.2f}",
+                zorder=5,
+                clip_on=False,
+            )
     # a cell too small to be outlined is ringed, not covered
     x, y, score = figure.best
     if x0 - near_x <= x <= x1 + near_x and y0 - near_y <= y <= y1 + near_y:
@@ -210,9 +225,18 @@ def mark_best(axis: Any, x: float, y: float, label: str, *, small: bool = False)
     """Draw a ring, red on white, that leaves what is inside it to be seen."""
     for color, width, named in (("white", 3.2, None), (BEST, 1.6, label)):
         axis.plot(
-            x, y, "o", color=color, markersize=4 if small else 13, fillstyle="none", markeredgewidth=width,
-            linestyle="none", label=named, zorder=5, clip_on=False,
-        )  # fmt: skip
+            x,
+            y,
+            "o",
+            color=color,
+            markersize=4 if small else 13,
+            fillstyle="none",
+            markeredgewidth=width,
+            linestyle="none",
+            label=named,
+            zorder=5,
+            clip_on=False,
+        )
 
 
 def _frame(axis: Any, limits: tuple[float, float, float, float]) -> None:

@@ -25,9 +25,9 @@ from luthier.report.figure_style import (
     make_panels,
     write_figure,
 )
-from luthier.tuning.chosen import Chosen, Tried
 from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.report import TuningReport
+from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.traces import RestartTrace
 from luthier.tuning.validation.ablation import HELPS, HURTS, UNTOLD, Ablation, Effect
 

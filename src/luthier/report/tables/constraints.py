@@ -12,18 +12,18 @@ from luthier.geometry.lp.certificates import Feasible
 from luthier.geometry.polytopes.counting import Bound
 from luthier.landscape.selections.constraint_curves import ConstraintCurves
 from luthier.landscape.selections.constraints import GeometryReport
-from luthier.landscape.selections.feasibility import Verdict, Wish
+from luthier.landscape.selections.feasibility import Constraint, Verdict
 from luthier.report.console import cell, stack, table
 
-MOST_WISHES = 20
+MOST_CONSTRAINTS = 20
 
 
 def geometry_tables(report: GeometryReport, curves: ConstraintCurves | None, written: Sequence[str]) -> Any:
     """Return bounds, counts, what was tested, and, where drawn, how the constraints tighten."""
     parts = [_bounds(report), _lists(report), _tests(report)]
-    wishes = report.contradiction()
-    if wishes:
-        parts.append(_contradiction(wishes))
+    constraints = report.contradiction()
+    if constraints:
+        parts.append(_contradiction(constraints))
     if curves is not None:
         parts += _curves(curves)
     if written:
@@ -89,17 +89,17 @@ def _verdict(verdict: Verdict) -> str:
     if isinstance(verdict.proof, Feasible):
         margin = f", with the margin {verdict.proof.margin:.3g}" if math.isfinite(verdict.proof.margin) else ""
         return f"feasible{margin}" + ("" if verdict.selects else "; floating-point weights are too coarse")
-    return f"infeasible: {len(verdict.proof.lists)} of its wishes contradict one another"
+    return f"infeasible: {len(verdict.proof.lists)} of its constraints contradict one another"
 
 
-def _contradiction(wishes: Sequence[Wish]) -> Any:
-    shown = wishes[:MOST_WISHES]
-    more = len(wishes) - len(shown)
+def _contradiction(constraints: Sequence[Constraint]) -> Any:
+    shown = constraints[:MOST_CONSTRAINTS]
+    more = len(constraints) - len(shown)
     return table(
         "the contradiction",
         ("sentence", "oracle's hypothesis", "shall beat", "multiplier"),
         [(str(w.sentence), str(w.wanted), str(w.other), f"{w.multiplier:.4g}") for w in shown],
-        caption="no weights fulfil all of these wishes: so multiplied, the differences of their features sum to 0"
+        caption="no weights fulfil all of these constraints: so multiplied, the differences of their features sum to 0"
         + (f"\n{more} more are in the JSON output" if more else ""),
     )
 

@@ -179,14 +179,31 @@ def bins_table(bins: Bins) -> Any:
     """Return a line for each feature: its values, bins and how even they are."""
     rows = [
         (
-            f.feature, f.n_values, int(f.populations.sum()), len(f), f.lows[0].item(), f.highs[-1].item(),
-            int(f.populations.min()), int(f.populations.max()), f"{f.error:.1%}", f.keep,
+            f.feature,
+            f.n_values,
+            int(f.populations.sum()),
+            len(f),
+            f.lows[0].item(),
+            f.highs[-1].item(),
+            int(f.populations.min()),
+            int(f.populations.max()),
+            f"{f.error:.1%}",
+            f.keep,
         )
         for f in bins.features
-    ]  # fmt: skip
+    ]
     columns = (
-        "feature", "values", "instances", "bins", "lowest", "highest", "fewest in one", "most in one", "error", "kept",
-    )  # fmt: skip
+        "feature",
+        "values",
+        "instances",
+        "bins",
+        "lowest",
+        "highest",
+        "fewest in one",
+        "most in one",
+        "error",
+        "kept",
+    )
     counted = f"counted {bins.origin['counted']}; " if "counted" in bins.origin else ""
     how = "the least error there is" if bins.exact else "filled from the left"
     caption = f"{counted}{how}; error: mean distance of a bin's capped population from one bin's worth"
@@ -207,11 +224,16 @@ def _curve_table(curve: Curve, most: int) -> Any:
     bins, fitted = curve.bins, curve.fitted
     rows = [
         (
-            bins.names[j], bins.lows[j].item(), bins.highs[j].item(), int(bins.populations[j]), curve.weights[j].item(),
-            None if np.isnan(fitted[j]) else fitted[j].item(), _remark(curve, j),
+            bins.names[j],
+            bins.lows[j].item(),
+            bins.highs[j].item(),
+            int(bins.populations[j]),
+            curve.weights[j].item(),
+            None if np.isnan(fitted[j]) else fitted[j].item(),
+            _remark(curve, j),
         )
         for j in range(min(most, len(bins)))
-    ]  # fmt: skip
+    ]
     more = f"{len(bins) - most:,} more bins are not shown. " if len(bins) > most else ""
     return table(f"{bins.feature}: {_shape(curve)}", COLUMNS, rows, caption=more + _fits(curve))
 

@@ -111,7 +111,7 @@ def _choices(regularized: RegularizedScene) -> list[str]:
     return lines
 
 
-# A verdict on a selection: the weights that make it, or the wishes that contradict each other.
+# A verdict on a selection: the weights that make it, or the constraints that contradict each other.
 
 WIDTH = 48
 EXACT = "The proof was checked in exact arithmetic."
@@ -142,11 +142,20 @@ def feasible_table(verdict: Verdict) -> Any:
 
 
 def infeasible_table(verdict: Verdict) -> Any:
-    """Return the few wishes that no weights fulfil together."""
-    wishes = []
-    for wish in verdict.contradiction():
-        texts = differing(wish.wanted_text, wish.other_text)
-        wishes.append((wish.sentence, wish.wanted, texts[0], wish.other, texts[1], f"{wish.multiplier:.4g}"))
+    """Return the few constraints that no weights fulfil together."""
+    constraints = []
+    for constraint in verdict.contradiction():
+        texts = differing(constraint.wanted_text, constraint.other_text)
+        constraints.append(
+            (
+                constraint.sentence,
+                constraint.wanted,
+                texts[0],
+                constraint.other,
+                texts[1],
+                f"{constraint.multiplier:.4g}",
+            )
+        )
     return stack(
         table(
             "infeasible",
@@ -155,9 +164,9 @@ def infeasible_table(verdict: Verdict) -> Any:
             caption="\n".join(["No weights make this selection.", EXACT, *_metric(verdict)]),
         ),
         table(
-            f"{len(wishes)} wishes that contradict each other",
+            f"{len(constraints)} constraints that contradict each other",
             ("sentence", "wanted", "its text", "above", "its text", "multiplier"),
-            wishes,
+            constraints,
             caption="The differences of their features, times the multipliers, sum to zero, exactly: whatever the\n"
             "weights, so do the differences of their scores, and they cannot all be positive.",
         ),
@@ -189,9 +198,9 @@ def _metric(verdict: Verdict) -> list[str]:
     return [] if verdict.choice.metric is None else [verdict.choice.metric]
 
 
-# What features can tell apart: a row for each model, and the wishes that contradict each other.
+# What features can tell apart: a row for each model, and the constraints that contradict each other.
 
-MOST_WISHES = 8
+MOST_CONSTRAINTS = 8
 
 
 def separability_tables(models: Sequence[Model]) -> Any:
@@ -200,24 +209,37 @@ def separability_tables(models: Sequence[Model]) -> Any:
     rows += [_row(model, "pairs", model.pairs, model.misordered) for model in models]
     verdicts = table(
         "separable",
-        ("model", "features", "wishes", "how many", "sentences, each alone", "in conflict", "all together",
-         "in conflict", "misordered"),
+        (
+            "model",
+            "features",
+            "constraints",
+            "how many",
+            "sentences, each alone",
+            "in conflict",
+            "all together",
+            "in conflict",
+            "misordered",
+        ),
         rows,
-        caption="A wish: one hypothesis beats another. In conflict: all weights that go against no wish leave it\n"
-        "tied. Misordered: by a logistic fit. Verdicts were proved, and the proofs checked in exact arithmetic.",
-    )  # fmt: skip
+        caption="A constraint: one hypothesis beats another. In conflict: all weights that go against no constraint\n"
+        "leave it tied. Misordered: by a logistic fit. Verdicts were proved, and the proofs checked exactly.",
+    )
     return stack(verdicts, *filter(None, (_proof(model) for model in models)))
 
 
 def _row(model: Model, kind: str, report: Report, misordered: float | None) -> tuple[Any, ...]:
     alone, together = report.alone, report.together
     return (
-        model.name, model.pool.n_features, kind, len(report.wishes), f"{int(alone.sum())} of {len(alone)}",
-        _percent(report.conflicts_alone.mean() if len(report.wishes) else 0.0),
+        model.name,
+        model.pool.n_features,
+        kind,
+        len(report.constraints),
+        f"{int(alone.sum())} of {len(alone)}",
+        _percent(report.conflicts_alone.mean() if len(report.constraints) else 0.0),
         "separable" if together.separable else "not separable",
-        _percent(together.conflicts.mean() if len(report.wishes) else 0.0),
+        _percent(together.conflicts.mean() if len(report.constraints) else 0.0),
         None if misordered is None else _percent(misordered),
-    )  # fmt: skip
+    )
 
 
 def _percent(share: float) -> str:
@@ -229,12 +251,14 @@ def _proof(model: Model) -> Any:
     contradiction = model.pairs.together.contradiction
     if contradiction is None:
         return None
-    wishes = contradiction.as_dict(model.pool)
+    constraints = contradiction.as_dict(model.pool)
     return table(
-        f"{model.name}: {len(wishes)} pairs that contradict each other",
+        f"{model.name}: {len(constraints)} pairs that contradict each other",
         ("sentence", "better", "worse", "multiplier"),
-        [(w["sentence"], w["better"], w["worse"], f"{w['multiplier']:.4g}") for w in wishes[:MOST_WISHES]],
-        caption=f"{len(wishes) - MOST_WISHES} more are in the JSON output" if len(wishes) > MOST_WISHES else "",
+        [(w["sentence"], w["better"], w["worse"], f"{w['multiplier']:.4g}") for w in constraints[:MOST_CONSTRAINTS]],
+        caption=f"{len(constraints) - MOST_CONSTRAINTS} more are in the JSON output"
+        if len(constraints) > MOST_CONSTRAINTS
+        else "",
     )
 
 

@@ -94,7 +94,7 @@ def surface_tables(
 ) -> Any:
     """Return what is on the plane, the best cells, how often which score, and the files written.
 
-    `changes` are those of `luthier.jobs.chance`, `proof` is how far the answer is from the best of the window.
+    `changes` are those of `luthier.jobs.significance`, `proof` is how far the answer is from the best of the window.
     """
     optimum, axes, check = report.optimum, report.plane.subspace.names, report.check
     complete, faces = report.survey.share == 1.0, report.plane.overlay.faces.counts
@@ -153,10 +153,13 @@ def _stable_places(report: SurfaceReport) -> list[tuple[str, str]]:
     return [(where, ""), *((f"    {label}", f"{low} … {high}") for (label, low), (_, high) in zip(*ends, strict=True))]
 
 
-def _place(report: SurfaceReport, position: Float64) -> list[tuple[str, str]]:
+def _place(report: SurfaceReport, position: Float64 | float) -> list[tuple[str, str]]:
     """Return a place, along each axis what it is and its number: a weight, or an offset with its sign."""
     axes = axes_of(report.plane.subspace)
-    numbers = [f"{x + a.origin:.8g}" if a.is_weight else f"{x:+.8g}" for a, x in zip(axes, position, strict=True)]
+    numbers = [
+        f"{x + a.origin:.8g}" if a.is_weight else f"{x:+.8g}"
+        for a, x in zip(axes, np.atleast_1d(position), strict=True)
+    ]
     return list(zip((axis.label for axis in axes), numbers, strict=True))
 
 
@@ -251,15 +254,17 @@ def certify_tables(
     rows: list[tuple[str, Any]] = [
         ("score of the given weights", f"{start_score:.4f}"),
         ("best score found", f"{found.score:.4f}"),
-        ("no weights in the window score better than" if not found.whole else "no weights at all score better than",
-         f"{found.score_bound:.4f}"),
+        (
+            "no weights in the window score better than" if not found.whole else "no weights at all score better than",
+            f"{found.score_bound:.4f}",
+        ),
         ("the given weights are from the best, at most", f"{abs(found.score_bound - start_score):.4f}"),
         ("the best found are from the best, at most", f"{found.distance:.4f}"),
         ("boxes looked at", found.boxes),
         ("boxes open", found.n_open),
         ("share of the window that they are", f"{100 * found.open_share:.3g} %"),
         ("the search", found.end),
-    ]  # fmt: skip
+    ]
     changed = [(n, float(a), float(b)) for n, a, b in zip(names, start, found.weights, strict=True) if a != b]
     aside = "" if found.ties else "weights at which a list hangs on a tie, or on the last digits, are left out\n"
     parts = [table("certified", ("", "value"), rows, caption=aside + found.metric.signature)]

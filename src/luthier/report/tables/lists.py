@@ -86,7 +86,7 @@ def reading_report(reading: Reading, pool: Pool, output: str) -> dict[str, Any]:
         "roles": roles_of(reading, pool),
         "missing_filled": dict(reading.filled),
         "lines_left_out": dict(reading.faults.counts),
-        "places_mended": dict(reading.faults.mended),
+        "places_mended": dict(reading.faults.fixed),
         "first_of_each_kind": {kind: str(error) for kind, error in reading.faults.first.items()},
     }
 
@@ -113,14 +113,17 @@ def reading_table(reading: Reading, pool: Pool, output: str) -> Any:
         ("references", report["references"]),
     ]
     parts: list[Any] = [lists, table(f"written to {output}", ("", "count"), sums)]
-    roles = [(role, ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else ""), len(names))
-             for role, names in report["roles"].items() if names]  # fmt: skip
+    roles = [
+        (role, ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else ""), len(names))
+        for role, names in report["roles"].items()
+        if names
+    ]
     parts.append(table("what the numbers are", ("role", "names", "count"), roles))
     if reading.filled:
         parts.append(table("missing values, filled in", ("feature", "rows"), list(reading.filled.items())))
     faults = [
         (kind, count, what, str(reading.faults.first[kind]))
-        for what, counts in (("left out", reading.faults.counts), ("mended", reading.faults.mended))
+        for what, counts in (("left out", reading.faults.counts), ("fixed", reading.faults.fixed))
         for kind, count in counts.items()
     ]
     if faults:

@@ -50,11 +50,18 @@ def loop_rows(result: LoopResult) -> list[tuple[Any, ...]]:
     start = (0, *(None,) * 7, _score(result.start_heldout))
     turns = [
         (
-            turn.number, turn.hypotheses, turn.new, turn.merged, _score(turn.decoded), _score(turn.before),
-            _score(turn.after), f"{turn.change:.4f}", _score(turn.heldout),
+            turn.number,
+            turn.hypotheses,
+            turn.new,
+            turn.merged,
+            _score(turn.decoded),
+            _score(turn.before),
+            _score(turn.after),
+            f"{turn.change:.4f}",
+            _score(turn.heldout),
         )
         for turn in result.iterations
-    ]  # fmt: skip
+    ]
     return [start, *turns]
 
 
@@ -204,13 +211,29 @@ def demo_tables(result: DemoResult) -> Any:
     surface, check = result.surface, result.surface.check
     plane = table(
         f"every cell of the plane of {' × '.join(surface.plane.subspace.names)}, in a window about the tuned weights",
-        ("cells", "BLEU at the weights", "best BLEU", "re-ranked, drawn at random", "confirmed", "too small to tell",
-         "wrong", "s"),
-        [(
-            surface.survey.cells, f"{surface.start_score:.2f}", f"{surface.optimum.score:.2f}", check.tried,
-            check.agreed, check.tried - check.representable, check.wrong, f"{surface.seconds:.1f}",
-        )],
-    )  # fmt: skip
+        (
+            "cells",
+            "BLEU at the weights",
+            "best BLEU",
+            "re-ranked, drawn at random",
+            "confirmed",
+            "too small to tell",
+            "wrong",
+            "s",
+        ),
+        [
+            (
+                surface.survey.cells,
+                f"{surface.start_score:.2f}",
+                f"{surface.optimum.score:.2f}",
+                check.tried,
+                check.agreed,
+                check.tried - check.representable,
+                check.wrong,
+                f"{surface.seconds:.1f}",
+            )
+        ],
+    )
     found = result.proof.found
     proof = table(
         "how far the tuned weights are from the best there are",

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from luthier.distributed.checked import ClusterCheck, WorkerCheck
+from luthier.distributed.check import ClusterCheck, WorkerCheck
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.report.console import FEW, as_text, decimals_for, stack, table
-from luthier.tuning.chosen import Chosen, Tried
 from luthier.tuning.report import Tuned, TuningReport
+from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.validation.baselines import FIRST, Baselines, Choice
 from luthier.tuning.validation.resampling import CONFIDENCE
 from luthier.tuning.validation.weight_shares import size_of, unit_weights, weight_shares
@@ -28,12 +28,23 @@ def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = 
     """
     scores = table(
         "tuned",
-        ("seed", "baseline", "tuned", "Δ, 95 % interval", "held out: baseline", "tuned", "Δ", "oracle",
-         "runs", "that agree", "CPU s"),
+        (
+            "seed",
+            "baseline",
+            "tuned",
+            "Δ, 95 % interval",
+            "held out: baseline",
+            "tuned",
+            "Δ",
+            "oracle",
+            "runs",
+            "that agree",
+            "CPU s",
+        ),
         [_score_row(report, replica) for replica in report.replicas],
         caption=f"{report.metric}\n{report.tuner}\n{_notes(report)}{_named_baseline(report)}"
         "intervals are by paired bootstrap; on the tuning sentences themselves it is flattering\n" + _verdict(report),
-    )  # fmt: skip
+    )
     weights = _weights(report, kept)
     files = table("written", ("file",), [(path,) for path in written])
     beside = [] if report.baselines is None else [_baselines(report, report.baselines)]
@@ -111,10 +122,11 @@ def _curve(searched: Any) -> Any:
     """Return the curve of a constant that was searched (`luthier.jobs.length_penalty.Searched`)."""
     best = searched.best
     return table(
-        f"{searched.name}, with the weights tuned at each value", (searched.name, "tuned", "held out", "best"),
+        f"{searched.name}, with the weights tuned at each value",
+        (searched.name, "tuned", "held out", "best"),
         [(point.value, point.tuned, point.heldout, point is best) for point in searched.points],
         caption=f"{searched.name} = {best.value:g} is the best of {len(searched.points)} values",
-    )  # fmt: skip
+    )
 
 
 def _score_row(report: TuningReport, replica: Tuned) -> tuple[Any, ...]:
@@ -147,7 +159,7 @@ def _verdict(report: TuningReport) -> str:
     held = first.heldout_interval is not None
     low, high = first.heldout_interval or first.interval
     where = "held-out" if held else "tuning"
-    n = report.problem.n_sentences if isinstance(report.problem, ListProblem | PartedProblem) else FEW
+    n = report.problem.n_sentences if isinstance(report.problem, ListProblem | ShardedProblem) else FEW
     n = first.n_heldout if held else n
     if n < FEW:
         told = "1 sentence is" if n == 1 else f"{n} sentences are"
@@ -188,9 +200,14 @@ def _row_choosing(point: Tried, chosen: Chosen) -> tuple[Any, ...]:
     marks = ["chosen"] * (point is chosen.best) + ["did not converge"] * ("did not converge" in point.note)
     each = point.record.get("beta_per_pair")
     return (
-        *(point.values[name] for name in chosen.axes), point.features, f"{point.tuned:.2f}", f"{point.heldout:.2f}",
-        None if each is None else f"{each:.3g}", f"{point.cpu_seconds:.1f}", ", ".join(marks),
-    )  # fmt: skip
+        *(point.values[name] for name in chosen.axes),
+        point.features,
+        f"{point.tuned:.2f}",
+        f"{point.heldout:.2f}",
+        None if each is None else f"{each:.3g}",
+        f"{point.cpu_seconds:.1f}",
+        ", ".join(marks),
+    )
 
 
 # The workers of a cluster as a table.

@@ -1,8 +1,8 @@
-"""An invented language and its noisy translation: the ground on which synthetic lists stand.
+"""A synthetic language and its noisy translation: the ground on which synthetic lists stand.
 
 Common words follow Zipf's law and a class-based bigram chain with favourite successors. Words of one
 meaning are synonyms. A meaning is expressed in the source language by one of several words, each of
-which stands for several meanings: that is the ambiguity a decoder has to resolve. Names are words
+which represents several meanings: that is the ambiguity a decoder has to resolve. Names are words
 beyond every model's vocabulary, the same in both languages.
 """
 
@@ -31,7 +31,7 @@ SOURCE_SOUNDS = ([*"hjkwqxy", "ts", "kh", "sh", "th"], [*"aeoüö", "ää", "ei"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Language:
-    """Words and tables of V common words, and what stands for them in the source language.
+    """Words and tables of V common words, and what represents them in the source language.
 
     Attributes
     ----------

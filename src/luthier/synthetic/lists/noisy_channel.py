@@ -1,7 +1,7 @@
-"""K-best lists of an invented decoder: a seeded noisy-channel source of test and benchmark data.
+"""K-best lists of a synthetic decoder: a seeded noisy-channel source of test and benchmark data.
 
-A true sentence of an invented language (the reference) becomes a noisy source sentence. About that
-source a decoder has many small decisions: which word a source word stands for, whether it is dropped,
+A true sentence of a synthetic language (the reference) becomes a noisy source sentence. About that
+source a decoder has many small decisions: which word a source word represents, whether it is dropped,
 whether a function word is put in, whether neighbours change places, whether two are translated as
 one. A hypothesis is one combination of decisions, so lists are full of near-duplicates, and different
 derivations may spell the same text. Scorers of unequal worth judge each hypothesis; hand-set weights
@@ -30,16 +30,22 @@ from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
-from luthier.kbest.writer import write_pool
+from luthier.kbest.storage.writer import write_pool
 from luthier.synthetic.lists import _sentence_kernels as kernels
 from luthier.synthetic.lists.language import Language, make_language
 from luthier.synthetic.lists.sentence import NAMES, RULES, Decisions, draw_decisions, draw_sentence
 
-# What the invented decoder believes its scorers are worth.
+# What the synthetic decoder believes its scorers are worth.
 DECODER_WEIGHTS = {
-    "lm": 0.2, "channel": 0.2, "direct": 0.3, "lex": 0.4,
-    "length": 0.3, "swaps": -0.2, "oov": -0.5, "rules": 0.1,
-}  # fmt: skip
+    "lm": 0.2,
+    "channel": 0.2,
+    "direct": 0.3,
+    "lex": 0.4,
+    "length": 0.3,
+    "swaps": -0.2,
+    "oov": -0.5,
+    "rules": 0.1,
+}
 NOISE_WEIGHT = 0.25
 DECIMALS = 4  # decoders print a few digits, so that ties happen
 REDUNDANT = "rules2"
@@ -91,10 +97,14 @@ class SyntheticLists:
                 lists.add(rng)
                 advance(1)
         parameters = dataclasses.asdict(self)
-        return lists.pool({
-            "generator": "luthier synthetic lists", "parameters": parameters, "seed": seed,
-            "decoder_weights": self.decoder_weights,
-        })  # fmt: skip
+        return lists.pool(
+            {
+                "generator": "luthier synthetic lists",
+                "parameters": parameters,
+                "seed": seed,
+                "decoder_weights": self.decoder_weights,
+            }
+        )
 
 
 class _Lists:
@@ -134,9 +144,14 @@ class _Lists:
         measured = np.empty((len(choices), 1 + decisions.features.shape[2]))
         lengths = np.empty(len(choices), dtype=np.int64)
         kernels.measure(
-            choices, decisions.words, decisions.swap_sites, decisions.features, self.language.scorer,
-            measured, lengths,
-        )  # fmt: skip
+            choices,
+            decisions.words,
+            decisions.swap_sites,
+            decisions.features,
+            self.language.scorer,
+            measured,
+            lengths,
+        )
         features = measured[:, : self.spec.n_features]
         if self.spec.redundant:
             features = np.column_stack([features, measured[:, 1 + RULES] + 1.0])

@@ -1,4 +1,4 @@
-"""What the two invented languages talk about, and the words they have for it."""
+"""What the two synthetic languages talk about, and the words they have for it."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Concept:
     """A meaning with its source stems and its target synonyms.
 
     Which synonym is preferred depends on the kind of the neighbour: `words` are two bags of the same words.
-    The `citation`, a form of the first of them, stands for the concept in glosses.
+    The `citation`, a form of the first of them, represents the concept in glosses.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Sounds, endings and small words of the two invented languages: the tables of both grammars.
+"""Sounds, endings and small words of the two synthetic languages: the tables of both grammars.
 
 The small words and the endings are the same for every seed, the other words are not.
 """

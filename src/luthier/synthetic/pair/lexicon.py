@@ -1,4 +1,4 @@
-"""The invented dictionary: concepts with Zipf's weights, senses that share a word, synonyms, favourites."""
+"""The synthetic dictionary: concepts with Zipf's weights, senses that share a word, synonyms, favourites."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from luthier.synthetic.pair.concepts import (
     Stem,
     Verb,
     Word,
-)  # fmt: skip
+)
 from luthier.synthetic.pair.draws import Bag, Draws
 from luthier.synthetic.pair.forms import (
     GOVERNED_PREPOSITIONS,
@@ -39,7 +39,7 @@ from luthier.synthetic.pair.forms import (
     harmony,
     noun_forms,
     verb_forms,
-)  # fmt: skip
+)
 from luthier.synthetic.words import invent_words
 
 # How the vocabulary is shared out.
@@ -254,7 +254,8 @@ def _arrange(maker: _Maker, topics: int, names: Bag[str], draws: Draws) -> Lexic
         times=_bag(maker.times, []),
         favourite_objects={
             v.name: tuple(of_kind[draws.pick(v.objects)].draw(draws) for _ in range(N_FAVOURITE_OBJECTS))
-            for v in verbs if v.objects
+            for v in verbs
+            if v.objects
         },
         favourite_adjectives={
             noun.name: tuple(adjectives_of[noun.kind].draw(draws) for _ in range(N_FAVOURITE_ADJECTIVES))
@@ -264,7 +265,7 @@ def _arrange(maker: _Maker, topics: int, names: Bag[str], draws: Draws) -> Lexic
             noun.name: tuple(draws.pick(of_kind).draw(draws) for _ in range(N_MODIFIERS)) for noun in nouns
         },
         names=names,
-    )  # fmt: skip
+    )
 
 
 def _verb_weight(verb: Verb, topic: int) -> float:

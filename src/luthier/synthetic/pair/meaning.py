@@ -6,9 +6,9 @@ import dataclasses
 
 from luthier.synthetic.pair.concepts import Adjective, Concept, Noun, Verb
 
-# One side of a sentence pair: words, and what each of them stands for.
+# One side of a sentence pair: words, and what each of them represents.
 
-# Of words that stand for nothing in the other language.
+# Of words that represent nothing in the other language.
 NO_NODE = -1
 
 

@@ -1,6 +1,6 @@
-"""An artificial language pair: parallel text that is learnable, hard, and made on the spot.
+"""A synthetic language pair: parallel text that is learnable, hard, and made on the spot.
 
-A sentence is drawn as a meaning (`luthier.synthetic.pair.speaker`) from an invented dictionary
+A sentence is drawn as a meaning (`luthier.synthetic.pair.speaker`) from a synthetic dictionary
 (`luthier.synthetic.pair.lexicon`) and spoken by two grammars (`luthier.synthetic.pair.source`,
 `luthier.synthetic.pair.target`). What the target grammar leaves free gives several true references.
 """
@@ -152,9 +152,12 @@ class PairGenerator:
         make_folder(target)
         files = [path for part, size in sizes.items() if size for path in self._write_part(target, part, size, seed)]
         signature = {
-            "generator": "luthier synthetic pair", "version": luthier.__version__, "seed": seed, "sizes": sizes,
+            "generator": "luthier synthetic pair",
+            "version": luthier.__version__,
+            "seed": seed,
+            "sizes": sizes,
             "parameters": dataclasses.asdict(self),
-        }  # fmt: skip
+        }
         write_lines(target / SIGNATURE_FILE, [json.dumps(signature, indent=2)])
         return [*files, target / SIGNATURE_FILE]
 

@@ -48,7 +48,7 @@ from luthier.synthetic.pair.forms import (
     TENSE_LABELS,
     TENSES,
     harmony,
-)  # fmt: skip
+)
 from luthier.synthetic.pair.meaning import (
     NO_NODE,
     OBJECT_GAP,
@@ -64,7 +64,7 @@ from luthier.synthetic.pair.meaning import (
     SideWriter,
     Thing,
     case_node,
-)  # fmt: skip
+)
 
 P_OBJECT_FIRST = 0.08
 

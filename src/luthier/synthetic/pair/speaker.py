@@ -16,7 +16,7 @@ from luthier.synthetic.pair.concepts import (
     Lexicon,
     Noun,
     Verb,
-)  # fmt: skip
+)
 from luthier.synthetic.pair.draws import Bag, Draws
 from luthier.synthetic.pair.forms import (
     AND_INDEX,
@@ -28,7 +28,7 @@ from luthier.synthetic.pair.forms import (
     RELATIONS,
     SUBORDINATORS,
     WHEN,
-)  # fmt: skip
+)
 from luthier.synthetic.pair.meaning import (
     OBJECT_GAP,
     SUBJECT_GAP,
@@ -40,9 +40,9 @@ from luthier.synthetic.pair.meaning import (
     Pronoun,
     Sentence,
     Thing,
-)  # fmt: skip
+)
 
-# Chances for a sentence of ordinary richness; those of parts fall with depth.
+# Chances for a sentence of ordinary richness; those of shards fall with depth.
 DEPTH_FACTOR = 0.55
 P_ADJECTIVE, P_POSSESSOR, P_RELATIVE, P_GROUP, P_MODIFIER = 0.42, 0.12, 0.09, 0.09, 0.03
 P_ADJUNCT, P_MANNER = 0.55, 0.30

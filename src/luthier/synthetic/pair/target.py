@@ -40,7 +40,7 @@ from luthier.synthetic.pair.forms import (
     THAT,
     TO,
     agreement,
-)  # fmt: skip
+)
 from luthier.synthetic.pair.meaning import (
     NO_NODE,
     OBJECT_GAP,
@@ -56,7 +56,7 @@ from luthier.synthetic.pair.meaning import (
     SideWriter,
     Thing,
     case_node,
-)  # fmt: skip
+)
 
 # How likely the second of two ways of saying the same is taken.
 P_CLAUSE_LAST, P_TIME_LAST, P_ADVERB_LAST, P_BARE_RECIPIENT, P_NAME_FIRST = 0.35, 0.4, 0.2, 0.35, 0.3

@@ -18,11 +18,11 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import make_folder, regular
-from luthier.core.files.journal import Record, SealedWriter, read_sealed
+from luthier.core.files.journal import JournalWriter, Record, read_journal
 from luthier.core.files.written import secondary
 from luthier.core.settings import parse_json
 from luthier.kbest.pool import Pool
-from luthier.kbest.storage import PoolFile, save_pool, verify_pool
+from luthier.kbest.storage.pool_file import PoolFile, save_pool, verify_pool
 from luthier.kbest.weights import read_weights, write_weights
 from luthier.metrics.base import Metric
 from luthier.tuning.loops.report import Iteration, LoopResult, Seconds, why_ended
@@ -40,7 +40,7 @@ class LoopFolder:
         self.home = Path(folder)
         turns = self.home / TURNS
         if turns.exists() and not resume:
-            raise LuthierError(f"{turns}: there is a loop already. hint: `resume` goes on with it")
+            raise LuthierError(f"{turns}: there is a loop already. hint: `resume` resumes it")
         make_folder(make_folder(self.home) / WEIGHTS)
         records, length = read_turns(turns) if turns.exists() else ([], 0)
         if records:
@@ -49,7 +49,7 @@ class LoopFolder:
         self.begun = len(records) > 1
         self.start_heldout = _start(turns, records[1]) if self.begun else None
         self.turns = [_turn(turns, number, record) for number, record in enumerate(records[2:], start=1)]
-        self._writer = SealedWriter(turns, length)
+        self._writer = JournalWriter(turns, length)
         if not records:
             self._writer.append({"kind": KIND, "identity": identity})
 
@@ -176,7 +176,7 @@ def recorded_decoder(folder: str) -> str:
 
 def read_turns(path: Path) -> tuple[list[Record], int]:
     """Return the lines of a loop, the first one about the job, and how many bytes are whole lines."""
-    records, length = read_sealed(path, "a turn of a loop as it was written")
+    records, length = read_journal(path, "a turn of a loop as it was written")
     if records and (records[0].get("kind") != KIND or not isinstance(records[0].get("identity"), dict)):
         raise InputError(expected="a loop's turns", found="something else", path=str(path), line=1)
     return records, length

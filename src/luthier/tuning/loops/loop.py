@@ -57,8 +57,8 @@ class LoopPlace:
     Attributes
     ----------
     folder : made if it is not there
-    resume : go on with the loop that was begun there
-    decoder : what the decoder is, in words or a hash; a loop does not go on with another
+    resume : resume the loop that was begun there
+    decoder : what the decoder is, in words or a hash; a loop does not resume another
     """
 
     folder: str
@@ -107,10 +107,15 @@ def tune_loop(
     if isinstance(place, str):
         place = LoopPlace(place)
     identity = identity_of(
-        tuner=tuner.spec, metric=metric.signature, start=dict(start), bounds=repr(dict(bounds or {})),
-        heldout=heldout is not None, seed=options.seed, restarts=options.starts,
+        tuner=tuner.spec,
+        metric=metric.signature,
+        start=dict(start),
+        bounds=repr(dict(bounds or {})),
+        heldout=heldout is not None,
+        seed=options.seed,
+        restarts=options.starts,
         decoder="" if place is None else place.decoder,
-    )  # fmt: skip
+    )
     with ExitStack() as stack:
         folder = None
         if place is not None:
@@ -205,11 +210,20 @@ class _Loop:
                 self.folder.keep_weights(number, tuned)
             heldout, heldout_digest = self._watch(number, tuned)
         turn = Iteration(
-            number=number, hypotheses=pool.n_hypotheses, new=new, merged=self.merged.n_hypotheses, same=same,
-            decoded=decoded, before=self._score(problem, weights), after=self._score(problem, tuned),
-            change=distance(weights, tuned), heldout=heldout, weights=tuned, lists=digest,
+            number=number,
+            hypotheses=pool.n_hypotheses,
+            new=new,
+            merged=self.merged.n_hypotheses,
+            same=same,
+            decoded=decoded,
+            before=self._score(problem, weights),
+            after=self._score(problem, tuned),
+            change=distance(weights, tuned),
+            heldout=heldout,
+            weights=tuned,
+            lists=digest,
             heldout_lists=heldout_digest,
-        )  # fmt: skip
+        )
         clocks = np.diff([clock, after_decoding, after_tuning, time.perf_counter()]).round(3).tolist()
         return turn, Seconds(decode=clocks[0], tune=clocks[1], heldout=clocks[2], tune_cpu=cpu)
 
@@ -255,9 +269,7 @@ class _Loop:
         found = run(self.tuner, problem, self._vector(problem, weights), options)
         if found.interrupted:
             if self.folder is not None:
-                notice(
-                    f"what was decoded and tuned so far is kept in {self.folder.home}. hint: `resume` goes on with it"
-                )
+                notice(f"what was decoded and tuned so far is kept in {self.folder.home}. hint: `resume` resumes it")
             raise KeyboardInterrupt
         tuned = dict(zip(problem.names, found.weights.tolist(), strict=True))
         # weights of features that no list has had yet stay as they are

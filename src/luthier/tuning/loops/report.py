@@ -108,17 +108,29 @@ class LoopResult:
 
     @classmethod
     def of(
-        cls, tuner: str, metric: Metric, options: LoopOptions, begin: tuple[Weights, float | None],
-        turns: Sequence[Iteration], seconds: Sequence[Seconds],
-    ) -> LoopResult:  # fmt: skip
+        cls,
+        tuner: str,
+        metric: Metric,
+        options: LoopOptions,
+        begin: tuple[Weights, float | None],
+        turns: Sequence[Iteration],
+        seconds: Sequence[Seconds],
+    ) -> LoopResult:
         """Return the result of turns that have come to an end; `begin` are the start and its held-out score."""
         higher, (start, start_heldout) = metric.higher_is_better is True, begin
         chosen = choose(start_heldout, turns, by=options.choose, higher_is_better=higher)
         return cls(
-            tuner=tuner, metric=metric.signature, higher_is_better=higher, chosen=chosen, start=start,
-            weights=turns[chosen - 1].weights if chosen else start, ended=why_ended(turns[-1], options),
-            start_heldout=start_heldout, iterations=tuple(turns), seconds=tuple(seconds),
-        )  # fmt: skip
+            tuner=tuner,
+            metric=metric.signature,
+            higher_is_better=higher,
+            chosen=chosen,
+            start=start,
+            weights=turns[chosen - 1].weights if chosen else start,
+            ended=why_ended(turns[-1], options),
+            start_heldout=start_heldout,
+            iterations=tuple(turns),
+            seconds=tuple(seconds),
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""

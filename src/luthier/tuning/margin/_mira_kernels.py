@@ -42,7 +42,7 @@ class Past(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Room for the features in which two rows can differ, and for the differences."""
+    """Arrays for the features in which two rows can differ, and for the differences."""
 
     columns: np.ndarray
     gaps: np.ndarray

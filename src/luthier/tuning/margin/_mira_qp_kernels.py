@@ -17,8 +17,8 @@ from luthier.core.jit import inner_kernel, kernel
 from luthier.kbest._score_kernels import row_score
 
 
-class Room(NamedTuple):
-    """Room for the multipliers of a list, for those that push, and for a feature vector, all zeros and left so."""
+class Workspace(NamedTuple):
+    """Arrays for the multipliers of a list, for those that push, and for a feature vector, all zeros and left so."""
 
     alphas: np.ndarray
     active: np.ndarray

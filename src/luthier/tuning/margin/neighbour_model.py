@@ -60,9 +60,16 @@ class NeighbourModel:
         """Return the weights that are best for planes in these units; `alphas` is where to start, and the answer."""
         z = np.empty(planes.shape[1])
         kernels.solve_planes(
-            flat(planes), heights, limit, self._center, Box(self._scale, self._low, self._high), tolerance, MOST_STEPS,
-            alphas, z,
-        )  # fmt: skip
+            flat(planes),
+            heights,
+            limit,
+            self._center,
+            Box(self._scale, self._low, self._high),
+            tolerance,
+            MOST_STEPS,
+            alphas,
+            z,
+        )
         return self._bounds.clip(self._units.weights(z))
 
     def settled(self, weights: Float64, objective: float, least: float) -> bool:

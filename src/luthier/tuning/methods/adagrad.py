@@ -54,9 +54,17 @@ class Method(ListTuner):
     sparse: ClassVar[bool] = True
     order_free: ClassVar[bool] = False
     published: ClassVar[Mapping[str, Any]] = {
-        "l1": 0.1, "l2": 0.0, "averaged": False, "gains": "sentence", "keep": "last", "top": 0,
-        "alpha": 5.0, "select": "largest", "weighting": "equal", "rescale": False,
-    }  # fmt: skip
+        "l1": 0.1,
+        "l2": 0.0,
+        "averaged": False,
+        "gains": "sentence",
+        "keep": "last",
+        "top": 0,
+        "alpha": 5.0,
+        "select": "largest",
+        "weighting": "equal",
+        "rescale": False,
+    }
 
     epochs: int = param(20, low=1, high=100_000, help="passes over the sentences")
     batch: int = param(20, low=1, high=1_000_000, help="sentences in a step")
@@ -122,9 +130,16 @@ class _Learner:
             gradient = np.zeros(len(self.weights))
             for s in chosen.tolist():
                 loss += kernels.add_pair_gradients(
-                    rows.dense, rows.indptr, rows.indices, rows.values, counts,
-                    pairs.offsets[s], pairs.offsets[s + 1], self.weights, gradient,
-                )  # fmt: skip
+                    rows.dense,
+                    rows.indptr,
+                    rows.indices,
+                    rows.values,
+                    counts,
+                    pairs.offsets[s],
+                    pairs.offsets[s + 1],
+                    self.weights,
+                    gradient,
+                )
             self._step(VECTORS_OF_A_PAIR * gradient, share=len(chosen) / len(sentences))
             total += self.weights
             n_steps += 1

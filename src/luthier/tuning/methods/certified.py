@@ -95,6 +95,10 @@ class Method(ListTuner):
 def _state(found: Certificate, *, last: bool = False) -> State:
     record = {"bound": found.score_bound, "distance": found.distance, "boxes": found.boxes, "open": found.open_share}
     return State(
-        found.weights, found.gain, "answer" if last else f"bound {found.score_bound:.6g}", objective=found.bound,
-        note=found.sentence if last else "", record=record,
-    )  # fmt: skip
+        found.weights,
+        found.gain,
+        "answer" if last else f"bound {found.score_bound:.6g}",
+        objective=found.bound,
+        note=found.sentence if last else "",
+        record=record,
+    )

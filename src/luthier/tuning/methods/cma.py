@@ -69,8 +69,13 @@ def _strategy(method: Method, n: int, rng: np.random.Generator) -> Any:
     from cma import CMAEvolutionStrategy
 
     settings = {
-        "popsize": max(4, method.population or 4 + int(3 * math.log(n))), "maxiter": method.generations,
-        "verbose": -9, "verb_log": 0, "verb_disp": 0,
-        "seed": np.nan, "randn": lambda *shape: rng.standard_normal(shape), "CMA_diagonal": 100 if n > 200 else 0,
-    }  # fmt: skip
+        "popsize": max(4, method.population or 4 + int(3 * math.log(n))),
+        "maxiter": method.generations,
+        "verbose": -9,
+        "verb_log": 0,
+        "verb_disp": 0,
+        "seed": np.nan,
+        "randn": lambda *shape: rng.standard_normal(shape),
+        "CMA_diagonal": 100 if n > 200 else 0,
+    }
     return CMAEvolutionStrategy(np.zeros(n), method.size, settings)

@@ -144,10 +144,13 @@ class Method(NeighbourTuner):
 
         limits = np.stack([bounds.low[free] / scale[free], bounds.high[free] / scale[free]], axis=1)
         found = minimize(
-            negative, start[free] / scale[free], jac=True, method="L-BFGS-B",
+            negative,
+            start[free] / scale[free],
+            jac=True,
+            method="L-BFGS-B",
             bounds=None if bounds.is_free else limits,
             options={"maxiter": self.iterations, "maxfun": 4 * self.iterations + 20, "ftol": 1e-9, "gtol": 1e-7},
-        )  # fmt: skip
+        )
         weights[free] = found.x * scale[free]
         return bounds.clip(weights), -float(found.fun)
 

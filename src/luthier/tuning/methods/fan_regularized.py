@@ -221,9 +221,13 @@ class _Search:
         angle = self.method.angle if not self.method.cells else min(self.method.angle, FIRST_WINDOW)
         while axes is not None:
             n_cells, best, near = near_cells(
-                self.problem, self.coordinates, axes, above=self.threshold,
-                reach=math.inf if angle == 90.0 else math.tan(math.radians(angle)), count=self.method.candidates,
-            )  # fmt: skip
+                self.problem,
+                self.coordinates,
+                axes,
+                above=self.threshold,
+                reach=math.inf if angle == 90.0 else math.tan(math.radians(angle)),
+                count=self.method.candidates,
+            )
             before = self.best
             for cell in best:
                 if cell.gain > self.best:

@@ -26,8 +26,13 @@ class Method(RankingTuner):
     """
 
     published: ClassVar[Mapping[str, Any]] = {
-        "gains": "sentence", "iterations": 1, "keep": "last", "stages": 1_000_000_000, "top": 0, "fit_iterations": 1000,
-    }  # fmt: skip
+        "gains": "sentence",
+        "iterations": 1,
+        "keep": "last",
+        "stages": 1_000_000_000,
+        "top": 0,
+        "fit_iterations": 1000,
+    }
 
     stages: int = param(10, low=1, high=1_000_000_000, help="places from the top whose order counts")
     top: int = param(50, low=0, help="hypotheses of a list that a round looks at, by score; 0 for all")

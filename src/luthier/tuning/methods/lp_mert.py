@@ -1,4 +1,4 @@
-"""The exact global optimum of a sum of sentence gains, proven by linear programmes (Galley and Quirk 2011)."""
+"""The exact global optimum of a sum of sentence gains, proven by linear programs (Galley and Quirk 2011)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from luthier.tuning.search.line_search import climb_ends
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Additive:
-    """A value of every hypothesis: the sum over a selection, plus a constant, stands for its gain.
+    """A value of every hypothesis: the sum over a selection, plus a constant, represents its gain.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Method(ListTuner):
     beam: int = param(
         0, low=0, high=1_000_000, help="combinations kept by each set of lists, by halves (0: all, exact)"
     )
-    max_lps: int = param(2_000_000, low=0, help="linear programmes at most; then it is not proven (0: no limit)")
+    max_lps: int = param(2_000_000, low=0, help="linear programs at most; then it is not proven (0: no limit)")
     climbs: int = param(20, low=0, high=100_000, help="line searches from random weights for the first candidate")
 
     def refuses(self, problem: Problem) -> str:
@@ -155,7 +155,7 @@ class Method(ListTuner):
         """Return what was proven, and by how much work; `held` says that a re-rank has the value found."""
         what = "the gain" if sums.exact else "the mean of sentence gains (the metric itself is no sum)"
         looked_at = "cones" if self.algorithm == "cones" and not self.beam else "combinations"
-        work = f"{progress.lps:,} linear programmes, {progress.visited:,} {looked_at}"
+        work = f"{progress.lps:,} linear programs, {progress.visited:,} {looked_at}"
         gap = progress.bound - progress.value
         if progress.weights is None and progress.bound == -np.inf:
             return f"not proven: no weights within the bounds select one row of every list clearly; {work}"
@@ -163,9 +163,7 @@ class Method(ListTuner):
             return f"not proven: a re-rank with the weights found does not have the value of the search; {work}"
         if gap <= 0:
             return f"optimum of {what}, proven: {work}"
-        reason = (
-            f"inexact, beam {self.beam}" if self.beam else f"not proven, limit of {self.max_lps:,} linear programmes"
-        )
+        reason = f"inexact, beam {self.beam}" if self.beam else f"not proven, limit of {self.max_lps:,} linear programs"
         return f"{reason}: at most {gap:.4g} below the optimum of {what}; {work}"
 
 

@@ -93,7 +93,9 @@ class _Program:
         self.features, self.scale = space.features, space.box.scale
         longest = int(problem.pool.list_lengths.max())
         self.fears, self.rows = np.empty(longest), np.empty(longest, dtype=np.int64)
-        self.room = kernels.Room(np.empty(longest), np.empty(longest, dtype=np.int64), np.zeros(problem.n_features))
+        self.room = kernels.Workspace(
+            np.empty(longest), np.empty(longest, dtype=np.int64), np.zeros(problem.n_features)
+        )
 
     def solve(self, sentence: int, weights: Float64) -> int:
         """Move `weights` to the solution of a list's program; return the sweeps that took."""
@@ -105,7 +107,15 @@ class _Program:
         )
         return int(
             kernels.solve_list(
-                self.rows[:n], o, self.gains, self.features, self.scale, method.c, method.tolerance,
-                method.sweeps, weights, self.room,
+                self.rows[:n],
+                o,
+                self.gains,
+                self.features,
+                self.scale,
+                method.c,
+                method.tolerance,
+                method.sweeps,
+                weights,
+                self.room,
             )
-        )  # fmt: skip
+        )

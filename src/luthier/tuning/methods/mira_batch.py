@@ -90,8 +90,16 @@ class Method(ListTuner):
             rows = rows_of_segments(outcomes.offsets, sentences)
             gains[rows] = background.gains(problem, outcomes, sentences, rows)
             total += kernels.hope_fear_steps(
-                sentences, lists, space.features, space.box, self.c, past,
-                averaged.clock, averaged.weights, averaged.drift, space.room,
-            )  # fmt: skip
+                sentences,
+                lists,
+                space.features,
+                space.box,
+                self.c,
+                past,
+                averaged.clock,
+                averaged.weights,
+                averaged.drift,
+                space.room,
+            )
             averaged.clock += len(sentences)
         return total / n

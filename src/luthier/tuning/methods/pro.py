@@ -37,9 +37,16 @@ class Method(RankingTuner):
 
     order_free: ClassVar[bool] = False
     published: ClassVar[Mapping[str, Any]] = {
-        "gains": "sentence", "psi": 0.1, "falling": False, "iterations": 30, "keep": "last", "top": 0,
-        "weighting": "equal", "alpha": 5.0, "select": "largest",
-    }  # fmt: skip
+        "gains": "sentence",
+        "psi": 0.1,
+        "falling": False,
+        "iterations": 30,
+        "keep": "last",
+        "top": 0,
+        "weighting": "equal",
+        "alpha": 5.0,
+        "select": "largest",
+    }
 
     draws: int = param(5000, low=1, high=100_000_000, help="pairs drawn of each sentence, at most")
     kept: int = param(50, low=1, high=1_000_000, help="pairs kept of each sentence, at most")

@@ -26,8 +26,13 @@ class Method(RankingTuner):
     """
 
     published: ClassVar[Mapping[str, Any]] = {
-        "gains": "sentence", "iterations": 1, "keep": "last", "top": 0, "weighting": "equal", "fit_iterations": 1000,
-    }  # fmt: skip
+        "gains": "sentence",
+        "iterations": 1,
+        "keep": "last",
+        "top": 0,
+        "weighting": "equal",
+        "fit_iterations": 1000,
+    }
 
     loss: str = param("hinge", choices=LOSSES, help="loss of a pair's margin")
     weighting: str = param("difference", choices=("equal", "difference"), help="what a pair counts")

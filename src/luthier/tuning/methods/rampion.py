@@ -69,7 +69,7 @@ class Method(ListTuner):
                 order = rng.permutation(n)
                 loss = kernels.ramp_steps(
                     order, hopes, lists, space.features, space.box, self.rate, self.c / n, start, weights, space.room
-                )  # fmt: skip
+                )
             yield State(weights, problem.gain(weights), f"round {number}", float(loss) / n)
 
     def _gains(self, problem: ListProblem, outcomes: Outcomes, weights: Float64) -> Float64:

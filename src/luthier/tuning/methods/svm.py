@@ -55,9 +55,14 @@ class Method(NeighbourTuner):
     sparse = True
     order_free = False  # the way to an optimum within a tolerance differs by rounding
     published = {  # noqa: RUF012 - never changed
-        "rounds": 1, "background": False, "oracle": "gain", "c": 30.0, "rescale": False, "standardize": False,
+        "rounds": 1,
+        "background": False,
+        "oracle": "gain",
+        "c": 30.0,
+        "rescale": False,
+        "standardize": False,
         "keep": "last",
-    }  # fmt: skip
+    }
 
     rounds: int = param(12, low=1, high=100_000, help="times that gains and oracles are found anew")
     c: float = param(3.0, low=1e-12, help="weight of the mean loss beside half the squared norm")
@@ -170,7 +175,14 @@ class _CuttingPlanes:
         weights = np.empty(self.problem.n_features)
         bounds = self.problem.bounds
         kernels.solve_planes(
-            self.planes, self.heights, self.method.c, self.centre, Box(self.scale, bounds.low, bounds.high),
-            0.1 * self.method.tolerance, 100_000, self.alphas, weights,
-        )  # fmt: skip
+            self.planes,
+            self.heights,
+            self.method.c,
+            self.centre,
+            Box(self.scale, bounds.low, bounds.high),
+            0.1 * self.method.tolerance,
+            100_000,
+            self.alphas,
+            weights,
+        )
         return weights

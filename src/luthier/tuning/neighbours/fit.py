@@ -156,11 +156,13 @@ class _Search:
             return value / self.scale**2, units.gradient(gradient) / self.scale
 
         found = minimize(
-            scaled, units.inner(start) / self.scale, jac=True, method="L-BFGS-B",
+            scaled,
+            units.inner(start) / self.scale,
+            jac=True,
+            method="L-BFGS-B",
             bounds=units.limits(self.bounds, self.scale),
-            options={"maxiter": limit[0], "maxfun": 4 * limit[0] + 20, "maxcor": MEMORY, "ftol": 0.0,
-                     "gtol": limit[1]},
-        )  # fmt: skip
+            options={"maxiter": limit[0], "maxfun": 4 * limit[0] + 20, "maxcor": MEMORY, "ftol": 0.0, "gtol": limit[1]},
+        )
         return found.x, found.jac, float(found.fun), int(found.nit)
 
 

@@ -122,9 +122,18 @@ def minimize(terms: Sequence[Term], start: Float64, bounds: Bounds, *, iteration
     if not bounds.is_free:
         limits = np.stack([bounds.low[free] / unit, bounds.high[free] / unit], axis=1)
     found = optimize.minimize(
-        scaled, start[free] / unit, jac=True, method="L-BFGS-B", bounds=limits,
-        options={"maxiter": iterations, "maxfun": 4 * iterations + 20, "maxcor": MEMORY,
-                 "ftol": tolerance, "gtol": GRADIENT_TOLERANCE},
-    )  # fmt: skip
+        scaled,
+        start[free] / unit,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=limits,
+        options={
+            "maxiter": iterations,
+            "maxfun": 4 * iterations + 20,
+            "maxcor": MEMORY,
+            "ftol": tolerance,
+            "gtol": GRADIENT_TOLERANCE,
+        },
+    )
     weights[free] = found.x * unit
     return Fit(bounds.clip(weights), float(found.fun) * first, int(found.nit), converged=found.status == 0)

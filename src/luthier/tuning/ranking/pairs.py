@@ -75,9 +75,11 @@ def sample_pairs(problem: ListProblem, gains: Float64, sampling: PairSampling, r
     better, worse = np.empty((n, sampling.kept), np.int64), np.empty((n, sampling.kept), np.int64)
     counts = np.empty(n, np.int64)
     plain = kernels.Sampling(
-        sampling.draws, sampling.least_gap, -1 if sampling.length_gap is None else sampling.length_gap,
+        sampling.draws,
+        sampling.least_gap,
+        -1 if sampling.length_gap is None else sampling.length_gap,
         sampling.select == "largest",
-    )  # fmt: skip
+    )
     lengths = np.zeros(0, np.int64) if sampling.length_gap is None else problem.pool.tokens.lengths
     kernels.draw_pairs(flat(gains), flat(lengths), problem.offsets, flat(seeds), plain, better, worse, counts)
     filled = np.arange(sampling.kept) < counts[:, None]  # (N, Ξ)

@@ -89,7 +89,7 @@ def _far(problem: Problem, weights: Float64, direction: Float64) -> float:
     return FAR * effect / along if effect > 0.0 and along > 0.0 else np.inf
 
 
-def kept_promise(problem: Problem, here: State, promised: Sequence[State]) -> State | None:
+def kept_gain(problem: Problem, here: State, promised: Sequence[State]) -> State | None:
     """Return the first of promised states that re-ranks to its gain; else the best that is an improvement.
 
     Rounding of ``w + t·d`` can move a place beyond a breakpoint that is very near.
@@ -113,7 +113,7 @@ def search_all(
     for q, curve in enumerate(problem.curves(here.weights, directions)):
         found += Line(curve, directions[q], names[q]).places(problem, here, choice)
     found.sort(key=lambda place: place[0])
-    return kept_promise(problem, here, [place[1] for place in found])
+    return kept_gain(problem, here, [place[1] for place in found])
 
 
 def search_in_turn(
@@ -130,7 +130,7 @@ def search_in_turn(
         curves = problem.curves(here.weights, directions[first : first + ahead])
         for curve in curves:
             found = Line(curve, directions[first], names[first]).places(problem, here, choice)
-            better = kept_promise(problem, here, [place[1] for place in found])
+            better = kept_gain(problem, here, [place[1] for place in found])
             first += 1
             if better is not None:
                 here = better

@@ -26,7 +26,7 @@ from luthier.landscape.problem import TRIES, slack
 from luthier.landscape.units import movable
 from luthier.metrics.pools import score_selections
 from luthier.tuning.base import State
-from luthier.tuning.search.line_search import kept_promise
+from luthier.tuning.search.line_search import kept_gain
 
 # Cells of a space of three directions and more: visited one by one from the weights on, the best neighbours first.
 #
@@ -107,7 +107,7 @@ def search_plane(
     best: State | None = None
     for k in range(doublings + 1):
         cells = best_cells(problem, near, plane, near.reach / np.sqrt(2.0), above=here.gain + slack(here.gain))
-        best = kept_promise(problem, here if best is None else best, _states(problem, plane, cells, name)) or best
+        best = kept_gain(problem, here if best is None else best, _states(problem, plane, cells, name)) or best
         if k == doublings or not cells or not cells[0].cut:
             break
         wider = Nearby.of(problem, near.weights, 2.0 * near.reach)
@@ -127,7 +127,7 @@ def search_space(
     if space is None:
         return None
     cells = best_visited(problem, near, space, visits=visits, above=here.gain + slack(here.gain))
-    return kept_promise(problem, here, _states(problem, space, cells, name))
+    return kept_gain(problem, here, _states(problem, space, cells, name))
 
 
 def _states(problem: ListProblem, space: Subspace, cells: Sequence[ScoredCell], name: str) -> list[State]:
@@ -210,7 +210,7 @@ def search_whole(problem: ListProblem, here: State, planes: list[Plane]) -> Iter
             )
             for cell in report.best
         ]
-        best = kept_promise(problem, best, states) or best
+        best = kept_gain(problem, best, states) or best
     what = " × ".join(planes[0].subspace.names)
     both = " with either sign of the third weight" if len(planes) > 1 else ""
     yield dataclasses.replace(best, note=f"proven: the best of all {cells:,} cells of the plane {what}{both}")

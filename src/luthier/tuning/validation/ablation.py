@@ -18,7 +18,7 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError, unwarned
 from luthier.core.progress import progress
 from luthier.core.rng import child_rng
-from luthier.core.tasks import Engine, Given, run_units
+from luthier.core.tasks import Engine, Shared, run_units
 from luthier.kbest.features import unknown_names
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
@@ -237,7 +237,7 @@ def ablate_folds(
 ) -> FoldStatistics:
     """Return the statistics of all sentences, each re-ranked by weights that were tuned on the other folds."""
     n_folds = int(folds.max()) + 1
-    given = Given(_Ablating(problem, tuner, tuple(scorers), tuple(order), folds, seed))
+    given = Shared(_Ablating(problem, tuner, tuple(scorers), tuple(order), folds, seed))
     with progress("folds", n_folds) as advance:
         found = run_units(
             ablate_fold, given, {f: f for f in range(n_folds)}, engine=engine, keep=lambda *_: advance(1)
@@ -335,7 +335,7 @@ def forward_order(
     here = np.zeros(problem.n_features)
     with progress("scorers added", len(scorers)) as advance:
         while len(chosen) < len(scorers):
-            given = Given(_Adding(problem, tuner, tuple(scorers), tuple(chosen), here, seed))
+            given = Shared(_Adding(problem, tuner, tuple(scorers), tuple(chosen), here, seed))
             units = {i: i for i in range(len(scorers)) if i not in chosen}
             found = run_units(add_scorer, given, units, engine=engine)
             best = max(found, key=lambda i: (found[i][0], -i))

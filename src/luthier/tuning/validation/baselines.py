@@ -17,9 +17,9 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.sharded_problem import ShardedProblem
 
-Lists = ListProblem | PartedProblem
+Lists = ListProblem | ShardedProblem
 
 MOST_SCORERS = 64  # with more features none is tried alone, and no sign is found
 LARGEST_POWER = 300  # of two: weights stay below it, far from where products with features overflow

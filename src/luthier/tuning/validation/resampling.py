@@ -15,7 +15,7 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.core.rng import child_rng, resample_counts
-from luthier.core.tasks import Given, Threads, run_units
+from luthier.core.tasks import Shared, Threads, run_units
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import Tuner
 
@@ -106,7 +106,7 @@ def resample_answer(
         raise LuthierError(f"expected at least 2 resamples, found {draws}")
     if problem.n_sentences < 2:
         raise LuthierError("expected at least 2 sentences to resample, found 1")
-    given = Given(_Retuning(problem, tuner, answer))
+    given = Shared(_Retuning(problem, tuner, answer))
     units = {number: Resample(seed, number) for number in range(draws)}
     _ = problem.lines, problem.spread  # made once, before threads share them
     with progress("resamples", draws) as advance:

@@ -1,1 +1,1 @@
-"""Convert, split and shard lists; weights for other programs; statistics of a pool; one file per command."""
+"""Convert, split and shard lists; weights for other programs; statistics of a pool."""

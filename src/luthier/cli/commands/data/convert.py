@@ -28,7 +28,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Read, transform, write."""
     from luthier.core.files.io import check_writable
     from luthier.kbest.building.lists import read_lists
-    from luthier.kbest.writer import format_of, write_pool
+    from luthier.kbest.storage.writer import format_of, write_pool
     from luthier.report.tables.lists import reading_report, reading_table
 
     check_writable(options.output)

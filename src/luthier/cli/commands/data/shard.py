@@ -41,9 +41,11 @@ def run(options: argparse.Namespace, output: Output) -> None:
     manifest = shard(pool, options.parts, options.output)
     rows = [(part.file, part.sentences, part.hypotheses, part.size, part.digest) for part in manifest.parts]
     data = {
-        "manifest": manifest.path, "pool": manifest.pool, "statistics": list(manifest.stats),
+        "manifest": manifest.path,
+        "pool": manifest.pool,
+        "statistics": list(manifest.stats),
         "parts": [dataclasses.asdict(part) for part in manifest.parts],
-    }  # fmt: skip
+    }
     kept = ", ".join(manifest.stats) or "no statistics: commands that score parts need some ('--metric')"
     headings = ("part", "sentences", "hypotheses", "bytes", "digest")
     output.emit(data, lambda: table(f"parts of {manifest.path}", headings, rows, caption=kept))

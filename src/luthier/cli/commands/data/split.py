@@ -22,7 +22,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Draw the parts and save them."""
     from luthier.core.files.io import check_writable
     from luthier.kbest.merge import split
-    from luthier.kbest.storage import save_pool
+    from luthier.kbest.storage.pool_file import save_pool
     from luthier.report.console import table
 
     shares = pairs(options.into, float, "--into")

@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Add statistics, save, say what the file has."""
     from luthier.core.files.io import check_writable
-    from luthier.kbest.storage import open_pool, save_pool
+    from luthier.kbest.storage.pool_file import open_pool, save_pool
     from luthier.metrics.pools import with_statistics
     from luthier.report.console import table
 

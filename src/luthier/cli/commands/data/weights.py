@@ -21,9 +21,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("input", metavar="IN", help="weights in any of the forms")
     parser.add_argument("output", metavar="OUT", help=".json is JSON, .ini a [weight] section, else lines")
     parser.add_argument(
-        "--to", choices=list(STYLES),
+        "--to",
+        choices=list(STYLES),
         help="the form (default: by OUT's ending): text, cdec and joshua are lines 'name value', travatar 'name=value'",
-    )  # fmt: skip
+    )
     add_writing_options(parser)
 
 

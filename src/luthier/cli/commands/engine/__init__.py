@@ -1,1 +1,1 @@
-"""The parts of a translation system: alignment, language model, rules, decoder, bins; one file per command."""
+"""The parts of a translation system: alignment, language model, rules, decoder, bins."""

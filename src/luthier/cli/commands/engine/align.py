@@ -21,7 +21,7 @@ from luthier.cli.options.fields import add_field_options, field_values
 from luthier.cli.output import Output
 
 if TYPE_CHECKING:
-    from luthier.jobs.align import AlignJob
+    from luthier.jobs.align import Aligned
 
 LONGEST = 1000  # time and memory grow with the square of a sentence and more
 
@@ -37,13 +37,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="LINKS", help="links to write; .gz and .zst are packed")
     parser.add_argument("--method", metavar="NAME", help=f"model1, diagonal or hmm (default: {DEFAULT})")
     parser.add_argument(
-        "--symmetrize", choices=WAYS, default=DEFAULT_WAY, metavar="HOW",
+        "--symmetrize",
+        choices=WAYS,
+        default=DEFAULT_WAY,
+        metavar="HOW",
         help=f"one alignment from both directions, or one alone: {', '.join(WAYS)} (default: {DEFAULT_WAY})",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--max-words", type=_length, default=MAX_WORDS, metavar="N",
+        "--max-words",
+        type=_length,
+        default=MAX_WORDS,
+        metavar="N",
         help=f"leave out pairs with more words on a side (default: {MAX_WORDS})",
-    )  # fmt: skip
+    )
     parser.add_argument("--scores", metavar="TSV", help="write log-probabilities of each pair (.tsv, .json, .arrow)")
     parser.add_argument("--train", metavar="MODEL", help="keep what was learned in this file")
     parser.add_argument("--apply", metavar="MODEL", help="align with a kept model; nothing is learned")
@@ -74,7 +80,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from dataclasses import asdict
 
     from luthier.core.errors import LuthierError
-    from luthier.jobs.align import align_files, compare_files, join_files
+    from luthier.jobs.align import compare_files, join_files
     from luthier.report.tables.engine import agreement_table, alignment_table, joined_table
 
     if options.compare:
@@ -88,26 +94,34 @@ def run(options: argparse.Namespace, output: Output) -> None:
         if options.output != "-":
             output.emit(asdict(joined) | {"file": options.output}, lambda: joined_table(joined, options.output))
     else:
-        job = _job(options)
-        summary = align_files(job)
-        if "-" not in job.files:
-            output.emit(asdict(summary) | {"files": list(job.files)}, lambda: alignment_table(summary, job.files))
+        aligned = _align(options)
+        if "-" not in aligned.files:
+            output.emit(aligned.as_dict(), lambda: alignment_table(aligned.summary, aligned.files))
 
 
-def _job(options: argparse.Namespace) -> AlignJob:
+def _align(options: argparse.Namespace) -> Aligned:
     from luthier.alignment.base import DEFAULT, PACKAGE
     from luthier.core.errors import LuthierError
     from luthier.core.plugins import load
-    from luthier.jobs.align import AlignJob
+    from luthier.jobs.align import align
 
     if options.target is None:
         raise LuthierError("expected two texts, SRC and TRG. hint: 'luthier engine align --help' has examples")
-    kind = load(PACKAGE, options.method or DEFAULT)
-    given = field_values(kind, options)
+    given = field_values(load(PACKAGE, options.method or DEFAULT), options)
     if options.apply is not None and (options.method is not None or given):
         raise LuthierError("a kept model (--apply) has its method and options: leave those out")
-    return AlignJob(
-        options.source, options.target, None if options.apply is not None else kind(**given), options.output,
-        how=options.symmetrize, scores=options.scores, train=options.train, apply=options.apply,
-        max_words=options.max_words, threads=options.threads,
-    )  # fmt: skip
+    if not (options.output or options.scores or options.train):
+        raise LuthierError("nothing to write. hint: name a file of links (-o), a model (--train) or scores (--scores)")
+    return align(
+        options.source,
+        options.target,
+        options.method,
+        symmetrize=options.symmetrize,
+        output=options.output,
+        scores=options.scores,
+        train=options.train,
+        apply=options.apply,
+        max_words=options.max_words,
+        threads=options.threads,
+        **given,
+    )

@@ -1,4 +1,4 @@
-"""Show what shape was learned: the weights of bins against the values they stand for.
+"""Show what shape was learned: the weights of bins against the values they represent.
 
 luthier engine curves weights.txt --bins bins.json -o curves.png
 luthier engine curves weights.txt --bins bins.json --features P_EgivenFCoherent
@@ -26,27 +26,17 @@ def run(options: argparse.Namespace, output: Output) -> None:
     """Fit, draw and print."""
     from pathlib import Path
 
-    from luthier.core.errors import LuthierError
     from luthier.core.files.written import Written
-    from luthier.features.bins_file import read_bins
-    from luthier.features.curves import curves
-    from luthier.kbest.features import unknown_names
-    from luthier.kbest.weights import read_weights
+    from luthier.jobs.bins import curves
     from luthier.report.tables.engine import curve_tables
 
     width = picture_width(options, options.output)
-    bins = read_bins(options.bins)
-    found = curves(bins, read_weights(options.weights))
-    wanted = [name for name in options.features.split(",") if name]
-    unknown = [name for name in wanted if name not in {curve.bins.feature for curve in found}]
-    if unknown:
-        raise LuthierError(f"{options.bins}: {unknown_names(unknown, [curve.bins.feature for curve in found])}")
-    found = tuple(curve for curve in found if not wanted or curve.bins.feature in wanted)
+    found = curves(options.weights, options.bins, features=options.features)
     written = Written()
     if options.output:
         from luthier.report.figures.bins import draw_curves
 
         with written.answer(options.output):
-            draw_curves(found, Path(options.output), steps=bins.induction != "hat", width=width)
-    output.emit({"curves": [curve.as_dict() for curve in found]}, lambda: curve_tables(found, options.most))
+            draw_curves(found.curves, Path(options.output), steps=found.bins.induction != "hat", width=width)
+    output.emit(found.as_dict(), lambda: curve_tables(found.curves, options.most))
     written.check()

@@ -56,22 +56,35 @@ def _natural(text: str) -> int:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Decode, write, and show what was done."""
-    import dataclasses
-
+    from luthier.core.errors import LuthierError
     from luthier.decoding.chart.options import SearchOptions
-    from luthier.jobs.decode import DecodeJob, run_decoding
+    from luthier.jobs.decode import decode
     from luthier.report.tables.engine import decoding_table
 
-    given = field_values(SearchOptions, options)
-    lists = None if options.k is None else options.output
-    text = options.text
-    if options.k is None and options.trace is None and text is None:
-        text = options.output or "-"
-    job = DecodeJob(
-        options.source, options.model, options.grammar, tuple(options.lm), options.weights, given, text, lists,
-        options.format, options.k, options.unique, options.forests, options.links, options.trees, options.report,
-        options.trace, options.threads, options.bins,
-    )  # fmt: skip
-    result = run_decoding(job)
-    if "-" not in (job.text, job.lists, job.links, job.trees, job.report):
-        output.emit(dataclasses.asdict(result), lambda: decoding_table(result))
+    given, place = field_values(SearchOptions, options), options.output
+    if options.k is None:
+        place = None if options.trace is not None or options.text is not None else options.output or "-"
+    elif place is None and options.trace is None:
+        raise LuthierError("expected a place for the lists (-o) with -k")
+    result = decode(
+        options.source,
+        model=options.model,
+        grammar=options.grammar,
+        lm=options.lm,
+        weights=options.weights,
+        bins=options.bins,
+        k=options.k,
+        unique=options.unique,
+        output=place,
+        format=options.format,
+        text=options.text,
+        forests=options.forests,
+        links=options.links,
+        trees=options.trees,
+        report=options.report,
+        trace=options.trace,
+        threads=options.threads,
+        **given,
+    )
+    if "-" not in (place, options.text, options.links, options.trees, options.report):
+        output.emit(result.as_dict(), lambda: decoding_table(result.summary))

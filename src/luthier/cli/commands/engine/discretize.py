@@ -24,15 +24,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Rewrite, and say how much."""
-    import dataclasses
-
     from luthier.jobs.bins import discretize
     from luthier.report.console import table
 
     result = discretize(options.grammar, options.bins, options.output)
     if options.output != "-":
         rows = [
-            ("rules", result.rules), ("features", ", ".join(result.features)), ("columns", result.columns),
+            ("rules", result.rules),
+            ("features", ", ".join(result.features)),
+            ("columns", result.columns),
             ("written", result.output),
-        ]  # fmt: skip
-        output.emit(dataclasses.asdict(result), lambda: table("discretized", ("", ""), rows))
+        ]
+        output.emit(result.as_dict(), lambda: table("discretized", ("", ""), rows))

@@ -29,21 +29,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Translate, score, compare."""
-    from luthier.core.files.io import check_apart, check_writable
     from luthier.core.files.written import Written
     from luthier.evaluation.comparison import Settings
-    from luthier.jobs.evaluate import EvaluateJob, evaluate
+    from luthier.jobs.evaluate import evaluate
     from luthier.report.tables.training import evaluation_tables
 
-    settings = Settings(**field_values(Settings, options))
-    if options.output:
-        check_writable(options.output)
-        check_apart(options.output, options.source, *options.refs)
-    models = tuple(folder for folder in (options.against, options.model) if folder)
-    job = EvaluateJob(
-        models, options.source, tuple(options.refs), options.weights, options.output, threads=options.threads
-    )
     written = Written()
-    found = evaluate(job, metrics_from(options), settings, written)
+    found = evaluate(
+        options.model,
+        options.source,
+        options.refs,
+        metrics_from(options),
+        against=options.against,
+        weights=options.weights,
+        output=options.output,
+        threads=options.threads,
+        written=written,
+        **field_values(Settings, options),
+    )
     output.emit(found.as_dict(), lambda: evaluation_tables(found.comparison, found.intervals))
     written.check()

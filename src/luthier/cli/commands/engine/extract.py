@@ -32,9 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--for", dest="sentences", metavar="FILE", help="sentences to extract for; - is standard input")
     parser.add_argument("-o", "--output", metavar="OUT", help="a file, a text, or a folder (ends in /)")
     parser.add_argument(
-        "--features", default="log", metavar="KINDS",
+        "--features",
+        default="log",
+        metavar="KINDS",
         help=f"kinds of features, separated by commas: {', '.join(KINDS)} (default: log)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--leave-one-out", action="store_true", help="for sentences of the corpus: as if their pairs were not in it"
     )
@@ -52,17 +54,29 @@ def _length(text: str) -> int:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Extract, write, and show what came out."""
-    import dataclasses
-
-    from luthier.grammar.extraction.options import Limits
-    from luthier.jobs.extract import ExtractJob, run_extraction
+    from luthier.core.errors import LuthierError
+    from luthier.grammar.extraction.options import Limits, feature_names
+    from luthier.jobs.extract import extract
     from luthier.report.tables.engine import extraction_table
 
-    job = ExtractJob(
-        options.source, options.target, options.links, options.model, options.sentences, options.output,
-        limits=Limits(**field_values(Limits, options)), features=tuple(options.features.split(",")),
-        leave_one_out=options.leave_one_out, max_words=options.max_words, threads=options.threads,
-    )  # fmt: skip
-    result = run_extraction(job)
-    if job.output != "-":
-        output.emit(dataclasses.asdict(result), lambda: extraction_table(result))
+    feature_names(options.features.split(","))
+    if (options.sentences is None) != (options.output is None):
+        raise LuthierError(
+            "expected both a text and a place for its rules, or neither, found one of them. "
+            "hint: --for names the text, -o the place"
+        )
+    result = extract(
+        options.sentences,
+        source=options.source,
+        target=options.target,
+        links=options.links,
+        model=options.model,
+        output=options.output,
+        features=options.features,
+        leave_one_out=options.leave_one_out,
+        max_words=options.max_words,
+        threads=options.threads,
+        **field_values(Limits, options),
+    )
+    if options.output != "-":
+        output.emit(result.as_dict(), lambda: extraction_table(result.summary))

@@ -22,22 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Induce and save."""
-    from luthier.core.errors import LuthierError
-    from luthier.core.files.io import check_apart, check_writable
-    from luthier.features.bins_file import read_bins
-    from luthier.features.induction import induce_pool
-    from luthier.kbest.storage import open_pool, save_pool
+    from luthier.jobs.bins import induce
     from luthier.report.console import table
 
-    check_writable(options.output)
-    check_apart(options.output, options.pool, options.bins)
-    bins, pool = read_bins(options.bins), open_pool(options.pool)
-    try:
-        induced = induce_pool(pool, bins)
-    except LuthierError as error:
-        raise LuthierError(f"{options.pool}: {error}") from None
-    save_pool(induced, options.output)
-    fired = {name: len(names) for name, names in ((group.name, group.columns) for group in bins.groups)}
-    record = {"output": options.output, "features": induced.n_features, "bins": fired}
-    rows = [("hypotheses", induced.n_hypotheses), ("features", induced.n_features), ("of them bins", len(bins.names))]
-    output.emit(record, lambda: table("induced", ("", ""), rows))
+    found = induce(options.pool, options.bins, output=options.output)
+    pool = found.pool
+    rows = [("hypotheses", pool.n_hypotheses), ("features", pool.n_features), ("of them bins", len(found.bins.names))]
+    output.emit({"output": options.output, **found.as_dict()}, lambda: table("induced", ("", ""), rows))

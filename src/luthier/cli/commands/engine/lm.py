@@ -19,9 +19,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", required=True, metavar="ARPA", help="where to write (.gz, .zst: packed)")
     parser.add_argument("--order", type=int, default=5, metavar="N", help="length of the longest n-grams (5)")
     parser.add_argument(
-        "--prune", type=int, nargs="+", default=[0], metavar="C",
+        "--prune",
+        type=int,
+        nargs="+",
+        default=[0],
+        metavar="C",
         help="n-grams that occur at most C times leave; a number for each order from 1, the last for all above (0)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--skip-symbols", action="store_true", help="take <s>, </s> and <unk> in the text for white space"
     )
@@ -30,12 +34,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace, output: Output) -> None:
     """Estimate, write, and say what the model has."""
     from luthier.core.files.io import display_name
-    from luthier.jobs.lm import EstimateJob
-    from luthier.lm.estimate import EstimateOptions
+    from luthier.jobs.lm import estimate_lm
     from luthier.report.tables.engine import estimate_table
 
-    chosen = EstimateOptions(options.order, tuple(options.prune), options.skip_symbols)
-    made = EstimateJob(options.text, options.output, chosen).run()
+    made = estimate_lm(
+        options.text, order=options.order, prune=options.prune, skip_symbols=options.skip_symbols, output=options.output
+    )
     if options.output != "-":  # else the model itself is the output
         path = display_name(options.output)
         output.emit({"path": path, **made.as_dict()}, lambda: estimate_table(made, path))

@@ -25,14 +25,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Score the text, print what it is worth."""
-    import dataclasses
-
     from luthier.core.files.written import Written
-    from luthier.jobs.lm import PerplexityJob
+    from luthier.jobs.lm import perplexity
     from luthier.report.tables.engine import perplexity_table
 
-    job = PerplexityJob(options.model, options.text, options.per_line, options.skip_symbols)
     written = Written()
-    found = job.run(written)
-    output.emit(dataclasses.asdict(found), lambda: perplexity_table(found))
+    found = perplexity(
+        options.model, options.text, per_line=options.per_line, skip_symbols=options.skip_symbols, written=written
+    )
+    output.emit(found.as_dict(), lambda: perplexity_table(found))
     written.check()

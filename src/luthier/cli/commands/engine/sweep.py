@@ -25,16 +25,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace, output: Output) -> None:
     """Try what is left, show all points."""
-    from pathlib import Path
-
-    from luthier.core.errors import LuthierError
-    from luthier.core.tasks import Here, Processes
-    from luthier.jobs.sweep import choose
+    from luthier.jobs.sweep import sweep
     from luthier.report.tables.tuning import chosen_tables
 
-    if options.jobs < 1:
-        raise LuthierError(f"expected at least one job, found {options.jobs}")
-    folder = options.output or str(Path(options.config).parent / "choice")
-    engine = Here() if options.jobs == 1 else Processes(options.jobs)
-    chosen, written = choose(options.config, folder, engine=engine)
-    output.emit({**chosen.as_dict(), "written": written}, lambda: chosen_tables(chosen, written))
+    found = sweep(options.config, options.output, jobs=options.jobs)
+    output.emit(found.as_dict(), lambda: chosen_tables(found.chosen, found.written))

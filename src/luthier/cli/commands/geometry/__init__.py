@@ -1,1 +1,1 @@
-"""Fans, feasible selections, cones, separability, bounds on what weights can do; one file per command."""
+"""Fans, feasible selections, cones, separability, bounds on what weights can do."""

@@ -26,9 +26,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
-        "--weights", metavar="W",
+        "--weights",
+        metavar="W",
         help="weights: sentences where they nearly select the oracle are tried first (default: tuned by mert)",
-    )  # fmt: skip
+    )
     parser.add_argument("--against", metavar="X", help="dims, sentences or dims,sentences: draw how both matter")
     add_picture_options(parser, "--plot", "the picture of --against")
     add_metric_options(parser, "bleu")
@@ -42,27 +43,30 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
-    from luthier.jobs.bounds import ConstraintJob, find_constraints, parse_axes
+    from luthier.jobs.bounds import bounds, parse_axes
     from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
-    from luthier.landscape.subspaces import read_start
     from luthier.report.tables.constraints import geometry_tables
 
     output.note(f"seed {options.seed}")
-    settings = GeometrySettings(**field_values(GeometrySettings, options))
-    curve_settings = CurveSettings(**field_values(CurveSettings, options))
+    settings = {**field_values(GeometrySettings, options), **field_values(CurveSettings, options)}
     metric, axes = metric_from(options), parse_axes(options.against) if options.against else ()
     if options.plot and not axes:
         raise LuthierError("--plot shows what --against draws. hint: add --against dims,sentences")
     width = picture_width(options, options.plot)
-    pool = pool_from(options, options.pool)
-    start = read_start(pool, options.weights) if options.weights else None
-    job = ConstraintJob(pool, metric, start, settings, axes, curve_settings, options.seed, options.threads)
-    report, curves = find_constraints(job)
+    found = bounds(
+        pool_from(options, options.pool),
+        metric,
+        weights=options.weights,
+        against=options.against or "",
+        seed=options.seed,
+        threads=options.threads,
+        **settings,
+    )
     written = [options.plot] if options.plot else []
-    data = report.as_dict() | ({} if curves is None else {"against": curves.as_dict()})
-    if curves is not None and options.plot:
+    data = found.as_dict()
+    if found.curves is not None and options.plot:
         from luthier.report.figures.constraints import draw_constraints
 
-        draw_constraints(curves, Path(options.plot), width)
+        draw_constraints(found.curves, Path(options.plot), width)
         data["written"] = written
-    output.emit(data, lambda: geometry_tables(report, curves, written))
+    output.emit(data, lambda: geometry_tables(found.report, found.curves, written))

@@ -47,10 +47,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.core.files.written import Written
-    from luthier.kbest.storage import open_pool
-    from luthier.landscape.cones.fan_scenes import example_scene, pool_scene, regularize
+    from luthier.jobs.fan import fan
     from luthier.report.figures.fan import draw_scene
-    from luthier.report.tables.geometry import fan_data, fan_tables, regularized_data
+    from luthier.report.tables.geometry import fan_tables
 
     if (options.pool is None) == (options.example is None):
         raise LuthierError("expected a pool or --example, found both or neither")
@@ -59,21 +58,20 @@ def run(options: argparse.Namespace, output: Output) -> None:
         raise LuthierError(
             "--example has sentences, axes, weights and scores of its own. hint: leave those options out"
         )
-    near_wanted = options.regularize or options.example == "figure5"
-    if not near_wanted and (options.strength is not None or options.tolerance is not None):
-        raise LuthierError("--strength and --tolerance are settings of --regularize. hint: add it")
-    if options.example:
-        scene = example_scene(options.example)
-    else:
-        options.metric = options.metric or ("bleu" if options.regularize else None)
-        metric = metric_from(options) if options.metric else None
-        scene = pool_scene(open_pool(options.pool), options.sentence, options.axis, options.weights, metric)
-    near = None
-    if near_wanted:
-        near = regularize(scene, options.strength, options.tolerance or 0.0)
+    found = fan(
+        options.pool,
+        sentence=options.sentence,
+        axis=options.axis,
+        weights=options.weights,
+        metric=metric_from(options) if options.metric else None,
+        example=options.example,
+        regularize=options.regularize,
+        strength=options.strength,
+        tolerance=options.tolerance,
+    )
     written = Written()
     with written.answer(options.output):
-        draw_scene(scene, near, Path(options.output), width)
-    data = fan_data(scene) | ({} if near is None else {"regularized": regularized_data(near)})
-    output.emit(data | {"written": options.output}, lambda: fan_tables(scene, near, options.output))
+        draw_scene(found.scene, found.near, Path(options.output), width)
+    data = found.as_dict() | {"written": options.output}
+    output.emit(data, lambda: fan_tables(found.scene, found.near, options.output))
     written.check()

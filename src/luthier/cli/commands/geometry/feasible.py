@@ -5,7 +5,7 @@
 
 The selection is 'oracle' (the greedy corpus oracle of the metric), 'sentence-oracle', 'first', or a file with
 one hypothesis number for each sentence, from 0 ('-' leaves a sentence out). Exit code 0: it is feasible, the
-weights of the largest margin are shown (-o writes them). Exit code 1: it is not, and a few wishes that contradict
+weights of the largest margin are shown (-o writes them). Exit code 1: it is not, and a few constraints that contradict
 each other are named. Hypotheses with equal features count as one.
 """
 
@@ -42,8 +42,8 @@ def run(options: argparse.Namespace, output: Output) -> int:
 
     from luthier.core.files.io import check_distinct, check_writable
     from luthier.core.files.written import Written
+    from luthier.jobs.feasible import feasible
     from luthier.kbest.weights import write_weights
-    from luthier.landscape.selections.feasibility import choose, judge
     from luthier.report.figures.feasibility import draw_verdict
     from luthier.report.tables.geometry import feasible_table, infeasible_table
 
@@ -51,8 +51,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.output:
         check_writable(options.output)
     width, metric = picture_width(options, options.plot), metric_from(options)
-    pool = pool_from(options, options.pool)
-    verdict = judge(pool, choose(pool, options.select, metric))
+    verdict = feasible(pool_from(options, options.pool), options.select, metric=metric)
     told, written = verdict.as_dict(), Written()
     if verdict.weights is not None and options.output:
         with written.answer(options.output):

@@ -5,7 +5,7 @@
 
 Oracles: could a best hypothesis of each sentence win, by weights of its own, and by weights for all sentences?
 Pairs: could PRO's pairs be ranked? A pair is in conflict if all weights that rank no pair the wrong way leave it
-tied. Each verdict has a proof that was checked in exact arithmetic: weights, or a few wishes that contradict each
+tied. Each verdict has a proof that was checked in exact arithmetic: weights, or a few constraints that contradict each
 other (--json has them all).
 """
 
@@ -22,9 +22,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry separable`."""
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
-        "--bins", action="append", default=[], metavar="B",
+        "--bins",
+        action="append",
+        default=[],
+        metavar="B",
         help="also after the induction of these bins ('luthier engine bins'); may be repeated",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--draws", type=int, default=5000, metavar="N", help="pairs drawn of each sentence (default: 5000)"
     )
@@ -37,26 +40,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="least difference of gains in a pair, of 0-100 (default: 5)",
     )
     parser.add_argument(
-        "--pairs", choices=("largest", "first"), default="largest",
+        "--pairs",
+        choices=("largest", "first"),
+        default="largest",
         help="which of the pairs drawn are kept: those of the largest differences, as PRO does, or a fair sample",
-    )  # fmt: skip
+    )
     add_metric_options(parser, "bleu")
     add_pool_options(parser)
 
 
 def run(options: argparse.Namespace, output: Output) -> int:
     """Judge the pool; the verdict is no failure, so the exit code is 0."""
-    from luthier.core.errors import LuthierError
-    from luthier.features.bins_file import read_bins
-    from luthier.jobs.separable import SeparableJob, separable
+    from luthier.jobs.separable import check_pairs, separable
     from luthier.report.tables.geometry import separability_tables
-    from luthier.tuning.ranking.pairs import PairSampling
 
-    if options.draws < 1 or options.kept < 1 or not 0 <= options.alpha < float("inf"):
-        raise LuthierError("expected --draws and --kept of at least 1 and --alpha of at least 0, found others")
-    inductions = tuple((str(path), read_bins(path)) for path in options.bins)
-    sampling = PairSampling(options.draws, options.kept, options.alpha, options.pairs)
-    job = SeparableJob(pool_from(options, options.pool), metric_from(options), sampling, options.seed, inductions)
-    models = separable(job)
-    output.emit({"models": [model.as_dict() for model in models]}, lambda: separability_tables(models))
+    check_pairs(draws=options.draws, kept=options.kept, alpha=options.alpha)
+    found = separable(
+        pool_from(options, options.pool),
+        metric_from(options),
+        bins=options.bins,
+        draws=options.draws,
+        kept=options.kept,
+        alpha=options.alpha,
+        pairs=options.pairs,
+        seed=options.seed,
+    )
+    output.emit(found.as_dict(), lambda: separability_tables(found.models))
     return 0

@@ -1,1 +1,1 @@
-"""What there is: formats of lists, metrics, tuners; one file per command."""
+"""What there is: formats of lists, metrics, tuners."""

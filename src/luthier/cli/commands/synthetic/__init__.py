@@ -1,1 +1,1 @@
-"""K-best lists and a language pair made by rule, to try things on; one file per command."""
+"""K-best lists and a language pair made by rule, to try things on."""

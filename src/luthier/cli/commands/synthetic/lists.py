@@ -2,7 +2,7 @@
 
   luthier synthetic lists lists/ --sentences 200 --k 100
 
-The lists come from a noisy channel of our own: an invented language, a channel that garbles it, and a
+The lists come from a noisy channel of our own: a synthetic language, a channel that garbles it, and a
 decoder whose scorers are of unequal worth (docs/synthetic-lists.md). The same seed gives the same bytes.
 """
 
@@ -32,7 +32,11 @@ def run(options: argparse.Namespace, output: Output) -> None:
     output.note(f"seed {options.seed}: {pool.n_sentences:,} sentences, {pool.n_hypotheses:,} hypotheses")
     rows = [(str(path), path.stat().st_size) for path in files]
     output.emit(
-        {"seed": options.seed, "sentences": pool.n_sentences, "hypotheses": pool.n_hypotheses,
-         "files": [path for path, _ in rows]},
+        {
+            "seed": options.seed,
+            "sentences": pool.n_sentences,
+            "hypotheses": pool.n_hypotheses,
+            "files": [path for path, _ in rows],
+        },
         lambda: table("written", ("file", "bytes"), rows),
-    )  # fmt: skip
+    )

@@ -1,8 +1,8 @@
-"""Write an artificial language pair, to train and test translation systems on.
+"""Write a synthetic language pair, to train and test translation systems on.
 
   luthier synthetic pair corpus/ --train 20000 --tune 500 --heldout 500 --test 500
 
-Two invented languages, spoken by two grammars from common meanings: ambiguous words, synonyms, local and
+Two synthetic languages, spoken by two grammars from common meanings: ambiguous words, synonyms, local and
 long-distance reordering, agreement, rare and unknown words (docs/language-pair.md). The same seed gives
 the same bytes; a larger part begins with the smaller one.
 """

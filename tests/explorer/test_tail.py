@@ -8,7 +8,7 @@ import pytest
 from served import make_session
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.journal import SealedWriter
+from luthier.core.files.journal import JournalWriter
 from luthier.explorer.app import answer
 from luthier.explorer.endpoints import tail as following
 from luthier.explorer.endpoints.tail import Followed
@@ -119,7 +119,7 @@ def test_a_loop_that_runs_is_followed_by_its_turns(tmp_path, metric):
     problem = session.problem
     assert ask(session, "trace")["waiting"]
     folder.mkdir()
-    with SealedWriter(folder / "iterations.jsonl") as writer:
+    with JournalWriter(folder / "iterations.jsonl") as writer:
         writer.append({"kind": KIND, "identity": {"metric": problem.metric.signature}})
         writer.append({"heldout": None})
         assert ask(session, "trace")["states"] == []

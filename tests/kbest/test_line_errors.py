@@ -132,14 +132,14 @@ def test_truncated_gz(run_cli, tmp_path, refs):
 
 
 @pytest.mark.parametrize(
-    "raw, expected, mended",
+    "raw, expected, fixed",
     [
         (GOOD.replace("\n", "\r\n").encode(), "Windows line end", {"windows-line-end": 3}),
         (b"\xef\xbb\xbf" + GOOD.encode(), "byte-order mark", {"byte-order-mark": 1}),
     ],
     ids=["windows line end", "byte-order mark"],
 )
-def test_what_can_be_mended(run_cli, tmp_path, refs, raw, expected, mended):
+def test_what_can_be_mended(run_cli, tmp_path, refs, raw, expected, fixed):
     code, _, stderr, out, path = read(run_cli, tmp_path, raw, refs)
     assert code == 2
     assert f"{path}:1: expected" in stderr
@@ -148,7 +148,7 @@ def test_what_can_be_mended(run_cli, tmp_path, refs, raw, expected, mended):
     assert list(out.parent.iterdir()) == []
     code, stdout, *_ = read(run_cli, tmp_path, raw, refs, "--skip-bad", "--json")
     report = json.loads(stdout)
-    assert (code, report["places_mended"], report["hypotheses"]) == (0, mended, 3)
+    assert (code, report["places_mended"], report["hypotheses"]) == (0, fixed, 3)
 
 
 @pytest.mark.parametrize("name", ["empty", "empty.gz"])

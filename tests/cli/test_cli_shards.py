@@ -1,10 +1,10 @@
-"""Commands on a pool in parts write the bytes they write of the pool in one piece."""
+"""Commands on a sharded pool write the bytes they write of the pool in one piece."""
 
 import json
 
 import pytest
 
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 pytestmark = pytest.mark.compiled
@@ -67,7 +67,7 @@ def test_a_raster_is_what_re_ranking_gives(pool, tmp_path, run_cli):
     assert max(found["score"]) == json.loads(out)["best_score"]
     code, out, _ = run_cli("rerank", pool, "--weights", tmp_path / "w.txt", "-o", tmp_path / "best.txt")
     from luthier.kbest.rerank import rerank
-    from luthier.kbest.storage import open_pool
+    from luthier.kbest.storage.pool_file import open_pool
     from luthier.metrics.loading import load_metric
     from luthier.metrics.pools import pool_statistics, score_selections
 
@@ -81,7 +81,7 @@ def test_a_raster_is_what_re_ranking_gives(pool, tmp_path, run_cli):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("inspect", "D"), "expected a pool, found one in parts"),
+        (("inspect", "D"), "expected a pool, found a sharded one"),
         (("tune", "D", "--add", "x=lm*2", "-o", "w"), "--add is for whole pools and lists"),
         (("tune", "D", "--bins", "b", "-o", "w"), "make features of whole lists, found shards"),
         (("tune", "D", "--method", "pro", "-o", "w"), "pro cannot be used here"),
@@ -90,7 +90,7 @@ def test_a_raster_is_what_re_ranking_gives(pool, tmp_path, run_cli):
         (("surface", "D", "--axis", "lm", "--axis", "length", "--raster", "4"), "needs a window with two ends"),
         (("surface", "D", *AXES, "--raster", "0"), "from 1 to 4096 pixels"),
         (("surface", "D", *AXES, "--raster", "4", "--stream"), "cannot go with --stream"),
-        (("data", "shard", "D", "--parts", "2", "-o", "e"), "expected a pool, found one in parts"),
+        (("data", "shard", "D", "--parts", "2", "-o", "e"), "expected a pool, found a sharded one"),
     ],
 )
 def test_what_does_not_go_with_parts_is_said(parts, tmp_path, run_cli, monkeypatch, arguments, told):

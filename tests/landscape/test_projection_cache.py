@@ -5,7 +5,7 @@ import pytest
 
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.lines.line_report import follow_line, see_line
-from luthier.landscape.lines.projection_cache import MOST_MOVED, SELECTIONS, Sighted
+from luthier.landscape.lines.projection_cache import MOST_MOVED, SELECTIONS, ProjectionCache
 from luthier.landscape.list_problem import ListProblem
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
@@ -16,7 +16,7 @@ def problem():
 
 
 def test_selections_gains_and_curves_are_the_problem_s_own(problem):
-    sighted, rng = Sighted(problem), np.random.default_rng(0)
+    sighted, rng = ProjectionCache(problem), np.random.default_rng(0)
     weights = problem.default_start()
     for turn in range(SELECTIONS + 4):
         weights = weights.copy()
@@ -33,7 +33,7 @@ def test_selections_gains_and_curves_are_the_problem_s_own(problem):
 
 def test_a_line_seen_at_once_is_the_line_followed(problem):
     line = Subspace(problem.default_start(), np.eye(problem.n_features)[2:3])
-    seen, followed = see_line(Sighted(problem), line), follow_line(problem, line)
+    seen, followed = see_line(ProjectionCache(problem), line), follow_line(problem, line)
     assert seen.optimum == followed.optimum
     assert seen.start_score == followed.start_score
     np.testing.assert_array_equal(seen.scores, followed.scores)

@@ -9,7 +9,7 @@ import pytest
 
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import rerank
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.cones.search_state import read_state, write_state
 from luthier.landscape.subspaces import read_subspace
@@ -205,7 +205,7 @@ def test_sparse_features_are_searched_like_dense_ones(run_cli, folder, tmp_path)
         (["--metric", "none", "--order", "best"], "needs a metric"),
         (["--metric", "length"], "no direction"),
         (["--metric", "bleu,ter"], "expected one metric"),
-        (["--resume"], "no search to go on with"),
+        (["--resume"], "no search to resume"),
         (["--axis", "nosuch"], "neither a feature nor a file"),
         (["--axis", "channel", "--plot", "p.png"], "expected 2 axes"),
         (["--plot", "p.gif"], "ends in .png"),

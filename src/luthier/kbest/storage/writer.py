@@ -2,7 +2,7 @@
 
 Writers work on blocks of rows in columns, with Arrow's string functions; no hypothesis becomes a
 Python object. A sentence without hypotheses has no line in any list, so only the pool's own format
-(`luthier.kbest.storage`) keeps it.
+(`luthier.kbest.storage.pool_file`) keeps it.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from luthier.corpus.texts import Texts
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import segment_blocks
-from luthier.kbest.storage import save_pool
+from luthier.kbest.storage.pool_file import save_pool
 
 PACKAGE = "luthier.kbest.writers"
 FALLBACK = "moses"

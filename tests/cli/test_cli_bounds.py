@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 SPEC = SyntheticLists(sentences=12, k=10, vocabulary=150)
@@ -85,11 +85,11 @@ def test_sentences_are_numbered_as_in_the_pool(run_cli, tmp_path):
     save_pool(gap, tmp_path / "gap.arrow")
     found = json.loads(run_cli("geometry", "bounds", tmp_path / "gap.arrow", *QUICK, "--json")[1])
     told = json.loads(run_cli("geometry", "feasible", tmp_path / "gap.arrow", "--select", "oracle", "--json")[1])
-    wishes = found["oracle"]["contradiction"]
-    assert wishes == told["contradiction"]
-    assert min(wish["sentence"] for wish in wishes) >= 2
-    for wish in wishes:
-        assert gap.texts[int(gap.offsets[wish["sentence"]]) + wish["wanted"]] == wish["wanted_text"]
+    constraints = found["oracle"]["contradiction"]
+    assert constraints == told["contradiction"]
+    assert min(constraint["sentence"] for constraint in constraints) >= 2
+    for constraint in constraints:
+        assert gap.texts[int(gap.offsets[constraint["sentence"]]) + constraint["wanted"]] == constraint["wanted_text"]
 
 
 @pytest.mark.parametrize(

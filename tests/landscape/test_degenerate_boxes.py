@@ -1,4 +1,4 @@
-"""Where everything ties at a point, a box's sides stand for it: proofs over all weights close on whole numbers, too."""
+"""Where everything ties at a point, a box's sides represent it: proofs over all weights close on whole numbers, too."""
 
 import itertools
 

@@ -6,7 +6,7 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.kbest.rerank import rerank
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.explanation import changes_between, standing
+from luthier.landscape.selections.explanation import changes_between, explanation_of
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 SPEC = SyntheticLists(sentences=8, k=12, vocabulary=100)
@@ -31,7 +31,7 @@ def winner(problem, weights, sentence):
 
 def test_the_list_is_in_the_order_of_its_scores(problem, weights):
     for sentence in range(8):
-        found = standing(problem, weights, sentence)
+        found = explanation_of(problem, weights, sentence)
         assert found.rows[0] == rerank(problem.pool, weights)[sentence]
         assert np.all(np.diff(found.scores) <= 0)
         assert sorted(found.rows) == list(range(*problem.offsets[sentence : sentence + 2]))
@@ -46,7 +46,7 @@ def test_the_list_is_in_the_order_of_its_scores(problem, weights):
 def test_just_beyond_an_overturn_other_words_win_and_just_before_they_do_not(problem, weights):
     seen = 0
     for sentence in range(8):
-        found = standing(problem, weights, sentence)
+        found = explanation_of(problem, weights, sentence)
         here = problem.pool.texts[int(found.rows[0])]
         for item in found.overturns:
             for share, expected in ((1 - 1e-6, here), (1 + 1e-6, problem.pool.texts[item.row])):
@@ -63,7 +63,7 @@ def test_just_beyond_an_overturn_other_words_win_and_just_before_they_do_not(pro
 def test_no_smaller_change_overturns(problem, weights):
     rng = np.random.default_rng(0)
     for sentence in range(8):
-        found = standing(problem, weights, sentence)
+        found = explanation_of(problem, weights, sentence)
         here = problem.pool.texts[int(found.rows[0])]
         nearest = {(item.feature, item.change > 0): abs(item.change) for item in found.overturns}
         for _ in range(40):
@@ -90,7 +90,7 @@ def test_changes_are_sentences_with_other_words(problem, weights):
 
 def test_one_hypothesis_cannot_be_overturned():
     problem = ListProblem.of(SyntheticLists(sentences=3, k=1, vocabulary=100).generate(0), "bleu")
-    found = standing(problem, problem.default_start(), 1)
+    found = explanation_of(problem, problem.default_start(), 1)
     assert (found.second, found.gap, found.overturns, found.oracle) == (None, None, (), 0)
     with pytest.raises(LuthierError, match="from 0 to 2, found 3"):
-        standing(problem, problem.default_start(), 3)
+        explanation_of(problem, problem.default_start(), 3)

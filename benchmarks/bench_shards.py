@@ -1,4 +1,4 @@
-"""A pool in parts: what each job on it takes and sends for a sentence, and what that comes to for a million."""
+"""A sharded pool: what each job on it takes and sends for a sentence, and what that comes to for a million."""
 
 import re
 import tempfile
@@ -20,8 +20,8 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.shards.manifest import read_manifest
 from luthier.kbest.shards.shard import shard
 from luthier.landscape.planes.pixels import pixels_of
-from luthier.landscape.shard_work import PartsSource
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.shard_work import ShardSource
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.metrics.loading import load_metric
 
 SENTENCES = {"toy": 20, "paper": 400, "large": 10_000}  # the last are one per cent of a million
@@ -93,7 +93,7 @@ def main():
             cutting = maker.submit(made_parts, n, arguments.seed, home).result()
         manifest = read_manifest(home / "manifest.json")
         n_bytes = sum(part.size for part in manifest.parts)
-        problem = PartedProblem.of(manifest, metric)
+        problem = ShardedProblem.of(manifest, metric)
         begin = time.process_time()
         start = problem.default_start()
         problem.gain(start)
@@ -102,7 +102,7 @@ def main():
         sent = problem.traffic.n_bytes
         lines, curves = timed(lambda: list(problem.curves(start, np.eye(D))))
         sent = (problem.traffic.n_bytes - sent) / 2 / D
-        source = PartsSource(manifest, metric)
+        source = ShardSource(manifest, metric)
         plane = Subspace(start, np.eye(2, D), problem.names[:2])
         raster, _ = timed(
             lambda: pixels_of(map(source.problem, source.filled), plane, Window(-1.0, 1.0, -1.0, 1.0), PIXELS)

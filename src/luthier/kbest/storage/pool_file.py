@@ -28,18 +28,25 @@ from luthier.core.params import path_of
 from luthier.corpus.texts import Texts, Tokens, check_texts
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
-from luthier.kbest.header import META_KEY, StoredMeta, meta_of_pool, parse_meta, seal_of
 from luthier.kbest.pool import Pool, References, Statistics, pool_of
+from luthier.kbest.storage.header import META_KEY, StoredMeta, meta_of_pool, parse_meta, seal_of
 
 FORMAT_VERSION = 1
 ARROW_MAGIC = b"ARROW1"
 VERSION_KEY = "luthier.pool"
 # The type of an array is told by the last part of its name; statistics may be of either kind.
 TYPES = {
-    "offsets": np.int64, "data": np.uint8, "ids": np.int32, "rules": np.int32, "parents": np.int32,
-    "spans": np.int32, "dense": np.float64,
-    "indptr": np.int64, "indices": np.int32, "values": np.float64,
-}  # fmt: skip
+    "offsets": np.int64,
+    "data": np.uint8,
+    "ids": np.int32,
+    "rules": np.int32,
+    "parents": np.int32,
+    "spans": np.int32,
+    "dense": np.float64,
+    "indptr": np.int64,
+    "indices": np.int32,
+    "values": np.float64,
+}
 
 
 def save_pool(pool: Pool, path: str | os.PathLike[str]) -> None:
@@ -127,7 +134,7 @@ def _open(path: str | os.PathLike[str]) -> tuple[Pool, StoredMeta]:
 
 @contextlib.contextmanager
 def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn what the checks of parts find into a complaint about the file."""
+    """Turn what the checks of shards find into a complaint about the file."""
     try:
         yield
     except InputError:
@@ -138,9 +145,12 @@ def _blaming(path: str | os.PathLike[str]) -> Iterator[None]:
 
 def _damaged(path: str | os.PathLike[str], found: str) -> InputError:
     return InputError(
-        expected="a pool as luthier writes it", found=f"damage ({found})", path=str(path), kind="damaged",
+        expected="a pool as luthier writes it",
+        found=f"damage ({found})",
+        path=str(path),
+        kind="damaged",
         hint="fetch the file again, or make it anew with 'luthier pool'",
-    )  # fmt: skip
+    )
 
 
 def _map(path: str | os.PathLike[str]) -> tuple[pa.Schema, pa.RecordBatch]:
@@ -174,16 +184,19 @@ def _meta(path: str | os.PathLike[str], schema: pa.Schema) -> StoredMeta:
     version = metadata.get(VERSION_KEY.encode(), b"").decode("utf-8", "backslashreplace")
     if not version:
         raise InputError(
-            expected="a pool", found="an Arrow file of another kind", path=str(path),
+            expected="a pool",
+            found="an Arrow file of another kind",
+            path=str(path),
             hint="make one with 'luthier pool'",
-        )  # fmt: skip
+        )
     if version != str(FORMAT_VERSION):
         newer = version.isascii() and version.isdigit() and len(version) < 9 and int(version) > FORMAT_VERSION
         raise InputError(
             expected=f"a pool of format {FORMAT_VERSION}, the only one luthier {__version__} reads",
-            found=f"format {version[:40]!r}, of {'a newer' if newer else 'another'} luthier", path=str(path),
+            found=f"format {version[:40]!r}, of {'a newer' if newer else 'another'} luthier",
+            path=str(path),
             hint="read the lists again with this version, or open the pool with the one that wrote it",
-        )  # fmt: skip
+        )
     with _blaming(path):
         return parse_meta(metadata.get(META_KEY.encode(), b""))
 

@@ -1,4 +1,4 @@
-"""The problem of a pool in parts is that of the pool in one piece, to the last bit."""
+"""The problem of a sharded pool is that of the pool in one piece, to the last bit."""
 
 import dataclasses
 
@@ -13,9 +13,9 @@ from luthier.kbest.shards.manifest import read_manifest
 from luthier.kbest.shards.shard import shard
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes import pixels as rasters
-from luthier.landscape.planes.pixels import parted_pixels, pixels_of
-from luthier.landscape.shard_work import PartsRecipe, PartsSource, part_selections
-from luthier.landscape.sharded_problem import PartedProblem
+from luthier.landscape.planes.pixels import pixels_of, sharded_pixels
+from luthier.landscape.shard_work import ShardSource, ShardsRecipe, shard_selections
+from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.metrics.loading import load_metric
 from luthier.metrics.oracle import all_selections, sentence_oracle
 from luthier.metrics.pools import with_statistics
@@ -63,7 +63,7 @@ def test_gains_and_curves_are_those_of_the_whole(pool, manifest, metric):
     rng = np.random.default_rng(1)
     weights = rng.standard_normal((5, pool.n_features))
     for engine in (None, Threads(2)):
-        parted = PartedProblem.of(manifest, metric, engine=engine)
+        parted = ShardedProblem.of(manifest, metric, engine=engine)
         assert parted.gains(weights).tobytes() == whole.gains(weights).tobytes()
         assert parted.gain(weights[0]) == whole.gain(weights[0])
         assert parted.selected(weights).tobytes() == whole.selected(weights).tobytes()
@@ -88,7 +88,7 @@ def test_sparse_features_too(pool, tmp_path):
     )  # fmt: skip
     metric = load_metric("bleu")
     whole = ListProblem.of(pool.with_features(sparse), metric)
-    parted = PartedProblem.of(shard(pool.with_features(sparse), 4, tmp_path), metric)
+    parted = ShardedProblem.of(shard(pool.with_features(sparse), 4, tmp_path), metric)
     start = whole.default_start()
     assert parted.spread.tobytes() == whole.spread.tobytes()
     assert bytes_of(parted.curves(start, np.eye(len(start)))) == bytes_of(whole.curves(start, np.eye(len(start))))
@@ -105,7 +105,7 @@ def test_runs_are_the_same_and_go_on_from_a_checkpoint_of_the_whole(pool, manife
     for checkpoint in ("", "".join(kept[:2])):  # a head and one run
         (tmp_path / "kept").write_text(checkpoint)
         again = dataclasses.replace(options, resume=bool(checkpoint), checkpoint=options.checkpoint * bool(checkpoint))
-        parted = run(method, PartedProblem.of(manifest, metric), options=again)
+        parted = run(method, ShardedProblem.of(manifest, metric), options=again)
         assert [[(s.weights.tobytes(), s.gain, s.did) for s in trace.states] for trace in parted.traces] == expected
 
 
@@ -114,7 +114,7 @@ def test_oracles_are_those_of_the_whole(pool, manifest, metric):
     metric = load_metric(metric)
     whole = all_selections(metric, pool.stats[metric.signature].values, pool.offsets, 5)
     for engine in (None, Threads(2)):
-        for name, found in part_selections(manifest, metric, 5, engine=engine).items():
+        for name, found in shard_selections(manifest, metric, 5, engine=engine).items():
             assert found.rows.tolist() == whole[name].rows.tolist(), name
             assert (found.score, found.passes) == (whole[name].score, whole[name].passes), name
 
@@ -130,17 +130,17 @@ def test_the_raster_is_that_of_the_whole(pool, manifest, metric, most, monkeypat
     window = Window(-1.0, 1.0, -2.0, 1.0)
     whole = pixels_of([ListProblem.of(pool, metric)], plane, window, 9)
     for engine in (None, Threads(2)):
-        found = parted_pixels(PartsSource(manifest, metric), plane, window, 9, engine=engine)
+        found = sharded_pixels(ShardSource(manifest, metric), plane, window, 9, engine=engine)
         assert found.scores.tobytes() == whole.scores.tobytes()
         assert (found.xs.tobytes(), found.ys.tobytes()) == (whole.xs.tobytes(), whole.ys.tobytes())
 
 
 def test_what_parts_lack_is_said(pool, manifest):
     with pytest.raises(LuthierError, match=r"expected parts with the statistics of ter.*hint: make the parts anew"):
-        PartedProblem.of(manifest, load_metric("ter"))
+        ShardedProblem.of(manifest, load_metric("ter"))
     with pytest.raises(LuthierError, match="pro cannot be used here: it needs lists"):
-        run(tuner("pro"), PartedProblem.of(manifest, load_metric("bleu")))
-    recipe = PartsRecipe.of(PartsSource(manifest, load_metric("bleu")))
+        run(tuner("pro"), ShardedProblem.of(manifest, load_metric("bleu")))
+    recipe = ShardsRecipe.of(ShardSource(manifest, load_metric("bleu")))
     assert recipe.open().manifest == manifest
     with pytest.raises(LuthierError, match=f"expected the manifest {'0' * 32}, found another, {manifest.seal}"):
         dataclasses.replace(recipe, seal="0" * 32).open()

@@ -1,17 +1,17 @@
-"""Choosing constants: a grid, axis after axis, resuming, processes, files that are no choice."""
+"""Sweep constants: a grid, axis after axis, resuming, processes, files that are no choice."""
 
 import pickle
 
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.core.files.journal import read_sealed, seal
+from luthier.core.files.journal import read_journal, seal
 from luthier.features.bins_file import read_bins
 from luthier.features.induction import with_bins
 from luthier.jobs import sweep as choosing_job
 from luthier.jobs.sweep import choose
-from luthier.jobs.sweep_config import read_choosing
-from luthier.kbest.storage import open_pool, save_pool
+from luthier.jobs.sweep_config import read_sweep
+from luthier.kbest.storage.pool_file import open_pool, save_pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
@@ -96,7 +96,7 @@ def test_it_goes_on_where_it_was(folder, monkeypatch):
 def test_lines_that_lie_under_a_seal_that_fits_are_refused(folder):
     config = written(folder, two_bits())
     choose(config, folder / "out")
-    records, _ = read_sealed(folder / "out" / "points.jsonl", "")
+    records, _ = read_journal(folder / "out" / "points.jsonl", "")
     for lie in ({"note": 0.5}, {"features": "7"}, {"values": {"bits": 1}}, {"record": {"a": ""}}):
         (folder / "out" / "points.jsonl").write_bytes(b"".join(map(seal, [records[0] | lie, *records[1:]])))
         with pytest.raises(LuthierError, match="expected a point of a choice"):
@@ -142,20 +142,20 @@ def test_files_that_are_no_choice(folder, old, new, words):
     if not words:
         text, words = "[[", "a choice in TOML"
     with pytest.raises(LuthierError) as error:
-        read_choosing(written(folder, text))
+        read_sweep(written(folder, text))
     assert words in str(error.value)
     assert "c.toml" in str(error.value) or old in ("psi = 1.0", 'method = "pro"', "[0.0, 1e3]")
 
 
 def test_another_process_gets_the_same_point_by_the_recipe(folder):
     config = written(folder, two_bits())
-    points = choosing_job.Points(read_choosing(config))
-    recipe = pickle.loads(pickle.dumps(choosing_job.ChoosingRecipe(str(config), "", points.digests)))
-    point = pickle.loads(pickle.dumps(next(read_choosing(config).grid())))
+    points = choosing_job.Points(read_sweep(config))
+    recipe = pickle.loads(pickle.dumps(choosing_job.SweepRecipe(str(config), "", points.digests)))
+    point = pickle.loads(pickle.dumps(next(read_sweep(config).grid())))
     here, there = (choosing_job.try_point(each, point) for each in (points, recipe.open()))
     assert {**here, "cpu_seconds": 0} == {**there, "cpu_seconds": 0}
     with pytest.raises(LuthierError, match="not the same here"):
-        choosing_job.ChoosingRecipe(str(config), "", ("a", "b")).open()
+        choosing_job.SweepRecipe(str(config), "", ("a", "b")).open()
 
 
 def test_the_table(run_cli, folder):

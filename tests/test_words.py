@@ -1,0 +1,56 @@
+"""One word for one thing, the field's: words that do not come back, in file names, public names, help and docs."""
+
+import ast
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "luthier"
+
+# word → what to say
+NAMES = {
+    "parted": "sharded", "sealed": "journal", "sighted": "projection cache", "sighting": "projections",
+    "promise": "coordinate gain", "standing": "explanation", "overturn": "flip", "wish": "constraint",
+    "lasting": "robust", "steady": "robust", "crew": "workers", "parcel": "serialized", "invented": "synthetic",
+    "asked": "request", "replies": "responses", "following": "tail", "guard": "middleware", "handing": "scheduling",
+    "warming": "warmup", "choosing": "sweep", "shells": "degenerate boxes", "bundles": "rows", "quick": "api",
+    "chance": "significance", "keeping": "best epoch", "holes": "missing values", "stretches": "runs",
+}  # fmt: skip
+PROSE = {
+    r"linear programmes?": "linear program", r"pools? in parts": "sharded pool", r"\bmend(s|ed|ing)?\b": "fix",
+    r"\bwish(es|ed)?\b": "constraint", r"\binvented\b": "synthetic", r"\bmade-up\b": "synthetic",
+    r"gone on with": "resumed", r"let go of": "released", r"laid into": "inlined", r"busy machine": "nothing",
+    r"two versions ago": "nothing", r"of equals the first": "ties go to the first",
+}  # fmt: skip
+
+
+def words_of(name):
+    return [word for part in re.split(r"[_\W]+", name) for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", part)]
+
+
+def test_no_file_has_a_word_of_its_own():
+    files = [*SOURCE.rglob("*.py"), *(ROOT / "studies" / "lab").rglob("*.py")]
+    found = {f"{path.relative_to(ROOT)}: say {NAMES[w]}" for path in files for w in words_of(path.stem) if w in NAMES}
+    assert found == set()
+
+
+def test_no_public_name_has_a_word_of_its_own():
+    found = []
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+                said = [word.lower() for word in words_of(node.name) if word.lower() in NAMES]
+                found += [f"{path.relative_to(ROOT)}: {node.name}: say {NAMES[word]}" for word in said]
+    assert found == []
+
+
+def test_docs_and_docstrings_say_the_fields_words():
+    pages = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md", *SOURCE.rglob("*.py")]
+    found = []
+    for path in pages:
+        text = path.read_text()
+        for pattern, better in PROSE.items():
+            found += [
+                f"{path.relative_to(ROOT)}: {said.group(0)!r}: say {better}" for said in re.finditer(pattern, text)
+            ]
+    assert found == []
