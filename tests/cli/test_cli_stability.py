@@ -47,7 +47,10 @@ def test_a_surface_has_the_region_of_its_optimum(lists, tmp_path, capsys):
             ["surface", "--axis", "lm", "--axis", "lex", "--resamples", "0"],
             "expected --resamples of at least 2, found 0",
         ),
-        (["surface", "--axis", "lm", "--axis", "lex", "--resamples", "5", "--best-only"], "--best-only looks at these sentences only"),
+        (
+            ["surface", "--axis", "lm", "--axis", "lex", "--resamples", "5", "--best-only"],
+            "--best-only looks at these sentences only",
+        ),
     ],
 )
 def test_what_is_refused_is_said_in_a_sentence(lists, more, complaint, capsys):

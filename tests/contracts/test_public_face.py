@@ -144,6 +144,7 @@ def calls(pool, folder):
     weights = dict.fromkeys(pool.features.names, 1.0)
     first, second = pool.features.names[:2]
     yield "tune", lambda source: luthier.tune(source, METRIC, "mert", restarts=2)
+    yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
     yield "surface", lambda source: luthier.surface(source, METRIC, axis=[first, second], weights=weights, certify=5)
     yield "raster", lambda source: luthier.raster(
         source, METRIC, axis=[first, second], window=[f"{first}=0:1", f"{second}=0:1"], side=4
@@ -154,6 +155,7 @@ def calls(pool, folder):
         {"old": weights, "new": [{**weights, first: 0.5}, {**weights, first: 0.6}]}, METRIC, pool=source, draws=20,
         shuffles=20, sentences=1,
     )  # fmt: skip
+    yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
     yield "oracle", lambda source: luthier.oracle(source, METRIC)
     yield "inspect", lambda source: luthier.inspect(source)
     yield "explain", lambda source: luthier.explain(source, 2, weights, metric=METRIC)

@@ -11,12 +11,14 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
+from luthier.core.params import DEFAULT_SEED
 from luthier.core.tasks import Threads
 from luthier.evaluation.bootstrap import bootstrap_systems
 from luthier.evaluation.multiple_tests import detectable_effect, holm
 from luthier.evaluation.randomisation import Contrast, randomisation_ps
+from luthier.jobs.opening import AnyPool, cores, pool_at
 from luthier.jobs.tuning_job import BOOTSTRAP_DRAWS
-from luthier.kbest.pool import Pool, pool_of
+from luthier.kbest.pool import Pool
 from luthier.landscape.bounds import Bounds, parse_range
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.base import Metric
@@ -43,7 +45,7 @@ Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # statistics of each sentence 
 
 
 def ablate(
-    pool: Pool,
+    pool: AnyPool,
     metric: str | Metric = "bleu",
     method: str | Tuner = "auto",
     *,
@@ -54,7 +56,7 @@ def ablate(
     bound: Mapping[str, tuple[float, float] | str] | None = None,
     level: float = 0.05,
     seed: int = DEFAULT_SEED,
-    threads: int = 1,
+    threads: int | None = None,
     **options: Any,
 ) -> Ablation:
     """Say of every scorer of some lists whether it helps, hurts, or cannot be told to do either.
@@ -64,7 +66,7 @@ def ablate(
 
     Parameters
     ----------
-    pool : Pool
+    pool : Pool or path
         K-best lists.
     metric, method
         As `luthier.tune` takes them; `auto` chooses once, by all scorers.
@@ -94,14 +96,14 @@ def ablate(
     if isinstance(method, Tuner) and options:
         raise LuthierError(f"expected parameters inside the tuner that was given, found {', '.join(options)}")
     chosen = method if isinstance(method, Tuner) else tuner(method, **options)
-    problem = _problem(pool_of(pool), as_metric(metric), bound)
+    problem = _problem(pool_at(pool), as_metric(metric), bound)
     parts = folds_of(problem.pool, folds, by=fold_by, seed=seed)
     scorers, notes = scorers_of(problem, groups or {})
     by = _settled(chosen, problem)
     refused = by.refuses(problem)
     if refused:
         raise LuthierError(f"{by.name} cannot be used here: {refused}")
-    engine = Threads(threads)
+    engine = Threads(cores(threads))
     order = forward_order(problem, by, scorers, seed=seed, engine=engine) if forward else []
     found = ablate_folds(problem, by, scorers, parts, order=order, seed=seed, engine=engine)
     judge = _Judge(problem.metric, level, seed, engine)

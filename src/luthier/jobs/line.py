@@ -93,7 +93,5 @@ def line(
     subspace = read_subspace(pool, start, axes_at(axis), expected=1)
     limits = read_window(window, subspace)
     problem = ListProblem.of(pool, as_metric(metric))
-    report = follow_line(
-        problem, subspace, limits, check=check, resamples=resamples, seed=seed, threads=cores(threads)
-    )
+    report = follow_line(problem, subspace, limits, check=check, resamples=resamples, seed=seed, threads=cores(threads))
     return Line(report, None if choose == "highest" else robust_place(report, choose, noise), seed)

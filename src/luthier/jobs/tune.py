@@ -37,7 +37,7 @@ from luthier.metrics.loading import as_metric
 from luthier.metrics.pools import with_statistics
 from luthier.tuning.base import PACKAGE, Tuner, tuner
 from luthier.tuning.options import RunOptions
-from luthier.tuning.report import TuningReport
+from luthier.tuning.validation.report import TuningReport
 
 if TYPE_CHECKING:
     from luthier.decoding.forests.files import Forests

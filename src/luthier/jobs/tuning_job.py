@@ -33,11 +33,11 @@ from luthier.tuning.base import Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.diagnostics import warnings_after, warnings_before
 from luthier.tuning.options import RunOptions
-from luthier.tuning.report import Tuned, TuningReport
 from luthier.tuning.run import open_checkpoint, run
 from luthier.tuning.traces import Result
 from luthier.tuning.validation.baselines import Baselines, baselines
 from luthier.tuning.validation.folds import overlap_note
+from luthier.tuning.validation.report import Tuned, TuningReport
 
 BOOTSTRAP_DRAWS = 1000
 

@@ -14,8 +14,8 @@ from luthier.jobs.tuning_job import BOOTSTRAP_DRAWS, Replica, TuningJob, paired_
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.pools import with_statistics
 from luthier.tuning.base import tuner
-from luthier.tuning.report import TuningReport
 from luthier.tuning.validation.folds import CrossValidation, folds_of
+from luthier.tuning.validation.report import TuningReport
 from luthier.tuning.validation.resampling import Resampling, resample_answer, same_size
 
 EXACT_LINES = "mert"

@@ -33,7 +33,15 @@ if TYPE_CHECKING:
 
 DISAGREED, STOPPED = 1, 130
 BEST_GAP = 0.001  # of the score, for --best-only
-WITHOUT_CELLS = ("whole", "best_only", "certify", "polygons", "stream", "heldout", "resamples")  # what --raster does not go with
+WITHOUT_CELLS = (
+    "whole",
+    "best_only",
+    "certify",
+    "polygons",
+    "stream",
+    "heldout",
+    "resamples",
+)  # what --raster does not go with
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
     from luthier.kbest.storage.pool_file import PoolFile
-    from luthier.tuning.report import TuningReport
+    from luthier.tuning.validation.report import TuningReport
 
 INTERRUPTED = 130
 

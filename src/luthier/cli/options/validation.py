@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from luthier.core.errors import LuthierError
 
 if TYPE_CHECKING:
-    from luthier.tuning.report import TuningReport
+    from luthier.tuning.validation.report import TuningReport
 
 
 def add_validation_options(parser: argparse.ArgumentParser) -> None:

@@ -90,7 +90,7 @@ def joint_name(scene: FanScene, cone: int) -> str:
 EXAMPLES = ("table1", "figure3", "figure5")
 TABLE1 = ((-0.1, -1.2), (-1.2, -0.2), (-0.9, -1.6), (-0.9, -0.1), (-0.8, -0.9))
 FIGURE3 = (((0.0, 0.0), (2.0, 0.0), (2.0, 1.0), (0.0, 1.0)), ((0.0, 0.0), (1.0, 0.5), (0.0, 1.0)))
-# Figure 5 gives no numbers: errors are synthetic so that h1 and h2 have the same few, and the line is laid
+# Figure 5 gives no numbers: errors are chosen so that h1 and h2 have the same few, and the line is laid
 # through a point of each of the boundaries [h4, h1] and [h4, h2], with w0 half way between the two.
 FIGURE5_ERRORS = (1.0, 1.0, 5.0, 3.0, 4.0)
 FIGURE5_REACH = (0.75, 1.6)  # how far along the two boundaries

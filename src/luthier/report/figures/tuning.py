@@ -26,10 +26,10 @@ from luthier.report.figure_style import (
     write_figure,
 )
 from luthier.tuning.loops.report import LoopResult
-from luthier.tuning.report import TuningReport
 from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.traces import RestartTrace
 from luthier.tuning.validation.ablation import HELPS, HURTS, UNTOLD, Ablation, Effect
+from luthier.tuning.validation.report import TuningReport
 
 COLUMNS = 5
 MOST_FEATURES = 20

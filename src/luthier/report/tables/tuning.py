@@ -11,9 +11,9 @@ from luthier.distributed.check import ClusterCheck, WorkerCheck
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.report.console import FEW, as_text, decimals_for, stack, table
-from luthier.tuning.report import Tuned, TuningReport
 from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.validation.baselines import FIRST, Baselines, Choice
+from luthier.tuning.validation.report import Tuned, TuningReport
 from luthier.tuning.validation.resampling import CONFIDENCE
 from luthier.tuning.validation.weight_shares import size_of, unit_weights, weight_shares
 

@@ -11,7 +11,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.landscape.forest_problem import PackedProblem
 from luthier.tuning.base import Tuner
-from luthier.tuning.report import TuningReport
+from luthier.tuning.validation.report import TuningReport
 
 
 @dataclasses.dataclass(frozen=True)
