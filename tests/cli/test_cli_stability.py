@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from luthier import save_pool
 from luthier.cli.main import main
-from luthier.kbest.storage import save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 pytestmark = pytest.mark.compiled
@@ -49,7 +49,7 @@ def test_a_surface_has_the_region_of_its_optimum(lists, tmp_path, capsys):
         ),
         (
             ["surface", "--axis", "lm", "--axis", "lex", "--resamples", "5", "--best-only"],
-            "--best-only looks at these sentences only",
+            "looks at these sentences",
         ),
     ],
 )
