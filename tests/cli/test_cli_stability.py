@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from luthier import save_pool
 from luthier.cli.main import main
-from luthier.kbest.storage.pool_file import save_pool
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 pytestmark = pytest.mark.compiled
@@ -47,7 +47,10 @@ def test_a_surface_has_the_region_of_its_optimum(lists, tmp_path, capsys):
             ["surface", "--axis", "lm", "--axis", "lex", "--resamples", "0"],
             "expected --resamples of at least 2, found 0",
         ),
-        (["surface", "--axis", "lm", "--axis", "lex", "--resamples", "5", "--best-only"], "cannot go with --raster or"),
+        (
+            ["surface", "--axis", "lm", "--axis", "lex", "--resamples", "5", "--best-only"],
+            "looks at these sentences",
+        ),
     ],
 )
 def test_what_is_refused_is_said_in_a_sentence(lists, more, complaint, capsys):

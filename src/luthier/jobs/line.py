@@ -6,10 +6,9 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
-from luthier.core.errors import LuthierError
 from luthier.core.params import DEFAULT_SEED
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, weighted
-from luthier.jobs.surface import check_choice
+from luthier.jobs.surface import check_choice, check_resamples
 from luthier.kbest.derived import derived_of
 from luthier.kbest.weights import Weights
 from luthier.landscape.lines.line_report import LineReport, follow_line, read_window
@@ -55,9 +54,9 @@ def line(
     weights: AnyWeights | None = None,
     window: str = ":",
     check: int | None = None,
+    resamples: int | None = None,
     choose: str = "highest",
     noise: float = 0.1,
-    resamples: int | None = None,
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
 ) -> Line:
@@ -75,6 +74,8 @@ def line(
         ``"lo:hi"``, weights of the feature or offsets along a file; an end that is left out is infinite.
     check
         How many intervals, drawn at random, are re-ranked; None is all of them.
+    resamples
+        Find the optimum on so many resamples of the sentences, too: `report.stability`.
     choose, noise
         Which place is the answer: ``highest``, ``robust``, ``worst`` or ``disc``, under noise of the weights.
 
@@ -87,11 +88,10 @@ def line(
     ([-inf, 0.0], [0.2, 0.5], True)
     """
     check_choice(choose, noise)
+    check_resamples(resamples)
     pool, start = weighted(pool, weights)
     subspace = read_subspace(pool, start, axes_at(axis), expected=1)
     limits = read_window(window, subspace)
     problem = ListProblem.of(pool, as_metric(metric))
-    if resamples is not None and resamples < 2:
-        raise LuthierError(f"expected `resamples` of at least 2, found {resamples}")
     report = follow_line(problem, subspace, limits, check=check, resamples=resamples, seed=seed, threads=cores(threads))
     return Line(report, None if choose == "highest" else robust_place(report, choose, noise), seed)

@@ -111,6 +111,7 @@ def surface(
     most: int | None = None,
     keep: int = 20,
     check: int = 200,
+    resamples: int | None = None,
     choose: str = "highest",
     noise: float = 0.1,
     certify: int | None = None,
@@ -136,6 +137,8 @@ def surface(
         Keep all cells in `report.record`, and no more than so many; otherwise the best ones and a histogram stay.
     keep, check
         How many of the best cells are described, and how many, drawn at random, are re-ranked.
+    resamples
+        Find the optimum on so many resamples of the sentences, too: `report.stability`. Each visits all cells again.
     choose, noise
         Which point is the answer: ``highest``, ``robust``, ``worst`` or ``disc``, under noise of the weights.
     certify
@@ -158,6 +161,7 @@ def surface(
     """
     check_at_least(keep=keep, check=check, most=most, certify=certify)
     check_choice(choose, noise)
+    check_resamples(resamples)
     windows = [window] if isinstance(window, str) else list(window)
     if certify and whole and len(windows) == 1:
         raise LuthierError("a proof needs a window along both axes or along none, found `whole` and one `window`")
@@ -211,6 +215,12 @@ def check_choice(choose: str, noise: float) -> None:
         raise LuthierError(f"expected to choose {', '.join(CHOICES)}, found {choose!r}")
     if not LEAST_NOISE <= noise <= MOST_NOISE:
         raise LuthierError(f"expected `noise` from {LEAST_NOISE:g} to {MOST_NOISE:g}, found {noise:g}")
+
+
+def check_resamples(resamples: int | None) -> None:
+    """Raise where there are too few resamples to say anything."""
+    if resamples is not None and resamples < 2:
+        raise LuthierError(f"expected `resamples` of at least 2, found {resamples}")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     from luthier.core.files.tables import check_table_path
     from luthier.core.files.written import Written
     from luthier.jobs.line import line
-    from luthier.jobs.surface import check_choice
+    from luthier.jobs.surface import check_choice, check_resamples
     from luthier.kbest.weights import write_weights
     from luthier.landscape.lines.line_report import write_curve
     from luthier.report.figures.line import draw_line
@@ -64,6 +64,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.output:
         check_table_path(options.output)
     check_choice(options.choose, options.noise)
+    check_resamples(options.resamples)
     if options.weights_out:
         check_writable(options.weights_out)
         check_apart(options.weights_out, options.pool, options.weights, *options.axis)

@@ -80,9 +80,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--check", type=int, default=200, metavar="N", help="re-rank N cells, drawn at random (default: 200)"
     )
     parser.add_argument(
-        "--resamples", type=int, metavar="N",
-        help="where the optimum is on N resamples of the sentences",
-    )  # fmt: skip
+        "--resamples",
+        type=int,
+        metavar="N",
+        help="where the optimum is on N resamples of the sentences; each visits all cells again",
+    )
     add_picture_options(parser, "--png", "draw the surface")
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences on which the best weights are tried")
     parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
@@ -111,7 +113,7 @@ def _check(options: argparse.Namespace) -> None:
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_apart, check_distinct, check_writable
     from luthier.core.files.tables import check_table_path
-    from luthier.jobs.surface import check_choice
+    from luthier.jobs.surface import check_choice, check_resamples
 
     for name in WITHOUT_CELLS if options.raster is not None else ():
         if getattr(options, name):
@@ -121,16 +123,17 @@ def _check(options: argparse.Namespace) -> None:
     if options.polygons and not options.output:
         raise LuthierError("--polygons needs -o, the file to write them to")
     check_choice(options.choose, options.noise)
+    check_resamples(options.resamples)
+    if options.best_only and options.resamples:
+        raise LuthierError("--best-only looks at these sentences only, so it cannot go with --resamples")
     if options.best_only and options.choose != "highest":
         raise LuthierError("--best-only looks for the highest score, so it cannot go with another --choose")
     if options.best_only and options.certify:
         raise LuthierError("--best-only has a proof of its own, so it cannot go with --certify")
     if (options.best_only or options.certify) and options.whole and len(options.window) == 1:
         raise LuthierError("a proof needs a window along both axes or along none, found --whole and one --window")
-    if options.best_only and (options.output or options.png or options.stream or options.heldout or options.resamples):
-        raise LuthierError(
-            "--best-only finds no cells, so it cannot go with -o, --png, --stream, --heldout or --resamples"
-        )
+    if options.best_only and (options.output or options.png or options.stream or options.heldout):
+        raise LuthierError("--best-only finds no cells, so it cannot go with -o, --png, --stream or --heldout")
     if options.cluster and options.raster is None and (options.best_only or _records(options)):
         raise LuthierError("--cluster goes with --stream or --raster, found -o or --best-only")
     if options.output:

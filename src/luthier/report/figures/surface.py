@@ -191,11 +191,7 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
     wide = (outline.max(axis=0) - outline.min(axis=0)) / (x1 - x0, y1 - y0) if len(outline) > 2 else np.zeros(2)
     for color, width in (("white", 2.2), (BEST, 1.1)) if wide.min() > VISIBLE else ():
         axis.fill(*outline.T, fill=False, edgecolor=color, linewidth=width, zorder=4)
-    if figure.resampled is not None:
-        places, border, label = figure.resampled
-        axis.plot(*places.T, ".", color="black", markersize=5, markeredgecolor="white", markeredgewidth=0.4, zorder=4)
-        axis.plot(*border.T, "-", color="white", linewidth=2.6, zorder=4)
-        axis.plot(*border.T, "--", color="black", linewidth=1.2, zorder=4, label=label)
+    _draw_resampled(axis, figure)
     marks = [(figure.start, "s", START, 7, "$w^{(0)}$")]
     if figure.chosen is not None:
         marks.append((figure.chosen, "D", STEADY, 7, "lasts"))
@@ -219,6 +215,16 @@ def _draw_scene(canvas: Any, axis: Any, figure: SurfaceFigure, scene: Scene) -> 
     x, y, score = figure.best
     if x0 - near_x <= x <= x1 + near_x and y0 - near_y <= y <= y1 + near_y:
         mark_best(axis, x, y, f"optimum: {score:.2f}", small=bool(wide.min() > VISIBLE))
+
+
+def _draw_resampled(axis: Any, figure: SurfaceFigure) -> None:
+    """Draw the optima of resamples, and the border of the region that holds most of them."""
+    if figure.resampled is None:
+        return
+    places, border, label = figure.resampled
+    axis.plot(*places.T, ".", color="black", markersize=5, markeredgecolor="white", markeredgewidth=0.4, zorder=4)
+    axis.plot(*border.T, "-", color="white", linewidth=2.6, zorder=4)
+    axis.plot(*border.T, "--", color="black", linewidth=1.2, zorder=4, label=label)
 
 
 def mark_best(axis: Any, x: float, y: float, label: str, *, small: bool = False) -> None:
