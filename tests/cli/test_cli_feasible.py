@@ -181,8 +181,13 @@ def sparse_pool(path, n_features, n_varying):
 
 def test_of_sparse_features_those_that_differ_within_a_list_count(run_cli, tmp_path):
     sparse_pool(tmp_path / "pool.arrow", 3000, 4)
-    for command in (["geometry", "feasible", "--select", "first"], ["geometry", "bounds", "--sample", "3", "--orders", "1"]):
-        code, out, _ = run_cli(*command[:2], tmp_path / "pool.arrow", *command[2:], "--metric", "column:worth", "--json")
+    for command in (
+        ["geometry", "feasible", "--select", "first"],
+        ["geometry", "bounds", "--sample", "3", "--orders", "1"],
+    ):
+        code, out, _ = run_cli(
+            *command[:2], tmp_path / "pool.arrow", *command[2:], "--metric", "column:worth", "--json"
+        )
         assert code in (0, 1)
         assert json.loads(out)
     sparse_pool(tmp_path / "wide.arrow", 3000, 900)

@@ -20,7 +20,9 @@ def pool(tmp_path_factory):
 
 @pytest.fixture
 def parts(pool, tmp_path, run_cli):
-    code, out, err = run_cli("data", "shard", pool, "--shards", 5, "--metric", "bleu,column:score", "-o", tmp_path / "d")
+    code, out, err = run_cli(
+        "data", "shard", pool, "--shards", 5, "--metric", "bleu,column:score", "-o", tmp_path / "d"
+    )
     assert code == 0, err
     assert "part-5.arrow" in out
     return tmp_path / "d"

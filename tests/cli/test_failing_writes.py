@@ -58,7 +58,7 @@ by = "BLEU"
 metrics = { "BLEU" = "bleu" }
 [[data]]
 name = "made"
-source = "generated"
+source = "synthetic"
 tune = { seed = 1, sentences = 6, k = 8, n_references = 2, vocabulary = 100, shorten = 0.2 }
 test = { seed = 2, sentences = 5, k = 8, n_references = 2, vocabulary = 100 }
 """
@@ -133,7 +133,7 @@ JOBS = {
         "out/s.png", "", "out/s.tsv",
     ),
     "minkowski": Job(
-        "geometry bounds cones pool.arrow --axis lm --axis length --limit 20 --plot out/m.png -o out/m.arrow",
+        "geometry cones pool.arrow --axis lm --axis length --limit 20 --plot out/m.png -o out/m.arrow",
         "out/m.png", "out/m.arrow.rows out/m.arrow.state", "",
     ),
     "ablate": Job("ablate pool.arrow --method mert --folds 2 --plot out/a.png"),
@@ -215,7 +215,7 @@ def inputs(tmp_path_factory):
     }  # fmt: skip
     for name, text in texts.items():
         (home / name).write_text(text)
-    toy = Path(__file__).parents[1] / "pipelines" / "toy_decoder.py"
+    toy = Path(__file__).parents[1] / "jobs" / "toy_decoder.py"
     (home / "mode").write_text("well")
     command = [sys.executable, str(toy), str(home / "mode"), "{weights}", "{source}", "{kbest}", "{k}"]
     (home / "loop.toml").write_text(LOOP.replace("COMMAND", json.dumps(command)))

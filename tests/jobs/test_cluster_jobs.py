@@ -170,7 +170,9 @@ def test_a_search_of_cones_is_the_same(engine, job, tmp_path, order):
     reports = []
     for name, helper in (("here", None), ("there", engine)):
         path = str(tmp_path / name)
-        search = SearchJob(job.problem.pool, plane, job.problem.metric, SearchOptions(path, order=order, limit=50), engine=helper)
+        search = SearchJob(
+            job.problem.pool, plane, job.problem.metric, SearchOptions(path, order=order, limit=50), engine=helper
+        )
         assert search.run().tally.found == 50
         resumed = dataclasses.replace(search.options, limit=None, resume=True)
         report = SearchJob(job.problem.pool, plane, job.problem.metric, resumed, engine=helper).run()

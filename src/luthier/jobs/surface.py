@@ -115,7 +115,6 @@ def surface(
     choose: str = "highest",
     noise: float = 0.1,
     certify: int | None = None,
-    resamples: int | None = None,
     heldout: AnyPool | None = None,
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
@@ -171,8 +170,6 @@ def surface(
     subspace = read_subspace(pool, start, axes_at(axis), expected=2)
     unseen = None if heldout is None else pool_at(heldout)
     plane = Plane.make(problem, subspace, read_window(problem, subspace, windows, whole=whole))
-    if resamples is not None and resamples < 2:
-        raise LuthierError(f"expected `resamples` of at least 2, found {resamples}")
     settings = SurfaceOptions(
         stream=not record,
         keep=keep,

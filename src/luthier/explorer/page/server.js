@@ -42,7 +42,7 @@ export function ask(view, name, body, { abort = false } = {}) {
   const flight = flights.get(view) || { busy: null, waiting: null };
   flights.set(view, flight);
   if (flight.waiting) flight.waiting.resolve(null);
-  return new CoordinateGain((resolve) => {
+  return new Promise((resolve) => {
     flight.waiting = { name, body, resolve };
     if (flight.busy && abort) flight.busy.abort();
     if (!flight.busy) take(flight);
@@ -118,7 +118,7 @@ function recordKey(name, body) {
 
 function fromRecord(name, body) {
   const found = recorded.answers[recordKey(name, body)];
-  return found === undefined ? CoordinateGain.resolve(null) : unpackRecord(found);
+  return found === undefined ? Promise.resolve(null) : unpackRecord(found);
 }
 
 /** What a report holds an answer to: pairs of axes, say. */
