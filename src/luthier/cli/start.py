@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import _thread
+import builtins
 import gc
 import signal
 import sys
@@ -44,6 +45,18 @@ def hear() -> None:
             raise KeyboardInterrupt
         later()
 
+    plain, depth = builtins.__import__, threading.local()
+
+    def importing(*arguments: Any, **options: Any) -> Any:
+        """Import, and interrupt where the outermost import ends if Ctrl-C was pressed meanwhile."""
+        depth.now = getattr(depth, "now", 0) + 1
+        try:
+            return plain(*arguments, **options)
+        finally:
+            depth.now -= 1
+            if waiting.is_set() and not depth.now and not _is_importing(sys._getframe(1)):
+                _raise_in_main(waiting)
+
     def unraisable(what: Any) -> None:
         if issubclass(what.exc_type, KeyboardInterrupt):
             later()
@@ -52,6 +65,13 @@ def hear() -> None:
 
     signal.signal(signal.SIGINT, interrupt)
     sys.unraisablehook = unraisable
+    builtins.__import__ = importing
+
+
+def _raise_in_main(waiting: threading.Event) -> None:
+    if threading.current_thread() is threading.main_thread():
+        waiting.clear()
+        raise KeyboardInterrupt
 
 
 def ignore() -> None:

@@ -244,7 +244,7 @@ def _raster(options: argparse.Namespace, metric: Metric, output: Output) -> int:
 
     manifest = manifest_from(options, options.pool)
     if options.cluster and manifest is None:
-        raise LuthierError("--raster on a --cluster takes a sharded pool. hint: luthier shard POOL -o DIR")
+        raise LuthierError("--raster on a --cluster takes a sharded pool. hint: luthier data shard POOL -o DIR")
     with cluster_from(options) as engine:
         found = raster(
             manifest or pool_from(options, options.pool),
