@@ -166,7 +166,7 @@ def test_bins_of_another_grammar_and_a_pool_without_derivations(run_cli, home):
     assert "pool.arrow: expected a pool that carries derivations, for bins of rules, found one without. hint:" in err
     code, _, err = run_cli("engine", "discretize", home / "g.txt", "--bins", home / "g.txt", "-o", home / "o.txt")
     assert code == 2
-    assert "g.txt: expected a file of bins ('luthier engine bins 1'), found" in err
+    assert "g.txt: expected a file of bins ('luthier bins 1'), found" in err
     code, _, err = run_cli("engine", "discretize", home / "g.txt", "--bins", home / "bins.json", "-o", home / "g.txt")
     assert code == 2
     assert "it is read, and would be lost" in err

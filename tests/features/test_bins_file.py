@@ -80,7 +80,7 @@ def set_bin(number, **values):
         ),
         (
             lambda c: c.update(kind="luthier engine bins 2"),
-            "a file of bins ('luthier engine bins 1'), found something else",
+            "a file of bins ('luthier bins 1'), found something else",
         ),
     ],
 )
