@@ -104,6 +104,17 @@ def test_a_named_tuple_whose_fields_change_places_is_another_one(made):
 
 
 @pytest.mark.slow
+def test_an_index_that_names_a_type_that_is_gone_begins_anew(made):
+    (made / "_caller_kernels.py").write_text(
+        "from luthier.core.jit import kernel\n\n@kernel\ndef caller(pair):\n    return pair.first\n"
+    )
+    for name in ("Pair", "Couple"):  # the same kernel, for a type of another name
+        (made / "pairs.py").write_text(f"from collections import namedtuple\n{name} = namedtuple('{name}', 'first')\n")
+        calls = [run(made, f"from made.pairs import {name}", f"{name}(1)")[:2] for _ in range(2)]
+        assert calls == [(1, False), (1, True)]
+
+
+@pytest.mark.slow
 def test_a_numba_that_is_not_the_one_we_know_keeps_nothing_and_says_so(made):
     value, loaded, said = run(made, before="from numba.core import caching; del caching._CacheLocator")
     assert (value, loaded) == (11, False)

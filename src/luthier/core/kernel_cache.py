@@ -170,10 +170,12 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
             return
         key = self._index_key(sig, data.codegen)
         try:
+            kept = (self._stamp, key, self._impl.reduce(data), _needed(data.library))
             try:
-                self._cache_file.save(key, (self._stamp, key, self._impl.reduce(data), _needed(data.library)))
-            except (EOFError, ValueError, pickle.UnpicklingError):
-                self._cache_file.flush()  # a damaged index; the next run begins it anew
+                self._cache_file.save(key, kept)
+            except (EOFError, ValueError, pickle.UnpicklingError, AttributeError, ImportError):
+                self._cache_file.flush()  # a damaged index, or one of types that are gone: it begins anew
+                self._cache_file.save(key, kept)
         except AttributeError as error:  # another Numba: what was compiled serves this run
             self._complain(EVERY_RUN + str(error))
         except OSError as error:
