@@ -270,7 +270,7 @@ def raster(
     found, metric, threads = lists_at(pool), as_metric(metric), cores(threads)
     if isinstance(found, Pool):
         if engine is not None:
-            raise LuthierError("a raster by an engine takes a sharded pool, found a whole one. hint: luthier data shard")
+            raise LuthierError("a raster by an engine takes a sharded pool, found a whole one. hint: data shard")
         first, digest = found, found.digest()
     else:
         from luthier.kbest.shards.shard import open_shard
