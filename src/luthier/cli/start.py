@@ -27,6 +27,8 @@ def hear() -> None:
     waiting = threading.Event()
 
     def again() -> None:
+        if not waiting.is_set():  # raised already, where an import ended
+            return
         waiting.clear()
         if hasattr(signal, "pthread_kill"):
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)  # which ends its sleep, too
