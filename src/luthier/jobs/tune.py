@@ -119,7 +119,7 @@ def tune(
     >>> frame = {"id": [0, 0, 1, 1], "hyp": ["a", "b", "c", "d"], "lm": [1.0, 2, 1, 2], "comet": [0.9, 0.1, 0.8, 0.2]}
     >>> from luthier import pool_from_frame
     >>> lists = pool_from_frame(frame, columns=["comet"])
-    >>> tune(lists, metric="column:comet", method="mert").weights["lm"] < 0
+    >>> tune(lists, metric="column:comet", method="mert", start={"lm": 1.0}).weights["lm"] < 0
     True
     """
     run_options = {name: options.pop(name) for name in RUN_FIELDS & options.keys()}

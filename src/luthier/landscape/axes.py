@@ -56,7 +56,7 @@ def axes_of(subspace: Subspace) -> tuple[Axis, ...]:
     for name, direction in zip(subspace.names, subspace.directions, strict=True):
         moving = np.flatnonzero(direction)
         single = len(moving) == 1 and direction[moving[0]] == 1.0
-        found.append(Axis(name, single, float(subspace.start[moving[0]]) if single else 0.0))
+        found.append(Axis(name, bool(single), float(subspace.start[moving[0]]) if single else 0.0))
     return tuple(found)
 
 
