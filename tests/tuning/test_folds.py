@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import luthier
 from luthier.core.errors import LuthierError
 from luthier.jobs.tuning_job import TuningJob, run_job
 from luthier.jobs.validation import cross_validate
@@ -106,3 +107,21 @@ def test_the_score_is_one_of_all_sentences_out_of_their_folds():
     for one, other in zip(found.weights, answers, strict=True):  # of one direction
         assert one / np.linalg.norm(one) == pytest.approx(other / np.linalg.norm(other))
     assert found.as_dict()["sizes"] == [4, 4, 4]
+
+
+@pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")
+def test_ctrl_c_while_folds_run_keeps_the_answer(monkeypatch):
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("luthier.jobs.tune.cross_validate", stop)
+    with pytest.raises(luthier.Interrupted) as stopped:
+        luthier.tune(pool_of(), "bleu", "mert", folds=3)
+    assert len(stopped.value.result.weights) == pool_of().n_features
+
+
+@pytest.mark.parametrize("options", [{"folds": 9999}, {"folds": 2, "fold_by": "none"}])
+def test_what_folds_lack_is_said_before_anything_is_tuned(monkeypatch, options):
+    monkeypatch.setattr("luthier.jobs.tune.run_job", lambda _: pytest.fail("it was tuned first"))
+    with pytest.raises(luthier.LuthierError, match=r"expected|there is no|column"):
+        luthier.tune(pool_of(), "bleu", "mert", **options)

@@ -163,8 +163,11 @@ def tune(
             write_trace(report, trace)
     if report.interrupted:
         raise Interrupted(report)
-    resampled = None if resamples is None else resample_job(job, report, resamples)
-    validated = None if folds is None else cross_validate(job, report, folds, by=fold_by)
+    try:
+        resampled = None if resamples is None else resample_job(job, report, resamples)
+        validated = None if folds is None else cross_validate(job, report, folds, by=fold_by)
+    except KeyboardInterrupt:
+        raise Interrupted(report) from None  # the answer stands, whatever else was to be found out about it
     return dataclasses.replace(report, resampled=resampled, folds=validated)
 
 

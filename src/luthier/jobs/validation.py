@@ -31,7 +31,11 @@ def check_validation(job: TuningJob, resamples: int | None, folds: int | None, f
     if folds is not None and job.heldout is not None:
         raise LuthierError("expected folds or held-out lists, found both. hint: `folds` is in place of `heldout`")
     if resamples is not None or folds is not None:
-        _lists(job)
+        problem = _lists(job)
+        if folds is not None:  # raises where there are too few sentences, or no such column: before the work
+            folds_of(problem.pool, folds, by=fold_by, seed=job.options.seed)
+        if resamples is not None and problem.n_sentences < 2:
+            raise LuthierError(f"expected at least 2 sentences to resample, found {problem.n_sentences}")
         if job.axes:
             raise LuthierError("expected all weights. hint: `resamples` and `folds` cannot go with `axis`")
 

@@ -174,7 +174,7 @@ class Passed:
     lots: Float64
 
 
-def pass_by(walk: Walk, stretch: Stretch) -> Passed:
+def visit_cells(walk: Walk, stretch: Stretch) -> Passed:
     """Pass by the cells of a stretch of edges, each once."""
     rng = child_rng(walk.options.seed, stretch.number)
     found, waiting, many = nothing_passed(walk.options), [], 0
@@ -232,7 +232,7 @@ def _joined(one: Passed, other: Passed, walk: Walk) -> Passed:
 
 
 def runs_of_cells(overlay: Overlay) -> dict[int, Stretch]:
-    """Return all edges in runs_of_cells, at most `MOST_STRETCHES`: how they are cut depends on the plane alone."""
+    """Return all edges in runs, at most `MOST_STRETCHES`: how they are cut depends on the plane alone."""
     n_edges = overlay.edges.n_owners
     blocks = -(-n_edges // EDGES_AT_ONCE)
     size = EDGES_AT_ONCE * max(1, -(-blocks // MOST_STRETCHES))
@@ -262,7 +262,7 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions, *, en
                 )
 
         engine = engine or (Serial() if options.threads == 1 else Threads(options.threads))
-        parts = run_units(pass_by, Shared(walk), units, engine=engine, keep=keep, stop=stop)
+        parts = run_units(visit_cells, Shared(walk), units, engine=engine, keep=keep, stop=stop)
     found = nothing_passed(options)
     for part in parts.values():
         found = _joined(found, part, walk)
