@@ -223,7 +223,7 @@ def _draw_effects(axis: Any, effects: Sequence[Effect], metric: str) -> None:
     axis.set_ylim(-0.7, len(effects) - 0.3)
     axis.set_xlabel(f"Δ {metric}: all scorers less all but this one, 95 % intervals", fontsize=9)
     axis.grid(visible=True, axis="x", linewidth=0.3)
-    axis.legend(fontsize=8, frameon=False, loc="best")
+    axis.legend(fontsize=8, frameon=False, loc="lower right")  # the longest rows are at the top
 
 
 def _draw_forward(axis: Any, found: Ablation, steps: Sequence[Effect], metric: str) -> None:
