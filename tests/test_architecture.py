@@ -8,6 +8,7 @@ import functools
 import graphlib
 import re
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -245,6 +246,12 @@ def test_the_exceptions_are_still_needed():
     for name, reason in LONG_FILES.items():
         assert len((SOURCE / name).read_text().splitlines()) > FILE_LIMIT
         assert reason
+
+
+def test_test_files_have_names_of_their_own():
+    """pytest imports them by name alone, so that two of one name cannot be collected together."""
+    named = Counter(path.name for path in (ROOT / "tests").rglob("*.py") if path.name not in ("conftest.py", "__init__.py"))
+    assert [name for name, count in named.items() if count > 1] == []
 
 
 def test_test_files_are_not_too_long():
