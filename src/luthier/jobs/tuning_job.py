@@ -18,7 +18,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.progress import notice, progress
-from luthier.core.rng import make_rng
+from luthier.core.rng import child_rng, make_rng
 from luthier.core.tasks import Engine, Recipe, Shared, opened, run_units
 from luthier.core.threads import stopping_gently
 from luthier.evaluation.bootstrap import bootstrap_systems, difference_interval
@@ -28,11 +28,13 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.landscape.subspaces import Directions, directions_along, rescaled, standardized
+from luthier.landscape.units import effect_units
 from luthier.metrics.base import Metric
 from luthier.tuning.base import Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.diagnostics import warnings_after, warnings_before
 from luthier.tuning.options import RunOptions
+from luthier.tuning.restarts import draw_start
 from luthier.tuning.run import open_checkpoint, run
 from luthier.tuning.traces import Result
 from luthier.tuning.validation.baselines import Baselines, baselines
@@ -181,7 +183,11 @@ def run_job(job: TuningJob) -> TuningReport:
     shared = _overlap(problem, job.heldout)
     if shared:
         warnings.warn(shared, LuthierWarning, stacklevel=2)
+    if _perturbed(job):
+        notice(f"{job.tuner.name} draws nothing: all replicas but the first start from perturbed weights")
     replicas = _all_replicas(job)
+    if same := _equal_replicas(replicas):
+        warnings.warn(same, LuthierWarning, stacklevel=2)
     average = np.mean([unit_length(tuned.weights) for tuned in replicas], axis=0) if job.average else None
     for tuned in replicas:
         if tuned.result.heldout_note:
@@ -230,7 +236,8 @@ def _replicas_elsewhere(job: TuningJob, units: Mapping[int, Replica], engine: En
         keepers: dict[int, Checkpoint] = {}
         for number, unit in units.items():
             options = dataclasses.replace(job.options, seed=unit.seed, checkpoint=unit.checkpoint)
-            keepers[number] = open_checkpoint(job.tuner, (seen.problem, seen.heldout), seen.start, options)
+            begin = replica_start(job, seen, unit.seed)
+            keepers[number] = open_checkpoint(job.tuner, (seen.problem, seen.heldout), begin, options)
             stack.callback(keepers[number].close)
 
         bare = {number: Replica(unit.seed, finished=keepers[number].finished) for number, unit in units.items()}
@@ -252,6 +259,32 @@ def _replicas_elsewhere(job: TuningJob, units: Mapping[int, Replica], engine: En
     return found
 
 
+def replica_start(job: TuningJob, seen: Coordinates, seed: int) -> Float64:
+    """Return where a replica starts, (Q,): each but the first from perturbed weights where the tuner draws nothing."""
+    if seed == job.options.seed or not _perturbed(job):
+        return seen.start
+    units = job.options.restart_size * effect_units(seen.problem.spread, seen.start)
+    return draw_start("perturbed", seen.start, units, seen.problem.bounds, child_rng(seed, 0))
+
+
+def _perturbed(job: TuningJob) -> bool:
+    return job.replicas > 1 and not job.tuner.is_random and not job.options.restarts
+
+
+def _equal_replicas(replicas: Sequence[Tuned]) -> str:
+    """Say which replicas have the same weights; nothing where all differ."""
+    first: dict[bytes, int] = {}
+    for tuned in replicas:
+        key = (tuned.weights + 0.0).tobytes()
+        if key in first:
+            return (
+                f"seeds {first[key]} and {tuned.seed} ended at the same weights: they are one run. Their agreement "
+                "says nothing about how runs differ"
+            )
+        first[key] = tuned.seed
+    return ""
+
+
 def _checkpoint(job: TuningJob, replica: int) -> str:
     path = job.options.checkpoint
     return numbered(path, replica + 1) if path and job.replicas > 1 else path
@@ -271,7 +304,7 @@ def tune_replica(job: TuningJob, replica: Replica) -> Tuned:
     result = run(
         job.tuner,
         seen.problem,
-        seen.start,
+        replica_start(job, seen, replica.seed),
         options,
         heldout=seen.heldout,
         engine=job.engine if job.replicas == 1 else None,

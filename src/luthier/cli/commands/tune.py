@@ -193,6 +193,7 @@ def _tune(options: argparse.Namespace) -> TuningReport:
             resamples=options.resamples,
             folds=options.folds,
             fold_by=options.fold_by or "",
+            also=options.also,
             engine=engine,
             files=_files(options, source, heldout) if engine else (None, None),
             **settings,

@@ -41,13 +41,30 @@ def folds_table(found: CrossValidation) -> Any:
         f"({least:+.{digits}f} … {most:+.{digits}f})\n"
         "intervals of 95 % by bootstrap over sentences"
     )
+    if found.tried:
+        scores = ", ".join(f"{name} {score:.{digits}f}" for name, score in found.tried.items())
+        told += f"\nfolds chose the tuner, and the best of several flatters a little: {scores}"
     rows = [
         (name, float(found.answer[d]) / size, float(column.mean()) / size, float(column.std(ddof=1)) / size)
         for d, (name, column) in enumerate(zip(found.names, found.weights.T, strict=True))
     ]
     kept = f", {found.by} kept together" if found.by else ""
     title = f"weights over {found.n_folds} folds{kept}"
-    return table(title, ("feature", "answer", "mean", "deviation"), rows[:MOST_FEATURES], caption=told)
+    weights = table(title, ("feature", "answer", "mean", "deviation"), rows[:MOST_FEATURES], caption=told)
+    return stack(weights, _cross_metrics(found)) if found.others else weights
+
+
+def _cross_metrics(found: CrossValidation) -> Any:
+    """Return what the tuned weights do to other metrics, on unseen sentences."""
+    rows = []
+    for other in found.others:
+        digits = decimals_for([other.baseline, other.tuned])
+        low, high = (f"{end:+.{digits}f}" for end in other.interval)
+        scores = (f"{score:.{digits}f}" for score in (other.baseline, other.tuned))
+        difference = f"{other.tuned - other.baseline:+.{digits}f}"
+        rows.append((other.metric, *scores, difference, f"{low} … {high}", other.verdict))
+    title = f"other metrics, on the same {len(found.folds):,} unseen sentences"
+    return table(title, ("metric", "baseline", "tuned", "Δ", "95 % interval", ""), rows)
 
 
 def ablation_tables(found: Ablation, written: Sequence[str]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,33 @@ def _texts(pool: Pool, kind: str) -> tuple[Texts, Int64]:
 # The weights of a fold are tuned on all others, so that every sentence is re-ranked by weights that have not seen it.
 
 
+@dataclasses.dataclass(frozen=True)
+class CrossMetric:
+    """What weights tuned for one metric do to another, every sentence re-ranked by weights that have not seen it.
+
+    Attributes
+    ----------
+    baseline, tuned : the scores of the best baseline of each fold, and of the tuned weights
+    interval : of their difference, by paired bootstrap over sentences
+    """
+
+    metric: str
+    higher_is_better: bool | None
+    baseline: float
+    tuned: float
+    interval: tuple[float, float]
+
+    @property
+    def verdict(self) -> str:
+        """Return which way it went; that it cannot be told where the interval holds 0."""
+        low, high = self.interval
+        if low <= 0 <= high:
+            return "cannot be told"
+        if self.higher_is_better is None:
+            return "rises" if low > 0 else "falls"
+        return "better" if (low > 0) == self.higher_is_better else "worse"
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class CrossValidation:
     """What folds came to.
@@ -87,6 +115,9 @@ class CrossValidation:
     names : of D features
     weights : (F, D)
         Of each fold, each of the size of the answer.
+    others : of each further metric, what the tuned weights do to it on the same unseen sentences
+    tried : by tuner
+        The cross-validated score of each that folds chose from; empty where there was no choice.
     """
 
     folds: Int64
@@ -100,6 +131,8 @@ class CrossValidation:
     names: tuple[str, ...]
     answer: Float64
     weights: Float64
+    others: tuple[CrossMetric, ...] = ()
+    tried: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def n_folds(self) -> int:
@@ -119,6 +152,8 @@ class CrossValidation:
             "baseline_score": self.baseline,
             "difference": self.difference,
             "difference_interval": list(self.difference_interval),
+            "other_metrics": [dataclasses.asdict(other) for other in self.others],
+            "tuners_tried": dict(self.tried),
             "weights": {
                 name: {
                     "answer": float(self.answer[d]),

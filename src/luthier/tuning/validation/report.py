@@ -109,8 +109,7 @@ class TuningReport:
         p = 2 if max(map(abs, scores)) > 1.5 else 4
         said = f"{scores[0]:.{p}f} ({self.baseline}) → {scores[1]:.{p}f} ({scores[2]:+.{p}f} … {scores[3]:+.{p}f})"
         unseen = f", held out {held[0]:.{p}f} → {held[1]:.{p}f}" if held else ""
-        metric = self.problem.metric
-        name = f"column:{metric.column}" if hasattr(metric, "column") else metric.name
+        name = self.problem.metric.label
         return f"<{name} {said}{unseen}; {len(self.names)} weights by {self.tuner.partition('(')[0]}>"
 
     @property
