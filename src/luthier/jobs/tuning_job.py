@@ -9,7 +9,6 @@ import pickle
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +22,7 @@ from luthier.core.tasks import Engine, Recipe, Shared, opened, run_units
 from luthier.core.threads import stopping_gently
 from luthier.evaluation.bootstrap import bootstrap_systems, difference_interval
 from luthier.jobs.trace_file import WatchSeed, nobody
-from luthier.kbest.weights import Weights
+from luthier.kbest.shards.shard import open_shard
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 from luthier.landscape.sharded_problem import ShardedProblem
@@ -39,7 +38,7 @@ from luthier.tuning.run import open_checkpoint, run
 from luthier.tuning.traces import Result
 from luthier.tuning.validation.baselines import Baselines, baselines
 from luthier.tuning.validation.folds import overlap_note
-from luthier.tuning.validation.report import Tuned, TuningReport
+from luthier.tuning.validation.report import Tuned, TuningReport, numbered
 
 BOOTSTRAP_DRAWS = 1000
 
@@ -334,9 +333,12 @@ def tuned_of(job: TuningJob, seed: int, weights: Float64, result: Result) -> Tun
 
 def _overlap(problem: Problem, heldout: Problem | None) -> str:
     """Say how many held-out sentences are tuning sentences, where both are lists."""
-    if not isinstance(problem, ListProblem) or not isinstance(heldout, ListProblem):
+    if not isinstance(problem, ListProblem | ShardedProblem) or not isinstance(heldout, ListProblem):
         return ""
-    return overlap_note(problem.pool, heldout.pool)
+    if isinstance(problem, ListProblem):
+        return overlap_note([problem.pool], heldout.pool)
+    manifest = problem.source.manifest
+    return overlap_note((open_shard(manifest, part) for part in range(len(manifest.parts))), heldout.pool)
 
 
 def against_baseline(found: Baselines, weights: Float64) -> tuple[float, tuple[float, float]]:
@@ -376,25 +378,3 @@ def unit_length(weights: Float64) -> Float64:
     """Return weights of length 1: only their direction matters, and lengths must not weigh an average."""
     length = float(np.linalg.norm(weights))
     return weights / length if length else weights
-
-
-def numbered(path: str, number: int) -> str:
-    """Return ``weights.3.txt`` for ``weights.txt`` and 3."""
-    place = Path(path)
-    return str(place.with_name(f"{place.stem}.{number}{place.suffix}"))
-
-
-def answers(report: TuningReport, output: str) -> dict[str, Weights]:
-    """Return the weights of each replica (numbered if there are several), and the average as `output`, by file."""
-    several = len(report.replicas) > 1
-    found = {
-        numbered(output, number) if several else output: report.named(tuned.weights)
-        for number, tuned in enumerate(report.replicas, start=1)
-    }
-    return found if report.average is None else {**found, output: report.named(report.average)}
-
-
-def answer_paths(output: str, replicas: int, *, average: bool = False) -> Sequence[str]:
-    """Return the files that a job will write, so that they can be checked before it runs."""
-    several = [numbered(output, number + 1) for number in range(replicas)] if replicas > 1 else []
-    return [*several, output] if average or not several else several

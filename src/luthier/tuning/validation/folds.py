@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -40,10 +40,15 @@ def kind_of(*pools: Pool) -> str:
     return "references" if all(pool.references is not None for pool in pools) else "hypotheses"
 
 
-def overlap_note(tuning: Pool, heldout: Pool) -> str:
-    """Say how many held-out sentences are among the tuning sentences, with one of them; nothing where none is."""
-    kind = kind_of(tuning, heldout)
-    known = set(fingerprints(tuning, kind))
+def overlap_note(tuning: Iterable[Pool], heldout: Pool) -> str:
+    """Say how many held-out sentences are among the tuning sentences, with one of them; nothing where none is.
+
+    The tuning sentences may be in several pools of one kind, the parts of one, which are opened one after another.
+    """
+    kind, known = "", set[bytes]()
+    for part in tuning:
+        kind = kind or kind_of(part, heldout)
+        known.update(fingerprints(part, kind))
     twice = [i for i, key in enumerate(fingerprints(heldout, kind)) if key in known]
     if not twice:
         return ""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from luthier.core.arrays import Float64
@@ -155,3 +157,28 @@ class TuningReport:
 
     def _by_name(self, weights: Float64) -> dict[str, float]:
         return dict(zip(self.names, weights.tolist(), strict=True))
+
+
+# Where the weights of several replicas go.
+
+
+def numbered(path: str, number: int) -> str:
+    """Return ``weights.3.txt`` for ``weights.txt`` and 3."""
+    place = Path(path)
+    return str(place.with_name(f"{place.stem}.{number}{place.suffix}"))
+
+
+def answers(report: TuningReport, output: str) -> dict[str, Weights]:
+    """Return the weights of each replica (numbered if there are several), and the average as `output`, by file."""
+    several = len(report.replicas) > 1
+    found = {
+        numbered(output, number) if several else output: report.named(tuned.weights)
+        for number, tuned in enumerate(report.replicas, start=1)
+    }
+    return found if report.average is None else {**found, output: report.named(report.average)}
+
+
+def answer_paths(output: str, replicas: int, *, average: bool = False) -> Sequence[str]:
+    """Return the files that a job will write, so that they can be checked before it runs."""
+    several = [numbered(output, number + 1) for number in range(replicas)] if replicas > 1 else []
+    return [*several, output] if average or not several else several
