@@ -5,7 +5,7 @@ options, defaults and seed. It takes pools or paths, metrics or their names, wei
 and returns a frozen result whose `as_dict()` is what `--json` prints. Importing this package imports nothing heavy.
 
 Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect
-Weights:    tune, ablate, rerank, explain, read_weights, LinearTuner
+Weights:    tune, ablate, rerank, Reranker, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
@@ -32,6 +32,7 @@ _HOMES = {
     "pool_to_frame": "luthier.kbest.building.frames",
     "read_weights": "luthier.kbest.weights",
     "rerank": "luthier.kbest.rerank",
+    "Reranker": "luthier.kbest.serving.reranker",
     "load_metric": "luthier.metrics.loading",
     "ListProblem": "luthier.landscape.list_problem",
     "tuner": "luthier.tuning.base",
@@ -136,6 +137,7 @@ if TYPE_CHECKING:
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
     from luthier.kbest.rerank import rerank
+    from luthier.kbest.serving.reranker import Reranker
     from luthier.kbest.storage.pool_file import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
     from luthier.landscape.bounds import Bounds
@@ -165,6 +167,7 @@ __all__ = [
     "pool_to_frame",
     "read_weights",
     "rerank",
+    "Reranker",
     "merge",
     "load_metric",
     "ListProblem",

@@ -18,7 +18,7 @@ from luthier.core.errors import LuthierError, LuthierWarning, unwarned
 from luthier.core.files.io import PACKED, open_output
 from luthier.kbest.derived import with_derived
 from luthier.kbest.pool import Pool
-from luthier.kbest.rerank import Reranked, n_best, rerank
+from luthier.kbest.rerank import Reranked, in_order_of, n_best, rerank
 from luthier.kbest.weights import Weights, check_sizes, read_weights
 
 Form = Literal["text", "jsonl", "moses"]
@@ -143,7 +143,17 @@ def _refuse(read: dict[str, Weights], pool: Pool, *, strict: bool) -> None:
             values.vector(pool.features.names, source=path, strict=strict)
 
 
-def _take(pool: Pool, tallies: Sequence[_Tally], options: RerankOptions) -> None:
+def _take(raw: Pool, tallies: Sequence[_Tally], options: RerankOptions) -> None:
+    """Give each file of weights its choices; those with one order of features are scored together."""
+    ordered: dict[tuple[str, ...], tuple[Pool, list[_Tally]]] = {}
+    for tally in tallies:
+        pool = in_order_of(raw, tally.values)
+        ordered.setdefault(pool.features.names, (pool, []))[1].append(tally)
+    for pool, some in ordered.values():
+        _take_together(pool, some, options)
+
+
+def _take_together(pool: Pool, tallies: Sequence[_Tally], options: RerankOptions) -> None:
     vectors = np.array([[tally.values.get(name, 0.0) for name in pool.features.names] for tally in tallies])
     if options.n > 1:
         selections = None
