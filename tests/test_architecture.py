@@ -325,7 +325,7 @@ def test_no_options_without_a_type_below_the_door():
 
 def test_rooms_below_the_door_do_not_speak_of_flags():
     """They name an option as `skip_bad`, which `cli/parser.py` shows as a flag within a hint."""
-    of_other_programs = {"kbest/readers/sockeye.py", "lm/arpa_reading.py"}
+    of_other_programs = {"kbest/fusion.py", "kbest/readers/sockeye.py", "lm/arpa_reading.py"}
 
     def rule(path):
         for node in ast.walk(tree_of(path)):
