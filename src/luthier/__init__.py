@@ -5,7 +5,7 @@ options, defaults and seed. It takes pools or paths, metrics or their names, wei
 and returns a frozen result whose `as_dict()` is what `--json` prints. Importing this package imports nothing heavy.
 
 Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect
-Weights:    tune, ablate, rerank, Reranker, explain, read_weights, LinearTuner
+Weights:    tune, ablate, rerank, Reranker, pairs, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
@@ -64,6 +64,7 @@ _HOMES = {
     "bounds": "luthier.jobs.bounds",
     "separable": "luthier.jobs.separable",
     "ablate": "luthier.jobs.ablate",
+    "pairs": "luthier.jobs.pairs",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -125,6 +126,7 @@ if TYPE_CHECKING:
     from luthier.jobs.line import line
     from luthier.jobs.lm import estimate_lm, perplexity
     from luthier.jobs.loop import loop
+    from luthier.jobs.pairs import pairs
     from luthier.jobs.score import oracle, score
     from luthier.jobs.separable import separable
     from luthier.jobs.surface import raster, surface
@@ -200,6 +202,7 @@ __all__ = [
     "bounds",
     "separable",
     "ablate",
+    "pairs",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

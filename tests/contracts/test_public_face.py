@@ -158,6 +158,7 @@ def calls(pool, folder):
     yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
     yield "oracle", lambda source: luthier.oracle(source, METRIC)
     yield "inspect", lambda source: luthier.inspect(source)
+    yield "pairs", lambda source: luthier.pairs(source, weights, output=folder / "pairs.jsonl")
     yield "explain", lambda source: luthier.explain(source, 2, weights, metric=METRIC)
     yield "fan", lambda source: luthier.fan(source, sentence=[0, 1], axis=[first, second], metric=METRIC)
     yield "feasible", lambda source: luthier.feasible(source, "first", metric=METRIC)

@@ -31,6 +31,7 @@ FIRST = (
     "tune",
     "ablate",
     "rerank",
+    "pairs",
     "score",
     "compare",
     "oracle",
