@@ -4,7 +4,7 @@ Every command is a function here: `luthier.tune(pool, metric="bleu")` does what 
 options, defaults and seed. It takes pools or paths, metrics or their names, weights by name, as a vector or as a file,
 and returns a frozen result whose `as_dict()` is what `--json` prints. Importing this package imports nothing heavy.
 
-Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect
+Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect, score_with
 Weights:    tune, ablate, rerank, Reranker, pairs, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
@@ -56,6 +56,7 @@ _HOMES = {
     "compare": "luthier.jobs.compare",
     "oracle": "luthier.jobs.score",
     "score": "luthier.jobs.score",
+    "score_with": "luthier.jobs.score_with",
     "inspect": "luthier.jobs.inspect",
     "explain": "luthier.jobs.explain",
     "fan": "luthier.jobs.fan",
@@ -128,6 +129,7 @@ if TYPE_CHECKING:
     from luthier.jobs.loop import loop
     from luthier.jobs.pairs import pairs
     from luthier.jobs.score import oracle, score
+    from luthier.jobs.score_with import score_with
     from luthier.jobs.separable import separable
     from luthier.jobs.surface import raster, surface
     from luthier.jobs.sweep import sweep
@@ -194,6 +196,7 @@ __all__ = [
     "compare",
     "oracle",
     "score",
+    "score_with",
     "inspect",
     "explain",
     "fan",

@@ -28,6 +28,7 @@ FIRST = (
     "demo",
     "pool",
     "inspect",
+    "score-with",
     "tune",
     "ablate",
     "rerank",
