@@ -171,6 +171,7 @@ def pairs(items: Sequence[str], kind: Callable[[str], T], option: str, *, first:
 
 
 STDIN = "-"
+WHOLE = ("refs", "source", "any_order", "manifest", "missing")  # what needs the whole list
 OF_LISTS = ("column", "ignore", "scores", "per_sentence", "format_option")
 HELP = "a pool, or a list of any format; - is standard input"
 
@@ -215,6 +216,8 @@ def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None
 
 def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Iterator[Pool]:
     """Return lists one stretch after another where that can be, so that they may be of any length."""
+    if path == STDIN:
+        return _live(options)
     manifest = manifest_from(options, path, with_features=True)
     if manifest is not None:
         from luthier.kbest.shards.shard import open_shard
@@ -228,6 +231,25 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
     if not (options.refs or options.source) and can_stream(path, settings):
         return (_with_features(pool, options) for pool in stream_pools(path, settings))
     return [pool_from(options, path)]
+
+
+def _live(options: argparse.Namespace) -> Iterator[Pool]:
+    """Return the lists of standard input, each as soon as it is complete."""
+    import sys
+
+    from luthier.jobs.rerank import needed_features
+    from luthier.kbest.building.live import live_pools
+
+    for name in WHOLE:
+        if getattr(options, name) and getattr(options, name) != "error":
+            raise LuthierError(
+                f"--{name.replace('_', '-')} needs the whole list, and standard input is answered sentence by "
+                "sentence. hint: write the list to a file"
+            )
+    pools = live_pools(
+        sys.stdin.buffer, read_options(options), needed_features(list(_weight_files(options)), options.add)
+    )
+    return (_with_features(pool, options) for pool in pools)
 
 
 def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool = False) -> Manifest | None:

@@ -276,6 +276,7 @@ class PoolBuilder:
             sources=sources,
             derivations=derivations,
             columns=columns,
+            provenance={"missing": filled} if (filled := self._rows.features.filled_with) else {},
         )
 
     def _check_first_id(self, path: str) -> None:

@@ -121,7 +121,7 @@ class TuningReport:
 
     def named(self, weights: Float64) -> Weights:
         """Return weights by name, with the formulas of features that were added to the lists."""
-        return Weights.from_vector(self.names, weights, self.problem.derived)
+        return Weights.from_vector(self.names, weights, self.problem.derived, self.problem.missing)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
