@@ -7,6 +7,7 @@ and returns a frozen result whose `as_dict()` is what `--json` prints. Importing
 Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect
 Weights:    tune, ablate, rerank, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
+Consensus:  mbr
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
@@ -63,6 +64,7 @@ _HOMES = {
     "bounds": "luthier.jobs.bounds",
     "separable": "luthier.jobs.separable",
     "ablate": "luthier.jobs.ablate",
+    "mbr": "luthier.jobs.mbr",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -124,6 +126,7 @@ if TYPE_CHECKING:
     from luthier.jobs.line import line
     from luthier.jobs.lm import estimate_lm, perplexity
     from luthier.jobs.loop import loop
+    from luthier.jobs.mbr import mbr
     from luthier.jobs.score import oracle, score
     from luthier.jobs.separable import separable
     from luthier.jobs.surface import raster, surface
@@ -197,6 +200,7 @@ __all__ = [
     "bounds",
     "separable",
     "ablate",
+    "mbr",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

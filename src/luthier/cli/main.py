@@ -31,6 +31,7 @@ FIRST = (
     "tune",
     "ablate",
     "rerank",
+    "mbr",
     "score",
     "compare",
     "oracle",
