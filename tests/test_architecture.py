@@ -30,7 +30,8 @@ MAY_IMPORT = {
     "grammar": ({"core", "corpus", "alignment"}, {"numpy"}),
     "kbest": ({"core", "corpus"}, {"numpy", "scipy", "pyarrow"}),
     "metrics": ({"core", "corpus"}, {"numpy"}),
-    "features": ({"core", "corpus", "grammar", "kbest"}, {"numpy", "scipy"}),
+    # a consensus feature is a metric's mean score with the rest of the list
+    "features": ({"core", "corpus", "grammar", "kbest", "metrics"}, {"numpy", "scipy"}),
     "geometry": ({"core"}, {"numpy", "scipy", "highspy"}),
     "decoding": (
         {"core", "corpus", "grammar", "lm", "kbest", "features", "geometry"}, {"numpy"}

@@ -33,6 +33,7 @@ FIRST = (
     "ablate",
     "rerank",
     "pairs",
+    "mbr",
     "score",
     "compare",
     "oracle",

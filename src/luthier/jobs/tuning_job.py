@@ -29,6 +29,7 @@ from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.landscape.subspaces import Directions, directions_along, rescaled, standardized
 from luthier.landscape.units import effect_units
 from luthier.metrics.base import Metric
+from luthier.metrics.several import Constrained
 from luthier.tuning.base import Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.diagnostics import warnings_after, warnings_before
@@ -368,6 +369,7 @@ def interval_of(problem: Problem, start: Float64, weights: Float64) -> tuple[flo
 
 def paired_interval(metric: Metric, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> tuple[float, float]:
     """Return the paired-bootstrap interval of a change of the score, from statistics of each sentence, (N, S) twice."""
+    metric = metric.unlimited if isinstance(metric, Constrained) else metric  # limits are on the whole set
     systems = [np.asarray(part)[None] for part in (before, after)]
     scores = bootstrap_systems(systems, metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
     found = difference_interval(*scores, higher_is_better=metric.higher_is_better, confidence=0.95)

@@ -6,6 +6,7 @@
   luthier tune pool.arrow --method mert --folds 5 --resamples 200 -o weights.txt
   luthier tune pool.arrow --method pro --bins bins.json --neighbours mnr --beta 1e4 -o weights.txt
   luthier tune pool.arrow --method mert --axis leading:5 -o weights.txt
+  luthier tune pool.arrow --worst-of bleu,chrf,ter --constraint 'length>=98' -o weights.txt
   luthier tune list.jsonl --add 'lp=logprob/words**a' --search a=0:1.5 --method mert -o weights.txt
   luthier tune --forests DIR --refs ref.txt --method mert -o weights.txt
 
@@ -96,9 +97,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--published", action="store_true", help="the setting of the tuner's paper, but for the options given"
     )
     add_metric_options(parser, "bleu")
+    _add_several_options(parser)
     add_field_options(parser, RunOptions)
     add_pool_options(parser)
     add_cluster_options(parser)
+
+
+def _add_several_options(parser: argparse.ArgumentParser) -> None:
+    """Declare how several metrics are tuned for at once."""
+    parser.add_argument(
+        "--worst-of",
+        default="",
+        metavar="M,M",
+        help="in place of --metric: the smallest gain of these, each over its own at the start, in units of its noise",
+    )
+    parser.add_argument(
+        "--constraint",
+        action="append",
+        default=[],
+        metavar="'M>=X'",
+        help="a limit on another metric, such as 'length>=98' or 'ter<=50', on the tuning sentences; repeat it",
+    )
 
 
 def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
@@ -168,6 +187,8 @@ def _tune(options: argparse.Namespace) -> TuningReport:
             source,
             start=start,
             heldout=heldout,
+            worst_of=options.worst_of,
+            constraint=options.constraint,
             bound=pairs(options.bound, str, "--bound"),
             bins=options.bins,
             add=formulas,

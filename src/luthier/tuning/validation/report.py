@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from luthier.core.arrays import Float64
 from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
+from luthier.metrics.several import Constrained, WorstOf
 from luthier.tuning.traces import Result
 from luthier.tuning.validation.baselines import START, Baselines
 from luthier.tuning.validation.folds import CrossValidation
@@ -123,11 +126,23 @@ class TuningReport:
         """Return weights by name, with the formulas of features that were added to the lists."""
         return Weights.from_vector(self.names, weights, self.problem.derived, self.problem.missing)
 
+    @property
+    def parts(self) -> list[tuple[str, float, float]]:
+        """Of several metrics that were tuned for, or limited: the name, and the scores at the start and the answer."""
+        metric = self.problem.metric
+        if not isinstance(metric, WorstOf | Constrained):
+            return []
+        selected = self.problem.selected(np.array([self.start, self.replicas[0].weights]))
+        start, tuned = (metric.part_scores(own.sum(axis=0)) for own in selected)
+        return [(label, start[label], tuned[label]) for label in start]
+
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
+        parts = [{"metric": label, "start": start, "tuned": tuned} for label, start, tuned in self.parts]
         return {
             "tuner": self.tuner,
             "metric": self.metric,
+            **({"parts": parts} if parts else {}),
             "start": self._by_name(self.start),
             "oracle": self.oracle,
             "baselines": None if self.baselines is None else self.baselines.as_dict(),
