@@ -63,6 +63,7 @@ def tune(
     bound: Mapping[str, tuple[float, float] | str] | None = None,
     bins: Bins | AnyPath | None = None,
     add: str | Sequence[str] = (),
+    feature: str | Sequence[str] = (),
     search: str | None = None,
     axis: AnyPath | Sequence[AnyPath] = (),
     standardize_features: bool = False,
@@ -108,6 +109,8 @@ def tune(
         Bins, or a file of them: features of the lists that are made from their derivations.
     add, search
         Formulas of more features, and the range of a constant in them, ``"a=0:1.5"``.
+    feature
+        Features that were made without the references, though they look as if they knew the score.
     axis
         Weights move along these only: features, files, ``"random:5"``, ``"leading:5"``, ``"sums"``.
     resamples, folds, fold_by
@@ -158,6 +161,7 @@ def tune(
             replicas=replicas,
             average=average_replicas,
             engine=None if isinstance(source, Manifest) else engine,
+            meant=tuple(names_of(feature, "features")),
         )
 
     pools = _prepared(pool, heldout, start, bins, add if search is None else ())

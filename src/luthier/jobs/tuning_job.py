@@ -64,6 +64,7 @@ class TuningJob:
     average: bool = False
     engine: Engine | None = None
     watch: WatchSeed = nobody
+    meant: tuple[str, ...] = ()  # features that are to be trusted, whatever they look like
 
     def __post_init__(self) -> None:
         if self.replicas < 1:
@@ -178,7 +179,7 @@ class Replica:
 def run_job(job: TuningJob) -> TuningReport:
     """Run a job; with replicas, once for each of as many seeds, by default one after another."""
     problem, start = job.problem, job.first
-    for sentence in warnings_before(problem):
+    for sentence in warnings_before(problem, job.meant):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
     shared = _overlap(problem, job.heldout)
     if shared:

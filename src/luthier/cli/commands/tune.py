@@ -192,6 +192,7 @@ def _tune(options: argparse.Namespace) -> TuningReport:
             bound=pairs(options.bound, str, "--bound"),
             bins=options.bins,
             add=formulas,
+            feature=options.feature,
             search=None if options.search is None else options.search[0],
             axis=tuple(getattr(options, "along", ())),
             standardize_features=options.standardize_features,
