@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from luthier.core.errors import LuthierError, unwarned
-from luthier.core.progress import progress
+from luthier.core.progress import progress, without_notices
 from luthier.evaluation.bootstrap import bootstrap_scores, score_interval
 from luthier.jobs.trace_file import nobody
 from luthier.jobs.tuning_job import BOOTSTRAP_DRAWS, Replica, TuningJob, paired_interval, tune_replica
 from luthier.landscape.list_problem import ListProblem
+from luthier.metrics.base import Metric
 from luthier.metrics.pools import with_statistics
 from luthier.tuning.base import tuner
-from luthier.tuning.validation.folds import CrossValidation, folds_of
+from luthier.tuning.validation.baselines import FIRST
+from luthier.tuning.validation.folds import CrossValidation, Rival, folds_of
 from luthier.tuning.validation.report import TuningReport
 from luthier.tuning.validation.resampling import Resampling, resample_answer, same_size
 
@@ -60,12 +64,12 @@ def cross_validate(job: TuningJob, report: TuningReport, n_folds: int, *, by: st
     pool, metric = with_statistics(problem.pool, problem.metric), problem.metric  # without empty lists
     folds = folds_of(pool, n_folds, by=by, seed=first.seed)
     tuned = np.zeros((problem.n_sentences, problem.stats.shape[1]), problem.stats.dtype)
-    baseline = tuned.copy()
-    weights = []
+    baseline, first_of_each, alone = tuned.copy(), tuned.copy(), tuned.copy()
+    weights, singles = [], []
     with progress("folds", n_folds) as advance:
         for fold in range(n_folds):
             inside, outside = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            with unwarned():  # what there is to say was said of all sentences
+            with unwarned(), without_notices():  # what there is to say was said of all sentences
                 seen = ListProblem.of(pool.take_sentences(outside), metric, bounds=problem.bounds)
                 part = dataclasses.replace(
                     job,
@@ -84,10 +88,16 @@ def cross_validate(job: TuningJob, report: TuningReport, n_folds: int, *, by: st
                 raise KeyboardInterrupt
             tuned[inside] = unseen.problem.selected(found.weights[None])[0]
             baseline[inside] = unseen.statistics(unseen.best)
+            first_of_each[inside] = unseen.statistics(unseen.named(FIRST))
+            single = part.baselines[0].best_alone
+            if single is not None:
+                alone[inside] = unseen.statistics(unseen.named(single.name))
+                singles.append(single.name)
             weights.append(same_size(found.weights, first.weights, problem.spread))
             advance(1)
     score, base = (float(metric.score(stats.sum(axis=0))) for stats in (tuned, baseline))
     resampled = bootstrap_scores([tuned[None]], metric.score, draws=BOOTSTRAP_DRAWS, seed=0)[0]
+    rivals = {FIRST: first_of_each, **({" or ".join(dict.fromkeys(singles)): alone} if singles else {})}
     optimistic = float(metric.gain(np.array(problem.gain(first.weights))))  # gain is its own inverse
     return CrossValidation(
         folds,
@@ -97,8 +107,15 @@ def cross_validate(job: TuningJob, report: TuningReport, n_folds: int, *, by: st
         base,
         score - base,
         paired_interval(metric, baseline, tuned),
+        tuple(_rival(metric, name, stats, tuned) for name, stats in rivals.items()),
         optimistic,
         problem.names,
         first.weights,
         np.array(weights),
     )
+
+
+def _rival(metric: Metric, name: str, stats: npt.NDArray[Any], tuned: npt.NDArray[Any]) -> Rival:
+    """Return what tuning adds to a choice without it, from statistics of each sentence, (N, S) twice."""
+    own, score = (float(metric.score(part.sum(axis=0))) for part in (stats, tuned))
+    return Rival(name, own, score - own, paired_interval(metric, stats, tuned))

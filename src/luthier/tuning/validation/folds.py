@@ -68,6 +68,16 @@ def _texts(pool: Pool, kind: str) -> tuple[Texts, Int64]:
 # The weights of a fold are tuned on all others, so that every sentence is re-ranked by weights that have not seen it.
 
 
+@dataclasses.dataclass(frozen=True)
+class Rival:
+    """What needs no tuning, on the same sentences: its score, and what tuned weights add to it, with an interval."""
+
+    name: str
+    score: float
+    difference: float
+    interval: tuple[float, float]
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class CrossValidation:
     """What folds came to.
@@ -82,6 +92,7 @@ class CrossValidation:
         One score of all sentences' statistics, each re-ranked by the weights of its fold; its bootstrap interval.
     baseline, difference, difference_interval
         The same of the best baseline of each fold, chosen on the sentences that were tuned on; and `score` less that.
+    rivals : the first of each list, and the best scorer alone of each fold
     optimistic : float
         The score of the answer, which was tuned on all sentences, on these.
     names : of D features
@@ -96,6 +107,7 @@ class CrossValidation:
     baseline: float
     difference: float
     difference_interval: tuple[float, float]
+    rivals: tuple[Rival, ...]
     optimistic: float
     names: tuple[str, ...]
     answer: Float64
@@ -119,6 +131,7 @@ class CrossValidation:
             "baseline_score": self.baseline,
             "difference": self.difference,
             "difference_interval": list(self.difference_interval),
+            "rivals": [dataclasses.asdict(rival) for rival in self.rivals],
             "weights": {
                 name: {
                     "answer": float(self.answer[d]),
