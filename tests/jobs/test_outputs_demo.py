@@ -1,34 +1,32 @@
-"""The first demonstration, in small: what it prints was computed, and is what its own commands find."""
+"""The first demonstration: what it prints was computed, and is what its own commands find."""
 
 import re
+from pathlib import Path
 
 import pytest
 import sacrebleu
 
 import luthier
 from luthier.cli.commands.demo import command_lines, commands_of
+from luthier.core.params import DEFAULT_SEED
 from luthier.jobs import outputs_demo
 from luthier.report.console import show
 from luthier.report.tables.demo import outputs_tables
-from luthier.synthetic.english.outputs import SyntheticOutputs
 
+DOCS = Path(__file__).parent.parent.parent / "docs"
 LINES, WIDTH = 60, 80
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
-    patch = pytest.MonkeyPatch()
-    patch.setattr(outputs_demo, "SyntheticOutputs", lambda: SyntheticOutputs(inputs=60, k=8))
-    patch.setattr(outputs_demo, "RESAMPLES", 3)
-    yield outputs_demo.run_outputs_demo(tmp_path_factory.mktemp("demo"), seed=4, threads=2)
-    patch.undo()
+    return outputs_demo.run_outputs_demo(tmp_path_factory.mktemp("demo"), seed=DEFAULT_SEED, threads=2)
 
 
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_the_numbers_are_those_of_the_jobs(demo):
     pool = luthier.read_pool(demo.files[0])
-    tuned = luthier.tune(pool, "chrf", folds=5, seed=4)
+    tuned = luthier.tune(pool, "chrf", folds=5, seed=DEFAULT_SEED)
     assert demo.tuned.folds.as_dict() == tuned.folds.as_dict()
     rivals = {rival.name: rival for rival in tuned.folds.rivals}
     first = sacrebleu.corpus_chrf(
@@ -61,6 +59,11 @@ def test_it_fits_a_terminal(demo, capsys, monkeypatch):
     assert [line for line in lines if len(line) > WIDTH and str(demo.folder) not in line] == []
     assert re.search(r"best scorer alone: \w+ .*│ \d\d\.\d\d │ [+-]\d", "\n".join(lines))
     assert "luthier demo --system" in lines[-1]
+    explained = {line.rstrip() for line in (DOCS / "first-steps.md").read_text().splitlines()}
+    assert [line for line in map(str.rstrip, lines[3:-5]) if line not in explained and line[:1] not in "12345"] == []
+    readme = (DOCS.parent / "README.md").read_text()
+    for rival in demo.tuned.folds.rivals:
+        assert f"| {rival.score:.2f} | {rival.difference:+.2f} (" in readme
 
 
 def test_a_long_command_is_broken_before_an_option():
