@@ -10,6 +10,7 @@ import luthier
 from luthier.core.arrays import Float64
 from luthier.core.files.io import make_folder
 from luthier.core.progress import notice, without_notices
+from luthier.jobs.warm import compile_ahead
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import write_weights
 from luthier.landscape.planes.view import surface_scenes
@@ -32,36 +33,46 @@ LISTS, WEIGHTS, PICTURE = "outputs.jsonl", "tuned.txt", "surface.png"
 def run_outputs_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> OutputsDemo:
     """Write outputs of a language model, find the weights of their scorers, and say what they are worth."""
     home = make_folder(folder)
-    lists = home / LISTS
-    SyntheticOutputs().write(lists, seed)
-    pool = with_statistics(luthier.read_pool(lists), load_metric(METRIC))
-    notice(f"tuning five weights, and again for each of {FOLDS} folds")
-    with without_notices():
-        tuned = luthier.tune(pool, METRIC, folds=FOLDS, seed=seed, threads=threads)
-    weights = tuned.weights.normalized("l1")
-    write_weights(weights, home / WEIGHTS)
-    notice("leaving one scorer after another out")
-    ablation = luthier.ablate(pool, METRIC, folds=FOLDS, seed=seed, threads=threads)
-    by_effect = [share.name for share in sorted(weight_shares(tuned), key=lambda share: -share.share)]
-    single, before = _single(tuned)
-    counts, changes = find_changes(pool, before, weights.vector(pool.features.names))
-    plane, axes = by_effect[:2], by_effect[:CERTIFIED]
+    with compile_ahead(compile_surface, "luthier.geometry.plane._face_kernels", threads=threads) as wait:
+        SyntheticOutputs().write(home / LISTS, seed)
+        pool = with_statistics(luthier.read_pool(home / LISTS), load_metric(METRIC))
+        notice(f"tuning five weights, and again for each of {FOLDS} folds")
+        with without_notices():
+            tuned = luthier.tune(pool, METRIC, folds=FOLDS, seed=seed, threads=threads)
+        weights = tuned.weights.normalized("l1")
+        write_weights(weights, home / WEIGHTS)
+        notice("leaving one scorer after another out")
+        ablation = luthier.ablate(pool, METRIC, folds=FOLDS, seed=seed, threads=threads)
+        by_effect = [share.name for share in sorted(weight_shares(tuned), key=lambda share: -share.share)]
+        plane, axes = by_effect[:2], by_effect[:CERTIFIED]
+        notice(f"bounding the score of every weight of {', '.join(axes)}")
+        with without_notices():
+            proof = luthier.certify(
+                pool, METRIC, axis=axes, weights=weights, whole=True, gap=GAP, limit=MOST_BOXES, threads=threads
+            )
+        wait()
     notice(f"finding every cell of {' × '.join(plane)}, on {RESAMPLES} resamples too")
     surface = luthier.surface(
         pool, METRIC, axis=plane, weights=weights, resamples=RESAMPLES, seed=seed, threads=threads
     ).report
     draw_surface(surface, surface_scenes(surface, threads=threads), home / PICTURE)
-    notice(f"bounding the score of every weight of {', '.join(axes)}")
-    with without_notices():
-        proof = luthier.certify(
-            pool, METRIC, axis=axes, weights=weights, whole=True, gap=GAP, limit=MOST_BOXES, threads=threads
-        )
+    single, before = _single(tuned)
+    counts, changes = find_changes(pool, before, weights.vector(pool.features.names))
     return OutputsDemo(
         folder=str(home), inputs=pool.n_sentences, outputs=pool.n_hypotheses, metric=METRIC, tuned=tuned,
         ablation=ablation, single=single, counts=counts, changes=changes, surface=surface, plane=tuple(plane),
         axes=tuple(axes), score=proof.start_score, certificate=proof.certificate,
         files=[str(home / name) for name in (LISTS, WEIGHTS, PICTURE)],
     )  # fmt: skip
+
+
+def compile_surface() -> None:
+    """Find the surface of a few outputs, with its stability and its scenes, for the sake of its kernels."""
+    records = SyntheticOutputs(inputs=12, k=4).generate(0)
+    frame = {name: [record[name] for record in records] for name in records[0]}
+    pool = luthier.pool_from_frame(frame, references="ref")
+    found = luthier.surface(pool, METRIC, axis=["qe", "words"], resamples=2).report
+    surface_scenes(found)
 
 
 def _single(tuned: TuningReport) -> tuple[str, Float64]:
