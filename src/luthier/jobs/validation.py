@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError, LuthierWarning, unwarned
-from luthier.core.progress import notice, progress
+from luthier.core.progress import notice, progress, without_notices
 from luthier.evaluation.bootstrap import bootstrap_scores, score_interval
 from luthier.jobs.trace_file import nobody
 from luthier.jobs.tuning_job import BOOTSTRAP_DRAWS, Replica, TuningJob, paired_interval, tune_replica
@@ -22,7 +22,8 @@ from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.metrics.pools import pool_statistics, with_statistics
 from luthier.tuning.base import tuner
-from luthier.tuning.validation.folds import CrossMetric, CrossValidation, folds_of
+from luthier.tuning.validation.baselines import FIRST
+from luthier.tuning.validation.folds import CrossMetric, CrossValidation, Rival, folds_of
 from luthier.tuning.validation.report import TuningReport
 from luthier.tuning.validation.resampling import Resampling, resample_answer, same_size
 
@@ -73,8 +74,10 @@ class OutOfFold:
     pool : Pool
         The lists, without empty ones.
     folds : (N,)
-    tuned, baseline : (N,)
-        The rows that the weights of the other folds choose, and those of the baseline that is the best there.
+    tuned, baseline, alone : (N,)
+        The rows that the weights of the other folds choose, those of the baseline that is the best there, and those
+        of the scorer that is the best alone.
+    single : the name of that scorer, or of those of the folds; '' where none was tried
     weights : (F, D)
     tried : the scores of all tuners that folds chose from, by name; empty where there was no choice
     """
@@ -83,6 +86,8 @@ class OutOfFold:
     folds: Int64
     tuned: Int64
     baseline: Int64
+    alone: Int64
+    single: str
     weights: Float64
     tried: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
@@ -96,12 +101,12 @@ def out_of_fold(job: TuningJob, n_folds: int, *, by: str = "") -> OutOfFold:
     problem = _lists(job)
     pool, metric = with_statistics(problem.pool, problem.metric), problem.metric  # without empty lists
     folds = folds_of(pool, n_folds, by=by, seed=job.options.seed)
-    rows = np.zeros((2, problem.n_sentences), np.int64)
-    weights = []
+    rows = np.zeros((3, problem.n_sentences), np.int64)
+    weights, singles = [], []
     with progress(f"{job.tuner.name}: folds", n_folds) as advance:
         for fold in range(n_folds):
             inside, outside = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
-            with unwarned():  # what there is to say was said of all sentences
+            with unwarned(), without_notices():  # what there is to say was said of all sentences
                 seen = ListProblem.of(pool.take_sentences(outside), metric, bounds=problem.bounds)
                 part = dataclasses.replace(
                     job,
@@ -119,11 +124,16 @@ def out_of_fold(job: TuningJob, n_folds: int, *, by: str = "") -> OutOfFold:
                 unseen = ListProblem.of(pool.take_sentences(inside), metric)
             if found.result.interrupted:
                 raise KeyboardInterrupt
-            vectors = np.array([found.weights, np.zeros(problem.n_features) if best is None else best])
+            none = np.zeros(problem.n_features)  # with which all tie, and the first is chosen
+            single = part.baselines[0].best_alone
+            if single is not None:
+                singles.append(single.name)
+            others = [best, None if single is None else single.weights]
+            vectors = np.array([found.weights, *(none if own is None else own for own in others)])
             rows[:, inside] = unseen.select(vectors) + (pool.offsets[inside] - unseen.offsets[:-1])
             weights.append(found.weights)
             advance(1)
-    return OutOfFold(pool, folds, rows[0], rows[1], np.array(weights))
+    return OutOfFold(pool, folds, rows[0], rows[1], rows[2], " or ".join(dict.fromkeys(singles)), np.array(weights))
 
 
 def decided(job: TuningJob, n_folds: int | None, *, by: str = "") -> tuple[TuningJob, OutOfFold | None]:
@@ -152,6 +162,7 @@ def cross_validation(
     tuned, baseline = (found.statistics(rows, metric) for rows in (found.tuned, found.baseline))
     score, base = (float(metric.score(stats.sum(axis=0))) for stats in (tuned, baseline))
     resampled = bootstrap_scores([tuned[None]], metric.score, draws=BOOTSTRAP_DRAWS, seed=0)[0]
+    rivals = {FIRST: found.pool.offsets[:-1], **({found.single: found.alone} if found.single else {})}
     return CrossValidation(
         found.folds,
         by,
@@ -160,6 +171,7 @@ def cross_validation(
         base,
         score - base,
         paired_interval(metric, baseline, tuned),
+        tuple(_rival(metric, name, found.statistics(rows, metric), tuned) for name, rows in rivals.items()),
         problem.score(first.weights),
         problem.names,
         first.weights,
@@ -197,3 +209,9 @@ def _cross_metrics(found: OutOfFold, tuned_for: Metric, also: Sequence[Metric], 
         base, score = (float(metric.score(stats.sum(axis=0))) for stats in (before, after))
         better = metric.higher_is_better if signature in known else None  # of a given column nobody has said it
         yield CrossMetric(metric.label, better, base, score, paired_interval(metric, before, after))
+
+
+def _rival(metric: Metric, name: str, stats: npt.NDArray[Any], tuned: npt.NDArray[Any]) -> Rival:
+    """Return what tuning adds to a choice without it, from statistics of each sentence, (N, S) twice."""
+    own, score = (float(metric.score(part.sum(axis=0))) for part in (stats, tuned))
+    return Rival(name, own, score - own, paired_interval(metric, stats, tuned))

@@ -244,6 +244,7 @@ class PoolBuilder:
             columns = {name: column[rows] for name, column in columns.items()}
             derivations = None if derivations is None else derivations.take(rows)
         references, sources = self._about_sentences(keys)
+        filled = self._rows.features.filled_with
         return Pool(
             offsets=offsets,
             features=features,

@@ -101,6 +101,16 @@ class CrossMetric:
         return "better" if (low > 0) == self.higher_is_better else "worse"
 
 
+@dataclasses.dataclass(frozen=True)
+class Rival:
+    """What needs no tuning, on the same sentences: its score, and what tuned weights add to it, with an interval."""
+
+    name: str
+    score: float
+    difference: float
+    interval: tuple[float, float]
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class CrossValidation:
     """What folds came to.
@@ -115,6 +125,7 @@ class CrossValidation:
         One score of all sentences' statistics, each re-ranked by the weights of its fold; its bootstrap interval.
     baseline, difference, difference_interval
         The same of the best baseline of each fold, chosen on the sentences that were tuned on; and `score` less that.
+    rivals : the first of each list, and the best scorer alone of each fold
     optimistic : float
         The score of the answer, which was tuned on all sentences, on these.
     names : of D features
@@ -132,6 +143,7 @@ class CrossValidation:
     baseline: float
     difference: float
     difference_interval: tuple[float, float]
+    rivals: tuple[Rival, ...]
     optimistic: float
     names: tuple[str, ...]
     answer: Float64
@@ -159,6 +171,7 @@ class CrossValidation:
             "difference_interval": list(self.difference_interval),
             "other_metrics": [dataclasses.asdict(other) for other in self.others],
             "tuners_tried": dict(self.tried),
+            "rivals": [dataclasses.asdict(rival) for rival in self.rivals],
             "weights": {
                 name: {
                     "answer": float(self.answer[d]),
