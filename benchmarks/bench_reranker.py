@@ -1,7 +1,8 @@
 """Choosing one of 16 candidates with 5 scorers: `luthier.Reranker` beside a bare NumPy product.
 
 The NumPy product is `int(np.argmax(array @ weights))`: no names, no checks, and a sum in whatever order BLAS has. Each
-figure is the least mean of a few thousand calls. The last rows are whole processes that load a file of weights and choose once.
+figure is the least mean of a thousand calls. The last table has whole processes that load a file of weights and choose
+once.
 """
 
 import json
@@ -13,13 +14,13 @@ import timeit
 from pathlib import Path
 
 import numpy as np
-from bench_common import parse_arguments, show
 
 import luthier
+from bench_common import parse_arguments, show
 
 NAMES = ["lm", "kiwi", "length", "repeated", "logprob"]
 LIMITS = {"dictionaries": 30.0, "array": 10.0}  # microseconds
-SERVICE = "import luthier; luthier.Reranker.load('w.json').best([{'lm': 1, 'kiwi': 2, 'length': 3, 'repeated': 0, 'logprob': 1}])"
+SERVICE = f"import luthier; luthier.Reranker.load('w.json').best([{dict.fromkeys(NAMES, 1.0)}] * 16)"
 WITH_NUMPY = (
     "import json, numpy as np; w = json.load(open('w.json')); np.argmax(np.ones((16, 5)) @ np.array(list(w.values())))"
 )
@@ -51,7 +52,7 @@ def main():
     dicts = [dict(zip(NAMES, row, strict=True)) for row in array.tolist()]
     plain, derived = (
         luthier.Reranker(named),
-        luthier.Reranker({**named, "lp": 1.0}, derived={"lp": "lm/(2+length**2)**0.6"}),
+        luthier.Reranker({**named, "lp": 1.0}, derived={"lp": "logprob/max(length, 1)**0.6"}),
     )
     calls = {
         "bare NumPy product of an array": lambda: int(np.argmax(array @ weights)),
