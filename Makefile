@@ -89,16 +89,24 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.bench
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(if $(DATA),--data $(DATA)) || exit 1; done
 
-# A wheel, and a look at it as a user's pip would have it: from a clean environment, outside of this folder.
+# Wheels, and a look at them as a user's pip would have them: from a clean environment, outside of this folder. The first is
+# for all platforms. On Linux with x86-64 a second one, for this Python, brings the kernels compiled: the first compiles and
+# packs them, which takes minutes, and a newcomer's commands then compile nothing.
+PACKED := $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m))
 dist: $(VENV)/.dist
-	rm -rf dist build/wheel
+	rm -rf dist build/wheel build/kernels
 	$(BIN)/python -m build --quiet --outdir dist
-	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+ifneq ($(PACKED),)
+	cd build && wheel/bin/luthier warm --pack kernels --jobs $(WORKERS)
+	LUTHIER_PACK=$$(echo $(CURDIR)/build/kernels/*.kernels) $(BIN)/python -m build --quiet --wheel --outdir dist
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*-cp*.whl
+endif
+	$(BIN)/python -m twine check --strict dist/*
 	cd build && wheel/bin/python -c "import luthier, pathlib; home = pathlib.Path(luthier.__file__).parent; \
 		assert 'wheel' in str(home) and (home / 'py.typed').exists(), home; luthier.Pool; print(luthier.__version__, home)"
-	build/wheel/bin/luthier --version
+	.ci/newcomer build/wheel/bin/luthier $(if $(PACKED),packed)
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: expected Python 3.11 or newer on the PATH, found none"; exit 1; }

@@ -7,6 +7,7 @@ and returns a frozen result whose `as_dict()` is what `--json` prints. Importing
 Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect, score_with
 Weights:    tune, ablate, rerank, Reranker, pairs, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
+Consensus:  mbr
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
@@ -66,6 +67,7 @@ _HOMES = {
     "separable": "luthier.jobs.separable",
     "ablate": "luthier.jobs.ablate",
     "pairs": "luthier.jobs.pairs",
+    "mbr": "luthier.jobs.mbr",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -127,6 +129,7 @@ if TYPE_CHECKING:
     from luthier.jobs.line import line
     from luthier.jobs.lm import estimate_lm, perplexity
     from luthier.jobs.loop import loop
+    from luthier.jobs.mbr import mbr
     from luthier.jobs.pairs import pairs
     from luthier.jobs.score import oracle, score
     from luthier.jobs.score_with import score_with
@@ -206,6 +209,7 @@ __all__ = [
     "separable",
     "ablate",
     "pairs",
+    "mbr",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

@@ -156,6 +156,7 @@ def calls(pool, folder):
         shuffles=20, sentences=1,
     )  # fmt: skip
     yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
+    yield "mbr", lambda source: luthier.mbr(source, ["chrf", "ter"])
     yield "oracle", lambda source: luthier.oracle(source, METRIC)
     yield "inspect", lambda source: luthier.inspect(source)
     yield "score_with", lambda source: (folder / "scored.arrow.scores").unlink(missing_ok=True) or luthier.score_with(

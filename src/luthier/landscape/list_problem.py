@@ -32,6 +32,8 @@ from luthier.metrics.loading import as_metric
 from luthier.metrics.oracle import best_rows, sentence_oracle
 from luthier.metrics.pools import pool_statistics, score_selections
 
+FEW_DIFFERENCES = 10  # between hypotheses of one list, below which any correlation may be chance
+
 # The expected gain of sentences under a softmax over each list, and the way uphill.
 
 
@@ -190,6 +192,25 @@ class ListProblem(Problem):
         for d, name in enumerate(self.names[: self.n_dense]):
             same.setdefault(hashlib.blake2b(self.pool.features.dense[:, d].tobytes()).digest(), []).append(name)
         return [names for names in same.values() if len(names) > 1]
+
+    def correlations(self) -> dict[str, float]:
+        """Return the correlation, within lists, of dense features with the column that is tuned for, if one is.
+
+        A feature, or the column, that is the same within each list has none; nor has anything in a few short lists.
+        """
+        judged = self.pool.columns.get(getattr(self.metric, "column", ""))
+        lengths = self.pool.list_lengths
+        if judged is None or self.pool.n_hypotheses - np.count_nonzero(lengths) < FEW_DIFFERENCES:
+            return {}
+        values = np.column_stack([self.pool.features.dense, judged])
+        full = np.flatnonzero(lengths)
+        means = np.add.reduceat(values, self.offsets[:-1][full], axis=0) / lengths[full][:, None]
+        values -= np.repeat(means, lengths[full], axis=0)
+        sizes = np.sqrt((values**2).sum(axis=0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = (values[:, -1:] * values[:, :-1]).sum(axis=0) / (sizes[:-1] * sizes[-1])
+        names = zip(self.names[: self.n_dense], found.tolist(), strict=True)
+        return {name: r for name, r in names if np.isfinite(r)}
 
     def recipe(self) -> ListRecipe | None:
         """Return how another process opens this problem, if its pool is in a file."""

@@ -158,6 +158,10 @@ class Problem(abc.ABC):
         """Return sets of features that have the same number in every candidate, where that is known."""
         return []
 
+    def correlations(self) -> dict[str, float]:
+        """Return the correlation of features with the column that is tuned for, where that is known."""
+        return {}
+
     def notes(self) -> list[str]:
         """Return what is worth a sentence when the work is done."""
         return []

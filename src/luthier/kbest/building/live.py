@@ -10,7 +10,7 @@ import dataclasses
 import io
 import re
 from collections.abc import Iterator, Mapping
-from typing import BinaryIO
+from typing import Any
 
 import numpy as np
 
@@ -33,7 +33,7 @@ BLANK_LINE = re.compile(rb"^[ \t\r]*\n", re.MULTILINE)
 Needed = Mapping[str, float | None]
 
 
-def live_pools(stream: io.BufferedReader, options: ReadOptions, needed: Needed) -> Iterator[Pool]:
+def live_pools(stream: io.BufferedReader[Any], options: ReadOptions, needed: Needed) -> Iterator[Pool]:
     """Yield the lists of standard input, opened as `stream`, sentence by sentence.
 
     `needed` are the features that every hypothesis of a table must have, and what one counts where it is missing; None
@@ -53,7 +53,7 @@ def live_pools(stream: io.BufferedReader, options: ReadOptions, needed: Needed) 
         raise empty_error(display_name(STDIN))
     _, reader = choose_reader(head[:HEAD_BYTES], STDIN, options)
     roles = Roles(frozenset(options.columns), frozenset(options.ignore))
-    again = io.BufferedReader(_Pushed(head, stream), BLOCK_BYTES)
+    again: io.BufferedReader[Any] = io.BufferedReader(_Pushed(head, stream), BLOCK_BYTES)
     source = LiveSource(STDIN, LineErrors(skip=options.skip_bad), NameTable(), NameTable(), again, roles.ignored)
     chunks = LiveChunks(reader, source, roles, options)
     yield from chunks.as_they_come({name: fill for name, fill in needed.items() if name not in roles.columns})
@@ -61,7 +61,7 @@ def live_pools(stream: io.BufferedReader, options: ReadOptions, needed: Needed) 
         raise InputError(expected="at least one usable hypothesis", found="none", path=source.name)
 
 
-def _first_line(stream: io.BufferedReader) -> bytes:
+def _first_line(stream: io.BufferedReader[Any]) -> bytes:
     """Return what comes up to the end of the first line that is not blank, or to the end of all."""
     parts: list[bytes] = []
     while line := stream.readline(LONGEST_LINE):
@@ -74,7 +74,7 @@ def _first_line(stream: io.BufferedReader) -> bytes:
 class _Pushed(io.RawIOBase):
     """Bytes that were read already, and then what arrives."""
 
-    def __init__(self, head: bytes, stream: BinaryIO) -> None:
+    def __init__(self, head: bytes, stream: io.BufferedReader[Any]) -> None:
         self._head, self._stream = memoryview(head), stream
 
     def readable(self) -> bool:
@@ -85,7 +85,7 @@ class _Pushed(io.RawIOBase):
             n = min(len(buffer), len(self._head))
             buffer[:n], self._head = self._head[:n], self._head[n:]
             return n
-        data = self._stream.read1(len(buffer))  # type: ignore[attr-defined]
+        data = self._stream.read1(len(buffer))
         buffer[: len(data)] = data
         return len(data)
 

@@ -43,10 +43,11 @@ def stream_pools(path: str, options: ReadOptions, rows: int = CHUNK_ROWS) -> Ite
         At the first fault, as `read_pool` does. What was yielded before it is gone out already.
     """
     faults, names, local_names = LineErrors(skip=options.skip_bad), NameTable(), NameTable()
-    roles = Roles(frozenset(options.columns), frozenset(options.ignore))
+    roles = options.roles
     with opened_list(path, unpack_any=options.unpack_any) as (head, stream):
         _, reader = choose_reader(head, path, options)
-        source = Source(path, faults, names, local_names, stream, roles.ignored)
+        by_source = bool(options.group_by)
+        source = Source(path, faults, names, local_names, stream, roles.ignored, by_source=by_source)
         chunks = Chunks(reader, source, roles, options)
         yield from chunks.pools(rows)
     if not chunks.n_rows:
@@ -60,6 +61,7 @@ class Chunks:
         self._reader, self._source, self._roles, self._options = reader, source, roles, options
         self._numbers, self._last = SentenceNumbers(None), -1
         self._order = OrderCheck() if reader.ordered else None
+        self._together = reader.ordered or reader.together
         self.n_rows = 0
 
     def pools(self, rows: int) -> Iterator[Pool]:
@@ -68,7 +70,7 @@ class Chunks:
         for raw in self._reader.blocks(self._source):
             block, starts = self._checked(raw)
             new = int(starts[0]) if len(starts) else len(block)
-            if held >= rows and new < len(block) and self._reader.ordered:
+            if held >= rows and new < len(block) and self._together and not block.by_source:
                 place = np.arange(len(block))
                 builder.add_block(block.keep(place < new), self._source)
                 yield self._build(builder)
@@ -81,7 +83,7 @@ class Chunks:
     def _checked(self, raw: Block) -> tuple[Block, Int64]:
         """Return a block without what is out of order, and the rows at which other sentences begin."""
         sentences, good = self._numbers.of_block(raw.bad, raw, self._source.name)
-        if self._order is not None:
+        if self._order is not None and not raw.by_source:
             good = self._order.of_block(raw.bad, raw, sentences, good, self._source.name)
         self._source.faults.settle(raw.bad)
         block = dataclasses.replace(raw.keep(good), bad=BadLines(), sentences=None, rule_uses=None)

@@ -82,10 +82,10 @@ class Reranker:
                 path=str(path),
                 hint="'luthier data weights weights.txt weights.json' writes it",
             )
-        found = parse_weights(text, str(path))
-        if not found.weights:
+        weights, derived, missing = parse_weights(text, str(path))
+        if not weights:
             raise InputError(expected="at least one weight", found="none", path=str(path))
-        return cls(found.weights, derived=found.derived, missing=found.missing)
+        return cls(weights, derived=derived, missing=missing)
 
     def __repr__(self) -> str:
         """Return a short sentence."""
