@@ -1,4 +1,4 @@
-"""From a list to use: two scorers by `score-with`, `tune --folds`, `rerank -` as a pipe, `Reranker` in a service."""
+"""From a batch of answers to use: two scorers by `score-with`, `tune --folds`, `rerank -` as a pipe, `Reranker` in a service."""
 
 from __future__ import annotations
 
@@ -22,28 +22,35 @@ for line in sys.stdin:
 """
 
 
-def write_lists(path):
-    """Write outputs that resemble their reference, with coarse scores, so that many nearly tie."""
+def write_lists():
+    """Write answers of a batch that resemble their reference, with coarse scores, so that many nearly tie."""
     rng = np.random.default_rng(11)
-    with open(path, "w") as file:
+    with open("batch.jsonl", "w") as file, open("src.txt", "w") as sources, open("ref.txt", "w") as references:
         for i in range(SENTENCES):
             ref = rng.choice(WORDS, rng.integers(4, 9)).tolist()
-            for _ in range(rng.integers(2, 6)):
+            choices = []
+            for index in range(rng.integers(2, 6)):
                 hyp = [word if rng.random() < 0.7 else str(rng.choice(WORDS)) for word in ref]
                 hyp = hyp + hyp[-2:] * int(rng.random() < 0.3)
-                row = {"id": f"s{i}", "src": " ".join(reversed(ref)), "hyp": " ".join(hyp), "ref": " ".join(ref)}
-                file.write(json.dumps({**row, "logprob": round(-rng.random() * 3, 1)}) + "\n")
+                tokens = [{"token": word, "logprob": round(-rng.random(), 1)} for word in hyp]
+                message = {"role": "assistant", "content": " ".join(hyp)}
+                choices.append({"index": index, "message": message, "logprobs": {"content": tokens}})
+            answer = {"status_code": 200, "body": {"object": "chat.completion", "choices": choices}}
+            file.write(json.dumps({"custom_id": f"s{i}", "response": answer, "error": None}) + "\n")
+            sources.write(f"s{i} {' '.join(reversed(ref))}\n")
+            references.write(f"s{i} {' '.join(ref)}\n")
 
 
 @pytest.mark.slow
 @pytest.mark.compiled
 def test_the_whole_way(tmp_path, monkeypatch, run_cli):
     monkeypatch.chdir(tmp_path)
-    write_lists("outputs.jsonl")
+    write_lists()
     (tmp_path / "overlap.py").write_text(SCORER)
     scorer = f"{sys.executable} -S -E overlap.py"
     for words in (
-        ["score-with", scorer, "outputs.jsonl", "--name", "overlap", "-o", "one.arrow"],
+        ["pool", "batch.jsonl", "--refs", "ref.txt", "--source", "src.txt", "--keyed", "-o", "pool.arrow"],
+        ["score-with", scorer, "pool.arrow", "--name", "overlap", "-o", "one.arrow"],
         ["score-with", "repetition", "one.arrow", "--option", "order=2", "--name", "repeated", "-o", "two.arrow"],
         ["data", "convert", "two.arrow", "two.jsonl"],
         ["rerank", "two.jsonl", "--weights", "weights.json", "-o", "whole.txt"],
