@@ -1,4 +1,4 @@
-"""From a batch of answers to use: two scorers by `score-with`, `tune --folds`, `rerank -` as a pipe, `Reranker` in a service."""
+"""From a batch of answers to use: `score-with` twice, `tune --folds`, `rerank -` in a pipe, `Reranker` in a service."""
 
 from __future__ import annotations
 

@@ -142,6 +142,32 @@ def test_what_filled_the_holes_of_a_list_goes_with_its_weights(tmp_path, policy)
     assert [frame["hyp"][model.best(keys[:3])], frame["hyp"][3 + model.best(keys[3:])]] == texts
 
 
+@pytest.mark.compiled
+def test_rerank_fills_holes_as_the_weights_say(tmp_path, run_cli, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(8)
+    rows = [
+        {"id": i, "hyp": f"t{i} {k}", "lm": float(rng.integers(5)), "tm": float(rng.integers(5))}
+        for i in range(80) for k in range(4)
+    ]  # fmt: skip
+    for row in rows:
+        for name, share in (("lm", 0.2), ("tm", 0.7)):  # one that most rows have, one that few have
+            if rng.random() < share:
+                del row[name]
+    (tmp_path / "list.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    weights = Weights({"lm": 1.0, "tm": -1.0}, missing={"lm": 3.5, "tm": 2.25})
+    write_weights(weights, "w.json")
+    code, _, err = run_cli("rerank", "list.jsonl", "--weights", "w.json", "-o", "out.txt", "--quiet")
+    assert code == 0, err
+    model = luthier.Reranker.load("w.json")
+    lists = [rows[k : k + 4] for k in range(0, len(rows), 4)]
+    assert (tmp_path / "out.txt").read_text().splitlines() == [one[model.best(one)]["hyp"] for one in lists]
+    assert any(row.keys() == {"id", "hyp"} for row in rows)
+    write_weights({"lm": 1.0, "tm": -1.0}, "plain.json")
+    code, _, err = run_cli("rerank", "list.jsonl", "--weights", "plain.json", "-o", "out.txt")
+    assert (code, "expected the feature 'lm' on every row" in err) == (2, True)
+
+
 def test_sparse_features_may_be_missing(tmp_path):
     lines = [f"{i} ||| x{k} ||| d={k} s{i}{k}=1 ||| 0" for i in range(40) for k in range(3)]
     (tmp_path / "list.txt").write_text("\n".join(lines) + "\n")
