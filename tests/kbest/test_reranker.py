@@ -246,6 +246,30 @@ def test_a_bad_file_is_refused(tmp_path, text, said):
         luthier.Reranker.load(tmp_path / "none.json")
 
 
+def test_damaged_files_end_in_a_sentence_or_in_weights(tmp_path):
+    whole = json.dumps(
+        {"weights": {"a": 1.5, "lp": -2e-3}, "add": {"lp": "a/max(words, 1)**0.6"}, "missing": {"a": 0.5}}
+    )
+    rng, ways, path = np.random.default_rng(9), set(), tmp_path / "w.json"
+    for _ in range(400):
+        raw = bytearray(whole.encode())
+        for _ in range(rng.integers(1, 4)):
+            at = int(rng.integers(len(raw)))
+            piece = raw[at : at + int(rng.integers(1, 9))]
+            raw[at : at + int(rng.integers(0, 5))] = [b"", piece, b"9" * 400, b"\xff", b'"', b"-", b"{", b"e9"][
+                rng.integers(8)
+            ]
+        path.write_bytes(raw)
+        try:
+            luthier.Reranker.load(path).rank(
+                [{"a": 1.0, "words": 3}, {"a": -1e300, "hyp": "x y"}, {"words": 0, "b": 1}]
+            )
+            ways.add("weights")
+        except LuthierError:
+            ways.add("sentence")
+    assert ways == {"weights", "sentence"}
+
+
 def test_16_candidates_take_microseconds():
     array = np.random.default_rng(1).normal(size=(16, 5))
     dicts = [dict(zip(NAMES, row, strict=True)) for row in array.tolist()]
