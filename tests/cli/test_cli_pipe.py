@@ -125,6 +125,18 @@ def test_a_complete_list_does_not_wait(make):
         next(pools)
 
 
+def test_an_object_with_a_whole_list_is_answered_at_once():
+    def answer(name, *texts):
+        choices = [{"index": k, "text": text, "logprobs": {"token_logprobs": [-1.0]}} for k, text in enumerate(texts)]
+        return json.dumps({"custom_id": name, "choices": choices}) + "\n"
+
+    pools = live_pools(Arriving([answer("b", "x", "y"), answer("a", "z"), answer("b", "w")]), ReadOptions(), {})
+    assert list(next(pools).texts) == ["x", "y"]
+    assert list(next(pools).sentence_ids) == ["a"]
+    with pytest.raises(InputError):
+        next(pools)
+
+
 def test_an_id_that_comes_back_is_refused(piped):
     lines = [line(i, "x", lm=0, kiwi=0) for i in (0, 1, 0)]
     code, _, err = piped("".join(lines))

@@ -1,7 +1,8 @@
 """A stream of lists as pools of whole sentences, each as soon as its list is complete: a re-ranker in a pipe.
 
 Whatever has arrived is worked on; nothing waits for a block to fill. A sentence's list is complete when a line has
-another id, at a blank line, or at the end. Only the ids of sentences and the names of features are kept beyond it.
+another id, at a blank line, or at the end; an object that holds a whole list is complete at once. Only the ids of
+sentences and the names of features are kept beyond it.
 """
 
 from __future__ import annotations
@@ -148,14 +149,15 @@ class LiveChunks(Chunks):
     def as_they_come(self, needed: Needed) -> Iterator[Pool]:
         """Yield, after each block, the sentences whose lists are complete."""
         assert isinstance(self._source, LiveSource)
-        if self._order is not None:
+        if self._together:
             self._order = OrderCheck(ascending=False)
+        whole = self._reader.together and not self._reader.ordered  # an object has all of its sentence
         arrival, builder, held, arrived = self._source.arrival, self._builder(), 0, dict[str, None]()
         for raw in self._reader.blocks(self._source):
             block, starts = self._checked(self._complete(raw, needed))
-            ends = arrival.ends
+            ends = arrival.ends or whole
             self.n_rows += len(block)
-            if not self._reader.ordered or not (ends or len(starts)):
+            if not self._together or block.by_source or not (ends or len(starts)):
                 held += builder.add_block(block, self._source)
                 arrived |= dict.fromkeys(block.ids)
                 continue
