@@ -11,7 +11,7 @@ Consensus:  mbr
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
-Underneath: ListProblem, Bounds, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests, ARPA
+Underneath: Scorer, ListProblem, Bounds, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests
 Synthetic:  SyntheticLists, PlantedLists, PairGenerator
 Errors:     LuthierError, InputError, Interrupted
 """
@@ -58,6 +58,7 @@ _HOMES = {
     "oracle": "luthier.jobs.score",
     "score": "luthier.jobs.score",
     "score_with": "luthier.jobs.score_with",
+    "Scorer": "luthier.scorers._scorer",
     "inspect": "luthier.jobs.inspect",
     "explain": "luthier.jobs.explain",
     "fan": "luthier.jobs.fan",
@@ -155,6 +156,7 @@ if TYPE_CHECKING:
     from luthier.lm.storage import open_lm
     from luthier.metrics.batch import Batch
     from luthier.metrics.loading import load_metric
+    from luthier.scorers._scorer import Scorer
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
     from luthier.synthetic.lists.planted import PlantedLists
     from luthier.synthetic.pair.pair import PairGenerator
@@ -200,6 +202,7 @@ __all__ = [
     "oracle",
     "score",
     "score_with",
+    "Scorer",
     "inspect",
     "explain",
     "fan",

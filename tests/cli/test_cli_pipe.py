@@ -125,6 +125,30 @@ def test_a_complete_list_does_not_wait(make):
         next(pools)
 
 
+@pytest.mark.parametrize("pieces", [1, 2, 5])
+def test_a_blank_line_ends_a_list_wherever_it_comes(pieces):
+    text = line(0, "a", lm=1) + "\n \t\n" + line(1, "b", lm=1) + line(1, "c", lm=1) + "\n"
+    step = -(-len(text) // pieces)
+    cut = [text[k : k + step] for k in range(0, len(text), step)]
+    assert [texts for _, _, texts in answered(cut)] in ([["a"], ["b", "c"]], [["a", "b", "c"]])
+    with pytest.raises(InputError, match=r"<standard input>:8: .* found '1' again"):
+        answered([*cut, "\n", line(1, "d", lm=1)])
+    with pytest.raises(InputError, match=r"<standard input>:4: .* found '0' again, after a blank line"):
+        answered([line(9, "z", lm=1) + line(0, "a", lm=1) + "\n" + line(0, "b", lm=1) + line(1, "c", lm=1)])
+
+
+def test_an_object_with_a_whole_list_is_answered_at_once():
+    def answer(name, *texts):
+        choices = [{"index": k, "text": text, "logprobs": {"token_logprobs": [-1.0]}} for k, text in enumerate(texts)]
+        return json.dumps({"custom_id": name, "choices": choices}) + "\n"
+
+    pools = live_pools(Arriving([answer("b", "x", "y"), answer("a", "z"), answer("b", "w")]), ReadOptions(), {})
+    assert list(next(pools).texts) == ["x", "y"]
+    assert list(next(pools).sentence_ids) == ["a"]
+    with pytest.raises(InputError):
+        next(pools)
+
+
 def test_an_id_that_comes_back_is_refused(piped):
     lines = [line(i, "x", lm=0, kiwi=0) for i in (0, 1, 0)]
     code, _, err = piped("".join(lines))
