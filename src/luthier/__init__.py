@@ -7,7 +7,7 @@ and returns a frozen result whose `as_dict()` is what `--json` prints. Importing
 Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect
 Weights:    tune, ablate, rerank, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
-Consensus:  mbr
+Consensus:  mbr, tradeoff
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
@@ -65,6 +65,7 @@ _HOMES = {
     "separable": "luthier.jobs.separable",
     "ablate": "luthier.jobs.ablate",
     "mbr": "luthier.jobs.mbr",
+    "tradeoff": "luthier.jobs.tradeoff",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -131,6 +132,7 @@ if TYPE_CHECKING:
     from luthier.jobs.separable import separable
     from luthier.jobs.surface import raster, surface
     from luthier.jobs.sweep import sweep
+    from luthier.jobs.tradeoff import tradeoff
     from luthier.jobs.train import train
     from luthier.jobs.tune import tune
     from luthier.kbest.building.frames import pool_from_frame, pool_to_frame
@@ -201,6 +203,7 @@ __all__ = [
     "separable",
     "ablate",
     "mbr",
+    "tradeoff",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

@@ -37,6 +37,7 @@ FIRST = (
     "oracle",
     "line",
     "surface",
+    "tradeoff",
     "certify",
     "explore",
     "report",
