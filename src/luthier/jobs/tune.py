@@ -20,7 +20,7 @@ from luthier.jobs.length_penalty import Search, Searched, search_constant
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, formulas_of, lists_at, pool_at
 from luthier.jobs.trace_file import GrowingTrace, write_trace
 from luthier.jobs.tuning_job import TuningJob, run_job
-from luthier.jobs.validation import check_validation, cross_validate, resample_job
+from luthier.jobs.validation import check_also, check_validation, cross_validation, decided, out_of_fold, resample_job
 from luthier.kbest.building.sentences import read_sentence_table
 from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
 from luthier.kbest.pool import Pool
@@ -63,6 +63,7 @@ def tune(
     bound: Mapping[str, tuple[float, float] | str] | None = None,
     bins: Bins | AnyPath | None = None,
     add: str | Sequence[str] = (),
+    feature: str | Sequence[str] = (),
     search: str | None = None,
     axis: AnyPath | Sequence[AnyPath] = (),
     standardize_features: bool = False,
@@ -74,6 +75,7 @@ def tune(
     resamples: int | None = None,
     folds: int | None = None,
     fold_by: str = "",
+    also: Sequence[str | Metric] = (),
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
     engine: Engine | None = None,
@@ -107,11 +109,15 @@ def tune(
         Bins, or a file of them: features of the lists that are made from their derivations.
     add, search
         Formulas of more features, and the range of a constant in them, ``"a=0:1.5"``.
+    feature
+        Features that were made without the references, though they look as if they knew the score.
     axis
         Weights move along these only: features, files, ``"random:5"``, ``"leading:5"``, ``"sums"``.
     resamples, folds, fold_by
         Tune again on so many resamples of the sentences; cross-validate by so many folds, which keep sentences of equal
-        numbers in a column (documents) together.
+        numbers in a column (documents) together. With folds, `auto` takes the tuner that they say holds best.
+    also
+        Further metrics: what tuning does to them on the unseen sentences of each fold.
     trace
         File that gets every state of every run, as it comes.
     engine, files
@@ -155,6 +161,7 @@ def tune(
             replicas=replicas,
             average=average_replicas,
             engine=None if isinstance(source, Manifest) else engine,
+            meant=tuple(names_of(feature, "features")),
         )
 
     pools = _prepared(pool, heldout, start, bins, add if search is None else ())
@@ -167,6 +174,9 @@ def tune(
                 Search.parse(search), [Derived.parse(text) for text in add], pools, wanted.metric, job_on
             )
         check_validation(job, resamples, folds, fold_by)
+        others = [as_metric(other) for other in also]
+        check_also(job, others)
+        job, unseen = decided(job, folds, by=fold_by)
         report = dataclasses.replace(run_job(dataclasses.replace(job, watch=growing.watch)), searched=searched)
     if trace:
         with secondary(trace):
@@ -175,7 +185,10 @@ def tune(
         raise Interrupted(report)
     try:
         resampled = None if resamples is None else resample_job(job, report, resamples)
-        validated = None if folds is None else cross_validate(job, report, folds, by=fold_by)
+        validated = None
+        if folds is not None:
+            unseen = unseen or out_of_fold(job, folds, by=fold_by)
+            validated = cross_validation(job, report, unseen, by=fold_by, also=others)
     except KeyboardInterrupt:
         raise Interrupted(report) from None  # the answer stands, whatever else was to be found out about it
     return dataclasses.replace(report, resampled=resampled, folds=validated)

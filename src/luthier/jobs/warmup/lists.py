@@ -15,6 +15,7 @@ from luthier.evaluation.systems import system_from_pool
 from luthier.jobs.mbr import mbr
 from luthier.kbest.building.lists import ReadOptions, read_pool
 from luthier.kbest.derivations import Derivations, Tree
+from luthier.kbest.derived import Derived, add_derived
 from luthier.kbest.features import Features
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.rerank import rerank
@@ -57,6 +58,7 @@ def use_pools() -> None:
             write_pool(pool, Path(name, f"list.{ending}"))
             again = read_pool(Path(name, f"list.{ending}"))
     vectors = np.ones((3, pool.n_features))
+    rerank(add_derived(pool, [Derived.parse("x=exp(log(1 + words ** 0.5) - chars)")]), np.ones(pool.n_features + 1))
     rerank(pool, vectors[0])
     rerank(pool, vectors)
     drop_duplicates(merge([pool, again]))
