@@ -7,7 +7,7 @@ and returns a frozen result whose `as_dict()` is what `--json` prints. Importing
 Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect, score_with
 Weights:    tune, ablate, rerank, Reranker, pairs, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
-Consensus:  mbr
+Consensus:  mbr, tradeoff
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
@@ -69,6 +69,7 @@ _HOMES = {
     "ablate": "luthier.jobs.ablate",
     "pairs": "luthier.jobs.pairs",
     "mbr": "luthier.jobs.mbr",
+    "tradeoff": "luthier.jobs.tradeoff",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -137,6 +138,7 @@ if TYPE_CHECKING:
     from luthier.jobs.separable import separable
     from luthier.jobs.surface import raster, surface
     from luthier.jobs.sweep import sweep
+    from luthier.jobs.tradeoff import tradeoff
     from luthier.jobs.train import train
     from luthier.jobs.tune import tune
     from luthier.kbest.building.frames import pool_from_frame, pool_to_frame
@@ -213,6 +215,7 @@ __all__ = [
     "ablate",
     "pairs",
     "mbr",
+    "tradeoff",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

@@ -156,6 +156,7 @@ def calls(pool, folder):
         shuffles=20, sentences=1,
     )  # fmt: skip
     yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
+    yield "tradeoff", lambda source: luthier.tradeoff(source, [METRIC, "bleu"], axis=[first])
     yield "mbr", lambda source: luthier.mbr(source, ["chrf", "ter"])
     yield "oracle", lambda source: luthier.oracle(source, METRIC)
     yield "inspect", lambda source: luthier.inspect(source)

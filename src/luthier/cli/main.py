@@ -39,6 +39,7 @@ FIRST = (
     "oracle",
     "line",
     "surface",
+    "tradeoff",
     "certify",
     "explore",
     "report",

@@ -1,4 +1,4 @@
-"""Several metrics to tune for at once: the one that fares worst, or one within limits on others."""
+"""Several metrics at once: side by side, the one that fares worst, or one within limits on others."""
 
 from __future__ import annotations
 
@@ -12,6 +12,30 @@ from luthier.core.errors import LuthierError
 from luthier.metrics.base import Metric, Stats
 from luthier.metrics.expression import SideBySide
 from luthier.metrics.loading import load_metric
+
+AS_LONG = 100.0  # a ratio without a direction, such as length, is best here
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint(SideBySide):
+    """Several metrics, none of which is preferred: `gains` has all of them, `score` the first."""
+
+    def score(self, stats: Stats) -> Float64:
+        """Return the score of the first."""
+        part, own = next(self.own(stats))
+        return part.score(own)
+
+    def scores(self, stats: Stats) -> Float64:
+        """Return the score of each part, (..., S) → (..., K)."""
+        return np.stack([part.score(own) for part, own in self.own(stats)], axis=-1)
+
+    def gains(self, scores: Float64) -> Float64:
+        """Return scores as gains, (..., K); one without a direction is better the nearer it is to 100."""
+        columns = [
+            -np.abs(scores[..., k] - AS_LONG) if part.higher_is_better is None else part.gain(scores[..., k])
+            for k, part in enumerate(self.parts)
+        ]
+        return np.stack(columns, axis=-1)
 
 
 @dataclasses.dataclass(frozen=True)
