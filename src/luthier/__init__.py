@@ -4,7 +4,7 @@ Every command is a function here: `luthier.tune(pool, metric="bleu")` does what 
 options, defaults and seed. It takes pools or paths, metrics or their names, weights by name, as a vector or as a file,
 and returns a frozen result whose `as_dict()` is what `--json` prints. Importing this package imports nothing heavy.
 
-Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect
+Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect, add, export
 Weights:    tune, ablate, rerank, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
@@ -56,6 +56,8 @@ _HOMES = {
     "oracle": "luthier.jobs.score",
     "score": "luthier.jobs.score",
     "inspect": "luthier.jobs.inspect",
+    "add": "luthier.jobs.scorers",
+    "export": "luthier.jobs.scorers",
     "explain": "luthier.jobs.explain",
     "fan": "luthier.jobs.fan",
     "feasible": "luthier.jobs.feasible",
@@ -125,6 +127,7 @@ if TYPE_CHECKING:
     from luthier.jobs.lm import estimate_lm, perplexity
     from luthier.jobs.loop import loop
     from luthier.jobs.score import oracle, score
+    from luthier.jobs.scorers import add, export
     from luthier.jobs.separable import separable
     from luthier.jobs.surface import raster, surface
     from luthier.jobs.sweep import sweep
@@ -197,6 +200,8 @@ __all__ = [
     "bounds",
     "separable",
     "ablate",
+    "add",
+    "export",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",
