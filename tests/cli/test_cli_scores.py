@@ -1,4 +1,4 @@
-"""Scores from files on the command line: pool, tune and rerank with a join, add and export; several lists to tune on."""
+"""Scores from files on the command line: lists and pools with a join, add and export; several lists to tune on."""
 
 import json
 
@@ -9,7 +9,7 @@ from luthier.kbest.storage.pool_file import open_pool
 ROWS = [(i, k, f"w{(i + k) % 3} x{k}", -float(k)) for i in range(6) for k in range(3)]
 
 
-@pytest.fixture()
+@pytest.fixture
 def files(tmp_path):
     lines = [
         json.dumps({"id": i, "hyp": t, "lm": lm, "source": f"s{i}", "url": f"u{i}"}) + "\n" for i, _, t, lm in ROWS

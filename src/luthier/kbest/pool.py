@@ -24,6 +24,8 @@ from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 
+INTEGER_IDS = "integer_ids"  # in the provenance: True where all sentence ids came as numbers, else those that did
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class References:

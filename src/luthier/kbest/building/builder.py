@@ -22,14 +22,13 @@ from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers, Senten
 from luthier.kbest.derivations import Derivations, rule_keys, split_keys, unique_rules
 from luthier.kbest.features import Features
 from luthier.kbest.merge import first_rows
-from luthier.kbest.pool import Pool, References
+from luthier.kbest.pool import INTEGER_IDS, Pool, References
 from luthier.kbest.reading.column_roles import Roles
 from luthier.kbest.reading.columns import decimals
 from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.names import NameTable, collision
 from luthier.kbest.reading.reader import Block, Reader, RuleUses, Source, check_columns
 
-INTEGER_IDS = "integer_ids"  # in the provenance of a pool: True, or those that are
 INTEGER_ID, TEXT_ID = 1, 2
 
 # From the rule uses that readers deliver, block by block, to a table of distinct rules.

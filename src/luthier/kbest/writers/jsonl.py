@@ -22,6 +22,7 @@ from luthier.kbest.storage.writer import (
     Writer,
     check_columns,
     data_of,
+    integer_ids,
     joined,
     joined_lists,
     numbers_as_text,
@@ -130,7 +131,8 @@ def _feature_objects(features: Features, first: int, last: int) -> pa.Array:
 
 def _heads(pool: Pool) -> pa.Array:
     """Return what stands before the hypothesis, for each of N sentences."""
-    return joined('{"id": ', quoted(text_array(pool.sentence_ids)), ', "hyp": ')
+    ids = text_array(pool.sentence_ids)
+    return joined('{"id": ', pc.if_else(integer_ids(pool), ids, quoted(ids)), ', "hyp": ')
 
 
 def _sentence_parts(pool: Pool) -> tuple[pa.Array, pa.Array]:
