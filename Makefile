@@ -24,7 +24,7 @@ BOUNDS := tests/corpus/test_vocab.py tests/corpus/test_texts.py tests/kbest/test
 	tests/decoding/test_lazy_kbest.py tests/decoding/test_forest_lines.py tests/landscape/test_certified_boxes.py
 TUNERS := $(foreach name,adagrad expected listwise mira mira_batch pairs penalties pro pro_all rampion svm,tests/tuning/test_$(name).py)
 
-.PHONY: demo test browser test-jit test-plain test-bounds test-pythons test-newest fuzz soak lint bench dist clean
+.PHONY: demo test browser test-jit test-plain test-bounds test-neural test-pythons test-newest fuzz soak lint bench dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/luthier demo -o demo-out
@@ -58,6 +58,11 @@ test-plain: $(VENV)/.test
 test-bounds: $(VENV)/.test
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 NUMBA_CACHE_DIR=$(VENV)/bounds-cache $(BIN)/python -m pytest -q $(SHARED) -m "not slow" $(BOUNDS)
 
+# The scorer of the extra `neural`, with torch, in an environment of its own: .venv-neural
+test-neural:
+	$(MAKE) VENV=.venv-neural .venv-neural/.neural
+	.venv-neural/bin/python -m pytest -q -n 0 tests/scorers/test_causal_lm.py
+
 # The compiled leg on every Python from 3.11 on that is found here, or on the newest if it is not the usual one.
 test-pythons:
 	sh .ci/pythons | while read -r version python; do echo "== Python $$version"; $(MAKE) test-jit PYTHON=$$python </dev/null || exit 1; done
@@ -84,16 +89,24 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.bench
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(if $(DATA),--data $(DATA)) || exit 1; done
 
-# A wheel, and a look at it as a user's pip would have it: from a clean environment, outside of this folder.
+# Wheels, and a look at them as a user's pip would have them: from a clean environment, outside of this folder. The first is
+# for all platforms. On Linux with x86-64 a second one, for this Python, brings the kernels compiled: the first compiles and
+# packs them, which takes minutes, and a newcomer's commands then compile nothing.
+PACKED := $(filter Linux-x86_64,$(shell uname -s)-$(shell uname -m))
 dist: $(VENV)/.dist
-	rm -rf dist build/wheel
+	rm -rf dist build/wheel build/kernels
 	$(BIN)/python -m build --quiet --outdir dist
-	$(BIN)/python -m twine check --strict dist/*
 	$(PYTHON) -m venv build/wheel
 	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check dist/*.whl
+ifneq ($(PACKED),)
+	cd build && wheel/bin/luthier warm --pack kernels --jobs $(WORKERS)
+	LUTHIER_PACK=$$(echo $(CURDIR)/build/kernels/*.kernels) $(BIN)/python -m build --quiet --wheel --outdir dist
+	build/wheel/bin/python -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps dist/*-cp*.whl
+endif
+	$(BIN)/python -m twine check --strict dist/*
 	cd build && wheel/bin/python -c "import luthier, pathlib; home = pathlib.Path(luthier.__file__).parent; \
 		assert 'wheel' in str(home) and (home / 'py.typed').exists(), home; luthier.Pool; print(luthier.__version__, home)"
-	build/wheel/bin/luthier --version
+	.ci/newcomer build/wheel/bin/luthier $(if $(PACKED),packed)
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "make: expected Python 3.11 or newer on the PATH, found none"; exit 1; }
@@ -103,6 +116,7 @@ else
 	$(PYTHON) -m venv $(VENV)
 endif
 
+COMMA := ,
 # install,EXTRAS: the package in place, with what pyproject.toml says it needs
 install = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check) -e '.$(1)'
 
@@ -112,6 +126,10 @@ $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	$(call install,[test])
+	@touch $@
+
+$(VENV)/.neural: pyproject.toml | $(VENV)/bin/python
+	$(call install,[test$(COMMA)neural])
 	@touch $@
 
 $(VENV)/.lint: pyproject.toml | $(VENV)/bin/python

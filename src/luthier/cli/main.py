@@ -11,7 +11,7 @@ import os
 import re
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from luthier import __version__
@@ -28,9 +28,12 @@ FIRST = (
     "demo",
     "pool",
     "inspect",
+    "score-with",
     "tune",
     "ablate",
     "rerank",
+    "pairs",
+    "mbr",
     "score",
     "compare",
     "oracle",
@@ -191,7 +194,16 @@ def _execute(module: Any, options: argparse.Namespace) -> int:
 
     with Output(quiet=options.quiet, as_json=options.json) as output:
         code: int | None = module.run(options, output)
+        _tell_compiled(output.note)
     return code or 0
+
+
+def _tell_compiled(say: Callable[[str], None]) -> None:
+    """Say what compiling took, where there was any: later runs are so much faster."""
+    jit = sys.modules.get("luthier.core.jit")
+    count, kept = jit.compiled_kernels() if jit else (0, True)
+    if jit and count and kept:
+        say(f"compiled {count} kernels in {jit.compiler_seconds()[1]:.0f} s, once: later runs find them")
 
 
 def _top_parser(common: argparse.ArgumentParser, commands: Mapping[str, Plugin]) -> argparse.ArgumentParser:

@@ -1,8 +1,8 @@
-"""The one place that compiles: how a kernel is compiled and kept, and who is told when it is.
+"""The one place that compiles: when a kernel is compiled, where it is kept, and who is told when it is.
 
-A kernel is a plain function over arrays. It is compiled when first called and kept on disk beside
-its file, so that only the first run on a machine pays. `kernel` takes no signature and no `parallel`:
-both cost more than they give at our sizes. Kernels release the GIL; threads run above them.
+A kernel is a plain function over arrays. A wheel may bring it compiled (`core/kernel_pack.py`); else it is compiled
+when first called and kept on disk beside its file, so that only the first run on a machine pays.
+`core/kernel_options.py` says how.
 
 Kernels may call kernels of other kernel files: `core/kernel_cache.py` notices when one of those changes.
 Where that cannot be had, kernels are compiled in every run, which is said.
@@ -19,24 +19,36 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Any
 
-import numpy as np
-
 from luthier.core.kernel_files import EVERY_RUN, NoStamp
-from luthier.core.progress import notice
-from luthier.core.start_up import is_command, load_array_functions, numba_alone
+from luthier.core.progress import notice, progress
+from luthier.core.start_up import is_command, link_first, load_array_functions, numba_alone
 
 with numba_alone() if is_command() else contextlib.nullcontext():
     import numba
-    from numba.core import cgutils, event
-    from numba.extending import intrinsic
+    from numba.core import event
 
-FIRST_RUN = "compiling kernels, on the first run only ('luthier warm' does all at once) …"
+    from luthier.core.kernel_options import COMMON, FAST, INNER, LEAN, eight_bytes, low_zeros, take_numbers_alike
+
+__all__ = [
+    "Stopwatch",
+    "compiled_kernels",
+    "compiler_seconds",
+    "eight_bytes",
+    "fast_kernel",
+    "inner_kernel",
+    "kernel",
+    "lean_kernel",
+    "low_zeros",
+]
+
+FIRST_RUN = "compiling kernels, once: later runs find them ('luthier warm' compiles all) …"
 
 
 def _before_compiling() -> None:
     """Load what only the compiler needs, in our own command without SciPy; kernels that were kept need none of it."""
     if is_command() and not numba.config.DISABLE_JIT:
         load_array_functions()
+        link_first()
 
 
 class _Announcer(event.Listener):  # type: ignore[misc]
@@ -44,19 +56,27 @@ class _Announcer(event.Listener):  # type: ignore[misc]
 
     said = False
     trouble = ""
+    count = 0
 
     def __init__(self) -> None:
         self._patience, self.clock = _Patience(), _CompilerClock()
+        self._shown = contextlib.ExitStack()
 
-    def on_start(self, event: event.Event) -> None:  # noqa: ARG002 - Numba's own name
+    def on_start(self, event: event.Event) -> None:
         if not self.said:
             notice(self.trouble or FIRST_RUN)
         self.said = True
+        if not self.clock.is_running:
+            name = event.data["dispatcher"].py_func.__module__.removeprefix("luthier.").replace("._", " ")
+            self._shown.enter_context(progress(f"compiling {name}, {self.count} done"))
         self._patience.begin()
         self.clock.begin()
 
-    def on_end(self, event: event.Event) -> None:  # noqa: ARG002
+    def on_end(self, event: event.Event) -> None:  # noqa: ARG002 - Numba's own name
         self.clock.end()
+        if not self.clock.is_running:
+            self.count += 1
+            self._shown.close()
         self._patience.end()
 
     def remember(self, trouble: str) -> None:
@@ -108,6 +128,11 @@ class _CompilerClock:
         self._depth, self._collects = 0, False  # whether collecting is to begin again
         self._began = self.spent = (0.0, 0.0)
 
+    @property
+    def is_running(self) -> bool:
+        """Whether a kernel is being compiled."""
+        return self._depth > 0
+
     def begin(self) -> None:
         """Start the clock, of the outermost of kernels that call each other."""
         self._depth += 1
@@ -136,32 +161,27 @@ def _keep(compiled: Any) -> None:
     try:
         from luthier.core.kernel_cache import KernelCache  # rests on classes that Numba does not document
 
-        compiled._cache = KernelCache(
-            compiled.py_func, _announcer.remember, _before_compiling
-        )  # for Numba's enable_caching()
+        compiled._cache = KernelCache(  # for Numba's enable_caching()
+            compiled.py_func,
+            complain=_announcer.remember,
+            prepare=_before_compiling,
+            compile_again=lambda arguments: compiled._compiler.compile(arguments, None),
+            is_compiling=lambda: _announcer.clock.is_running,
+        )
     except NoStamp as error:
         _announcer.remember(EVERY_RUN + str(error))
     except Exception as error:  # such classes may change in any way
         _announcer.remember(f"{EVERY_RUN}Numba {numba.__version__} keeps them in a way not known here ({error!r})")
 
 
-def _take_numbers_alike(compiled: Any) -> None:
-    """Compile a kernel once for all numbers it is called with by others: Numba does so again for a literal 0."""
-    resolve = getattr(compiled, "get_call_template", None)  # not documented; without it kernels compile longer
-    if resolve is not None:
-        compiled.get_call_template = lambda arguments, named: resolve(
-            tuple(map(numba.types.unliteral, arguments)), {k: numba.types.unliteral(v) for k, v in named.items()}
-        )
-
-
 def _decorator(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return a decorator that compiles a function on its first call, and keeps it where that is safe."""
 
     def decorate(function: Callable[..., Any]) -> Any:
-        compiled = numba.njit(nogil=True, error_model="numpy", **options)(function)
+        compiled = numba.njit(**COMMON, **options)(function)
         if hasattr(compiled, "py_func"):  # with NUMBA_DISABLE_JIT it is the function itself
             _keep(compiled)
-            _take_numbers_alike(compiled)
+            take_numbers_alike(compiled)
         return compiled
 
     return decorate
@@ -172,55 +192,15 @@ def compiler_seconds() -> tuple[float, float]:
     return _announcer.clock.spent
 
 
+def compiled_kernels() -> tuple[int, bool]:
+    """Return how many kernels this process has compiled for Python, and whether they are kept as usual."""
+    return _announcer.count, not _announcer.trouble
+
+
 kernel = _decorator()
-
-# For small kernels called per item by another kernel: a call that passes an array counts references
-# atomically (10 ns a call), a body inlined into its caller does not.
-inner_kernel = _decorator(inline="always")
-
-# For kernels that make no array and lay larger bodies into their loops: there Numba fails to see that it need not count
-# references, which takes longer than the work. The option is not documented; without it they are only slower.
-lean_kernel = _decorator(**({"_nrt": False} if hasattr(numba.core.options.DefaultOptions, "_nrt") else {}))
-
-# Reassociation lets a sum vectorise; infinities and NaN keep their meaning (plain fastmath deletes
-# the tests for them). Only where a benchmark shows that it pays and the order of a sum is free.
-fast_kernel = _decorator(fastmath={"reassoc", "contract", "nsz"})
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _load_word(context: Any, data: Any, at: Any) -> Any:  # noqa: ARG001 - Numba's form
-    """Load eight bytes from any place of an array of bytes: Numba itself has only loads from multiples of eight."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-        array = context.make_array(signature.args[0])(context, builder, arguments[0])
-        place = builder.gep(array.data, [arguments[1]])
-        word = context.get_value_type(numba.types.uint64).as_pointer()
-        return builder.load(builder.bitcast(place, word), align=1)
-
-    return numba.types.uint64(data, at), generate
-
-
-@intrinsic  # type: ignore[untyped-decorator]
-def _count_low_zeros(context: Any, word: Any) -> Any:  # noqa: ARG001
-    """Count the bits 0 below the lowest bit 1, 64 if there is none."""
-
-    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:  # noqa: ARG001
-        return builder.cttz(arguments[0], cgutils.false_bit)
-
-    return numba.types.int64(word), generate
-
-
-def _eight_bytes(data: Any, at: int) -> Any:
-    return np.frombuffer(data[at : at + 8].tobytes(), np.uint64)[0]
-
-
-def _low_zeros(word: Any) -> int:
-    return ((int(word) & -int(word)) or 1 << 64).bit_length() - 1
-
-
-# Eight bytes of an array as one word, the first of them lowest; how many bits of a word are 0 below its lowest 1.
-eight_bytes: Any = _eight_bytes if numba.config.DISABLE_JIT else _load_word
-low_zeros: Any = _low_zeros if numba.config.DISABLE_JIT else _count_low_zeros
+inner_kernel = _decorator(**INNER)
+lean_kernel = _decorator(**LEAN)
+fast_kernel = _decorator(**FAST)
 
 
 class Stopwatch:

@@ -1,4 +1,4 @@
-"""Numba's cache of compiled functions, with a stamp that knows which other files a kernel is made of.
+"""Numba's cache of compiled functions, with a stamp that knows which other files a kernel is made of, and packs.
 
 Numba's own cache looks at a kernel's own file only: after a change in a kernel that it calls from another
 file, it would resume the old one. The classes used here are not documented. `core/jit.py` does without
@@ -7,6 +7,7 @@ a cache where they fail, and a test edits a callee to see that they do what we t
 
 from __future__ import annotations
 
+import io
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -17,9 +18,13 @@ import numba
 from llvmlite import binding  # type: ignore[import-untyped]
 from numba.core import caching, environment
 from numba.core.runtime import _nrt_python
+from numba.core.serialize import dumps
 
 from luthier.core.kernel_files import EVERY_RUN, NoStamp, folders, is_writable, private_folder, stamp
+from luthier.core.kernel_pack import Pack, Packed, find_pack, names_only
 
+KEPT = "kept"
+ANNOTATION = 4  # the place of the types in what Numba keeps, behind the description
 HINT = "; set NUMBA_CACHE_DIR to a folder that can be written"
 
 
@@ -101,6 +106,14 @@ def _environment(module: str, constants: list[Any], name: str) -> Any:
     return made
 
 
+def _here() -> tuple[Any, ...]:
+    """Return the target for which Numba compiles in this process."""
+    from numba.core.registry import cpu_target
+
+    found: tuple[Any, ...] = cpu_target.target_context.codegen().magic_tuple()
+    return found
+
+
 class _File(caching.IndexDataCacheFile):  # type: ignore[misc]
     def _load_data(self, name: str) -> Any:
         with open(self._data_path(name), "rb") as file:
@@ -108,13 +121,26 @@ class _File(caching.IndexDataCacheFile):  # type: ignore[misc]
 
 
 class KernelCache(caching.FunctionCache):  # type: ignore[misc]
-    """What is kept of one kernel. Trouble with its files is told to `complain`, and ends nothing."""
+    """What is kept of one kernel. Trouble with its files is told to `complain`, and ends nothing.
+
+    `prepare` is called before anything is compiled, `compile_again` with the types of a packed kernel that another one
+    inlines; `is_compiling` says whether a kernel is being compiled now.
+    """
 
     _impl_class = _Implementation
 
-    def __init__(self, function: Any, complain: Callable[[str], None], prepare: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        function: Any,
+        *,
+        complain: Callable[[str], None],
+        prepare: Callable[[], None],
+        compile_again: Callable[[Any], Any],
+        is_compiling: Callable[[], bool],
+    ) -> None:
         super().__init__(function)
         self._complain, self._prepare = complain, prepare
+        self._compile_again, self._is_compiling = compile_again, is_compiling
         locator = self._impl.locator
         if not isinstance(locator, _Locator) or self._cache_file._source_stamp != stamp(locator._py_file):
             raise NoStamp("Numba does not use the stamps it is given (is NUMBA_CACHE_LOCATOR_CLASSES set?)")
@@ -143,6 +169,9 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         key = self._index_key(sig, target_context.codegen())
+        packed = self._load_packed(sig, key, target_context)
+        if packed is not None:
+            return packed
         for file in self._files:
             try:
                 kept = file.load(key)
@@ -159,6 +188,65 @@ class KernelCache(caching.FunctionCache):  # type: ignore[misc]
                 f"compiling kernels; no usual place can be written: they are kept in {private_folder()}{HINT}"
             )
         return None
+
+    def _load_packed(self, sig: Any, key: tuple[Any, ...], target_context: Any) -> Any:
+        """Return the kernel of the pack, or None; while another is compiled none, for it has nothing to inline."""
+        pack = None if self._is_compiling() else find_pack()
+        if not isinstance(pack, Pack):
+            return None
+        try:
+            found = pack.load(self._py_func, self._stamp, key)
+            if found is None:
+                return None
+            kept = _Unpickler(io.BytesIO(found[0])).load()
+            if kept[:2] != (self._stamp, found[1]):
+                return None
+            if not _are_known(kept[3]):
+                self._get_ready(target_context)
+            result = self._impl.rebuild(target_context, kept[2])
+        except Exception:  # as where a kept kernel is damaged
+            return None
+
+        def module_for_linking() -> Any:
+            self._get_ready(target_context)
+            return self._compile_again(sig).library._get_module_for_linking()
+
+        result.library._get_module_for_linking = module_for_linking
+        return result
+
+    def packable(self) -> Iterator[Packed]:
+        """Yield all that is kept of this kernel, without what only a compiler needs."""
+        for file in self._files:
+            for key, name in file._load_index().items():
+                kept_stamp, kept_key, reduced, needed = file._load_data(name)
+                (library, kind, (code, bitcode)), description, *rest = reduced
+                if (kept_stamp, kept_key, kind) != (self._stamp, key, "object"):
+                    continue
+                names = {
+                    description.llvm_func_name,
+                    description.llvm_cpython_wrapper_name,
+                    description.llvm_cfunc_wrapper_name,
+                }
+                rest[ANNOTATION] = ""  # the types that were found, for people to read
+                slim = ((library, kind, (code, names_only(bitcode, names))), description, *rest)
+                yield Packed(self._py_func, self._stamp, key, dumps((kept_stamp, key, slim, needed)))
+
+    def kept(self) -> str:
+        """Return 'kept' if some of this kernel is kept for this processor, else why it will be compiled."""
+        target = None
+        for file in self._files:
+            try:
+                for key in file._load_index():
+                    target = key[1]
+                    if target == _here():
+                        return KEPT
+            except Exception:
+                return "what is kept is damaged"
+        if target is not None:
+            return "what is kept is for another processor"
+        if any(Path(file._index_path).exists() for file in self._files):
+            return "its source, or Numba, has changed"
+        return "it was never compiled"
 
     def _save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled kernel with its stamp and key.

@@ -1,9 +1,9 @@
 """Where compiled kernels are kept, and how to know that they are still those of the source.
 
 A compiled kernel contains the kernels it calls, from other files too. Its stamp is therefore a hash of
-its own file and of every kernel file that this one imports, directly or through others: an edited callee
-makes its callers be compiled again. A file that imports anything else has no stamp, and its kernels are
-not kept: what they contain could change without notice.
+its own file, of the options it is compiled by, and of every kernel file that this one imports, directly or through
+others: an edited callee makes its callers be compiled again. A file that imports anything else has no stamp, and its
+kernels are not kept: what they contain could change without notice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 IMPORT = re.compile(r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(.*)|import[ \t]+(\w.*))$", re.MULTILINE)
-JIT = "luthier.core.jit"
+JIT, OPTIONS = "luthier.core.jit", "luthier.core.kernel_options"
 HARMLESS = ("numpy", "math", "__future__", "typing")  # Numba knows them, and keeps their version apart
 EVERY_RUN = "compiling kernels, and in every run again: "
 
@@ -46,11 +46,11 @@ def _read(path: str) -> tuple[bytes, tuple[str, ...]]:
     """
     data = Path(path).read_bytes()
     files: list[str] = []
-    if path == sys.modules[JIT].__file__:  # says how kernels are compiled; what it imports is in none of them
+    if path == sys.modules[OPTIONS].__file__:  # what it imports is in no kernel
         return hashlib.blake2b(data, digest_size=16).digest(), ()
     for name in dict.fromkeys(imported_names(data.decode("utf-8"))):
         if name == JIT or name.endswith("kernels"):
-            found = getattr(sys.modules.get(name), "__file__", None)
+            found = getattr(sys.modules.get(OPTIONS if name == JIT else name), "__file__", None)
             if found is None:
                 raise NoStamp(f"{path} imports {name}, whose file is not known")
             files.append(found)

@@ -42,6 +42,11 @@ def speaking(display: Display, say: Say) -> Iterator[None]:
         _say.reset(tokens[1])
 
 
+def without_notices() -> AbstractContextManager[None]:
+    """Return a context in which work shows its progress and says nothing: many runs of one kind say it once."""
+    return speaking(_display.get(), _say_nothing)
+
+
 def notice(message: str) -> None:
     """Tell the user something that is neither a result nor a warning."""
     _say.get()(message)

@@ -1,13 +1,19 @@
-"""Compile every kernel of the package, by small jobs of the real kind that stand in `jobs/warmup/`."""
+"""Compile every kernel of the package, by small jobs of the real kind that stand in `jobs/warmup/`; pack them."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import importlib
+import os
 import pkgutil
+import platform
+import subprocess
 import sys
+import tempfile
 import warnings
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +21,7 @@ import luthier
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.jit import compiler_seconds
 from luthier.core.progress import progress
+from luthier.core.start_up import is_command, take_process
 from luthier.core.tasks import Processes, Shared, find, path_of, run_units
 
 # The rooms whose jobs reach what a group of commands needs, as the list of commands has these groups.
@@ -124,3 +131,103 @@ def entry_kernels(modules: list[ModuleType]) -> dict[str, Any]:
         for name in kernel.py_func.__code__.co_names
     }
     return {name: kernel for name, kernel in kernels.items() if id(kernel) not in inner}
+
+
+# Kernels while something else is done: a process of its own compiles what is needed last.
+
+
+@contextlib.contextmanager
+def compile_ahead(job: Callable[[], object], module: str, *, threads: int) -> Iterator[Callable[[], None]]:
+    """Run a job in a process of its own for the sake of its kernels, if those of `module` are not there.
+
+    The block gets a function that waits for it. Nothing is started in a host's process, or for one thread.
+    """
+    helper = None
+    if threads > 1 and is_command() and any(not (s.packed or s.kept) for s in kernel_states(module)[0]):
+        code = f"from luthier.jobs.warm import run_apart; run_apart({path_of(job)!r})"
+        helper = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def wait() -> None:
+        if helper is not None:
+            with progress("waiting for kernels that another process compiles"):
+                helper.wait()
+
+    try:
+        yield wait
+    finally:
+        if helper is not None:
+            helper.kill()
+            helper.wait()
+
+
+def run_apart(path: str) -> None:
+    """Run one job in a process that was started for it."""
+    take_process()
+    run_job(None, path)
+
+
+# Kernels for others: compiled for every processor of a kind, in a process of its own, and put into one file.
+
+
+def pack(folder: str | os.PathLike[str], processes: int = 1) -> Path:
+    """Compile every kernel for the portable processor, and write the pack of this Python, Numba and platform.
+
+    Raises
+    ------
+    LuthierError
+        If this platform has no portable processor, or a kernel was not reached.
+    """
+    from luthier.core.kernel_pack import CHOSEN, PORTABLE, pack_name
+
+    if platform.machine() not in PORTABLE or sys.platform != "linux":
+        raise LuthierError(f"expected Linux on {' or '.join(PORTABLE)} for a pack, found {platform.platform()}")
+    cpu, features = PORTABLE[platform.machine()]
+    path = Path(folder, pack_name())
+    with tempfile.TemporaryDirectory() as kept:
+        settings = {"NUMBA_CPU_NAME": cpu, "NUMBA_CPU_FEATURES": features, "NUMBA_CACHE_DIR": kept, CHOSEN: "none"}
+        code = f"from luthier.jobs.warm import write_here; write_here({os.fspath(path)!r}, {processes})"
+        child = subprocess.run([sys.executable, "-c", code], env={**os.environ, **settings}, check=False)
+    if child.returncode or not path.exists():
+        raise LuthierError("the kernels could not be packed; what went wrong is said above")
+    return path
+
+
+def write_here(path: str, processes: int) -> None:
+    """Compile every kernel in this process and its workers, and write all that was kept into a pack."""
+    from luthier.core.kernel_pack import write_pack
+
+    take_process()
+    warm(processes=processes)
+    kernels = [kernel for module in kernel_modules() for kernel in kernels_of(module).values()]
+    write_pack((one for kernel in kernels for one in kernel._cache.packable()), Path(path))
+
+
+@dataclasses.dataclass(frozen=True)
+class KernelState:
+    """Whether a kernel that Python calls is packed or kept; `why` says what makes it be compiled, else ''."""
+
+    name: str
+    packed: bool
+    kept: bool
+    why: str
+
+
+def kernel_states(only: str = "") -> tuple[list[KernelState], str]:
+    """Return the state of every kernel that Python calls, and where the pack is, or why there is none.
+
+    `only` names the one file of kernels to look at.
+    """
+    from luthier.core.kernel_pack import Pack, find_pack
+
+    found = find_pack()
+    packed = found.kernels() if isinstance(found, Pack) else {}
+    states = []
+    modules = [importlib.import_module(only)] if only else kernel_modules()
+    for name, kernel in entry_kernels(modules).items():
+        cache = kernel._cache
+        state = cache.kept() if hasattr(cache, "kept") else "no kernel is kept here"
+        in_pack = packed.get(name) == getattr(cache, "_stamp", None)
+        kept = state == "kept"
+        why = "" if in_pack or kept else f"its source is not that of the pack; {state}" if name in packed else state
+        states.append(KernelState(name.removeprefix("luthier."), in_pack, kept, why))
+    return states, str(found.path) if isinstance(found, Pack) else found

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Bool, Float64, Int64, frozen
 from luthier.core.errors import LuthierError, LuthierWarning, unwarned
 from luthier.core.segments import segment_of_rows
-from luthier.kbest.derived import derived_of
+from luthier.kbest.derived import derived_of, missing_of
 from luthier.kbest.features import align_features
 from luthier.kbest.groups import Groups
 from luthier.kbest.inspect import linear_relations
@@ -165,6 +165,11 @@ class ListProblem(Problem):
     def derived(self) -> Mapping[str, str]:
         """Formulas of features that were added to the lists."""
         return derived_of(self.pool)
+
+    @property
+    def missing(self) -> Mapping[str, float]:
+        """What sparse features, and those with filled holes, count in a candidate that lacks them."""
+        return missing_of(self.pool)
 
     def lists_alike(self) -> int:
         """Return in how many lists all hypotheses have the same statistics."""

@@ -137,6 +137,11 @@ class Problem(abc.ABC):
         """Formulas of features that were made of others, by name."""
         return {}
 
+    @property
+    def missing(self) -> Mapping[str, float]:
+        """What features count in a candidate that lacks them, by name."""
+        return {}
+
     def lists_alike(self) -> int | None:
         """Return in how many lists all candidates have the same statistics; None where they cannot be listed."""
         return None

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.kbest.derived import Formula
+from luthier.kbest.serving.formula import Formula
 from luthier.landscape.problem import Problem
 
 SCALE_RATIO = 1e3  # features whose spreads differ by more are called unscaled

@@ -7,11 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.core.errors import LuthierError
 
 if TYPE_CHECKING:
-    from luthier.explorer.endpoints.session import Session
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
 
@@ -205,6 +203,7 @@ def pairs(items: Sequence[str], kind: Callable[[str], T], option: str, *, first:
 
 
 STDIN = "-"
+WHOLE = ("refs", "source", "any_order", "manifest", "missing", "join", "group_by")  # what needs the whole list
 OF_LISTS = ("column", "ignore", "scores", "per_sentence", "format_option", "group_by")
 HELP = "a pool, or a list of any format; - is standard input"
 
@@ -261,6 +260,8 @@ def _read(options: argparse.Namespace, paths: Sequence[str], refs: Sequence[str]
 
 def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Iterator[Pool]:
     """Return lists one stretch after another where that can be, so that they may be of any length."""
+    if path == STDIN:
+        return _live(options)
     manifest = manifest_from(options, path, with_features=True)
     if manifest is not None:
         from luthier.kbest.shards.shard import open_shard
@@ -274,6 +275,25 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
     if not (options.refs or options.source) and can_stream(path, settings):
         return (_with_features(pool, options) for pool in stream_pools(path, settings))
     return [pool_from(options, path)]
+
+
+def _live(options: argparse.Namespace) -> Iterator[Pool]:
+    """Return the lists of standard input, each as soon as it is complete."""
+    import sys
+
+    from luthier.jobs.rerank import needed_features
+    from luthier.kbest.building.live import live_pools
+
+    for name in WHOLE:
+        if getattr(options, name) and getattr(options, name) != "error":
+            raise LuthierError(
+                f"--{name.replace('_', '-')} needs the whole list, and standard input is answered sentence by "
+                "sentence. hint: write the list to a file"
+            )
+    pools = live_pools(
+        sys.stdin.buffer, read_options(options), needed_features(list(_weight_files(options)), options.add)
+    )
+    return (_with_features(pool, options) for pool in pools)
 
 
 def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool = False) -> Manifest | None:
@@ -348,41 +368,3 @@ def _weight_files(options: argparse.Namespace) -> Iterator[str]:
         for item in given if isinstance(given, list) else [given]:
             files = item if isinstance(item, list) else [item]
             yield from (path for path in files if path not in (None, STDIN))
-
-
-# Options of commands that open the explorer's session: lists, a metric, weights, traces.
-
-
-def add_session_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what is looked at."""
-    parser.add_argument("pool", metavar="POOL", help=HELP)
-    parser.add_argument("--weights", nargs="+", default=[], metavar="W", help="files of weights, the start first")
-    parser.add_argument(
-        "--trace", nargs="+", default=[], metavar="T", help="files of 'luthier tune --trace', or loops' folders"
-    )
-    parser.add_argument("--bins", metavar="BINS", help="a file of 'luthier engine bins', for response curves")
-    add_metric_options(parser, "bleu")
-    add_pool_options(parser)
-
-
-def session_from(options: argparse.Namespace) -> Session:
-    """Return what the options name, opened."""
-    from pathlib import Path
-
-    from luthier.explorer.endpoints.session import Session, read_named
-    from luthier.features.bins_file import read_bins
-
-    metric = metric_from(options)
-    pool = pool_from(options, options.pool)
-    bins = read_bins(options.bins) if options.bins else None
-    title = "standard input" if options.pool == "-" else Path(options.pool).name
-    return Session(
-        pool,
-        metric,
-        read_named(options.weights, pool),
-        title=title,
-        traces=options.trace,
-        bins=bins,
-        seed=options.seed,
-        threads=options.threads,
-    )

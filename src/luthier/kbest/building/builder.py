@@ -251,6 +251,7 @@ class PoolBuilder:
             texts = compact_texts(texts, first)
             columns = {name: column[rows] for name, column in columns.items()}
             derivations = None if derivations is None else derivations.take(rows)
+        filled = self._rows.features.filled_with
         return Pool(
             offsets=offsets,
             features=features,
@@ -262,7 +263,7 @@ class PoolBuilder:
             sources=sources,
             derivations=derivations,
             columns=columns,
-            provenance=self._about_ids(ids),
+            provenance=self._about_ids(ids) | ({"missing": filled} if filled else {}),
         )
 
     def _about_ids(self, ids: Texts) -> dict[str, Any]:

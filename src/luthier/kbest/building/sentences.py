@@ -229,9 +229,10 @@ class SentenceNumbers:
 
 
 class OrderCheck:
-    """Watches one file: a sentence's hypotheses stand together, and integer ids ascend."""
+    """Watches one file: a sentence's hypotheses stand together, and integer ids ascend if they must."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, ascending: bool = True) -> None:
+        self._ascending = ascending
         self._closed: set[int] = set()
         self._current = -1
         self._highest: int | None = None
@@ -249,7 +250,7 @@ class OrderCheck:
             if complaint:
                 chosen = rows[change:following]
                 fine[chosen] = False
-                _report(bad, block, chosen, complaint, path)
+                self._report(bad, block, chosen, complaint, path)
         return fine
 
     def _enter(self, sentence: int, name: str) -> str:
@@ -259,7 +260,7 @@ class OrderCheck:
         number = int(name) if is_number(name) else None
         if sentence in self._closed:
             return f"{name!r} again, after other sentences"
-        if number is not None and self._highest is not None and number < self._highest:
+        if self._ascending and number is not None and self._highest is not None and number < self._highest:
             return f"{name!r} after {str(self._highest)!r}"
         if self._current >= 0:
             self._closed.add(self._current)
@@ -268,16 +269,22 @@ class OrderCheck:
             self._highest = number
         return ""
 
+    def close(self) -> None:
+        """End the list of the sentence that is being read."""
+        self._closed.add(self._current)
+        self._current = -1
 
-def _report(bad: BadLines, block: Block, rows: Int64, found: str, path: str) -> None:
-    def describe(i: int) -> InputError:
-        return InputError(
-            expected="sentence ids in ascending order, the hypotheses of a sentence together",
-            found=found,
-            path=path,
-            line=int(block.lines[rows[i]]),
-            kind="order",
-            hint="`any_order` sorts the list by sentence",
-        )
+    def _report(self, bad: BadLines, block: Block, rows: Int64, found: str, path: str) -> None:
+        order = "sentence ids in ascending order, " if self._ascending else ""
 
-    bad.add("order", block.lines[rows], describe)
+        def describe(i: int) -> InputError:
+            return InputError(
+                expected=f"{order}the hypotheses of a sentence together",
+                found=found,
+                path=path,
+                line=int(block.lines[rows[i]]),
+                kind="order",
+                hint="`any_order` sorts the list by sentence" if self._ascending else "",
+            )
+
+        bad.add("order", block.lines[rows], describe)

@@ -10,6 +10,7 @@ import numpy as np
 from luthier.distributed.check import ClusterCheck, WorkerCheck
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.sharded_problem import ShardedProblem
+from luthier.metrics.several import Constrained
 from luthier.report.console import FEW, as_text, decimals_for, stack, table
 from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.validation.baselines import FIRST, Baselines, Choice
@@ -48,7 +49,17 @@ def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = 
     weights = _weights(report, kept)
     files = [table("written", ("file",), [(path,) for path in written])] if written else []
     beside = [] if report.baselines is None else [_baselines(report, report.baselines)]
+    if report.parts:
+        beside.insert(0, _parts(report))
     return stack(*([] if searched is None else [_curve(searched)]), scores, *beside, weights, *files)
+
+
+def _parts(report: TuningReport) -> Any:
+    """Return the score of each of several metrics on the tuning sentences."""
+    metric, note = report.problem.metric, ""
+    if isinstance(metric, Constrained):
+        note = f"scores beyond {metric.parts[0].gain(np.array(metric.floor)):.0f} say by how much limits are broken"
+    return table("each metric on the tuning sentences", ("metric", "start", "tuned"), report.parts, caption=note)
 
 
 def _weights(report: TuningReport, kept: str) -> Any:

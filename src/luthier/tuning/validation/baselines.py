@@ -24,6 +24,7 @@ Lists = ListProblem | ShardedProblem
 MOST_SCORERS = 64  # with more features none is tried alone, and no sign is found
 LARGEST_POWER = 300  # of two: weights stay below it, far from where products with features overflow
 RANDOM, FIRST, ORACLE, START = "random choice", "first of each list", "oracle", "start"
+ALONE = " alone"
 DECLARED, CORRELATED = "equal weights", "equal weights, signs by correlation"
 
 
@@ -74,6 +75,12 @@ class Baselines:
             if choice.name == name:
                 return choice
         raise LuthierError(f"there is no baseline {name!r}. hint: {', '.join(c.name for c in self.choices)}")
+
+    @property
+    def best_alone(self) -> Choice | None:
+        """The scorer that is the best alone on these sentences; None where none was tried."""
+        alone = [choice for choice in self.choices if choice.name.endswith(ALONE)]
+        return max(alone, key=lambda choice: _gain(self.problem, choice), default=None)
 
     def statistics(self, choice: Choice) -> npt.NDArray[Any]:
         """Return the statistics of what is chosen of each list, (N, S): what intervals are made of."""
@@ -161,7 +168,7 @@ def _scorers(problem: Lists) -> Iterator[Choice]:
     for feature in columns.tolist() if len(columns) <= MOST_SCORERS else ():
         weights = np.zeros(problem.n_features)
         weights[feature] = problem.signs[feature] * units[feature]
-        both = [_choice(problem, f"{problem.names[feature]} alone", vector) for vector in (weights, 0.0 - weights)]
+        both = [_choice(problem, f"{problem.names[feature]}{ALONE}", vector) for vector in (weights, 0.0 - weights)]
         best = max(both, key=lambda choice: _gain(problem, choice))
         assert best.weights is not None
         yield dataclasses.replace(best, name=f"{'−' if best.weights[feature] < 0 else ''}{best.name}")
