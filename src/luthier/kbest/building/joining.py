@@ -150,7 +150,11 @@ def read_scores(given: str, read_list: Callable[[str], Pool]) -> Scores:
         return _plain(path, name)
     table = _table(path, line)
     if table is not None:
-        return _keyed(path, name, table)
+        try:
+            return _keyed(path, name, table)
+        except pa.ArrowException as error:
+            found, what = str(error).splitlines()[0], "a table of ids, indices and numbers, in UTF-8"
+            raise InputError(expected=what, found=found, path=display_name(path), kind="join") from None
     pool = read_list(path)
     columns = {**{n: pool.features.column(n) for n in pool.features.names}, **pool.columns}
     return Scores(path, _renamed(columns, name, path), TEXT, _keys_of(Rows.of(pool), TEXT, path))
@@ -187,10 +191,11 @@ def _table(path: str, line: bytes) -> pa.Table | None:
                 table = pacsv.read_csv(stream, parse_options=parse)
         else:
             return None
-    except pa.ArrowException:
+        names = table.column_names
+    except (pa.ArrowException, UnicodeDecodeError):
         return None  # whoever reads it as a list will say what is wrong
-    keyed = meaning_of("id", table.column_names) and any(name in table.column_names for name in INDICES)
-    return table if keyed and not meaning_of("text", table.column_names) else None
+    keyed = meaning_of("id", names) and any(name in names for name in INDICES)
+    return table if keyed and len({*names}) == len(names) and not meaning_of("text", names) else None
 
 
 def _keyed(path: str, name: str, table: pa.Table) -> Scores:
