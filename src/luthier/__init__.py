@@ -4,7 +4,7 @@ Every command is a function here: `luthier.tune(pool, metric="bleu")` does what 
 options, defaults and seed. It takes pools or paths, metrics or their names, weights by name, as a vector or as a file,
 and returns a frozen result whose `as_dict()` is what `--json` prints. Importing this package imports nothing heavy.
 
-Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect, score_with
+Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect, add, export, score_with
 Weights:    tune, ablate, rerank, Reranker, pairs, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
 Consensus:  mbr, tradeoff
@@ -60,6 +60,8 @@ _HOMES = {
     "score_with": "luthier.jobs.score_with",
     "Scorer": "luthier.scorers._scorer",
     "inspect": "luthier.jobs.inspect",
+    "add": "luthier.jobs.scorers",
+    "export": "luthier.jobs.scorers",
     "explain": "luthier.jobs.explain",
     "fan": "luthier.jobs.fan",
     "feasible": "luthier.jobs.feasible",
@@ -135,6 +137,7 @@ if TYPE_CHECKING:
     from luthier.jobs.pairs import pairs
     from luthier.jobs.score import oracle, score
     from luthier.jobs.score_with import score_with
+    from luthier.jobs.scorers import add, export
     from luthier.jobs.separable import separable
     from luthier.jobs.surface import raster, surface
     from luthier.jobs.sweep import sweep
@@ -213,6 +216,8 @@ __all__ = [
     "bounds",
     "separable",
     "ablate",
+    "add",
+    "export",
     "pairs",
     "mbr",
     "tradeoff",

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import luthier
+from luthier.kbest.readers import nested
 from luthier.landscape.list_problem import ListProblem
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
@@ -70,6 +71,16 @@ def run(tmp_path_factory):
 def test_a_reader_that_was_added_reads(run):
     assert "tabbed" in run("list", "formats")
     assert '"hypotheses": 9' in run("pool", "list.txt", "--refs", "refs.txt", "-o", "again.arrow", "--json")
+
+
+def test_a_tool_that_was_added_is_read(tmp_path, monkeypatch):
+    space = {}
+    exec(recipe("add a tool"), space)
+    monkeypatch.setattr(nested, "PROFILES", (space["ACME"], *nested.PROFILES))
+    (tmp_path / "acme.jsonl").write_text(recipe("add a tool", "json"))
+    pool = luthier.read_pool(tmp_path / "acme.jsonl", format="nested")
+    assert (list(pool.sentence_ids), list(pool.sources), list(pool.texts)) == (["q1"], ["klein"], ["small"])
+    assert pool.features.column("fluency").tolist() == [0.75]
 
 
 @pytest.mark.slow

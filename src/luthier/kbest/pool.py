@@ -24,6 +24,8 @@ from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 
+INTEGER_IDS = "integer_ids"  # in the provenance: True where all sentence ids came as numbers, else those that did
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class References:
@@ -238,9 +240,30 @@ class Pool:
         check_rows(rows, self.n_hypotheses)
         return self._with_rows(rows, offsets)
 
-    def with_features(self, features: Features) -> Pool:
-        """Return the pool with other features of the same rows."""
+    def with_features(self, features: Features | Mapping[str, npt.ArrayLike]) -> Pool:
+        """Return the pool with other features of the same rows, or with more of them by name, (M,) each."""
+        if isinstance(features, Mapping):
+            made = {name: self._numbers(name, values) for name, values in features.items()}
+            return dataclasses.replace(self, features=self.features.with_columns(made))
         return dataclasses.replace(self, features=features)
+
+    def with_columns(self, columns: Mapping[str, npt.ArrayLike]) -> Pool:
+        """Return the pool with more columns by name, (M,) each: scores of hypotheses that are no features."""
+        made = {name: self._numbers(name, values) for name, values in columns.items()}
+        return dataclasses.replace(self, columns={**self.columns, **made})
+
+    def _numbers(self, name: str, values: npt.ArrayLike) -> Float64:
+        try:
+            found = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise LuthierError(f"expected numbers as {name!r}, found something else") from None
+        if found.shape != (self.n_hypotheses,):
+            what = f"{self.n_hypotheses:,} numbers as {name!r}, one for each hypothesis"
+            raise LuthierError(f"expected {what}, found the shape {found.shape}")
+        if not np.isfinite(found).all():
+            row = int(np.flatnonzero(~np.isfinite(found))[0])
+            raise LuthierError(f"expected finite numbers as {name!r}, found {found[row]} in row {row}")
+        return found
 
     def with_stats(self, signature: str, names: Sequence[str], values: npt.NDArray[Any]) -> Pool:
         """Return the pool with the statistics of one more metric, (M, S)."""

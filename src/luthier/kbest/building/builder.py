@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,18 +17,18 @@ from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.building.feature_rows import FeatureRows, Filling, compact_features, compact_texts, compact_tokens
+from luthier.kbest.building.joining import Rows, check_new
 from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers, SentenceTable, SideData, is_number
 from luthier.kbest.derivations import Derivations, rule_keys, split_keys, unique_rules
 from luthier.kbest.features import Features
 from luthier.kbest.merge import first_rows
-from luthier.kbest.pool import Pool, References
+from luthier.kbest.pool import INTEGER_IDS, Pool, References
 from luthier.kbest.reading.column_roles import Roles
 from luthier.kbest.reading.columns import decimals
 from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.names import NameTable, collision
 from luthier.kbest.reading.reader import Block, Reader, RuleUses, Source, check_columns
 
-INTEGER_IDS = "integer_ids"  # in the provenance of a pool: True, or those that are
 INTEGER_ID, TEXT_ID = 1, 2
 
 # From the rule uses that readers deliver, block by block, to a table of distinct rules.
@@ -134,7 +135,9 @@ class PoolBuilder:
         any_order: bool = False,
         roles: Roles | None = None,
         filling: Filling | None = None,
+        join: Callable[[Rows], Mapping[str, Float64]] | None = None,
     ) -> None:
+        self._join = join
         self._roles, self._filling = roles or Roles(), filling or Filling()
         self._known = known
         self._numbers = SentenceNumbers(known)
@@ -231,6 +234,11 @@ class PoolBuilder:
         tokens = Tokens(offsets_from_counts(self._rows.token_counts.finish()), self._rows.token_ids.finish())
         derivations = self._rows.rules.finish(source.local_names, source.name)
         columns = self._columns()
+        references, sources = self._about_sentences(keys)
+        joined = {} if self._join is None else dict(self._join(Rows(ids, sentences, texts, sources)))
+        check_new(joined, {*columns, *features.names})
+        columns |= {name: joined.pop(name) for name in list(joined) if name in self._roles.columns}
+        features = features.with_columns({n: v if order is None else v[order] for n, v in joined.items()})
         if order is not None:
             texts, tokens = texts.take(order), tokens.take(order)
             columns = {name: column[order] for name, column in columns.items()}
@@ -243,7 +251,6 @@ class PoolBuilder:
             texts = compact_texts(texts, first)
             columns = {name: column[rows] for name, column in columns.items()}
             derivations = None if derivations is None else derivations.take(rows)
-        references, sources = self._about_sentences(keys)
         filled = self._rows.features.filled_with
         return Pool(
             offsets=offsets,
@@ -256,8 +263,7 @@ class PoolBuilder:
             sources=sources,
             derivations=derivations,
             columns=columns,
-            provenance=self._about_ids(ids)
-            | ({"missing": filled} if (filled := self._rows.features.filled_with) else {}),
+            provenance=self._about_ids(ids) | ({"missing": filled} if filled else {}),
         )
 
     def _about_ids(self, ids: Texts) -> dict[str, Any]:

@@ -25,7 +25,6 @@ from luthier.kbest.building.lists import ReadOptions, choose_reader
 from luthier.kbest.building.sentences import OrderCheck
 from luthier.kbest.building.streaming import Chunks, stream_pools
 from luthier.kbest.pool import Pool
-from luthier.kbest.reading.column_roles import Roles
 from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import HEAD_BYTES, Block, Lines, Source
@@ -54,7 +53,7 @@ def live_pools(stream: io.BufferedReader[Any], options: ReadOptions, needed: Nee
     if not head:
         raise empty_error(display_name(STDIN))
     _, reader = choose_reader(head[:HEAD_BYTES], STDIN, options)
-    roles = Roles(frozenset(options.columns), frozenset(options.ignore))
+    roles = options.roles
     again: io.BufferedReader[Any] = io.BufferedReader(_Pushed(head, stream), BLOCK_BYTES)
     faults, names, local = LineErrors(skip=options.skip_bad), NameTable(), NameTable()
     source = LiveSource(STDIN, faults, names, local, again, roles.ignored, ready=_ready(stream))
@@ -234,7 +233,7 @@ class LiveChunks(Chunks):
     def _in_order(pool: Pool, arrived: list[str]) -> Pool:
         """Return a pool whose sentences stand as they came: whole numbers are sorted while it is built."""
         ids = list(pool.sentence_ids)
-        if ids == arrived:
+        if ids == arrived or not {*arrived} <= {*ids}:  # those of sources are numbered as they come
             return pool
         place = {name: number for number, name in enumerate(ids)}
         return pool.take_sentences([place[name] for name in arrived])

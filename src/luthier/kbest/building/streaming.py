@@ -26,7 +26,7 @@ CHUNK_ROWS = 1 << 15
 
 def can_stream(path: str, options: ReadOptions) -> bool:
     """Return whether nothing about a list needs to be known of the whole of it before its first sentence is done."""
-    if options.any_order or options.manifest or options.missing != ERROR:
+    if options.any_order or options.manifest or options.join or options.missing != ERROR:
         return False
     return path == STDIN or not is_pool(path)
 

@@ -47,11 +47,11 @@ def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = 
         "intervals are by paired bootstrap; on the tuning sentences themselves it is flattering\n" + _verdict(report),
     )
     weights = _weights(report, kept)
-    files = table("written", ("file",), [(path,) for path in written])
+    files = [table("written", ("file",), [(path,) for path in written])] if written else []
     beside = [] if report.baselines is None else [_baselines(report, report.baselines)]
     if report.parts:
         beside.insert(0, _parts(report))
-    return stack(*([] if searched is None else [_curve(searched)]), scores, *beside, weights, files)
+    return stack(*([] if searched is None else [_curve(searched)]), scores, *beside, weights, *files)
 
 
 def _parts(report: TuningReport) -> Any:

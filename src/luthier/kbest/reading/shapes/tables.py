@@ -13,6 +13,7 @@ from luthier.core.arrays import Int64
 from luthier.core.errors import InputError
 from luthier.core.files.arrow import numbers
 from luthier.kbest.reading.arrow_columns import is_number, is_text
+from luthier.kbest.reading.arrow_rows import check_names
 from luthier.kbest.reading.column_roles import MEANINGS, Names
 from luthier.kbest.reading.shapes.profiles import LISTS, TEXTS
 
@@ -47,6 +48,7 @@ def systems_in(header: Sequence[str], names: Names) -> dict[str, dict[str, str]]
 
 def rows_of(table: pa.Table, names: Names, path: str, first_row: int) -> tuple[pa.Table, Int64]:
     """Return a table with a row per hypothesis, and the row of each in the table given."""
+    check_names(table.schema, path)
     systems = systems_in(table.column_names, names)
     if systems:
         return _of_systems(table, systems, names, first_row)
