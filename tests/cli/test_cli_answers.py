@@ -12,6 +12,9 @@ from luthier.cli.commands.tune import FIRST_OPTIONS
 from luthier.cli.main import COMMANDS, GROUPS
 from luthier.cli.output import SCHEMA
 from luthier.core.plugins import available
+from luthier.kbest.storage.pool_file import save_pool
+from luthier.report.console import code_of
+from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 NAMES = [*available(COMMANDS), *(f"{group} {name}" for group in GROUPS for name in available(f"{COMMANDS}.{group}"))]
 
@@ -75,3 +78,41 @@ def test_completion_has_the_options_of_every_command():
     parser = whole_parser()
     assert parser.parse_args(["tune", "pool.arrow", "-o", "w", "--folds", "5"]).folds == 5
     assert parser.parse_args(["data", "split", "p", "--into", "a=1"]).command == "data"
+
+
+ANSWERS = {
+    "tune": ("--folds", "3", "-o", "w.txt"),
+    "ablate": ("--folds", "3"),
+    "certify": ("--axis", "lm", "--axis", "length", "--limit", "50"),
+    "line": ("--axis", "lm"),
+    "surface": ("--axis", "lm", "--axis", "length", "--window", "lm=0:0.1", "--window", "length=0:0.1"),
+    "oracle": (),
+}
+
+
+@pytest.fixture(scope="module")
+def pool(tmp_path_factory):
+    path = tmp_path_factory.mktemp("answers") / "pool.arrow"
+    save_pool(SyntheticLists(sentences=25, k=8, n_features=5, vocabulary=150).generate(1), path)
+    return path
+
+
+@pytest.mark.parametrize("command", ANSWERS)
+def test_an_answer_is_short_and_fits_eighty_columns(run_cli, pool, tmp_path, monkeypatch, command):
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.chdir(tmp_path)
+    short, whole = (
+        run_cli(command, pool, *ANSWERS[command], "--quiet", *more)[1].splitlines() for more in ((), ("--verbose",))
+    )
+    assert max(map(len, short)) <= 80, max(short, key=len)
+    assert len([line for line in short if line[:1] not in "┏┡└"]) <= 22
+    assert [line for line in short if "|luthier:" in line] == []
+    assert [line for line in whole if "|luthier:" in line]
+    assert len(whole) > len(short)
+
+
+def test_a_short_code_stands_for_a_signature():
+    spec = luthier.load_metric("bleu")
+    assert code_of(spec.signature) == code_of(luthier.load_metric("bleu(order=4)").signature)
+    assert code_of(spec.signature) != code_of(luthier.load_metric("bleu(order=2)").signature)
+    assert code_of(spec.signature).startswith("bleu#")

@@ -62,7 +62,7 @@ class Output:
 
         shown = render()
         with naming_output():
-            show(shown)
+            show(shown, verbose=self.verbose)
 
     def _show_warning(self, message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
         if issubclass(category, LuthierWarning):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from luthier.report.console import decimals_for, stack, table
+from luthier.report.console import FinePrint, code_of, decimals_for, stack, table, written_text
 from luthier.tuning.validation.ablation import UNTOLD, Ablation, Effect
 from luthier.tuning.validation.folds import CrossValidation
 from luthier.tuning.validation.resampling import STEADY, Resampling
@@ -53,28 +53,36 @@ def folds_table(found: CrossValidation) -> Any:
 def ablation_tables(found: Ablation, written: Sequence[str]) -> Any:
     """Return what each scorer adds to the others, scorers added one after another, and the files written."""
     digits = decimals_for([found.score, found.first, *(effect.score for effect in found.effects)])
-    rows = [
-        (_named(e), f"{e.score:.{digits}f}", *_difference(e, digits), _number(e.alone, digits), verdict(e, digits))
-        for e in found.effects
-    ]
     kept = f", {found.by} kept together" if found.by else ""
-    caption = [
+    legend = [
         found.metric,
         found.tuner,
-        f"all scorers: {found.score:.{digits}f}; the first of each list: {found.first:.{digits}f}",
         f"every sentence re-ranked by weights of the other folds, {found.n_folds} in all{kept}; one score of "
         f"{len(found.folds):,} sentences",
         f"Δ is the score of all scorers less that without; {'higher' if found.higher_is_better else 'lower'} is better",
         f"p by approximate randomisation, corrected for {len(found.effects)} by Holm; verdicts at {found.level:g}",
+    ]
+    rows = [
+        (_named(e), _number(e.alone, digits), _difference(e, digits)[0], f"{e.corrected:.2g}", e.verdict)
+        for e in found.effects
+    ]
+    told = [
+        f"{code_of(found.metric)} on unseen sentences: all scorers {found.score:.{digits}f}, "
+        f"first of each list {found.first:.{digits}f}",
         *found.notes,
     ]
+    whole = [(_named(e), f"{e.score:.{digits}f}", *_difference(e, digits), verdict(e, digits)) for e in found.effects]
     parts = [
         table(
             "each scorer left out",
-            ("scorer", "without it", "Δ, 95 % interval", "p", "p, corrected", "alone", "verdict"),
+            ("scorer", "alone", "adds to the others, 95 % interval", "p, corrected", "verdict"),
             rows,
-            caption="\n".join(caption),
-        )
+            caption="\n".join(told),
+            legend="\n".join(legend),
+        ),
+        FinePrint(
+            table("in detail", ("scorer", "without it", "Δ, 95 % interval", "p", "p, corrected", "verdict"), whole)
+        ),
     ]
     if found.forward is not None:
         steps = [
@@ -85,7 +93,7 @@ def ablation_tables(found: Ablation, written: Sequence[str]) -> Any:
         columns = ("scorers", "with it", "Δ, 95 % interval", "p", "p, corrected", "verdict")
         parts.append(table("one scorer after another", columns, steps, caption=told))
     if written:
-        parts.append(table("written", ("file",), [(path,) for path in written]))
+        parts.append(written_text(written))
     return stack(*parts)
 
 
