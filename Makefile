@@ -24,7 +24,7 @@ BOUNDS := tests/corpus/test_vocab.py tests/corpus/test_texts.py tests/kbest/test
 	tests/decoding/test_lazy_kbest.py tests/decoding/test_forest_lines.py tests/landscape/test_certified_boxes.py
 TUNERS := $(foreach name,adagrad expected listwise mira mira_batch pairs penalties pro pro_all rampion svm,tests/tuning/test_$(name).py)
 
-.PHONY: demo test browser test-jit test-plain test-bounds test-pythons test-newest fuzz soak lint bench dist clean
+.PHONY: demo test browser test-jit test-plain test-bounds test-neural test-pythons test-newest fuzz soak lint bench dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/luthier demo -o demo-out
@@ -57,6 +57,11 @@ test-plain: $(VENV)/.test
 # compiled kernels with and without the check apart. Little optimised, they compile in less time.
 test-bounds: $(VENV)/.test
 	NUMBA_BOUNDSCHECK=1 NUMBA_OPT=1 NUMBA_CACHE_DIR=$(VENV)/bounds-cache $(BIN)/python -m pytest -q $(SHARED) -m "not slow" $(BOUNDS)
+
+# The scorer of the extra `neural`, with torch, in an environment of its own: .venv-neural
+test-neural:
+	$(MAKE) VENV=.venv-neural .venv-neural/.neural
+	.venv-neural/bin/python -m pytest -q -n 0 tests/scorers/test_causal_lm.py
 
 # The compiled leg on every Python from 3.11 on that is found here, or on the newest if it is not the usual one.
 test-pythons:
@@ -111,6 +116,7 @@ else
 	$(PYTHON) -m venv $(VENV)
 endif
 
+COMMA := ,
 # install,EXTRAS: the package in place, with what pyproject.toml says it needs
 install = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check) -e '.$(1)'
 
@@ -120,6 +126,10 @@ $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
 	$(call install,[test])
+	@touch $@
+
+$(VENV)/.neural: pyproject.toml | $(VENV)/bin/python
+	$(call install,[test$(COMMA)neural])
 	@touch $@
 
 $(VENV)/.lint: pyproject.toml | $(VENV)/bin/python

@@ -1,8 +1,9 @@
-"""Every tuner with its defaults, and as published, from two starts: CPU seconds, the score it tunes, and other lists.
+"""Every tuner with its defaults, and as published, from several starts: CPU seconds, scores on these and other lists.
 
 python benchmarks/bench_tuners.py [--data FOLDER] [--size toy]
 
-Without data, lists are generated and the second start has all weights equal. Each line is also printed as it is done.
+The starts are the decoder's weights, equal ones as they are, and the best baseline, which `luthier tune` starts from.
+Without data, lists are generated. Each line is also printed as it is done.
 """
 
 import sys
@@ -17,9 +18,11 @@ def bench(label, tune, test, starts):
     from luthier.landscape.list_problem import ListProblem
     from luthier.metrics.loading import load_metric
     from luthier.tuning.base import PACKAGE, tuner
+    from luthier.tuning.validation.baselines import baselines
 
     metric = load_metric("bleu")
     problems = ListProblem.of(tune, metric), ListProblem.of(test, metric)
+    starts = {**starts, "best baseline": baselines(problems[0]).start_weights()}
     rows = [("start", "", *scores(problems, starts.values()))]
     for name in (name for name in available(PACKAGE) if name not in SMALL_ONLY):
         for published in (False, True) if tuner(name).published else (False,):
@@ -54,7 +57,6 @@ def scores(problems, vectors):
 def main():
     import numpy as np
 
-    from luthier import read_weights
     from luthier.core.threads import hold_blas
     from luthier.jobs.warm import warm
 
@@ -67,8 +69,7 @@ def main():
     bench(f"generated, {size}", tune, test, {"the decoder's": start, "equal weights": np.ones(len(start))})
     if arguments.data:
         tune, test, final = real_to_tune(arguments.data)
-        first = read_weights(arguments.data / "kbest-de-en" / "weights.init").vector(tune.features.names)
-        bench("De→En", tune, test, {"weights.init": first, "weights.final": final})
+        bench("De→En", tune, test, {"the decoder's": final, "equal weights": np.ones(len(final))})
 
 
 if __name__ == "__main__":

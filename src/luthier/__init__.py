@@ -4,9 +4,10 @@ Every command is a function here: `luthier.tune(pool, metric="bleu")` does what 
 options, defaults and seed. It takes pools or paths, metrics or their names, weights by name, as a vector or as a file,
 and returns a frozen result whose `as_dict()` is what `--json` prints. Importing this package imports nothing heavy.
 
-Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect
-Weights:    tune, ablate, rerank, explain, read_weights, LinearTuner
+Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect, score_with
+Weights:    tune, ablate, rerank, Reranker, pairs, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
+Consensus:  mbr
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
@@ -32,6 +33,7 @@ _HOMES = {
     "pool_to_frame": "luthier.kbest.building.frames",
     "read_weights": "luthier.kbest.weights",
     "rerank": "luthier.kbest.rerank",
+    "Reranker": "luthier.kbest.serving.reranker",
     "load_metric": "luthier.metrics.loading",
     "ListProblem": "luthier.landscape.list_problem",
     "tuner": "luthier.tuning.base",
@@ -55,6 +57,7 @@ _HOMES = {
     "compare": "luthier.jobs.compare",
     "oracle": "luthier.jobs.score",
     "score": "luthier.jobs.score",
+    "score_with": "luthier.jobs.score_with",
     "inspect": "luthier.jobs.inspect",
     "explain": "luthier.jobs.explain",
     "fan": "luthier.jobs.fan",
@@ -63,6 +66,8 @@ _HOMES = {
     "bounds": "luthier.jobs.bounds",
     "separable": "luthier.jobs.separable",
     "ablate": "luthier.jobs.ablate",
+    "pairs": "luthier.jobs.pairs",
+    "mbr": "luthier.jobs.mbr",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -124,7 +129,10 @@ if TYPE_CHECKING:
     from luthier.jobs.line import line
     from luthier.jobs.lm import estimate_lm, perplexity
     from luthier.jobs.loop import loop
+    from luthier.jobs.mbr import mbr
+    from luthier.jobs.pairs import pairs
     from luthier.jobs.score import oracle, score
+    from luthier.jobs.score_with import score_with
     from luthier.jobs.separable import separable
     from luthier.jobs.surface import raster, surface
     from luthier.jobs.sweep import sweep
@@ -136,6 +144,7 @@ if TYPE_CHECKING:
     from luthier.kbest.merge import merge
     from luthier.kbest.pool import Pool
     from luthier.kbest.rerank import rerank
+    from luthier.kbest.serving.reranker import Reranker
     from luthier.kbest.storage.pool_file import open_pool, save_pool
     from luthier.kbest.weights import Weights, read_weights
     from luthier.landscape.bounds import Bounds
@@ -165,6 +174,7 @@ __all__ = [
     "pool_to_frame",
     "read_weights",
     "rerank",
+    "Reranker",
     "merge",
     "load_metric",
     "ListProblem",
@@ -189,6 +199,7 @@ __all__ = [
     "compare",
     "oracle",
     "score",
+    "score_with",
     "inspect",
     "explain",
     "fan",
@@ -197,6 +208,8 @@ __all__ = [
     "bounds",
     "separable",
     "ablate",
+    "pairs",
+    "mbr",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

@@ -23,7 +23,7 @@ def test_a_table_a_picture_and_numbers(lists, tmp_path, capsys):
     command = ["ablate", lists, "--method", "mert", "--folds", "3", "--group", "two=lm,channel", "--forward"]
     assert main([*command, "--plot", str(picture)]) == 0
     told = capsys.readouterr().out
-    for words in ("each scorer left out", "two (lm, channel)", "one scorer after another", "p, corrected", "a.png"):
+    for words in ("each scorer left out", "two (lm, channel)", "one scorer after another", "seen from", "a.png"):
         assert words in told
     assert picture.stat().st_size > 5000
     assert main([*command, "--json"]) == 0

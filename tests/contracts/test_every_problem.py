@@ -106,3 +106,12 @@ def test_what_a_form_cannot_do_is_said(forms, options, message):
     for name in ("shards", "forests"):
         with pytest.raises(luthier.LuthierError, match=message):
             tuned(by_form[name], start, **options)
+
+
+def test_held_out_sentences_that_were_tuned_on_are_said_of_lists_and_shards(forms):
+    by_form, start = forms
+    heldout = by_form["pool"][0].take_sentences(np.arange(4))
+    expected = "4 of 4 held-out sentences are tuning sentences too"
+    for name in ("pool", "shards"):
+        _, said = tuned(by_form[name], start, heldout=heldout)
+        assert any(expected in sentence for sentence in said), name

@@ -75,6 +75,14 @@ def test_it_is_never_worse_than_its_start_or_says_so(name):
         assert states[-1].gain >= states[0].gain
 
 
+def test_it_says_whether_it_draws(name):
+    method = able(tuner(name), make_problem())
+    rng = np.random.default_rng(5)
+    before = rng.bit_generator.state, rng.bit_generator.seed_seq.n_children_spawned
+    list(method.steps(make_problem(), START, rng))
+    assert ((rng.bit_generator.state, rng.bit_generator.seed_seq.n_children_spawned) != before) == method.is_random
+
+
 def test_same_seed_same_bytes_whatever_the_threads(name):
     method, problem = able(tuner(name), make_problem()), make_problem()
     one, two = (run(method, problem, START, RunOptions(seed=7, restarts=1, threads=threads)) for threads in (1, 2))

@@ -19,7 +19,7 @@ from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
 FUNCTIONS = [name for name in luthier.__all__ if inspect.isfunction(getattr(luthier, name))]
 # command → its function, where the names differ
-OTHER_NAMES = {"lm": "estimate_lm"}
+OTHER_NAMES = {"lm": "estimate_lm", "score-with": "score_with"}
 JOBS = [name for name in FUNCTIONS if getattr(luthier, name).__module__.startswith("luthier.jobs.")]
 LISTS = SyntheticLists(sentences=6, k=6, n_features=4, vocabulary=100)
 METRIC = "column:worth"
@@ -156,8 +156,13 @@ def calls(pool, folder):
         shuffles=20, sentences=1,
     )  # fmt: skip
     yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
+    yield "mbr", lambda source: luthier.mbr(source, ["chrf", "ter"])
     yield "oracle", lambda source: luthier.oracle(source, METRIC)
     yield "inspect", lambda source: luthier.inspect(source)
+    yield "score_with", lambda source: (folder / "scored.arrow.scores").unlink(missing_ok=True) or luthier.score_with(
+        "repetition", source, name="rep", output=folder / "scored.arrow"
+    )  # fmt: skip
+    yield "pairs", lambda source: luthier.pairs(source, weights, output=folder / "pairs.jsonl")
     yield "explain", lambda source: luthier.explain(source, 2, weights, metric=METRIC)
     yield "fan", lambda source: luthier.fan(source, sentence=[0, 1], axis=[first, second], metric=METRIC)
     yield "feasible", lambda source: luthier.feasible(source, "first", metric=METRIC)

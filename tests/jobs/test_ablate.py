@@ -15,8 +15,9 @@ from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.metrics.methods.column import Method as Column
+from luthier.report.console import show
 from luthier.report.figures.tuning import draw_ablation
-from luthier.report.tables.validation import verdict
+from luthier.report.tables.validation import ablation_tables
 from luthier.tuning.base import tuner
 from luthier.tuning.validation.folds import folds_of
 from small_problems import pool_of
@@ -199,11 +200,14 @@ def test_one_sentence_and_scorers_without_difference_are_said():
         ablate(many, COLUMN)
 
 
-def test_verdicts_and_the_picture(tmp_path):
+def test_verdicts_and_the_picture(tmp_path, capsys):
     found = luthier.ablate(planted(6, sentences=150, weak=1.0), COLUMN, "mert", forward=True)
     assert [e.verdict for e in found.effects] == ["helps", "helps", "cannot be told"]
-    size = found["noise"].detectable
-    assert verdict(found["noise"], 2) == f"cannot be told (an effect of {size:.2f} would have been seen)"
+    show(ablation_tables(found, []))
+    shown = capsys.readouterr().out
+    line = next(line for line in shown.splitlines() if "noise" in line)
+    assert "cannot be told" in line
+    assert f"{found['noise'].detectable:.2f}" in line
     draw_ablation(found, tmp_path / "a.png")
     draw_ablation(found, tmp_path / "a.pdf", 3.4)
     assert (tmp_path / "a.png").stat().st_size > 5000

@@ -152,7 +152,7 @@ def test_a_loop_runs_on_a_trained_model(trained, run_cli):
     [
         ('method = "model1"', 'method = "model1"\ncolor = 3', "a setting of [alignment] is none that model1 has"),
         ("order = 3", "order = 0", "the 'order' parameter of EstimateOptions must be an int in [1"),
-        ("pops = 20", "popz = 20", "[decoder] has no setting 'popz'. known: budget, k, max_span, pops"),
+        ("pops = 20", "popz = 20", "[decoder] has no setting 'popz'. known: budget, forests, k, max_span, pops"),
         ("k = 6", "k = 0", "expected k from 1 to 1,000,000, found 0"),
         ("k = 6", "k = 99999999999", "expected k from 1 to 1,000,000, found 99,999,999,999"),
         ("corpus/tune.refs.0.txt", "nothing.txt", "nothing.txt: expected a readable file, found no such file"),

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from luthier.core.errors import LuthierError
-from luthier.kbest.derived import Formula
+from luthier.kbest.derived import formula_values
+from luthier.kbest.serving.formula import Formula
 
 leaves = st.sampled_from(["a", "b", "'a'", "2", "0.5", "1e-3"])
 formulas = st.recursive(
@@ -26,7 +27,9 @@ formulas = st.recursive(
 
 @given(formulas, st.integers(1, 4), st.integers(-3, 3))
 def test_values_are_those_of_python(text, a, b):
-    found = Formula(text).value({"a": np.array([float(a)]), "b": np.array([float(b)])})
+    found = formula_values(Formula(text), {"a": np.array([float(a)]), "b": np.array([float(b)])})
+    alone = Formula(text).number({"a": float(a), "b": float(b)})
+    assert np.array_equal(found.reshape(-1), [alone], equal_nan=True)
     names = {"a": float(a), "b": float(b), "log": math.log, "exp": math.exp, "min": min, "max": max}
     try:
         expected = eval(text.replace("'a'", "a"), {"__builtins__": {}}, names)
@@ -52,6 +55,6 @@ def test_names_and_constants():
     assert formula.names == ("lm", "words", "alpha", "my lm")
     there = formula.with_value("alpha", 0.6)
     assert there.names == ("lm", "words", "my lm")
-    assert there.value({"lm": 4.0, "words": 0.0, "my lm": 1.0}) == 3.0
-    assert formula.with_value("my lm", -1.5).value({"lm": 0.0, "words": 1.0, "alpha": 2.0}) == 1.5
-    assert np.isinf(Formula("1/a").value({"a": np.zeros(2)})).all()
+    assert there.number({"lm": 4.0, "words": 0.0, "my lm": 1.0}) == 3.0
+    assert formula.with_value("my lm", -1.5).number({"lm": 0.0, "words": 1.0, "alpha": 2.0}) == 1.5
+    assert np.isinf(formula_values(Formula("1/a"), {"a": np.zeros(2)})).all()

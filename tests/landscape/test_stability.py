@@ -162,3 +162,17 @@ def test_the_region_of_a_line_holds_the_truth_about_as_often_as_it_says():
         line = Subspace(np.array([1.0, 0.0]), np.array([[0.0, 1.0]]), ("b",))
         held.append(line_stability(problem, line, resamples=100, seed=run).holds(0.7))
     assert 83 <= sum(held) <= 97
+
+
+@pytest.mark.slow
+def test_the_region_of_a_plane_holds_the_truth_about_as_often_as_it_says():
+    """The worth is a + 0.7·b + 0.4·c with noise: 90 % of regions of (b, c) hold (0.7, 0.4), ± 7, beside 1 for a."""
+    held = []
+    for run in range(100):
+        rng = np.random.default_rng(20_000 + run)
+        features = rng.normal(size=(60, 8, 3))
+        worths = 50.0 + 10.0 * (features @ [1.0, 0.7, 0.4] + rng.normal(size=(60, 8)))
+        subspace = Subspace(np.array([1.0, 0.0, 0.0]), np.eye(3)[1:], ("b", "c"))
+        plane = Plane.make(problem_of(list(features), list(worths)), subspace, Window(-3.0, 4.0, -3.0, 4.0))
+        held.append(bool(plane_stability(plane, resamples=60, seed=run).holds(np.array([0.7, 0.4]))[0]))
+    assert 83 <= sum(held) <= 97

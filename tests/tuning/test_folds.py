@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 import luthier
 from luthier.core.errors import LuthierError
 from luthier.jobs.tuning_job import TuningJob, run_job
-from luthier.jobs.validation import cross_validate
+from luthier.jobs.validation import cross_validation, out_of_fold
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import tuner
 from luthier.tuning.run import RunOptions
-from luthier.tuning.validation.folds import fingerprints, folds_of
+from luthier.tuning.validation.folds import CrossMetric, fingerprints, folds_of
 
 pytestmark = pytest.mark.compiled
 
@@ -88,7 +88,7 @@ def test_one_sentence_has_no_folds():
 def test_the_score_is_one_of_all_sentences_out_of_their_folds():
     job = TuningJob(tuner("mert"), ListProblem.of(pool_of(), load_metric("bleu")), RunOptions(seed=1))
     report = run_job(job)
-    found = cross_validate(job, report, 3)
+    found = cross_validation(job, report, out_of_fold(job, 3))
     problem = report.problem
     selected = np.zeros((12, problem.stats.shape[1]), np.int64)
     answers = []
@@ -114,7 +114,7 @@ def test_ctrl_c_while_folds_run_keeps_the_answer(monkeypatch):
     def stop(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("luthier.jobs.tune.cross_validate", stop)
+    monkeypatch.setattr("luthier.jobs.tune.out_of_fold", stop)
     with pytest.raises(luthier.Interrupted) as stopped:
         luthier.tune(pool_of(), "bleu", "mert", folds=3)
     assert len(stopped.value.result.weights) == pool_of().n_features
@@ -125,3 +125,60 @@ def test_what_folds_lack_is_said_before_anything_is_tuned(monkeypatch, options):
     monkeypatch.setattr("luthier.jobs.tune.run_job", lambda _: pytest.fail("it was tuned first"))
     with pytest.raises(luthier.LuthierError, match=r"expected|there is no|column"):
         luthier.tune(pool_of(), "bleu", "mert", **options)
+
+
+@pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")
+def test_other_metrics_are_those_of_the_rows_that_folds_chose():
+    pool = pool_of()
+    job = TuningJob(tuner("mert"), ListProblem.of(pool, load_metric("bleu")), RunOptions(seed=1))
+    unseen = out_of_fold(job, 3)
+    found = cross_validation(job, run_job(job), unseen, also=[load_metric("ter")])
+    others = {other.metric: other for other in found.others}
+    assert list(others) == ["ter", "chrf", "length", *(f"column:{name}" for name in pool.columns if name != "score")]
+    for name in ("ter", "chrf"):
+        metric = load_metric(name)
+        rows = luthier.ListProblem.of(pool, metric).stats[unseen.tuned]
+        assert others[name].tuned == float(metric.score(rows.sum(axis=0)))
+        assert others[name].interval[0] <= others[name].tuned - others[name].baseline <= others[name].interval[1]
+    # the rows are what the weights of each fold choose
+    for fold in range(3):
+        for i in np.flatnonzero(unseen.folds == fold):
+            rows = range(pool.offsets[i], pool.offsets[i + 1])
+            scores = [float(pool.features.dense[row] @ unseen.weights[fold]) for row in rows]
+            assert unseen.tuned[i] - pool.offsets[i] == int(np.argmax(scores))
+
+
+@pytest.mark.parametrize(
+    "higher, interval, verdict",
+    [
+        (True, (0.1, 0.2), "better"),
+        (False, (0.1, 0.2), "worse"),
+        (None, (0.1, 0.2), "rises"),
+        (None, (-0.2, -0.1), "falls"),
+        (False, (-0.2, -0.1), "better"),
+        (True, (-0.1, 0.2), "cannot be told"),
+    ],
+)
+def test_what_happened_to_another_metric_is_said(higher, interval, verdict):
+    assert CrossMetric("m", higher, 1.0, 1.1, interval).verdict == verdict
+
+
+@pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")
+def test_auto_takes_the_tuner_that_folds_find_best():
+    found = luthier.tune(pool_of(40), "bleu", "auto", folds=3)
+    tried = found.folds.tried
+    assert set(tried) == {"pro", "mert", "mira-batch", "svm"}
+    best = max(tried, key=tried.get)
+    assert found.tuner.partition("(")[0] == best
+    assert found.folds.score == tried[best]
+    alone = luthier.tune(pool_of(40), "bleu", best, folds=3)
+    assert alone.folds.score == tried[best]
+    assert alone.folds.tried == {}
+    assert dict(alone.weights) == dict(found.weights)
+
+
+@pytest.mark.parametrize("also", ["column:nothing", "nosuch"])
+def test_a_metric_that_cannot_be_had_is_said_before_anything_is_tuned(monkeypatch, also):
+    monkeypatch.setattr("luthier.jobs.tune.run_job", lambda _: pytest.fail("it was tuned first"))
+    with pytest.raises(luthier.LuthierError, match=r"there is no|unknown|metric"):
+        luthier.tune(pool_of(), "bleu", "mert", folds=3, also=[also])

@@ -82,10 +82,10 @@ def run_program(
         try:
             code = _wait(process, seconds, log.parent, most_bytes)
         except _LimitError as error:
-            _end_group(process)
+            end_group(process)
             raise ProgramError(f"{what} {error} and was ended. {last_lines(log)}") from None
         except BaseException:  # Ctrl-C above all: the program does not hear it, for it has a group of its own
-            _end_group(process)
+            end_group(process)
             raise
     if code:
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
@@ -132,7 +132,7 @@ def last_lines(log: Path) -> str:
     return "It said last:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _end_group(process: subprocess.Popen[bytes]) -> None:
+def end_group(process: subprocess.Popen[bytes]) -> None:
     """End a program and what it started in its group: first by asking, then without."""
     if os.name != "posix":
         process.kill()

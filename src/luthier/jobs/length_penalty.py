@@ -15,7 +15,7 @@ import numpy as np
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.jobs.tuning_job import Coordinates, TuningJob, scores_of
-from luthier.kbest.derived import LARGEST
+from luthier.kbest.serving.formula import LARGEST
 from luthier.landscape.bounds import parse_range
 from luthier.tuning.run import run
 

@@ -3,15 +3,25 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from luthier.core.files.io import write_lines
+import numpy as np
+
+from luthier.core.arrays import Int64
+from luthier.core.files.io import make_folder, write_lines
 from luthier.core.files.written import secondary
 from luthier.core.params import DEFAULT_SEED, path_of
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
+from luthier.decoding.forests.files import ForestWriter, open_forests
+from luthier.decoding.forests.hypergraph import Hypergraph
+from luthier.decoding.forests.lines import ForestLines
+from luthier.decoding.forests.union import union
+from luthier.decoding.models import weight_vector
 from luthier.jobs.external_decoder import ExternalDecoder
 from luthier.jobs.loop_config import LoopConfig, Sentences, read_config
 from luthier.jobs.opening import AnyPath, cores
@@ -22,7 +32,7 @@ from luthier.kbest.weights import Weights
 from luthier.report.figures.tuning import draw_loop
 from luthier.report.tables.training import loop_markdown
 from luthier.tuning.loops.folder import HELDOUT, LISTS, RecordedLists, recorded_decoder
-from luthier.tuning.loops.loop import Decode, LoopPlace, tune_loop
+from luthier.tuning.loops.loop import Decode, LoopPlace, PackedDecoder, tune_loop
 from luthier.tuning.loops.report import LoopResult
 
 # Our own decoder as the loop sees it: a function from weights to lists of given sentences.
@@ -47,6 +57,10 @@ class OwnDecoder:
 
     def __call__(self, weights: Weights) -> Pool:
         """Return the lists that weights lead to."""
+        return self.lists(weights)
+
+    def lists(self, weights: Weights, forests: Callable[[Hypergraph], object] | None = None) -> Pool:
+        """Return the lists that weights lead to; a function may take the forests they are read from, one by one."""
         return self.decoder.decode(
             self.sentences,
             weights,
@@ -54,11 +68,36 @@ class OwnDecoder:
             unique=self.unique,
             references=self.references,
             derivations=False,
+            forests=forests or False,
             threads=self.threads,
         ).pool
 
 
-TABLE, PICTURE = "table.md", "loop.png"
+class ForestDecoder(PackedDecoder):
+    """The same decoder, which keeps the forests of each of its searches in a folder: lattice MERT [macherey2008]."""
+
+    def __init__(self, own: OwnDecoder, folder: str | os.PathLike[str]) -> None:
+        self.own, self.folder = own, Path(folder) / FORESTS
+
+    def decode(self, weights: Weights, number: int) -> Pool:
+        """Return the lists that weights lead to, once the forests they come from are written."""
+        own, table = self.own, self.own.decoder.prepare(self.own.sentences).table
+        with ForestWriter(table, weight_vector(weights, table.names, quiet=True), self._place(number)) as writer:
+            pool = own.lists(weights, forests=writer.add)
+            writer.finish()
+        return pool
+
+    def candidates(self, numbers: Sequence[int]) -> tuple[ForestLines, Int64]:
+        """Return the forests of these searches as one, and the rows of the sentences that have a translation."""
+        forests = union([open_forests(self._place(number)) for number in numbers])
+        kept = np.array([i for i, forest in enumerate(forests.forests) if forest.n_nodes], dtype=np.int64)
+        return ForestLines([forests.forests[i] for i in kept], forests.rules), kept
+
+    def _place(self, number: int) -> Path:
+        return make_folder(self.folder) / f"{number:03d}"
+
+
+TABLE, PICTURE, FORESTS = "table.md", "loop.png", "forests"
 
 
 def loop(
@@ -105,8 +144,11 @@ def run_loop(config: LoopConfig, folder: str, *, resume: bool, threads: int = 1)
             notice("the command has no place {weights}: the decoder will not see them")
     elif config.model:
         identity = model_identity(config.model, [path for part in parts.values() for path in (part.source, *part.refs)])
-        identity = f"{identity} {config.k} {config.unique}"
-        decoders.update({name: _own(config, part, name, threads) for name, part in parts.items()})
+        identity = f"{identity} {config.k} {config.unique}{' forests' if config.forests else ''}"
+        own = {name: _own(config, part, name, threads) for name, part in parts.items()}
+        decoders.update(own)
+        if config.forests:
+            decoders["tune"] = ForestDecoder(own["tune"], folder)
     else:
         identity = recorded_decoder(config.recorded)
         decoders = {name: RecordedLists(config.recorded, LISTS if name == "tune" else HELDOUT) for name in parts}

@@ -55,6 +55,7 @@ class LoopConfig:
         The decoder, one of them: a program of others, the folder of an earlier loop, or that of a trained system.
     start : None for the weights of a trained system
     k, unique : what lists a trained system decodes
+    forests : whether weights are tuned on all that its searches have seen, not on the lists
     """
 
     base: str
@@ -67,6 +68,7 @@ class LoopConfig:
     model: str = ""
     k: int = 200
     unique: bool = True
+    forests: bool = False
 
 
 def read_config(path: str | os.PathLike[str], *, data: str | None = None, seed: int, threads: int) -> LoopConfig:
@@ -84,6 +86,7 @@ def read_config(path: str | os.PathLike[str], *, data: str | None = None, seed: 
     places: dict[str, Any] = {kind: str(base / decoder.take(kind, str)) for kind in kinds if kind != "command"}
     if "model" in places:
         places |= {"k": check_k(decoder.take("k", int, 200), str(path)), "unique": decoder.take("unique", bool, True)}
+        places["forests"] = decoder.take("forests", bool, False)
     decoder.end()
     start = None if "model" in places and not file.has("start") else take_start(file.table("start"), base)
     file.end()

@@ -15,10 +15,11 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError, LuthierWarning, unwarned
-from luthier.core.files.io import PACKED, open_output
-from luthier.kbest.derived import with_derived
+from luthier.core.files.io import PACKED, STDIN, open_output
+from luthier.kbest.derived import LENGTHS, Derived, with_derived
 from luthier.kbest.pool import Pool
-from luthier.kbest.rerank import Reranked, n_best, rerank
+from luthier.kbest.rerank import Reranked, in_order_of, n_best, rerank
+from luthier.kbest.serving.formula import Formula
 from luthier.kbest.weights import Weights, check_sizes, read_weights
 
 Form = Literal["text", "jsonl", "moses"]
@@ -126,6 +127,22 @@ def rerank_files(
     return [tally.row() for tally in tallies]
 
 
+def needed_features(weights: Sequence[str], added: Sequence[str]) -> dict[str, float | None]:
+    """Return the features that every hypothesis must have, and what each counts where it is missing.
+
+    They are those of the files of weights and of formulas: the weights' own, and those that are `added` as well.
+    """
+    needed: dict[str, float | None] = {}
+    more = {item.name: item.formula.text for item in map(Derived.parse, added)}
+    for found in map(read_weights, weights):
+        formulas = {**found.derived, **more}
+        used = (name for text in formulas.values() for name in Formula(text).names if name not in LENGTHS)
+        for name in (*found, *used):
+            if name not in formulas:
+                needed.setdefault(name, found.missing.get(name))
+    return needed
+
+
 def _formulas(read: dict[str, Weights]) -> dict[str, str]:
     """Return the formulas that come with weights; those of one name must agree."""
     found: dict[str, str] = {}
@@ -143,7 +160,17 @@ def _refuse(read: dict[str, Weights], pool: Pool, *, strict: bool) -> None:
             values.vector(pool.features.names, source=path, strict=strict)
 
 
-def _take(pool: Pool, tallies: Sequence[_Tally], options: RerankOptions) -> None:
+def _take(raw: Pool, tallies: Sequence[_Tally], options: RerankOptions) -> None:
+    """Give each file of weights its choices; those with one order of features are scored together."""
+    ordered: dict[tuple[str, ...], tuple[Pool, list[_Tally]]] = {}
+    for tally in tallies:
+        pool = in_order_of(raw, tally.values)
+        ordered.setdefault(pool.features.names, (pool, []))[1].append(tally)
+    for pool, some in ordered.values():
+        _take_together(pool, some, options)
+
+
+def _take_together(pool: Pool, tallies: Sequence[_Tally], options: RerankOptions) -> None:
     vectors = np.array([[tally.values.get(name, 0.0) for name in pool.features.names] for tally in tallies])
     if options.n > 1:
         selections = None
@@ -192,6 +219,8 @@ class _Tally:
         """Write and count one stretch."""
         for part in ranked.lines(self.form):
             self.file.write(part)
+        if self.output == STDIN:
+            self.file.flush()
         pool, first = ranked.pool, ranked.offsets[:-1][np.diff(ranked.offsets) > 0]
         filled, best = pool.list_lengths > 0, ranked.rows[first]
         self.sentences += pool.n_sentences

@@ -28,7 +28,7 @@ from luthier.grammar.storage import open_grammar, save_grammar
 from luthier.jobs.align import align
 from luthier.jobs.compare import systems_from_files
 from luthier.jobs.lm import estimate_lm
-from luthier.jobs.loop import OwnDecoder, show_loop
+from luthier.jobs.loop import ForestDecoder, OwnDecoder, show_loop
 from luthier.jobs.loop_config import Sentences
 from luthier.jobs.opening import AnyPath, cores
 from luthier.jobs.score import read_parallel
@@ -252,6 +252,7 @@ class Training:
             c.unique,
             dataclasses.asdict(c.search),
             c.replicas,
+            *(["forests"] if c.forests else []),
         ]
         key = self.steps.key([*files, self.path(LM), *(ref for part in sets for ref in part.refs)], about)
         weights = [WEIGHTS, START, *(self.weights_of(r) for r in range(c.replicas) if c.replicas > 1)]
@@ -287,7 +288,7 @@ class Training:
                 notice(f"{folder}: a loop with other inputs or settings; it is begun anew")
                 shutil.rmtree(folder)
             result = tune_loop(
-                decode,
+                ForestDecoder(decode, folder) if c.forests else decode,
                 start,
                 settings.tuner,
                 settings.metric,

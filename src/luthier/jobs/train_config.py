@@ -32,6 +32,7 @@ class TrainConfig:
     tune, heldout, test : sentences with references; the last two may be None
     start : weights of the loop's first turn; None for the decoder's own
     k, unique : what lists the loop decodes
+    forests : whether the loop tunes on all that its searches have seen, not on the lists
     replicas : loops with seeds of their own
     """
 
@@ -52,6 +53,7 @@ class TrainConfig:
     start: Weights | None
     k: int
     unique: bool
+    forests: bool
     replicas: int
 
 
@@ -75,6 +77,7 @@ def read_train_config(path: str | os.PathLike[str], *, data: str | None = None, 
     rules.end()
     decoder = file.table("decoder")
     k, unique = decoder.take("k", int, 200), decoder.take("unique", bool, True)
+    forests = decoder.take("forests", bool, False)
     search = decoder.fields(SearchOptions)
     decoder.end()
     found = TrainConfig(
@@ -95,6 +98,7 @@ def read_train_config(path: str | os.PathLike[str], *, data: str | None = None, 
         start=take_start(file.table("start"), base) if file.has("start") else None,
         k=k,
         unique=unique,
+        forests=forests,
         replicas=file.take("replicas", int, 1),
     )
     file.end()

@@ -20,7 +20,7 @@ from luthier.jobs.length_penalty import Search, Searched, search_constant
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, formulas_of, lists_at, pool_at
 from luthier.jobs.trace_file import GrowingTrace, write_trace
 from luthier.jobs.tuning_job import TuningJob, run_job
-from luthier.jobs.validation import check_validation, cross_validate, resample_job
+from luthier.jobs.validation import check_also, check_validation, cross_validation, decided, out_of_fold, resample_job
 from luthier.kbest.building.sentences import read_sentence_table
 from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
 from luthier.kbest.pool import Pool
@@ -32,9 +32,12 @@ from luthier.landscape.forest_problem import PackedProblem
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 from luthier.landscape.sharded_problem import ShardedProblem
+from luthier.landscape.tradeoff.several import constrained
+from luthier.landscape.tradeoff.several import worst_of as smallest_gain
 from luthier.metrics.base import Metric
-from luthier.metrics.loading import as_metric
+from luthier.metrics.loading import as_metric, split_specs
 from luthier.metrics.pools import with_statistics
+from luthier.metrics.several import Constrained, Limit
 from luthier.tuning.base import PACKAGE, Tuner, tuner
 from luthier.tuning.options import RunOptions
 from luthier.tuning.validation.report import TuningReport
@@ -55,9 +58,12 @@ def tune(
     *,
     start: AnyWeights | None = None,
     heldout: AnyPool | None = None,
+    worst_of: str | Sequence[str | Metric] = (),
+    constraint: str | Sequence[str] = (),
     bound: Mapping[str, tuple[float, float] | str] | None = None,
     bins: Bins | AnyPath | None = None,
     add: str | Sequence[str] = (),
+    feature: str | Sequence[str] = (),
     search: str | None = None,
     axis: AnyPath | Sequence[AnyPath] = (),
     standardize_features: bool = False,
@@ -69,6 +75,7 @@ def tune(
     resamples: int | None = None,
     folds: int | None = None,
     fold_by: str = "",
+    also: Sequence[str | Metric] = (),
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
     engine: Engine | None = None,
@@ -91,17 +98,26 @@ def tune(
         they were decoded with.
     heldout : Pool or a path
         Unseen lists that have a say in which run is the answer.
+    worst_of
+        Several metrics in place of one: the smallest of their gains counts, each over its own at the start, in units of
+        its own noise there.
+    constraint
+        Limits on other metrics, such as ``"length>=98"``, on the tuning sentences; less violation comes first.
     bound
         Limits of some weights by name: ``{"lm": (0, 1)}`` or ``{"lm": "0:1"}``.
     bins
         Bins, or a file of them: features of the lists that are made from their derivations.
     add, search
         Formulas of more features, and the range of a constant in them, ``"a=0:1.5"``.
+    feature
+        Features that were made without the references, though they look as if they knew the score.
     axis
         Weights move along these only: features, files, ``"random:5"``, ``"leading:5"``, ``"sums"``.
     resamples, folds, fold_by
         Tune again on so many resamples of the sentences; cross-validate by so many folds, which keep sentences of equal
-        numbers in a column (documents) together.
+        numbers in a column (documents) together. With folds, `auto` takes the tuner that they say holds best.
+    also
+        Further metrics: what tuning does to them on the unseen sentences of each fold.
     trace
         File that gets every state of every run, as it comes.
     engine, files
@@ -130,21 +146,22 @@ def tune(
     if isinstance(method, Tuner) and options:
         raise LuthierError(f"expected parameters inside the tuner that was given, found {', '.join(options)}")
     chosen = method if isinstance(method, Tuner) else tuner(method, published=published, **options)
-    metric = as_metric(metric)
+    wanted = _Wanted.of(metric, worst_of, constraint)
 
     def job_on(source: Candidates, unseen: Pool | None) -> TuningJob:
-        problem = problem_of(source, metric, refs=refs, bound=bound, engine=engine, file=files[0])
+        problem = problem_of(source, wanted.on(source, start), refs=refs, bound=bound, engine=engine, file=files[0])
         return TuningJob(
             tuner=chosen,
             problem=problem,
             options=settings,
             start=_start(problem, start),
-            heldout=None if unseen is None else ListProblem.beside(problem, unseen, file=files[1]),
+            heldout=None if unseen is None else _beside(problem, unseen, files[1]),
             standardize=standardize_features,
             axes=tuple(axis),
             replicas=replicas,
             average=average_replicas,
             engine=None if isinstance(source, Manifest) else engine,
+            meant=tuple(names_of(feature, "features")),
         )
 
     pools = _prepared(pool, heldout, start, bins, add if search is None else ())
@@ -154,9 +171,12 @@ def tune(
             job = job_on(*pools)
         else:
             job, searched = _searched(
-                Search.parse(search), [Derived.parse(text) for text in add], pools, metric, job_on
+                Search.parse(search), [Derived.parse(text) for text in add], pools, wanted.metric, job_on
             )
         check_validation(job, resamples, folds, fold_by)
+        others = [as_metric(other) for other in also]
+        check_also(job, others)
+        job, unseen = decided(job, folds, by=fold_by)
         report = dataclasses.replace(run_job(dataclasses.replace(job, watch=growing.watch)), searched=searched)
     if trace:
         with secondary(trace):
@@ -165,10 +185,40 @@ def tune(
         raise Interrupted(report)
     try:
         resampled = None if resamples is None else resample_job(job, report, resamples)
-        validated = None if folds is None else cross_validate(job, report, folds, by=fold_by)
+        validated = None
+        if folds is not None:
+            unseen = unseen or out_of_fold(job, folds, by=fold_by)
+            validated = cross_validation(job, report, unseen, by=fold_by, also=others)
     except KeyboardInterrupt:
         raise Interrupted(report) from None  # the answer stands, whatever else was to be found out about it
     return dataclasses.replace(report, resampled=resampled, folds=validated)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Wanted:
+    """What to tune for: a metric, or several of which the worst counts, and limits on others."""
+
+    metric: Metric
+    several: tuple[Metric, ...]
+    limits: tuple[Limit, ...]
+
+    @classmethod
+    def of(cls, metric: str | Metric, worst: str | Sequence[str | Metric], limits: str | Sequence[str]) -> _Wanted:
+        several = split_specs(worst) if isinstance(worst, str) else worst
+        found = tuple(as_metric(one) for one in several if one != "")
+        texts = [limits] if isinstance(limits, str) else limits
+        return cls(as_metric(metric), found, tuple(Limit.parse(text) for text in texts))
+
+    def on(self, source: Candidates, start: AnyWeights | None) -> Metric:
+        """Return the metric to tune for on these candidates."""
+        if not (self.several or self.limits):
+            return self.metric
+        if not isinstance(source, Pool):
+            raise LuthierError("`worst_of` and `constraint` are for whole lists, found shards or forests")
+        metric = self.metric
+        if self.several:
+            metric = smallest_gain(source, self.several, _start(ListProblem.of(source, self.several[0]), start))
+        return constrained(source, metric, self.limits) if self.limits else metric
 
 
 def problem_of(
@@ -217,6 +267,13 @@ def forest_problem(
         bounds=bounds,
         start=forests.weights,
     )
+
+
+def _beside(problem: Problem, unseen: Pool, file: PoolFile | None) -> ListProblem:
+    """Return the problem of held-out lists: limits are on the tuning sentences alone."""
+    found = ListProblem.beside(problem, unseen, file=file)
+    metric = found.metric
+    return dataclasses.replace(found, metric=metric.unlimited) if isinstance(metric, Constrained) else found
 
 
 def _own_fields(method: str | Tuner) -> set[str]:

@@ -9,7 +9,6 @@ import pickle
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,26 +17,29 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.progress import notice, progress
-from luthier.core.rng import make_rng
+from luthier.core.rng import child_rng, make_rng
 from luthier.core.tasks import Engine, Recipe, Shared, opened, run_units
 from luthier.core.threads import stopping_gently
 from luthier.evaluation.bootstrap import bootstrap_systems, difference_interval
 from luthier.jobs.trace_file import WatchSeed, nobody
-from luthier.kbest.weights import Weights
+from luthier.kbest.shards.shard import open_shard
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.landscape.subspaces import Directions, directions_along, rescaled, standardized
+from luthier.landscape.units import effect_units
 from luthier.metrics.base import Metric
+from luthier.metrics.several import Constrained
 from luthier.tuning.base import Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.diagnostics import warnings_after, warnings_before
 from luthier.tuning.options import RunOptions
+from luthier.tuning.restarts import draw_start
 from luthier.tuning.run import open_checkpoint, run
 from luthier.tuning.traces import Result
 from luthier.tuning.validation.baselines import Baselines, baselines
 from luthier.tuning.validation.folds import overlap_note
-from luthier.tuning.validation.report import Tuned, TuningReport
+from luthier.tuning.validation.report import Tuned, TuningReport, numbered
 
 BOOTSTRAP_DRAWS = 1000
 
@@ -62,6 +64,7 @@ class TuningJob:
     average: bool = False
     engine: Engine | None = None
     watch: WatchSeed = nobody
+    meant: tuple[str, ...] = ()  # features that are to be trusted, whatever they look like
 
     def __post_init__(self) -> None:
         if self.replicas < 1:
@@ -176,12 +179,16 @@ class Replica:
 def run_job(job: TuningJob) -> TuningReport:
     """Run a job; with replicas, once for each of as many seeds, by default one after another."""
     problem, start = job.problem, job.first
-    for sentence in warnings_before(problem):
+    for sentence in warnings_before(problem, job.meant):
         warnings.warn(sentence, LuthierWarning, stacklevel=2)
     shared = _overlap(problem, job.heldout)
     if shared:
         warnings.warn(shared, LuthierWarning, stacklevel=2)
+    if _perturbed(job):
+        notice(f"{job.tuner.name} draws nothing: all replicas but the first start from perturbed weights")
     replicas = _all_replicas(job)
+    if same := _equal_replicas(replicas):
+        warnings.warn(same, LuthierWarning, stacklevel=2)
     average = np.mean([unit_length(tuned.weights) for tuned in replicas], axis=0) if job.average else None
     for tuned in replicas:
         if tuned.result.heldout_note:
@@ -230,7 +237,8 @@ def _replicas_elsewhere(job: TuningJob, units: Mapping[int, Replica], engine: En
         keepers: dict[int, Checkpoint] = {}
         for number, unit in units.items():
             options = dataclasses.replace(job.options, seed=unit.seed, checkpoint=unit.checkpoint)
-            keepers[number] = open_checkpoint(job.tuner, (seen.problem, seen.heldout), seen.start, options)
+            begin = replica_start(job, seen, unit.seed)
+            keepers[number] = open_checkpoint(job.tuner, (seen.problem, seen.heldout), begin, options)
             stack.callback(keepers[number].close)
 
         bare = {number: Replica(unit.seed, finished=keepers[number].finished) for number, unit in units.items()}
@@ -252,6 +260,32 @@ def _replicas_elsewhere(job: TuningJob, units: Mapping[int, Replica], engine: En
     return found
 
 
+def replica_start(job: TuningJob, seen: Coordinates, seed: int) -> Float64:
+    """Return where a replica starts, (Q,): each but the first from perturbed weights where the tuner draws nothing."""
+    if seed == job.options.seed or not _perturbed(job):
+        return seen.start
+    units = job.options.restart_size * effect_units(seen.problem.spread, seen.start)
+    return draw_start("perturbed", seen.start, units, seen.problem.bounds, child_rng(seed, 0))
+
+
+def _perturbed(job: TuningJob) -> bool:
+    return job.replicas > 1 and not job.tuner.is_random and not job.options.restarts
+
+
+def _equal_replicas(replicas: Sequence[Tuned]) -> str:
+    """Say which replicas have the same weights; nothing where all differ."""
+    first: dict[bytes, int] = {}
+    for tuned in replicas:
+        key = (tuned.weights + 0.0).tobytes()
+        if key in first:
+            return (
+                f"seeds {first[key]} and {tuned.seed} ended at the same weights: they are one run. Their agreement "
+                "says nothing about how runs differ"
+            )
+        first[key] = tuned.seed
+    return ""
+
+
 def _checkpoint(job: TuningJob, replica: int) -> str:
     path = job.options.checkpoint
     return numbered(path, replica + 1) if path and job.replicas > 1 else path
@@ -271,7 +305,7 @@ def tune_replica(job: TuningJob, replica: Replica) -> Tuned:
     result = run(
         job.tuner,
         seen.problem,
-        seen.start,
+        replica_start(job, seen, replica.seed),
         options,
         heldout=seen.heldout,
         engine=job.engine if job.replicas == 1 else None,
@@ -301,9 +335,12 @@ def tuned_of(job: TuningJob, seed: int, weights: Float64, result: Result) -> Tun
 
 def _overlap(problem: Problem, heldout: Problem | None) -> str:
     """Say how many held-out sentences are tuning sentences, where both are lists."""
-    if not isinstance(problem, ListProblem) or not isinstance(heldout, ListProblem):
+    if not isinstance(problem, ListProblem | ShardedProblem) or not isinstance(heldout, ListProblem):
         return ""
-    return overlap_note(problem.pool, heldout.pool)
+    if isinstance(problem, ListProblem):
+        return overlap_note([problem.pool], heldout.pool)
+    manifest = problem.source.manifest
+    return overlap_note((open_shard(manifest, part) for part in range(len(manifest.parts))), heldout.pool)
 
 
 def against_baseline(found: Baselines, weights: Float64) -> tuple[float, tuple[float, float]]:
@@ -333,6 +370,7 @@ def interval_of(problem: Problem, start: Float64, weights: Float64) -> tuple[flo
 
 def paired_interval(metric: Metric, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> tuple[float, float]:
     """Return the paired-bootstrap interval of a change of the score, from statistics of each sentence, (N, S) twice."""
+    metric = metric.unlimited if isinstance(metric, Constrained) else metric  # limits are on the whole set
     systems = [np.asarray(part)[None] for part in (before, after)]
     scores = bootstrap_systems(systems, metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
     found = difference_interval(*scores, higher_is_better=metric.higher_is_better, confidence=0.95)
@@ -343,25 +381,3 @@ def unit_length(weights: Float64) -> Float64:
     """Return weights of length 1: only their direction matters, and lengths must not weigh an average."""
     length = float(np.linalg.norm(weights))
     return weights / length if length else weights
-
-
-def numbered(path: str, number: int) -> str:
-    """Return ``weights.3.txt`` for ``weights.txt`` and 3."""
-    place = Path(path)
-    return str(place.with_name(f"{place.stem}.{number}{place.suffix}"))
-
-
-def answers(report: TuningReport, output: str) -> dict[str, Weights]:
-    """Return the weights of each replica (numbered if there are several), and the average as `output`, by file."""
-    several = len(report.replicas) > 1
-    found = {
-        numbered(output, number) if several else output: report.named(tuned.weights)
-        for number, tuned in enumerate(report.replicas, start=1)
-    }
-    return found if report.average is None else {**found, output: report.named(report.average)}
-
-
-def answer_paths(output: str, replicas: int, *, average: bool = False) -> Sequence[str]:
-    """Return the files that a job will write, so that they can be checked before it runs."""
-    several = [numbered(output, number + 1) for number in range(replicas)] if replicas > 1 else []
-    return [*several, output] if average or not several else several

@@ -13,6 +13,7 @@ from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.core.threads import executor
 from luthier.kbest import _score_kernels as kernels
 from luthier.kbest.derived import with_derived
+from luthier.kbest.features import align_features
 from luthier.kbest.pool import Pool, pool_of
 from luthier.kbest.weights import Weights, check_sizes, no_weights, vector_of
 
@@ -39,7 +40,8 @@ BLOCK_ROWS = 1 << 16
 def rerank(pool: Pool, weights: Float64 | Mapping[str, float], *, threads: int = 1) -> Int64:
     """Return the selected row of each sentence: (D,) → (N,), or (W, D) → (W, N).
 
-    Weights by name (a dictionary, or `Weights` with formulas of features that the pool may lack) are one vector.
+    Weights by name (a dictionary, or `Weights` with formulas of features that the pool may lack) are one vector, and
+    sums are then in their order.
 
     A sentence without hypotheses gets −1. The same vector selects the same rows alone and among
     others, in dense and in sparse storage, with any number of threads: all scores are summed in one
@@ -69,7 +71,25 @@ def rerank(pool: Pool, weights: Float64 | Mapping[str, float], *, threads: int =
 def _named(pool: Pool, weights: Mapping[str, float]) -> tuple[Pool, Float64]:
     """Return the vector of named weights, and the pool with the features that their formulas make."""
     pool = with_derived(pool, weights.derived) if isinstance(weights, Weights) else pool
-    return pool, vector_of(weights, pool.features.names)
+    ordered = in_order_of(pool, weights)
+    return ordered, vector_of(weights, ordered.features.names)
+
+
+def in_order_of(pool: Pool, weights: Mapping[str, float]) -> Pool:
+    """Return the pool with its features in the order of the weights, those without a weight last.
+
+    Scores are summed in that order: which hypothesis wins a near tie does not depend on the order of a list's columns.
+    """
+    names = pool.features.names
+    there = set(names)
+    known = [name for name in weights if name in there]
+    if known == [name for name in names if name in weights]:
+        return pool
+    dense, n_dense = set(names[: pool.features.n_dense]), 0
+    ordered = (*known, *(name for name in names if name not in weights))
+    while n_dense < len(ordered) and ordered[n_dense] in dense:
+        n_dense += 1
+    return pool.with_features(align_features(pool.features, ordered, n_dense))
 
 
 def _rerank_one(pool: Pool, weights: Float64) -> Int64:

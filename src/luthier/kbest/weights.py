@@ -19,9 +19,10 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError, excerpt, warn
 from luthier.core.files.io import display_name, open_output
 from luthier.core.params import names_of, path_of
-from luthier.core.settings import parse_json, repeated
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
+from luthier.kbest.serving.reranker import LARGEST_WEIGHT
+from luthier.kbest.serving.weights_json import parse_weights
 
 WeightFormat = Literal["text", "equals", "moses", "json"]
 MOSES_SECTION, SPARSE_SECTION = "[weight]", "[weight-file]"
@@ -30,18 +31,19 @@ FORMULA = re.compile(r"#\s*add\s+([^\s=]+)=(.+)")  # a comment to others
 # Weights and features with fewer common names than these do not belong together.
 LEAST_COMMON, LEAST_SHARE = 3, 0.1
 LARGEST = sys.float_info.max
-LARGEST_WEIGHT = 1e150  # half of the range of numbers is left for features
 
 
 @dataclasses.dataclass(frozen=True)
 class Weights(Mapping[str, float]):
     """A finite number for each of some names, in their order.
 
-    `derived` are the formulas of features that lists do not have of themselves (`luthier.kbest.derived`), by name.
+    `derived` are the formulas of features that lists do not have of themselves (`luthier.kbest.derived`), by name;
+    `missing` is what features count in a candidate that lacks them.
     """
 
     values_by_name: Mapping[str, float]
     derived: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    missing: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.values_by_name, Mapping):
@@ -53,15 +55,23 @@ class Weights(Mapping[str, float]):
                 raise LuthierError(f"the weight of {name!r} must be a finite number, found {value!r}")
         object.__setattr__(self, "values_by_name", MappingProxyType(dict(self.values_by_name)))
         object.__setattr__(self, "derived", MappingProxyType(dict(self.derived)))
+        object.__setattr__(self, "missing", MappingProxyType(dict(self.missing)))
 
     @classmethod
-    def from_vector(cls, names: Sequence[str], vector: Float64, derived: Mapping[str, str] | None = None) -> Weights:
+    def from_vector(
+        cls,
+        names: Sequence[str],
+        vector: Float64,
+        derived: Mapping[str, str] | None = None,
+        missing: Mapping[str, float] | None = None,
+    ) -> Weights:
         """Name the components of a vector."""
-        return cls(dict(zip(names, np.asarray(vector, dtype=np.float64).tolist(), strict=True)), derived or {})
+        values = dict(zip(names, np.asarray(vector, dtype=np.float64).tolist(), strict=True))
+        return cls(values, derived or {}, missing or {})
 
     def __reduce__(self) -> tuple[object, ...]:
         """Survive a trip between processes, although a read-only view of a dictionary does not."""
-        return (Weights, (dict(self.values_by_name), dict(self.derived)))
+        return (Weights, (dict(self.values_by_name), dict(self.derived), dict(self.missing)))
 
     def __repr__(self) -> str:
         """Return a short sentence."""
@@ -98,7 +108,7 @@ class Weights(Mapping[str, float]):
         if self.get(how, 0.0) < 0:
             told = f"the weight of {how!r} is negative and becomes -1: dividing by it would turn the ranking round"
             warn(told, stacklevel=2)
-        return Weights.from_vector(list(self), found, self.derived)
+        return Weights.from_vector(list(self), found, self.derived, self.missing)
 
     def vector(self, names: Sequence[str], *, source: str = "the weights", strict: bool = False) -> Float64:
         """Return the weights in the order of a pool's features, (D,).
@@ -197,7 +207,7 @@ def read_weights(path: str | os.PathLike[str]) -> Weights:
     name = display_name(path)
     text = "\n".join(lines)
     if text.lstrip().startswith("{"):
-        found = _from_json(text, name)
+        found = Weights(*parse_weights(text, name))
     elif any(line.strip() == MOSES_SECTION for line in lines):
         found = _from_moses(lines, name, sparse_weights(lines, path))
     else:
@@ -206,32 +216,6 @@ def read_weights(path: str | os.PathLike[str]) -> Weights:
         raise InputError(expected="at least one weight", found="none", path=name)
     formulas = {match[1]: match[2].strip() for line in lines if (match := FORMULA.fullmatch(line.strip()))}
     return dataclasses.replace(found, derived={**found.derived, **formulas})
-
-
-def _from_json(text: str, path: str) -> Weights:
-    try:
-        found = parse_json(text, parse_int=float, object_pairs_hook=lambda pairs: _once(pairs, path))
-    except ValueError as error:
-        msg, line = getattr(error, "msg", str(error)), getattr(error, "lineno", None)
-        raise InputError(expected="a JSON object of names and numbers", found=msg, path=path, line=line) from None
-    formulas = found.get("add") if isinstance(found.get("weights"), dict) else None
-    found = found.get("weights", found) if isinstance(found.get("weights"), dict) else found
-    for name, formula in formulas.items() if isinstance(formulas, dict) else ():
-        if not isinstance(formula, str):
-            raise InputError(expected=f"a formula for {name!r}", found=repr(formula), path=path)
-    for name, value in found.items():
-        if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
-            raise InputError(expected=f"a finite number for {name!r}", found=repr(value), path=path)
-    return Weights(
-        {name: float(value) for name, value in found.items()}, formulas if isinstance(formulas, dict) else {}
-    )
-
-
-def _once(pairs: list[tuple[str, object]], path: str) -> dict[str, object]:
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        raise InputError(expected="each name once", found=f"{repeated(pairs)!r} twice", path=path)
-    return table
 
 
 def sparse_weights(lines: Sequence[str], path: str | os.PathLike[str]) -> dict[str, float]:
@@ -322,8 +306,12 @@ def write_weights(
     formulas = weights.derived if isinstance(weights, Weights) else {}
     above = "".join(f"# add {name}={formula}\n" for name, formula in formulas.items())
     if style == "json":
-        both = {"weights": dict(weights), "add": dict(formulas)} if formulas else dict(weights)
-        text = json.dumps(both, indent=1, ensure_ascii=False) + "\n"
+        missing = weights.missing if isinstance(weights, Weights) else {}
+        more = {name: dict(part) for name, part in (("add", formulas), ("missing", missing)) if part}
+        text = (
+            json.dumps({"weights": dict(weights), **more} if more else dict(weights), indent=1, ensure_ascii=False)
+            + "\n"
+        )
     elif style == "moses":
         text = above + MOSES_SECTION + "\n" + "".join(f"{line}\n" for line in _moses_lines(weights))
     elif style == "equals":

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Bool, Float64, Int64, frozen
 from luthier.core.errors import LuthierError, LuthierWarning, unwarned
 from luthier.core.segments import segment_of_rows
-from luthier.kbest.derived import derived_of
+from luthier.kbest.derived import derived_of, missing_of
 from luthier.kbest.features import align_features
 from luthier.kbest.groups import Groups
 from luthier.kbest.inspect import linear_relations
@@ -31,6 +31,8 @@ from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 from luthier.metrics.oracle import best_rows, sentence_oracle
 from luthier.metrics.pools import pool_statistics, score_selections
+
+FEW_DIFFERENCES = 10  # between hypotheses of one list, below which any correlation may be chance
 
 # The expected gain of sentences under a softmax over each list, and the way uphill.
 
@@ -164,6 +166,11 @@ class ListProblem(Problem):
         """Formulas of features that were added to the lists."""
         return derived_of(self.pool)
 
+    @property
+    def missing(self) -> Mapping[str, float]:
+        """What sparse features, and those with filled holes, count in a candidate that lacks them."""
+        return missing_of(self.pool)
+
     def lists_alike(self) -> int:
         """Return in how many lists all hypotheses have the same statistics."""
         high, low = (f.reduceat(self.stats, self.offsets[:-1], axis=0) for f in (np.maximum, np.minimum))
@@ -185,6 +192,25 @@ class ListProblem(Problem):
         for d, name in enumerate(self.names[: self.n_dense]):
             same.setdefault(hashlib.blake2b(self.pool.features.dense[:, d].tobytes()).digest(), []).append(name)
         return [names for names in same.values() if len(names) > 1]
+
+    def correlations(self) -> dict[str, float]:
+        """Return the correlation, within lists, of dense features with the column that is tuned for, if one is.
+
+        A feature, or the column, that is the same within each list has none; nor has anything in a few short lists.
+        """
+        judged = self.pool.columns.get(getattr(self.metric, "column", ""))
+        lengths = self.pool.list_lengths
+        if judged is None or self.pool.n_hypotheses - np.count_nonzero(lengths) < FEW_DIFFERENCES:
+            return {}
+        values = np.column_stack([self.pool.features.dense, judged])
+        full = np.flatnonzero(lengths)
+        means = np.add.reduceat(values, self.offsets[:-1][full], axis=0) / lengths[full][:, None]
+        values -= np.repeat(means, lengths[full], axis=0)
+        sizes = np.sqrt((values**2).sum(axis=0))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = (values[:, -1:] * values[:, :-1]).sum(axis=0) / (sizes[:-1] * sizes[-1])
+        names = zip(self.names[: self.n_dense], found.tolist(), strict=True)
+        return {name: r for name, r in names if np.isfinite(r)}
 
     def recipe(self) -> ListRecipe | None:
         """Return how another process opens this problem, if its pool is in a file."""

@@ -137,6 +137,11 @@ class Problem(abc.ABC):
         """Formulas of features that were made of others, by name."""
         return {}
 
+    @property
+    def missing(self) -> Mapping[str, float]:
+        """What features count in a candidate that lacks them, by name."""
+        return {}
+
     def lists_alike(self) -> int | None:
         """Return in how many lists all candidates have the same statistics; None where they cannot be listed."""
         return None
@@ -152,6 +157,10 @@ class Problem(abc.ABC):
     def twins(self) -> list[list[str]]:
         """Return sets of features that have the same number in every candidate, where that is known."""
         return []
+
+    def correlations(self) -> dict[str, float]:
+        """Return the correlation of features with the column that is tuned for, where that is known."""
+        return {}
 
     def notes(self) -> list[str]:
         """Return what is worth a sentence when the work is done."""

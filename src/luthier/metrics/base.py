@@ -110,6 +110,11 @@ class Metric(abc.ABC):
         return type(self).__module__.rsplit(".", 1)[-1]
 
     @property
+    def label(self) -> str:
+        """What a table calls it."""
+        return self.name
+
+    @property
     def spec(self) -> str:
         """The metric with all its parameters, as `luthier.metrics.loading.load_metric` reads it."""
         values = (f"{f.name}={getattr(self, f.name)!r}" for f in dataclasses.fields(self))

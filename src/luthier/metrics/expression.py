@@ -1,4 +1,4 @@
-"""Weighted sums of metrics: the statistics of the parts side by side, the sum of their scores."""
+"""Several metrics side by side, and weighted sums of them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,45 @@ from luthier.metrics.slopes import Rate
 
 
 @dataclasses.dataclass(frozen=True)
-class Expression(Metric):
+class SideBySide(Metric):
+    """Several metrics at once: the statistics of the `parts` side by side."""
+
+    parts: tuple[Metric, ...]
+
+    @property
+    def stat_names(self) -> tuple[str, ...]:
+        """``part.statistic``; if several parts have one name, the second is ``part2``, and so on."""
+        parts = zip(self.labels(), self.parts, strict=True)
+        return tuple(f"{label}.{name}" for label, part in parts for name in part.stat_names)
+
+    def stats(self, batch: Batch) -> Stats:
+        """Return the statistics of all parts side by side, (M, S); float64 if those of any part are."""
+        return np.concatenate([part.stats(batch) for part in self.parts], axis=1)
+
+    def labels(self) -> list[str]:
+        """Return a name for each part; if several have one name, the second is ``part2``, and so on."""
+        met: dict[str, int] = {}
+        labels = []
+        for part in self.parts:
+            met[part.name] = met.get(part.name, 0) + 1
+            labels.append(part.name + (str(met[part.name]) if met[part.name] > 1 else ""))
+        return labels
+
+    def own(self, stats: Stats) -> Iterator[tuple[Metric, Stats]]:
+        """Yield each part with its own statistics, (..., S)."""
+        stats, left = self.check_stats(stats), 0
+        for part in self.parts:
+            right = left + len(part.stat_names)
+            yield part, stats[..., left:right]
+            left = right
+
+    def part_scores(self, sums: Stats) -> dict[str, float]:
+        """Return the score of each part, of summed statistics, (S,), by its label."""
+        return {label: float(part.score(own)) for label, (part, own) in zip(self.labels(), self.own(sums), strict=True)}
+
+
+@dataclasses.dataclass(frozen=True)
+class Expression(SideBySide):
     """constant + Σ coefficients[k] · parts[k].
 
     Attributes
@@ -29,7 +67,6 @@ class Expression(Metric):
         The direction of improvement. None: that of the parts, if all of them pull the sum the same way.
     """
 
-    parts: tuple[Metric, ...]
     coefficients: tuple[float, ...]
     constant: float = 0.0
     maximize: bool | None = None
@@ -50,29 +87,19 @@ class Expression(Metric):
             )
 
     @property
-    def stat_names(self) -> tuple[str, ...]:
-        """``part.statistic``; if several parts have one name, the second is ``part2``, and so on."""
-        parts = zip(self._labels(), self.parts, strict=True)
-        return tuple(f"{label}.{name}" for label, part in parts for name in part.stat_names)
-
-    @property
     def higher_is_better(self) -> bool:
         """As `maximize` says, otherwise as all parts do."""
         return bool(self._common_direction() if self.maximize is None else self.maximize)
 
-    def stats(self, batch: Batch) -> Stats:
-        """Return the statistics of all parts side by side, (M, S); float64 if those of any part are."""
-        return np.concatenate([part.stats(batch) for part in self.parts], axis=1)
-
     def score(self, stats: Stats) -> Float64:
         """Return the weighted sum of the parts' scores."""
-        return self._sum([part.score(own) for part, own in self._own(stats)])
+        return self._sum([part.score(own) for part, own in self.own(stats)])
 
     @property
     def rates(self) -> tuple[Rate, ...] | None:
         """The rates of all parts, if every part is a sum of rates."""
         rates: list[Rate] = []
-        for label, part, c in zip(self._labels(), self.parts, self.coefficients, strict=True):
+        for label, part, c in zip(self.labels(), self.parts, self.coefficients, strict=True):
             if part.rates is None:
                 return None
             rates += [Rate(f"{label}.{r.numerator}", f"{label}.{r.denominator}", c * r.factor) for r in part.rates]
@@ -80,14 +107,14 @@ class Expression(Metric):
 
     def slopes(self, sums: Float64) -> Float64 | None:
         """Return the slopes of the parts side by side, (S,), if every part has them."""
-        slopes = [part.slopes(own) for part, own in self._own(sums)]
+        slopes = [part.slopes(own) for part, own in self.own(sums)]
         if any(own is None for own in slopes):
             return None
         return np.concatenate([c * own for c, own in zip(self.coefficients, slopes, strict=True) if own is not None])
 
     def smooth_score(self, sums: Float64, sharpness: float) -> tuple[float, Float64]:
         """Return the weighted sum of the parts' smooth scores, and their slopes side by side, (S,)."""
-        found = [part.smooth_score(own, sharpness) for part, own in self._own(sums)]
+        found = [part.smooth_score(own, sharpness) for part, own in self.own(sums)]
         slopes = np.concatenate([c * own for c, (_, own) in zip(self.coefficients, found, strict=True)])
         return float(self._sum([np.asarray(score) for score, _ in found])), slopes
 
@@ -108,7 +135,7 @@ class Expression(Metric):
 
     def sentence_score(self, stats: Stats) -> Float64:
         """Return the weighted sum of the parts' sentence scores."""
-        return self._sum([part.sentence_score(own) for part, own in self._own(stats)])
+        return self._sum([part.sentence_score(own) for part, own in self.own(stats)])
 
     @property
     def name(self) -> str:
@@ -126,22 +153,6 @@ class Expression(Metric):
         if self.maximize is None:
             return self.formula
         return f"{'maximize' if self.maximize else 'minimize'}({self.formula})"
-
-    def _labels(self) -> list[str]:
-        """Return a name for each part; if several have one name, the second is ``part2``, and so on."""
-        met: dict[str, int] = {}
-        labels = []
-        for part in self.parts:
-            met[part.name] = met.get(part.name, 0) + 1
-            labels.append(part.name + (str(met[part.name]) if met[part.name] > 1 else ""))
-        return labels
-
-    def _own(self, stats: Stats) -> Iterator[tuple[Metric, Stats]]:
-        stats, left = self.check_stats(stats), 0
-        for part in self.parts:
-            right = left + len(part.stat_names)
-            yield part, stats[..., left:right]
-            left = right
 
     def _sum(self, scores: list[Float64]) -> Float64:
         total: Any = self.constant

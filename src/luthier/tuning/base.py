@@ -90,6 +90,15 @@ class Tuner(abc.ABC):
         Pure in its arguments: it prints nothing, reads nothing, changes neither `start` nor itself.
         """
 
+    @property
+    def is_random(self) -> bool:
+        """Whether its answer depends on the seed; if not, runs from one start are all the same."""
+        return True
+
+    def on_trial(self, problem: Problem) -> list[Tuner]:  # noqa: ARG002
+        """Return the tuners that folds may choose from: only one that leaves the choice to them has several."""
+        return [self]
+
     def refuses(self, problem: Problem) -> str:
         """Return why this method cannot work on a problem, or '' if it can."""
         if self.needs_lists and not isinstance(problem, ListProblem):

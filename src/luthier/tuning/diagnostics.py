@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.kbest.derived import Formula
+from luthier.kbest.serving.formula import Formula
 from luthier.landscape.problem import Problem
 
 SCALE_RATIO = 1e3  # features whose spreads differ by more are called unscaled
+SAME_SCORE = 0.999  # correlation from which on a feature knows what is tuned for
 SMALL_EFFECT, LARGE_EFFECT = 1e-4, 1e4
 
 
-def warnings_before(problem: Problem) -> list[str]:
-    """Return what is odd about a problem before anything is tuned, as far as the problem can tell."""
+def warnings_before(problem: Problem, meant: Collection[str] = ()) -> list[str]:
+    """Return what is odd about a problem before anything is tuned; `meant` are features that are to be trusted."""
     return [
         *_about_cheating(problem),
+        *_about_leaks(problem, meant),
         *_about_lists(problem),
         *_about_spreads(problem),
         *_about_twins(problem),
@@ -31,6 +33,24 @@ def _about_cheating(problem: Problem) -> Iterator[str]:
     made = [name for name, formula in problem.derived.items() if judged in Formula(formula).names]
     if made:
         yield f"made of the column {judged!r}, which is tuned for, so that tuning on it cheats: {_listed(made)}"
+
+
+def _about_leaks(problem: Problem, meant: Collection[str]) -> Iterator[str]:
+    """Tell of features that must have been made with the references: by their name, or because they know the score."""
+    metric = problem.metric
+    judged = {getattr(part, "column", part.name) for part in (metric, *getattr(metric, "parts", ()))}
+    plain = {_plain(name) for name in judged}
+    hint = "if it was made without the references, say so: `feature`"
+    named = [name for name in problem.names if _plain(name) in plain and name not in meant]
+    if named:
+        yield f"the feature {_listed(named)} has the name of what is tuned for, and tuning on it would cheat; {hint}"
+    for name, r in problem.correlations().items():
+        if abs(r) >= SAME_SCORE and name not in (*meant, *named, *problem.derived):
+            yield f"the feature {name!r} agrees with what is tuned for (correlation {r:.4f}); {hint}"
+
+
+def _plain(name: str) -> str:
+    return "".join(c for c in name.lower() if c.isalnum())
 
 
 def _about_lists(problem: Problem) -> Iterator[str]:

@@ -72,7 +72,7 @@ def test_a_whole_file_may_be_one_value(tmp_path):
     ("value", "complaint"),
     [
         ({"nbest": "x"}, 'an array as "nbest"'),
-        ({"nbest": [3]}, 'texts, objects or beams in "nbest", found the number 3'),
+        ({"nbest": [3]}, 'texts, objects, beams or tokens in "nbest", found the number 3'),
         ({"nbest": [{"lm": 1}]}, "a text in each hypothesis"),
         ({"nbest": [{"text": "x", "lm": float("nan")}]}, 'a finite number as "lm", found nan'),
         ({"nbest": [{"text": "x", "features": {"lm": "1"}}]}, 'a number as "lm", found the string'),

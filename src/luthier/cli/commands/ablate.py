@@ -6,13 +6,16 @@
 Every scorer, or group of scorers, is left out, and the others are tuned again from the weights of all; it is also tried
 alone. Every sentence is re-ranked by weights of other folds. Δ is what the scorer adds to the score of all sentences,
 with its 95 % interval, and p corrected for the number of scorers (Holm). A scorer helps, hurts, or neither can be told;
-then the table says how large an effect would have been seen.
+then the table says how large an effect would have been seen. 'luthier ablate POOL --method NAME --help' has the
+options of a tuner.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 
+from luthier.cli.options.fields import add_tuner_options, field_values
 from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.options.lists import HELP, add_pool_options, pairs, pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
@@ -47,14 +50,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_pool_options(parser)
 
 
+def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
+    """Add the options of the tuner that was named."""
+    add_tuner_options(parser, arguments)
+
+
 def run(options: argparse.Namespace, output: Output) -> None:
     """Leave scorers out, print a table, draw it where asked to."""
     from luthier.core.files.written import Written
+    from luthier.core.plugins import load
     from luthier.jobs.ablate import ablate
     from luthier.report.tables.validation import ablation_tables
-    from luthier.tuning.base import tuner
+    from luthier.tuning.base import PACKAGE
 
-    metric, method = metric_from(options), tuner(options.method)
+    kind = load(PACKAGE, options.method)
+    metric, method = metric_from(options), kind(**field_values(kind, options))
     width = picture_width(options, options.plot)
     groups = {name: text.split(",") for name, text in pairs(options.group, str, "--group").items()}
     found = ablate(

@@ -6,6 +6,7 @@
   luthier tune pool.arrow --method mert --folds 5 --resamples 200 -o weights.txt
   luthier tune pool.arrow --method pro --bins bins.json --neighbours mnr --beta 1e4 -o weights.txt
   luthier tune pool.arrow --method mert --axis leading:5 -o weights.txt
+  luthier tune pool.arrow --worst-of bleu,chrf,ter --constraint 'length>=98' -o weights.txt
   luthier tune list.jsonl --add 'lp=logprob/words**a' --search a=0:1.5 --method mert -o weights.txt
   luthier tune --forests DIR --refs ref.txt --method mert -o weights.txt
 
@@ -16,12 +17,11 @@ all. Ctrl-C keeps the best weights so far. Tuners that search lines take a shard
 from __future__ import annotations
 
 import argparse
-import dataclasses
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from luthier.cli.options.cluster import add_cluster_options, cluster_from, file_of
-from luthier.cli.options.fields import add_field_options, field_values
+from luthier.cli.options.fields import add_field_options, add_tuner_options, field_values
 from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.options.lists import HELP, add_pool_options, manifest_from, pairs, pool_from
 from luthier.cli.options.validation import add_validation_options, check_validation, validation_tables
@@ -100,25 +100,32 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--published", action="store_true", help="the setting of the tuner's paper, but for the options given"
     )
     add_metric_options(parser, "bleu")
+    _add_several_options(parser)
     add_field_options(parser, RunOptions)
     add_pool_options(parser)
     add_cluster_options(parser)
 
 
+def _add_several_options(parser: argparse.ArgumentParser) -> None:
+    """Declare how several metrics are tuned for at once."""
+    parser.add_argument(
+        "--worst-of",
+        default="",
+        metavar="M,M",
+        help="in place of --metric: the smallest gain of these, each over its own at the start, in units of its noise",
+    )
+    parser.add_argument(
+        "--constraint",
+        action="append",
+        default=[],
+        metavar="'M>=X'",
+        help="a limit on another metric, such as 'length>=98' or 'ter<=50', on the tuning sentences; repeat it",
+    )
+
+
 def extend_arguments(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> None:
     """Add the options of the tuner that was named."""
-    peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    peek.add_argument("--method")
-    name = peek.parse_known_args(list(arguments))[0].method
-    own: set[str] = set()
-    if name:
-        from luthier.core.plugins import load
-        from luthier.tuning.base import PACKAGE
-
-        method = load(PACKAGE, name)
-        own = {field.name for field in dataclasses.fields(method)}
-        add_field_options(parser, method, f"options of {name}")
-    if "axis" not in own:
+    if "axis" not in add_tuner_options(parser, arguments):
         parser.add_argument(
             "--axis",
             action="append",
@@ -183,9 +190,12 @@ def _tune(options: argparse.Namespace) -> TuningReport:
             source,
             start=start,
             heldout=heldout,
+            worst_of=options.worst_of,
+            constraint=options.constraint,
             bound=pairs(options.bound, str, "--bound"),
             bins=options.bins,
             add=formulas,
+            feature=options.feature,
             search=None if options.search is None else options.search[0],
             axis=tuple(getattr(options, "along", ())),
             standardize_features=options.standardize_features,
@@ -196,6 +206,7 @@ def _tune(options: argparse.Namespace) -> TuningReport:
             resamples=options.resamples,
             folds=options.folds,
             fold_by=options.fold_by or "",
+            also=options.also,
             engine=engine,
             files=_files(options, source, heldout) if engine else (None, None),
             **settings,
@@ -228,9 +239,9 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_distinct, check_writable
     from luthier.core.plugins import load
-    from luthier.jobs.tuning_job import answer_paths
     from luthier.tuning.base import PACKAGE, published_setting
     from luthier.tuning.options import RunOptions
+    from luthier.tuning.validation.report import answer_paths
 
     method = load(PACKAGE, options.method)
     settings = field_values(RunOptions, options)
@@ -265,7 +276,7 @@ def _kept_size(report: TuningReport, options: argparse.Namespace) -> str:
 def _write(report: TuningReport, options: argparse.Namespace, kept: str) -> Written:
     """Write weights, and the picture where asked for; return what was written."""
     from luthier.core.files.written import Written
-    from luthier.jobs.tuning_job import answers
+    from luthier.tuning.validation.report import answers
 
     written = Written()
     for path, weights in answers(report, options.output).items():

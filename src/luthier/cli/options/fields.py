@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from luthier.core.errors import LuthierError
@@ -45,6 +45,21 @@ def add_field_options(parser: argparse.ArgumentParser, method: type, title: str 
             action=_Once,
             help=f"{field.metadata['help']} ({domain}; default: {field.default})",
         )
+
+
+def add_tuner_options(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> set[str]:
+    """Add the options of the tuner that the arguments name with --method; return the names of its fields."""
+    peek = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    peek.add_argument("--method")
+    name = peek.parse_known_args(list(arguments))[0].method
+    if not name:
+        return set()
+    from luthier.core.plugins import load
+    from luthier.tuning.base import PACKAGE
+
+    method = load(PACKAGE, name)
+    add_field_options(parser, method, f"options of {name}")
+    return {field.name for field in dataclasses.fields(method)}
 
 
 class _Once(argparse.Action):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 
 
 # Options of every command that reads lists, and what they come to.
+
+PARTS = ("id", "text", "list", "refs", "source")  # of tables and objects, which a user may call otherwise
 
 T = TypeVar("T")
 
@@ -31,7 +34,14 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="an option of the format, such as columns=am,lm for kaldi",
+        help="an option of the format, such as columns=am,lm for kaldi; of tables and objects, what their parts are "
+        "called: id=ID,text=TEXT,list=LIST,refs=REFS,source=SOURCE",
+    )
+    group.add_argument(
+        "--group-by",
+        choices=("source",),
+        default="",
+        help="rows of one source are one sentence (so it is, too, where a table has no id)",
     )
     group.add_argument("--scores", metavar="TSV", help="the list is plain text, its scores are here (format tsv)")
     group.add_argument("--per-sentence", metavar="N", help="lines per sentence of such a list")
@@ -44,6 +54,13 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         default=[],
         metavar="NAME",
         help="this number is a score of the hypothesis (COMET, reward), to tune for as column:NAME, and no feature",
+    )
+    group.add_argument(
+        "--feature",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="this number is a feature, whatever it is called",
     )
     group.add_argument("--ignore", action="append", default=[], metavar="NAME", help="pass over this column of a table")
     group.add_argument(
@@ -101,7 +118,8 @@ def read_options(options: argparse.Namespace) -> Any:
     from luthier.kbest.building.lists import AUTO, ReadOptions
     from luthier.kbest.reading.reader import PACKAGE
 
-    given = pairs(options.format_option, str, "--format-option", first=True)
+    parts = [part for item in options.format_option for part in re.split(rf",(?=(?:{'|'.join(PARTS)})=)", item)]
+    given = pairs(parts, str, "--format-option", first=True)
     if options.per_sentence and options.format == "nemo":
         given["beams"] = options.per_sentence
     elif options.scores or options.per_sentence:
@@ -110,16 +128,17 @@ def read_options(options: argparse.Namespace) -> Any:
         options.format = "tsv"
         tsv = {"scores": options.scores, "per_sentence": options.per_sentence}
         given |= {name: value for name, value in tsv.items() if value}
-    if given and options.format == AUTO:
+    if options.format == AUTO and not {*given} <= {*PARTS}:
         raise LuthierError("--format-option needs --format, so that it is clear whose option it is")
-    typed = {}
-    if given:
+    typed: dict[str, Any] = dict(given)
+    if given and options.format != AUTO:
         from luthier.cli.options.fields import convert_fields
 
         typed = convert_fields(plugins.load(PACKAGE, options.format), given, options.format)
     return ReadOptions(
         format=options.format,
         format_options=typed,
+        group_by=options.group_by,
         first_id=options.first_id,
         keyed=options.keyed,
         any_order=options.any_order,
@@ -127,6 +146,7 @@ def read_options(options: argparse.Namespace) -> Any:
         keep_duplicates=options.keep_duplicates,
         columns=options.column,
         ignore=options.ignore,
+        features=options.feature,
         missing=options.missing,
         allow_empty=options.allow_empty,
         manifest=options.manifest or "",
@@ -171,7 +191,8 @@ def pairs(items: Sequence[str], kind: Callable[[str], T], option: str, *, first:
 
 
 STDIN = "-"
-OF_LISTS = ("column", "ignore", "scores", "per_sentence", "format_option")
+WHOLE = ("refs", "source", "any_order", "manifest", "missing")  # what needs the whole list
+OF_LISTS = ("column", "ignore", "scores", "per_sentence", "format_option", "group_by")
 HELP = "a pool, or a list of any format; - is standard input"
 
 
@@ -215,6 +236,8 @@ def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None
 
 def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Iterator[Pool]:
     """Return lists one stretch after another where that can be, so that they may be of any length."""
+    if path == STDIN:
+        return _live(options)
     manifest = manifest_from(options, path, with_features=True)
     if manifest is not None:
         from luthier.kbest.shards.shard import open_shard
@@ -228,6 +251,25 @@ def pools_from(options: argparse.Namespace, path: str) -> Sequence[Pool] | Itera
     if not (options.refs or options.source) and can_stream(path, settings):
         return (_with_features(pool, options) for pool in stream_pools(path, settings))
     return [pool_from(options, path)]
+
+
+def _live(options: argparse.Namespace) -> Iterator[Pool]:
+    """Return the lists of standard input, each as soon as it is complete."""
+    import sys
+
+    from luthier.jobs.rerank import needed_features
+    from luthier.kbest.building.live import live_pools
+
+    for name in WHOLE:
+        if getattr(options, name) and getattr(options, name) != "error":
+            raise LuthierError(
+                f"--{name.replace('_', '-')} needs the whole list, and standard input is answered sentence by "
+                "sentence. hint: write the list to a file"
+            )
+    pools = live_pools(
+        sys.stdin.buffer, read_options(options), needed_features(list(_weight_files(options)), options.add)
+    )
+    return (_with_features(pool, options) for pool in pools)
 
 
 def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool = False) -> Manifest | None:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def add_validation_options(parser: argparse.ArgumentParser) -> None:
-    """Declare --resamples, --folds and --fold-by."""
+    """Declare --resamples, --folds, --fold-by and --also."""
     parser.add_argument(
         "--resamples", type=int, metavar="N", help="tune again on N resamples of the sentences: intervals of weights"
     )
@@ -20,6 +20,9 @@ def add_validation_options(parser: argparse.ArgumentParser) -> None:
         "--folds", type=int, metavar="N", help="cross-validate: each of N folds re-ranked by weights of the others"
     )
     parser.add_argument("--fold-by", metavar="COLUMN", help="a column whose equal numbers stay in one fold: documents")
+    parser.add_argument(
+        "--also", action="append", default=[], metavar="METRIC", help="with --folds: what tuning does to this one, too"
+    )
 
 
 def check_validation(options: argparse.Namespace, **others: object) -> None:
@@ -30,6 +33,8 @@ def check_validation(options: argparse.Namespace, **others: object) -> None:
             raise LuthierError(f"expected --{name} of at least 2, found {value}")
     if options.fold_by and options.folds is None:
         raise LuthierError("--fold-by needs --folds")
+    if options.also and options.folds is None:
+        raise LuthierError("--also needs --folds")
     if options.folds is not None and options.heldout:
         raise LuthierError("--folds is in place of --heldout: give one of them")
     if options.resamples is not None or options.folds is not None:

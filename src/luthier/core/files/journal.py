@@ -117,6 +117,18 @@ class JournalWriter:
         except OSError as error:  # the system names no file
             raise OSError(error.errno, error.strerror, str(self._path)) from None
 
+    @property
+    def length(self) -> int:
+        """How many bytes its records take."""
+        return self._length
+
+    def cut(self, length: int) -> None:
+        """Forget the records beyond a length that it had before."""
+        if length < self._length:
+            self._length = length
+            with open(self._path, "r+b") as file:
+                file.truncate(length)
+
     def close(self) -> None:
         """Let others add to the file."""
         self._lock.__exit__(None, None, None)

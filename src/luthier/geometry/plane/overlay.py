@@ -240,12 +240,19 @@ class Overlay:
         for first in range(edges.start, edges.stop, EDGES_AT_ONCE):
             yield from self._blocks(values, range(first, min(first + EDGES_AT_ONCE, edges.stop)), room)
 
-    def face_values(self, values: npt.NDArray[Any]) -> FaceValues:
-        """Return what is summed over cells, of values (M, S) of all rows."""
+    def face_values(self, values: npt.NDArray[Any], counts: Int64 | None = None) -> FaceValues:
+        """Return what is summed over cells, of values (M, S) of all rows.
+
+        With `counts`, (G, N), of G resamples at once: S values of the first, in which each list counts as often as it
+        says, then those of the second …
+        """
         if values.ndim != 2 or len(values) != len(self.points):
             raise LuthierError(f"expected values of {len(self.points)} rows, found shape {values.shape}")
         dtype = np.int64 if np.issubdtype(values.dtype, np.integer) else np.float64
         own = flat(values[self.faces.rows].astype(dtype))
+        if counts is not None:
+            often = counts.T[self.faces.arrays.owner].astype(dtype)  # (F, G)
+            own = flat((often[:, :, None] * own[:, None, :]).reshape(len(own), -1))
         return FaceValues(own, flat(own[self._single].sum(axis=0)))
 
     def _blocks(self, values: FaceValues, edges: range, room: Workspace) -> Iterator[CellBlock]:

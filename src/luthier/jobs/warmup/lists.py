@@ -12,8 +12,10 @@ from luthier.corpus.texts import Texts
 from luthier.evaluation.comparison import Settings, compare
 from luthier.evaluation.randomisation import EXCHANGES
 from luthier.evaluation.systems import system_from_pool
+from luthier.jobs.mbr import mbr
 from luthier.kbest.building.lists import ReadOptions, read_pool
 from luthier.kbest.derivations import Derivations, Tree
+from luthier.kbest.derived import Derived, add_derived
 from luthier.kbest.features import Features
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.rerank import rerank
@@ -56,6 +58,7 @@ def use_pools() -> None:
             write_pool(pool, Path(name, f"list.{ending}"))
             again = read_pool(Path(name, f"list.{ending}"))
     vectors = np.ones((3, pool.n_features))
+    rerank(add_derived(pool, [Derived.parse("x=exp(log(1 + words ** 0.5) - chars)")]), np.ones(pool.n_features + 1))
     rerank(pool, vectors[0])
     rerank(pool, vectors)
     drop_duplicates(merge([pool, again]))
@@ -83,7 +86,19 @@ def compare_systems() -> None:
         compare(systems, scored, Settings(draws=2, shuffles=2, exchange=exchange))
 
 
+def score_pairs() -> None:
+    """Find the consensus of lists by every utility, exactly, pruned and aggregated, and by votes."""
+    pool = SyntheticLists(sentences=4, k=12, vocabulary=100).generate(0)
+    weights = dict.fromkeys(pool.features.names, 1.0)
+    mbr(pool, ["chrf++", "bleu", "ter", "wer"], posterior=weights, temperature=[1.0, 2.0])
+    for utility in ("chrf", "bleu", "per"):
+        mbr(pool, select=utility, prune=True)
+    mbr(pool, ["chrf", "bleu"], aggregate=True)
+    mbr(pool, rover=True)
+
+
 JOBS = {
+    "features": (score_pairs,),
     "kbest": (read_samples, use_pools),
     "metrics": (score_pools,),
     "evaluation": (compare_systems,),

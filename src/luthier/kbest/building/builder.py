@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import warnings
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 
@@ -15,83 +16,19 @@ from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.building.feature_rows import FeatureRows, Filling, compact_features, compact_texts, compact_tokens
-from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers, SentenceTable, is_number
+from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers, SentenceTable, SideData, is_number
 from luthier.kbest.derivations import Derivations, rule_keys, split_keys, unique_rules
 from luthier.kbest.features import Features
 from luthier.kbest.merge import first_rows
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.column_roles import Roles
+from luthier.kbest.reading.columns import decimals
 from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.names import NameTable, collision
-from luthier.kbest.reading.reader import Block, Reader, RuleUses, SentenceData, Source, check_columns
+from luthier.kbest.reading.reader import Block, Reader, RuleUses, Source, check_columns
 
-# Sources and references that lists carry themselves, gathered by sentence id.
-
-V = TypeVar("V")
-
-
-class SideData:
-    """What lists say of their sentences; two lists must not say different things."""
-
-    def __init__(self) -> None:
-        self._sources: dict[str, str] = {}
-        self._references: dict[str, tuple[str, ...]] = {}
-
-    def add(self, data: SentenceData, path: str) -> None:
-        """Take what one block says."""
-        for i, sentence in enumerate(data.ids):
-            if data.sources is not None and data.sources[i]:
-                self._note(self._sources, sentence, data.sources[i], "source", path)
-            if data.references is not None and data.reference_offsets is not None:
-                start, stop = data.reference_offsets[i], data.reference_offsets[i + 1]
-                refs = tuple(data.references[r] for r in range(start, stop))
-                if refs:
-                    self._note(self._references, sentence, refs, "references", path)
-
-    @staticmethod
-    def _note(table: dict[str, V], sentence: str, value: V, what: str, path: str) -> None:
-        if table.setdefault(sentence, value) != value:
-            raise InputError(
-                expected=f"the same {what} for sentence {sentence!r} throughout",
-                found=f"{value!r} after {table[sentence]!r}",
-                path=path,
-                kind="sentence-data",
-            )
-
-    def table(self, ids: Texts, known: SentenceTable | None) -> SentenceTable:
-        """Return what is known of the sentences `ids`; what was given in files goes before.
-
-        Raises
-        ------
-        InputError
-            When the lists give references for some of the sentences only.
-        """
-        sources, references, offsets = None, None, None
-        if known is not None:
-            sources, references, offsets = known.sources, known.references, known.reference_offsets
-        if references is not None and self._references:
-            warnings.warn(
-                "the references inside the list are skipped: references were given beside it",
-                LuthierWarning,
-                stacklevel=3,
-            )
-        elif self._references:
-            names = list(ids)
-            missing = [name for name in names if name not in self._references]
-            if missing:
-                raise InputError(
-                    expected="references for all sentences or for none",
-                    found=f"none for sentence {missing[0]!r} ({len(missing)} such)",
-                    kind="sentence-data",
-                    hint="give the references as files, with `refs`",
-                )
-            lists = [self._references[name] for name in names]
-            references = Texts.from_strings(text for refs in lists for text in refs)
-            offsets = offsets_from_counts([len(refs) for refs in lists])
-        if sources is None and self._sources:
-            sources = Texts.from_strings(self._sources.get(name, "") for name in ids)
-        return SentenceTable(ids, references, offsets, sources)
-
+INTEGER_IDS = "integer_ids"  # in the provenance of a pool: True, or those that are
+INTEGER_ID, TEXT_ID = 1, 2
 
 # From the rule uses that readers deliver, block by block, to a table of distinct rules.
 
@@ -202,6 +139,7 @@ class PoolBuilder:
         self._known = known
         self._numbers = SentenceNumbers(known)
         self._any_order = any_order
+        self._id_kinds = np.zeros(0, dtype=np.uint8)
         self._vocab = Interner()
         self._side = SideData()
         self._rows = _Rows(names)
@@ -221,8 +159,11 @@ class PoolBuilder:
         """Take the rows of one block; return how many were good."""
         block = self._roles.apply(raw, source.names)
         bad = block.bad
+        if len(block) and block.by_source != self._numbers.by_source:
+            self._start_by_source(source.name)
         sentences, good = self._numbers.of_block(bad, block, source.name)
-        if order is not None:
+        good = good & self._check_id_kinds(bad, block, sentences, source.name) & _check_sources(bad, block, source.name)
+        if order is not None and not block.by_source:
             good = order.of_block(bad, block, sentences, good, source.name)
         good = good & _check_repeats(bad, block, source)
         source.faults.settle(bad)
@@ -231,6 +172,44 @@ class PoolBuilder:
         kept = block.keep(good)
         self._rows.append(kept, sentences[good], tokenize(kept.texts, self._vocab))
         return len(kept)
+
+    def _start_by_source(self, path: str) -> None:
+        """Tell sentences apart by their sources from the first row on."""
+        if len(self._rows.sentences):
+            raise InputError(
+                expected="ids on all rows of all lists, or on none",
+                found="rows with ids beside rows that are told apart by their sources",
+                path=path,
+                kind="fields",
+            )
+        self._numbers = SentenceNumbers(self._known, by_source=True)
+
+    def _check_id_kinds(self, bad: BadLines, block: Block, sentences: Int32, path: str) -> Bool:
+        """Return which rows have an id that is not a number here and a text there."""
+        if block.integer_ids is None or block.by_source:
+            return np.ones(len(block), dtype=np.bool_)
+        kinds = np.zeros(max(len(self._numbers.interner), len(self._id_kinds)), dtype=np.uint8)
+        kinds[: len(self._id_kinds)] = self._id_kinds
+        own = np.where(block.integer_ids, INTEGER_ID, TEXT_ID).astype(np.uint8)
+        first = np.unique(sentences, return_index=True)[1]
+        new = first[kinds[sentences[first]] == 0]
+        kinds[sentences[new]] = own[new]
+        self._id_kinds = kinds
+        at = np.flatnonzero(kinds[sentences] != own)
+
+        def describe(i: int) -> InputError:
+            name = block.ids[int(at[i])]
+            return InputError(
+                expected=f"ids of one kind: {name} or {json.dumps(name)}",
+                found="both",
+                path=path,
+                line=int(block.lines[at[i]]),
+                kind="id",
+                hint="write ids as numbers throughout, or as texts",
+            )
+
+        bad.add("id", block.lines[at], describe)
+        return np.asarray(kinds[sentences] == own)
 
     @property
     def filled(self) -> dict[str, int]:
@@ -242,7 +221,7 @@ class PoolBuilder:
 
         Repeated rows are left out in place: the arrays are nobody else's yet.
         """
-        ids, rank = self._sentence_order()
+        ids, keys, rank = self._sentence_order(source.name)
         self._check_first_id(source.name)
         sentences = rank[self._rows.sentences.finish()]
         order = _sorting(sentences)
@@ -264,7 +243,8 @@ class PoolBuilder:
             texts = compact_texts(texts, first)
             columns = {name: column[rows] for name, column in columns.items()}
             derivations = None if derivations is None else derivations.take(rows)
-        references, sources = self._about_sentences(ids)
+        references, sources = self._about_sentences(keys)
+        filled = self._rows.features.filled_with
         return Pool(
             offsets=offsets,
             features=features,
@@ -276,7 +256,20 @@ class PoolBuilder:
             sources=sources,
             derivations=derivations,
             columns=columns,
+            provenance=self._about_ids(ids)
+            | ({"missing": filled} if (filled := self._rows.features.filled_with) else {}),
         )
+
+    def _about_ids(self, ids: Texts) -> dict[str, Any]:
+        """Return which ids are numbers, if any are."""
+        kinds = self._id_kinds
+        if self._numbers.by_source or (len(kinds) and np.all(kinds == INTEGER_ID)):
+            return {INTEGER_IDS: True}
+        if not np.any(kinds == INTEGER_ID):
+            return {}
+        texts = self._numbers.interner.texts()
+        integers = set(texts.strings(np.flatnonzero(kinds == INTEGER_ID)))
+        return {INTEGER_IDS: [name for name in ids if name in integers]}
 
     def _check_first_id(self, path: str) -> None:
         """Refuse a list whose ids all stand one beyond the references: it counts from 1.
@@ -284,7 +277,7 @@ class PoolBuilder:
         Left alone, each hypothesis would be judged by the reference of its neighbour.
         """
         n = self._numbers.n_known
-        if not n:
+        if not n or self._numbers.by_source:
             return
         ids = list(self._numbers.interner.texts())
         used = np.bincount(self._rows.sentences.peek(), minlength=n)
@@ -297,22 +290,33 @@ class PoolBuilder:
                 hint="the list counts from 1: say `first_id` 1",
             )
 
-    def _sentence_order(self) -> tuple[Texts, Int64]:
-        """Return the sentence ids in the pool's order, and each number's place in it.
+    def _sentence_order(self, path: str) -> tuple[Texts, Texts, Int64]:
+        """Return the sentence ids in the pool's order, what tells sentences apart, and each number's place in it.
 
         Without references, integer ids are put in numerical order; others stay as they first came.
         """
-        ids = self._numbers.interner.texts()
+        keys = self._numbers.interner.texts()
         n = self._numbers.n_known
         if n is not None:
-            return ids.take(np.arange(n)), np.arange(len(ids))
-        names = list(ids)
-        order = np.arange(len(ids))
+            assert self._known is not None
+            return self._known.ids, keys.take(np.arange(n)), np.arange(len(keys))
+        order = np.arange(len(keys))
+        if self._numbers.by_source:
+            if self._known is not None and len(self._known.ids) != len(keys):
+                raise InputError(
+                    expected=f"{len(self._known.ids)} different sources, one for each reference",
+                    found=str(len(keys)),
+                    path=path,
+                    kind="length",
+                    hint="`source` says which source each reference belongs to",
+                )
+            return decimals(order) if self._known is None else self._known.ids, keys, order
+        names = list(keys)
         if all(is_number(name) for name in names):
             order = np.array(sorted(range(len(names)), key=lambda i: int(names[i])), dtype=np.int64)
-        rank = np.empty(len(ids), dtype=np.int64)
-        rank[order] = np.arange(len(ids))
-        return ids.take(order), rank
+        rank = np.empty(len(keys), dtype=np.int64)
+        rank[order] = np.arange(len(keys))
+        return keys.take(order), keys.take(order), rank
 
     def _columns(self) -> dict[str, Float64]:
         """Return the columns that every row has; others are left out, with a warning."""
@@ -330,13 +334,27 @@ class PoolBuilder:
                 columns[name] = column
         return columns
 
-    def _about_sentences(self, ids: Texts) -> tuple[References | None, Texts | None]:
-        table = self._side.table(ids, self._known)
+    def _about_sentences(self, keys: Texts) -> tuple[References | None, Texts | None]:
+        table = self._side.table(keys, self._known)
         references = None
         if table.references is not None and table.reference_offsets is not None:
             tokens = tokenize(table.references, self._vocab)
             references = References(table.reference_offsets, table.references, tokens)
         return references, table.sources
+
+
+def _check_sources(bad: BadLines, block: Block, path: str) -> Bool:
+    """Return which rows have something that tells their sentence apart."""
+    if not block.by_source:
+        return np.ones(len(block), dtype=np.bool_)
+    at = np.flatnonzero(block.ids.lengths == 0)
+
+    def describe(i: int) -> InputError:
+        expected = "a source on each row, as sentences have no id"
+        return InputError(expected=expected, found="none", path=path, line=int(block.lines[at[i]]), kind="fields")
+
+    bad.add("fields", block.lines[at], describe)
+    return np.asarray(block.ids.lengths > 0)
 
 
 def _check_repeats(bad: BadLines, block: Block, source: Source) -> Bool:

@@ -33,17 +33,18 @@ class Filling:
     policy: str = ERROR
     costs: Collection[str] = ()
 
-    def fill(self, name: str, column: Float64, holes: Bool) -> None:
-        """Write values into the holes of a column, (M,) each."""
+    def fill(self, name: str, column: Float64, holes: Bool) -> float:
+        """Write a value into the holes of a column, (M,) each; return it."""
         present = column[~holes]
-        if self.policy == ZERO:
-            column[holes] = 0.0
-        elif self.policy == MEAN:
-            column[holes] = present.mean()
+        if self.policy == MEAN:
+            value = float(present.mean())
         elif self.policy == WORST:
-            column[holes] = present.max() if name in self.costs else present.min()
+            value = float(present.max() if name in self.costs else present.min())
         else:
-            raise AssertionError(self.policy)
+            assert self.policy == ZERO, self.policy
+            value = 0.0
+        column[holes] = value
+        return value
 
 
 def missing_values_error(counts: Sequence[tuple[str, int]], n_rows: int, first_row: int, path: str) -> InputError:
@@ -133,6 +134,7 @@ class FeatureRows:
         self._values = GrowingArray(np.float64)
         self._gaps = GrowingArray(np.bool_)  # of rows in which an absent dense feature is missing
         self.filled: dict[str, int] = {}
+        self.filled_with: dict[str, float] = {}
 
     def append(self, row_starts: Int64, names: Int32, values: Float64, *, gaps: bool = False) -> None:
         """Take rows; row r has the entries ``row_starts[r]:row_starts[r+1]``; `gaps` as in `Block`."""
@@ -212,9 +214,10 @@ class FeatureRows:
             first = int(np.argmax(holes[:, dense_with_holes[0]]))
             raise missing_values_error([(names[d], int(counts[d])) for d in dense_with_holes], n_gaps, first, path)
         for d in dense_with_holes:
-            filling.fill(names[d], dense[:, d], holes[:, d])
+            self.filled_with[names[d]] = filling.fill(names[d], dense[:, d], holes[:, d])
             self.filled[names[d]] = int(counts[d])
         if counts.any():
+            self.filled_with |= {names[d]: 0.0 for d in np.flatnonzero(counts).tolist() if d not in dense_with_holes}
             dense[np.isnan(dense)] = 0.0
 
     def _from_entries(

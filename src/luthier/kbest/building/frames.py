@@ -21,10 +21,11 @@ from luthier.kbest.building.feature_rows import ERROR, POLICIES, Filling
 from luthier.kbest.pool import Pool
 from luthier.kbest.reading.arrow_columns import is_number, is_text
 from luthier.kbest.reading.arrow_rows import block_of, layout_of
-from luthier.kbest.reading.column_roles import MEANINGS, Roles
+from luthier.kbest.reading.column_roles import MEANINGS, Names, Roles, meaning_of
 from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Block, Reader, Source
+from luthier.kbest.reading.shapes.tables import rows_of
 from luthier.kbest.storage.writer import sentence_of_rows, text_array
 
 FRAME = "the table"
@@ -85,9 +86,13 @@ class FrameRoles:
             raise LuthierError(f"{both[0]!r} cannot be a feature and a column of scores: name it once")
         taken: dict[str, Any] = {}
         for role, name in named.items():
-            found = name or next((known for known in MEANINGS[role] if known in table.column_names), None)
+            usual = [
+                known for known in table.column_names if known in MEANINGS[role] or is_text(table.field(known).type)
+            ]
+            found = name or meaning_of(role, usual)
             if found is not None:
                 taken[MEANINGS[role][0]] = _get(table, found)
+                named[role] = found
         references = references or [name for name in MEANINGS["references"] if name in table.column_names][:1]
         if references:
             taken["refs"] = _lists([_get(table, name) for name in references], references)
@@ -152,9 +157,9 @@ class _Rows(Reader):
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """Yield the rows in batches."""
-        layout, first = layout_of(self.table.schema, source.name), 1
+        layout, first = layout_of(self.table.schema, source), 1
         for batch in self.table.combine_chunks().to_batches(1 << 16):
-            yield block_of(source, layout, batch, first)
+            yield block_of(source, layout, batch, np.arange(first, first + batch.num_rows))
             first += batch.num_rows
 
 
@@ -167,10 +172,11 @@ def pool_from_frame(
     columns: Sequence[str] = (),
     references: str | Sequence[str] | None = None,
     source: str | None = None,
+    list: str | None = None,  # noqa: A002 - the word of the other readers
     missing: str = ERROR,
     costs: Sequence[str] = (),
 ) -> Pool:
-    """Return the pool of a table with a row for each hypothesis.
+    """Return the pool of a table with a row for each hypothesis, or for each sentence with lists.
 
     Parameters
     ----------
@@ -178,7 +184,10 @@ def pool_from_frame(
         A data frame of pandas or polars, an Arrow table, or a mapping from names to columns.
     id, text, source
         The columns with the sentence's id, the hypothesis and the source; default: by their usual names
-        (``id``, ``hyp`` or ``text``, ``source``).
+        (``id``, ``hyp`` or ``text``, ``source``). Without an id, rows of one source are one sentence.
+    list
+        The column with lists of texts, or of structs with a text; lists of as many numbers beside it are features. By
+        default one of the usual names (``completions``, ``outputs``, ``sequences``, …), if there is no column of texts.
     references
         The column with the reference (texts, or lists of texts), or the columns of several.
     features
@@ -197,8 +206,9 @@ def pool_from_frame(
     """
     if missing not in POLICIES:
         raise LuthierError(f"expected missing values as {', '.join(POLICIES)}, found {missing!r}")
+    table, _ = rows_of(frame_table(frame), Names(id or "", text or "", list or "", source=source or ""), FRAME, 1)
     roles = FrameRoles(id, text, references, source, features, columns)
-    table = roles.arrange(frame_table(frame))
+    table = roles.arrange(table)
     if not table.num_rows:
         raise InputError(expected="at least one row", found="an empty table", path=FRAME, kind="empty")
     columns, costs = names_of(columns, "columns"), names_of(costs, "costs")
@@ -222,7 +232,7 @@ def pool_from_frame(
     unknown = [name for name in columns if name not in pool.columns]
     if unknown:
         raise LuthierError(f"the column {unknown[0]!r} holds no number for every row")
-    return pool.with_features(pool.features.call_costs(list(costs))) if costs else pool
+    return pool.with_features(pool.features.call_costs([*costs])) if costs else pool
 
 
 def pool_to_frame(pool: Pool) -> pa.Table:

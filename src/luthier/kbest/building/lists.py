@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import dataclasses
 import io
+import itertools
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +29,7 @@ from luthier.kbest.building.sentences import read_sentence_table
 from luthier.kbest.building.speech_manifest import DURATION, read_manifest
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.pool import Pool
-from luthier.kbest.reading.column_roles import Roles, look_like_quality, meaning_of
+from luthier.kbest.reading.column_roles import MEANINGS, NamedReader, Roles
 from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import HEAD_BYTES, PACKAGE, Reader, Source
@@ -46,6 +47,7 @@ class ReadOptions:
     ----------
     format : a reader's name, or "auto"
     format_options : parameters of the reader
+    group_by : "source": rows of one source are one sentence, whatever their ids
     first_id : id of the first line of references and sources
     keyed : reference and source lines begin with their sentence id
     any_order : sort by sentence instead of complaining
@@ -53,6 +55,7 @@ class ReadOptions:
     keep_duplicates : keep hypotheses that repeat one before them, word for word and feature for feature
     columns : names of numbers that are scores of hypotheses, and no features
     ignore : names that are left out
+    features : names of numbers that are features, whatever they are called
     missing : what is done about holes in dense features of tables: "error", "zero", "worst" or "mean"
     costs : features of which lower values are better, for "worst"
     allow_empty : let half of the sentences, or more, have no hypotheses
@@ -62,6 +65,7 @@ class ReadOptions:
 
     format: str = AUTO
     format_options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    group_by: str = ""
     first_id: int = 0
     keyed: bool = False
     any_order: bool = False
@@ -69,6 +73,7 @@ class ReadOptions:
     keep_duplicates: bool = False
     columns: Sequence[str] = ()
     ignore: Sequence[str] = ()
+    features: Sequence[str] = ()
     missing: str = ERROR
     costs: Sequence[str] = ()
     allow_empty: bool = False
@@ -76,18 +81,26 @@ class ReadOptions:
     unpack_any: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("columns", "ignore", "costs"):
+        for name in ("columns", "ignore", "features", "costs"):
             object.__setattr__(self, name, tuple(names_of(getattr(self, name), name)))
         if not isinstance(self.format, str) or not isinstance(self.format_options, Mapping):
             raise LuthierError("expected the name of a format, and its options by name")
+        if self.group_by not in ("", "source"):
+            raise LuthierError(f"expected sentences to be told apart by their source, found {self.group_by!r}")
         if isinstance(self.first_id, bool) or not isinstance(self.first_id, int):
             raise LuthierError(f"expected a whole number as the id of the first line, found {self.first_id!r}")
         object.__setattr__(self, "manifest", path_of(self.manifest, "a manifest"))
         if self.missing not in POLICIES:
             raise LuthierError(f"expected missing values as {', '.join(POLICIES)}, found {self.missing!r}")
-        both = sorted(set(self.columns) & set(self.ignore))
-        if both:
-            raise LuthierError(f"{both[0]!r} cannot be a column and be ignored")
+        roles = {"a column": set(self.columns), "be ignored": set(self.ignore), "be a feature": set(self.features)}
+        for (one, some), (other, others) in itertools.combinations(roles.items(), 2):
+            if some & others:
+                raise LuthierError(f"{min(some & others)!r} cannot be {one.removeprefix('be ')} and {other}")
+
+    @property
+    def roles(self) -> Roles:
+        """What was said of numbers."""
+        return Roles(frozenset(self.columns), frozenset(self.ignore), frozenset(self.features))
 
 
 READ_SETTINGS = tuple(field.name for field in dataclasses.fields(ReadOptions))
@@ -160,7 +173,7 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
     known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, fix=options.skip_bad)
     known = known if manifest is None else manifest.table()
     names, local_names = NameTable(), NameTable()
-    roles = Roles(frozenset(options.columns), frozenset(options.ignore))
+    roles = options.roles
     filling = Filling(options.missing, frozenset(options.costs))
     builder = PoolBuilder(known, names, any_order=options.any_order, roles=roles, filling=filling)
     formats: dict[str, str] = {}
@@ -176,7 +189,7 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
         place = len(pools) if last is None else place
         with opened_list(path, unpack_any=options.unpack_any) as (head, stream):
             name, reader = choose_reader(head, path, options)
-            last = Source(path, faults, names, local_names, stream, roles.ignored)
+            last = Source(path, faults, names, local_names, stream, roles.ignored, by_source=bool(options.group_by))
             formats[path], rows[path] = name, builder.add(reader, last)
     if last is not None:
         if sum(rows.values()) == 0:
@@ -195,23 +208,16 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
         pool = dataclasses.replace(pool, columns={**pool.columns, DURATION: durations})
     _check_roles(pool, options)
     reading = _finish(pool, faults, formats, rows, options)
-    return dataclasses.replace(reading, filled=builder.filled, ignored=options.ignore)
+    left_out = dict.fromkeys([*options.ignore, *sorted(roles.left_out)])
+    return dataclasses.replace(reading, filled=builder.filled, ignored=tuple(left_out))
 
 
 def _check_roles(pool: Pool, options: ReadOptions) -> None:
-    """Complain of names that were given a role and that nothing has; warn of features that seem to be none."""
+    """Complain of names that were given a role and that nothing has; warn of lists without features."""
     unknown = [name for name in options.columns if name not in pool.columns]
+    unknown += [name for name in options.features if name not in pool.features.names]
     if unknown:
         raise LuthierError(f"no number is called {unknown[0]!r}. known: {', '.join(pool.features.names[:12])}")
-    suspicious = look_like_quality(pool.features.names)
-    if suspicious:
-        shown = ", ".join(repr(name) for name in suspicious[:5])
-        warnings.warn(
-            f"{shown} among the features: a score that judges the translation is no feature, and tuning on it cheats. "
-            f"hint: `column` {suspicious[0]} keeps it as a score to tune for, `ignore` leaves it out",
-            LuthierWarning,
-            stacklevel=4,
-        )
     if not pool.n_features:
         warnings.warn(
             "the lists have no features: there is nothing to weigh. hint: numbers are features unless a 'features' "
@@ -284,6 +290,8 @@ def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Re
         name: method.recognizes(head) if folder is None else method.recognizes_folder(folder)
         for name, method in found.items()
     }
+    if options.format_options:
+        sureness = {name: _sureness(name, found[name], head, options) for name in found}
     best = max(sureness, key=lambda name: sureness[name])
     if sureness[best] <= 0 and folder is not None:
         raise InputError(
@@ -304,7 +312,22 @@ def choose_reader(head: bytes, path: str, options: ReadOptions) -> tuple[str, Re
             or f"name its format with `format` ({', '.join(found)}); 'luthier list formats' explains them; "
             "plain lines of text need their scores: `scores` TSV `per_sentence` N",
         )
-    return best, make_reader(best, found[best], _parameters(found[best], options))
+    reader = make_reader(best, found[best], _parameters(found[best], options))
+    if options.group_by and not isinstance(reader, NamedReader):
+        raise LuthierError(
+            f"sentences are grouped by source in tables and objects; a list of {best} has ids of its own"
+        )
+    return best, reader
+
+
+def _sureness(name: str, method: Any, head: bytes, options: ReadOptions) -> int:
+    """Return how sure a reader is that takes the names given; it need not find the usual ones."""
+    given = options.format_options
+    if not issubclass(method, NamedReader) or not method.may_be(head):
+        return 0
+    if "list" in given and name in ("jsonl", "tsv"):
+        return 0
+    return 1 + max(method.recognizes(head), 10 if name != "nested" or "list" in given else 1)
 
 
 def _likely_cause(head: bytes) -> str:
@@ -314,7 +337,7 @@ def _likely_cause(head: bytes) -> str:
     first = head.partition(b"\n")[0].decode("utf-8", "replace").strip()
     for mark, name in ((";", "semicolons"), ("\t", "tabs"), (",", "commas")):
         words = [word.strip().strip('"') for word in first.split(mark)]
-        known = [word for word in words if meaning_of(word.lower(), [word.lower()])]
+        known = [word for word in words if any(word.lower() in names for names in MEANINGS.values())]
         if len(words) > 1 and known and mark == ";":
             return f"its columns are separated by {name}; write a CSV with commas, or a TSV with tabs"
         if len(words) > 1 and any(word != word.lower() for word in known):

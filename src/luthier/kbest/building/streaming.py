@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from luthier.core.arrays import Int64
 from luthier.core.errors import InputError
 from luthier.core.files.io import STDIN
 from luthier.kbest.building.builder import PoolBuilder
@@ -42,31 +43,34 @@ def stream_pools(path: str, options: ReadOptions, rows: int = CHUNK_ROWS) -> Ite
         At the first fault, as `read_pool` does. What was yielded before it is gone out already.
     """
     faults, names, local_names = LineErrors(skip=options.skip_bad), NameTable(), NameTable()
-    roles = Roles(frozenset(options.columns), frozenset(options.ignore))
+    roles = options.roles
     with opened_list(path, unpack_any=options.unpack_any) as (head, stream):
         _, reader = choose_reader(head, path, options)
-        source = Source(path, faults, names, local_names, stream, roles.ignored)
-        chunks = _Chunks(reader, source, roles, options)
+        by_source = bool(options.group_by)
+        source = Source(path, faults, names, local_names, stream, roles.ignored, by_source=by_source)
+        chunks = Chunks(reader, source, roles, options)
         yield from chunks.pools(rows)
     if not chunks.n_rows:
         raise InputError(expected="at least one usable hypothesis", found="none", path=source.name)
 
 
-class _Chunks:
+class Chunks:
     """Cuts the blocks of a reader where one sentence ends and another begins."""
 
     def __init__(self, reader: Reader, source: Source, roles: Roles, options: ReadOptions) -> None:
         self._reader, self._source, self._roles, self._options = reader, source, roles, options
         self._numbers, self._last = SentenceNumbers(None), -1
         self._order = OrderCheck() if reader.ordered else None
+        self._together = reader.ordered or reader.together
         self.n_rows = 0
 
     def pools(self, rows: int) -> Iterator[Pool]:
         """Yield a pool as soon as it has so many rows, and its last sentence is complete."""
         builder, held = self._builder(), 0
         for raw in self._reader.blocks(self._source):
-            block, new = self._checked(raw)
-            if held >= rows and new < len(block) and self._reader.ordered:
+            block, starts = self._checked(raw)
+            new = int(starts[0]) if len(starts) else len(block)
+            if held >= rows and new < len(block) and self._together and not block.by_source:
                 place = np.arange(len(block))
                 builder.add_block(block.keep(place < new), self._source)
                 yield self._build(builder)
@@ -76,17 +80,18 @@ class _Chunks:
         if held:
             yield self._build(builder)
 
-    def _checked(self, raw: Block) -> tuple[Block, int]:
-        """Return a block without what is out of order, and its first row that is of another sentence than the last."""
+    def _checked(self, raw: Block) -> tuple[Block, Int64]:
+        """Return a block without what is out of order, and the rows at which other sentences begin."""
         sentences, good = self._numbers.of_block(raw.bad, raw, self._source.name)
-        if self._order is not None:
+        if self._order is not None and not raw.by_source:
             good = self._order.of_block(raw.bad, raw, sentences, good, self._source.name)
         self._source.faults.settle(raw.bad)
         block = dataclasses.replace(raw.keep(good), bad=BadLines(), sentences=None, rule_uses=None)
-        other = sentences[good] != self._last
-        if len(other):
-            self._last = int(sentences[good][-1])
-        return block, int(np.argmax(other)) if other.any() else len(block)
+        kept = sentences[good]
+        starts = np.flatnonzero(np.diff(kept, prepend=self._last))
+        if len(kept):
+            self._last = int(kept[-1])
+        return block, starts
 
     def _builder(self) -> PoolBuilder:
         filling = Filling(ERROR, frozenset(self._options.costs))

@@ -5,7 +5,7 @@ Each line is an object::
     {"id": 7, "hyp": "a text", "features": {"lm": -2.5, "tm": 0.1}, "source": "…", "refs": ["…", "…"],
      "derivation": ["X -> a ||| b", {"rule": "S -> X", "features": {"glue": 1}}], "comet": 0.81}
 
-``id``          string or integer; also ``sentence_id``, ``segment_id``
+``id``          string or integer; also ``sentence_id``, ``segment_id``; without one the source tells sentences apart
 ``hyp``         the hypothesis; also ``hypothesis``, ``text``, ``translation``, in this order of preference
 ``features``    an object of numbers, under any names
 ``source``      the source sentence; also ``src``
@@ -37,7 +37,7 @@ from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.vocab import Interner
 from luthier.kbest.reading import json_errors as faults
-from luthier.kbest.reading.column_roles import MEANINGS
+from luthier.kbest.reading.column_roles import MEANINGS, OTHERS, NamedReader, Names
 from luthier.kbest.reading.inline_references import TextLists, one_per_sentence
 from luthier.kbest.reading.json_tape import (
     ABSENT,
@@ -57,34 +57,42 @@ from luthier.kbest.reading.json_tape import (
     read_tape,
 )
 from luthier.kbest.reading.line_errors import BadLines
-from luthier.kbest.reading.reader import Block, Lines, Reader, RuleUses, Source, check_columns
+from luthier.kbest.reading.reader import Block, Lines, RuleUses, Source, check_columns
 
-PARTS = (*MEANINGS.values(), ("absent",))
-KEYS = tuple(name for names in PARTS for name in names)
 ID, HYP, FEATURES, SOURCE, REFERENCES, DERIVATION, ABSENT_IS = range(7)
 
 _QUOTED = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")  # a whole number may well be a name
 _HYPOTHESIS_KEY = re.compile(rb'"(%s)"\s*:' % b"|".join(name.encode() for name in MEANINGS["text"]))
+_OTHER_KEY = re.compile(rb'"(%s)"\s*:\s*"' % b"|".join(name.encode() for name in OTHERS["text"]))
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Reader):
+class Method(NamedReader):
     """Reads JSON Lines."""
 
     @classmethod
     def recognizes(cls, head: bytes) -> int:
-        """Return 90 for a file whose first line begins an object and has a hypothesis."""
+        """Return 90 for a file whose first line begins an object and has a hypothesis, 60 for names of other tools."""
         line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0]
-        return 90 if line.startswith(b"{") and _HYPOTHESIS_KEY.search(line) else 0
+        if not line.startswith(b"{"):
+            return 0
+        return 90 if _HYPOTHESIS_KEY.search(line) else 60 if _OTHER_KEY.search(line) else 0
+
+    @classmethod
+    def may_be(cls, head: bytes) -> bool:
+        """Return whether the first line is an object."""
+        line = head.removeprefix(b"\xef\xbb\xbf").lstrip().split(b"\n", 1)[0].rstrip()
+        return line.startswith(b"{") and line.endswith(b"}")
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """Yield the hypotheses of a source in the order of the file."""
         form: _Form | None = None
         for lines in source.lines():
+            tape = read_tape(lines.data, lines.starts, lines.stops)
             if form is None and len(lines.numbers):
-                _warn_of_quotes(lines.raw(0), source.ignored)
-            block, form = _block(source, lines, form)
-            yield block
+                form = _form(tape, self.called, by_source=source.by_source)
+                _warn_of_quotes(lines.raw(0), {*source.ignored, *form.keys})
+            yield _block(source, lines, tape, form or _Form(self.called))
 
 
 def _warn_of_quotes(first: bytes, ignored: Collection[str]) -> None:
@@ -94,17 +102,34 @@ def _warn_of_quotes(first: bytes, ignored: Collection[str]) -> None:
     except (ValueError, RecursionError):
         return  # which will be said
     for key, value in row.items() if isinstance(row, dict) else ():
-        if key not in KEYS and key not in ignored and isinstance(value, str) and _QUOTED.fullmatch(value):
+        if key not in ignored and isinstance(value, str) and _QUOTED.fullmatch(value):
             told = f"{key!r} is a text, {value!r}, and skipped. hint: write numbers without quotes"
             warnings.warn(told, LuthierWarning, stacklevel=2)
 
 
 @dataclasses.dataclass(frozen=True)
 class _Form:
-    """How a file says its features, told by its first lines: beside the other keys, and whether absent is 0."""
+    """What the first lines tell of a file.
 
-    flat: bool
-    gaps: bool
+    `names` are those in use, `flat` says that features stand beside the other keys, `gaps` that absent is not 0, and
+    `by_source` that sentences have no ids, and their sources tell them apart.
+    """
+
+    names: Names
+    flat: bool = False
+    gaps: bool = True
+    by_source: bool = False
+    others: bool = False
+
+    @property
+    def parts(self) -> tuple[tuple[str, ...], ...]:
+        """The keys of each part of a row."""
+        return (*(self.names.of(meaning, others=self.others) for meaning in MEANINGS), ("absent",))
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """All keys that are a part of a row."""
+        return tuple(name for names in self.parts for name in names)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -130,13 +155,15 @@ class _Contents:
     local_features: _Numbers  # one list per use
 
 
-def _block(source: Source, lines: Lines, form: _Form | None) -> tuple[Block, _Form]:
-    tape = read_tape(lines.data, lines.starts, lines.stops)
+def _block(source: Source, lines: Lines, tape: Tape, form: _Form) -> Block:
     verdict = _on_syntax(tape)
     objects = np.where(verdict == faults.GOOD, tape.roots, NO_ENTRY)
-    found, others = tape.find(objects, KEYS)
-    parts = _parts(tape, found)
-    form = form or _form(tape, parts)
+    found, others = tape.find(objects, form.keys)
+    parts = _parts(tape, found, form)
+    if form.by_source:
+        if not source.by_source:
+            verdict[(verdict == faults.GOOD) & (tape.kinds(parts[:, ID]) != ABSENT)] = faults.ID_LATE
+        parts[:, ID] = parts[:, SOURCE]
     contents = _contents(tape, parts)
     if form.flat:
         verdict[(verdict == faults.GOOD) & (tape.kinds(parts[:, FEATURES]) != ABSENT)] = faults.FEATURES_LATE
@@ -156,14 +183,14 @@ def _block(source: Source, lines: Lines, form: _Form | None) -> tuple[Block, _Fo
         contents, ids = _contents(tape, parts[good]), tape.texts(parts[good, ID])
     bad = BadLines()
     bad.extend(lines.bad)
-    faults.add(bad, source.name, lines, verdict)
+    faults.add(bad, source.name, lines, verdict, form.names)
     entries, values = contents.features.members.entries, contents.features.values
     row_starts, columns = contents.features.members.offsets, {}
     if form.flat:
         row_starts, entries, values = _of_rows(others, other_rows, numbers, good, len(parts))
     else:
         columns = _columns(tape, others, other_rows, numbers, good, path=source.name)
-    block = Block(
+    return Block(
         lines=lines.numbers[good],
         ids=ids,
         texts=tape.texts(parts[good, HYP]),
@@ -175,16 +202,26 @@ def _block(source: Source, lines: Lines, form: _Form | None) -> tuple[Block, _Fo
         rule_uses=_rule_uses(source, tape, contents),
         bad=bad,
         gaps=form.gaps,
+        guessed=form.flat,
+        by_source=form.by_source,
+        integer_ids=tape.kinds(parts[good, ID]) == INTEGER,
     )
-    return block, form
 
 
-def _form(tape: Tape, parts: Int64) -> _Form:
+def _form(tape: Tape, names: Names, *, by_source: bool) -> _Form:
     """Return the form that a file's first lines have."""
+    objects = _if_kind(tape, tape.roots, OBJECT)
+    form = _Form(names)
+    parts = _parts(tape, tape.find(objects, form.keys)[0], form)
+    if np.all(tape.kinds(parts[:, HYP]) == ABSENT) or np.all(tape.kinds(parts[:, [ID, SOURCE]].ravel()) == ABSENT):
+        form = dataclasses.replace(form, others=True)
+        parts = _parts(tape, tape.find(objects, form.keys)[0], form)
     flat = bool(np.all(tape.kinds(parts[:, FEATURES]) == ABSENT))
     said = tape.kinds(parts[:, ABSENT_IS]) == STRING
     zero = bool(said.any()) and tape.texts(parts[:, ABSENT_IS][said])[0] == "zero"
-    return _Form(flat, gaps=not zero)
+    row = parts[objects >= 0][:1]
+    bare = (tape.kinds(row[:, ID]) == ABSENT) & (tape.kinds(row[:, SOURCE]) == STRING)
+    return dataclasses.replace(form, flat=flat, gaps=not zero, by_source=by_source or bool(bare.any()))
 
 
 def _of_rows(others: Int64, rows: Int64, values: Float64, good: Int64, n: int) -> tuple[Int64, Int64, Float64]:
@@ -209,12 +246,13 @@ def _on_syntax(tape: Tape) -> Bytes:
     return verdict
 
 
-def _parts(tape: Tape, found: Int64) -> Int64:
+def _parts(tape: Tape, found: Int64, form: _Form) -> Int64:
     """Return for each row the entries of its id, hypothesis, …, (n, 7): the first key that says it."""
-    parts = np.full((len(found), len(PARTS)), NO_ENTRY, dtype=np.int64)
-    for meaning, names in enumerate(PARTS):
+    parts = np.full((len(found), len(form.parts)), NO_ENTRY, dtype=np.int64)
+    keys = form.keys
+    for meaning, names in enumerate(form.parts):
         for name in reversed(names):
-            entries = found[:, KEYS.index(name)]
+            entries = found[:, keys.index(name)]
             kinds = tape.kinds(entries)
             parts[:, meaning] = np.where((kinds == ABSENT) | (kinds == NULL), parts[:, meaning], entries)
     return parts

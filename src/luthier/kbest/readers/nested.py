@@ -1,139 +1,132 @@
 """Nested JSON: one object for each sentence, with the list of its hypotheses inside, as programs dump it.
 
-What people write who draw several outputs with Hugging Face's ``generate``, pyctcdecode or Whisper::
+OpenAI and vLLM (answers, plain and of batches), Hugging Face, TRL, UltraFeedback, lm-evaluation-harness, CTranslate2,
+pyctcdecode, Whisper and COMET write such files. `luthier.kbest.reading.shapes.profiles` has the names
+that each uses. One object or list per line, or the whole file one array of them, or one object that names sentences
+(``{"a1": […], "a2": […]}``). A hypothesis is
 
-    {"id": "a1", "ref": "hello world", "sequences": ["hello word", "hello world"], "sequences_scores": [-0.2, -0.3]}
-    {"id": "a1", "beams": [["hello word", null, [], -4.5, -6.0], ["hello world", null, [], -4.7, -5.1]]}
-    {"id": "a1", "nbest": [{"text": "hello word", "segments": [{"avg_logprob": -0.2, "tokens": [1, 2]}]}]}
-
-One object per line, or the whole file one array of objects, or one object that names sentences
-(``{"a1": […], "a2": […]}``). The list is under ``nbest``, ``n_best``, ``beams``, ``hypotheses``, ``hyps``,
-``candidates``, ``sequences``, ``outputs`` or ``predictions``. A hypothesis is
-
-* a text; arrays of as many numbers beside the list (``sequences_scores``) are features,
-* an object with a text (``text``, ``hyp``, ``hypothesis``, ``translation``, ``generated_text``, ``transcript``) and
-  numbers, which are features; numbers inside an object ``features`` or ``scores`` are features, too. ``segments``, as
-  Whisper writes them, give ``logprob`` (the sum of ``avg_logprob`` times tokens plus one, which undoes Whisper's mean),
+* a text; arrays of as many numbers beside the list (``sequences_scores``, ``rewards``) are features,
+* an object with a text and numbers, which are features; numbers inside an object ``features`` or ``scores`` are
+  features, too. Log-probabilities of tokens (``logprobs``) give their sum ``logprob`` and their number ``tokens``.
+  ``segments``, as Whisper writes them, give ``logprob`` (the sum of ``avg_logprob`` times tokens plus one, which
+  undoes Whisper's mean),
   ``tokens``, and the highest ``no_speech_prob`` and ``compression_ratio``,
-* an array as pyctcdecode's beams: the text first, and at the end the features ``logit_score`` and ``lm_score``.
+* an array as pyctcdecode's beams: the text first, and at the end the features ``logit_score`` and ``lm_score``,
+* an array of tokens, as CTranslate2 writes it, which are joined.
 
-``id`` (or ``sentence_id``, ``segment_id``, ``utt_id``, ``key``, ``audio_filepath``, ``audio``) names the sentence, else
-its number from 0 does. ``ref``, ``refs``, ``reference``, ``references``, ``target`` and ``transcript`` are references,
-``source`` and ``src`` the source. A feature that most hypotheses have is missing where one lacks it. In an array of
-objects without such lists, as data frames write it, each object is a hypothesis.
+Without an id the sentence's number, from 0, is one. A feature that most hypotheses have is missing where one lacks it.
+In an array of objects without such lists, as data frames write it, each object is a hypothesis.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
+from luthier.core.arrays import Bool, Bytes, Int64
 from luthier.core.errors import InputError
 from luthier.core.files.io import BOM
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
-from luthier.kbest.reading.json_errors import described, json_error, parse_json, surrogate_error
+from luthier.corpus.vocab import Interner
+from luthier.kbest.reading.column_roles import NamedReader
+from luthier.kbest.reading.columns import decimals
+from luthier.kbest.reading.inline_references import TextLists, contradiction, one_per_sentence
+from luthier.kbest.reading.json_errors import json_error, parse_json, surrogate_error
+from luthier.kbest.reading.json_tape import (
+    ABSENT,
+    ARRAY,
+    FINE,
+    INTEGER,
+    LONE_SURROGATE,
+    NO_ENTRY,
+    OBJECT,
+    STRING,
+    TWICE,
+    Tape,
+    read_tape,
+)  # fmt: skip
 from luthier.kbest.reading.line_errors import BadLines
-from luthier.kbest.reading.reader import Block, Reader, SentenceData, Source
+from luthier.kbest.reading.reader import Block, Lines, Source
+from luthier.kbest.reading.shapes import json_complaints as complaints
+from luthier.kbest.reading.shapes.json_lists import (
+    AGAIN,
+    GOOD,
+    ID_TYPE,
+    Hypotheses,
+    Numbers,
+    Sentences,
+    blame,
+    first_of,
+    follow,
+    only,
+    texts_inside,
+)  # fmt: skip
+from luthier.kbest.reading.shapes.profiles import GENERIC, LISTS, PROFILES, Profile
 
-LISTS = ("nbest", "n_best", "beams", "hypotheses", "hyps", "candidates", "sequences", "outputs", "predictions")
-IDS = ("id", "sentence_id", "segment_id", "utt_id", "utterance_id", "key", "audio_filepath", "audio")
-TEXTS = ("hyp", "hypothesis", "text", "translation", "generated_text", "transcript")
-REFERENCES = ("refs", "ref", "references", "reference", "target", "transcript")
-SOURCES = ("source", "src")
-INSIDE = ("features", "scores")
-CTC = ("logit_score", "lm_score")
-_LIST_KEY = re.compile(rb'"(%s)"\s*:\s*\[' % b"|".join(name.encode() for name in LISTS))
+_LIST_KEY = re.compile(rb'"(resps|%s)"\s*:\s*\[' % b"|".join(name.encode() for name in LISTS))
+_NAMED = re.compile(rb'\{\s*"[^"]*"\s*:\s*\[|\[\s*[\{\[]')
+_FAILED = re.compile(rb'"custom_id"\s*:.*"(response|error)"\s*:')
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Reader):
+class Method(NamedReader):
     """Reads one object per sentence."""
+
+    ordered: ClassVar[bool] = False  # answers of a batch come in any order
+    together: ClassVar[bool] = True
 
     @classmethod
     def recognizes(cls, head: bytes) -> int:
         """Return 92 where a list of hypotheses stands in an object, 50 where something is spread over lines."""
         text = head.removeprefix(BOM).lstrip()
-        if text.startswith((b"{", b"[")) and _LIST_KEY.search(text):
-            return 92
         first = text.partition(b"\n")[0].strip()
-        return 50 if first in (b"{", b"[") or re.match(rb'\{\s*"[^"]*"\s*:\s*\[|\[\s*\{', text) else 0
+        if text.startswith((b"{", b"[")) and (_LIST_KEY.search(text) or _FAILED.search(first)):
+            return 92
+        return 50 if first in (b"{", b"[") or _NAMED.match(text) else 0
+
+    @classmethod
+    def may_be(cls, head: bytes) -> bool:
+        """Return whether a file begins as JSON does."""
+        return head.removeprefix(BOM).lstrip().startswith((b"{", b"["))
 
     def blocks(self, source: Source) -> Iterator[Block]:
         """Yield the sentences in the order of the file."""
-        number, before = 0, None
-        for lines in _values(source):
-            bad = BadLines()
-            bad.extend(lines.bad)
-            sentences = []
-            for line, name, value in lines.values:
-                try:
-                    found = _sentence(value, name, number, source.name, line)
-                    if found.id == before and any(key in value for key in LISTS):
-                        raise _twice(found, source.name)
-                    sentences.append(found)
-                    before = found.id
-                except InputError as error:
-                    bad.add(error.kind, np.array([line]), lambda _, error=error: error)  # type: ignore[misc]
-                number += 1
-            yield _block(source, sentences, bad)
+        reading: _Reading | None = None
+        for tape, lines in _tapes(source):
+            reading = reading or _Reading(source, _profile(tape).called(self.called))
+            yield reading.block(tape, lines)
 
 
-@dataclasses.dataclass(frozen=True)
-class _Values:
-    """Objects with their lines and, where an object above names them, their names."""
-
-    values: list[tuple[int, str | None, Any]]
-    bad: BadLines
-
-
-@dataclasses.dataclass(frozen=True)
-class _Sentence:
-    line: int
-    id: str
-    texts: list[str]
-    numbers: list[dict[str, float]]
-    source: str
-    references: list[str]
-
-
-def _values(source: Source) -> Iterator[_Values]:
-    """Yield the objects of lines; if the first line is not one, the whole file is one value."""
+def _tapes(source: Source) -> Iterator[tuple[Tape, Lines]]:
+    """Yield stretches of lines; if the first line is no value, the whole file is one."""
     stretches = source.lines()
     first = next(stretches)
-    if len(first.numbers) and not _is_json(first.raw(0)):
-        yield _whole(source, [first, *stretches])
+    if not len(first.numbers) or _is_json(first.raw(0)):
+        yield read_tape(first.data, first.starts, first.stops), first
+        for lines in stretches:
+            yield read_tape(lines.data, lines.starts, lines.stops), lines
         return
-    for lines in [first], stretches:
-        for stretch in lines:
-            values, bad = [], BadLines()
-            bad.extend(stretch.bad)
-            for row, line in enumerate(stretch.numbers.tolist()):
-                raw = stretch.raw(row)
-                try:
-                    values += _named(parse_json(raw), line)
-                except (json.JSONDecodeError, RecursionError):
-                    error = json_error(raw, source.name, line)
-                    bad.add(error.kind, np.array([line]), lambda _, error=error: error)  # type: ignore[misc]
-            yield _Values(values, bad)
-
-
-def _whole(source: Source, stretches: list[Any]) -> _Values:
-    bad = BadLines()
-    for stretch in stretches:
-        bad.extend(stretch.bad)
-    raw = b"\n".join(stretch.raw(row) for stretch in stretches for row in range(len(stretch.numbers)))
-    try:
-        return _Values(_named(parse_json(raw), 1), bad)
-    except (json.JSONDecodeError, RecursionError) as error:
-        line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
-        raise json_error(raw, source.name, line) from None
+    bad, rows = BadLines(), []
+    for lines in (first, *stretches):
+        bad.extend(lines.bad)
+        rows += [lines.raw(row) for row in range(len(lines.numbers))]
+    raw = b"\n".join(rows)
+    data, start = np.frombuffer(raw, dtype=np.uint8), np.zeros(1, dtype=np.int64)
+    tape = read_tape(data, start, start + len(raw))
+    if tape.status[0] not in (FINE, LONE_SURROGATE):
+        try:
+            parse_json(raw)
+            line = 1
+        except (json.JSONDecodeError, RecursionError) as error:
+            line = error.lineno if isinstance(error, json.JSONDecodeError) else 1
+        raise json_error(raw, source.name, line)
+    yield tape, Lines(data, start, start + len(raw), start + 1, bad)
 
 
 def _is_json(raw: bytes) -> bool:
@@ -144,167 +137,161 @@ def _is_json(raw: bytes) -> bool:
     return True
 
 
-def _named(value: Any, line: int) -> list[tuple[int, str | None, Any]]:
-    """Return the objects of a value: itself, the items of an array, or what an object of lists names."""
-    if isinstance(value, list):
-        return [(line, None, item) for item in value]
-    if isinstance(value, dict) and value and not any(key in value for key in LISTS):
-        inner = list(value.values())
-        if all(isinstance(item, list) or (isinstance(item, dict) and any(k in item for k in LISTS)) for item in inner):
-            return [(line, name, item if isinstance(item, dict) else {LISTS[0]: item}) for name, item in value.items()]
-    return [(line, None, value)]
+def _profile(tape: Tape) -> Profile:
+    """Return the first profile whose marks the first object has."""
+    roots = tape.roots[tape.roots >= 0][:1]
+    if len(roots) and tape.kinds(roots)[0] == ARRAY:
+        roots = tape.members(roots).entries[:1]
+    for profile in PROFILES:
+        if profile.marks and len(roots) and all((_key(tape, roots, mark) >= 0).all() for mark in profile.marks):
+            return profile
+    return GENERIC
 
 
-class _Fault(Exception):
-    """What is wrong with an object."""
-
-    def __init__(self, kind: str, expected: str, found: str, hint: str = "") -> None:
-        super().__init__(expected)
-        self.kind, self.expected, self.found, self.hint = kind, expected, found, hint
+def _key(tape: Tape, objects: Int64, key: str) -> Int64:
+    """Return what stands under a key, null too."""
+    return tape.find(only(tape, objects, OBJECT), (key,))[0][:, 0]
 
 
-def _sentence(value: Any, name: str | None, number: int, path: str, line: int) -> _Sentence:
-    """Return what an object says, or raise the complaint about it."""
-    try:
-        if not isinstance(value, dict):
-            raise _Fault("json", "an object for each sentence", described(value))
-        texts, numbers = _hypotheses(value)
-        found = _Sentence(line, name or _id(value, number), texts, numbers, *_given(value))
-        for text in [found.id, *found.texts, found.source, *found.references, *(k for item in numbers for k in item)]:
-            text.encode("utf-8")
-    except _Fault as fault:
-        raise InputError(
-            expected=fault.expected, found=fault.found, path=path, line=line, hint=fault.hint, kind=fault.kind
-        ) from None
-    except UnicodeEncodeError:
-        raise surrogate_error(path, line) from None
-    return found
+class _Reading:
+    """What is known of a file beyond one stretch of it: ids, how many sentences, what the first object says."""
+
+    def __init__(self, source: Source, profile: Profile) -> None:
+        self._source, self._profile = source, profile
+        self._seen, self._n = Interner(), 0
+        self._same: str | None = None
+
+    def block(self, tape: Tape, lines: Lines) -> Block:
+        """Return the hypotheses of a stretch."""
+        profile, bad = self._profile, BadLines()
+        bad.extend(lines.bad)
+        self._on_syntax(bad, tape, lines)
+        rows = np.flatnonzero(tape.roots >= 0)
+        sentences = Sentences.of(tape, profile, tape.roots[rows])
+        sentences = dataclasses.replace(sentences, rows=rows[sentences.rows])
+        if profile.same:
+            sentences = self._only_same(tape, sentences)
+        entries = sentences.entries
+        verdict = np.full(len(entries), GOOD, dtype=np.uint8)
+        found = Hypotheses.of(tape, profile, entries, verdict)
+        texts = texts_inside(tape, profile, found, verdict)
+        numbers = Numbers(tape, found, self._source.names, verdict)
+        numbers.collect(profile, entries)
+        sources, references = _sources(tape, entries, profile), _references(tape, entries, profile)
+        ids, integers, by_source = self._ids(tape, sentences, found, sources, verdict)
+        numbered = _line_numbers(tape, lines, sentences)
+        data, *others = one_per_sentence(ids, sources, references)
+        self._describe(bad, tape, sentences, verdict, ids, numbered)
+        good = verdict == GOOD
+        for what, other in zip(("source", "references"), others, strict=True):
+            at = numbered[other & good]
+            bad.add("sentence-data", at, lambda i, at=at, what=what: contradiction(what, self._source.name, int(at[i])))
+            good &= ~other
+        row_starts, names, values = numbers.finish()
+        owner = found.sentences
+        block = Block(
+            lines=numbered[owner], ids=ids.take(owner), texts=texts, row_starts=row_starts, names=names, values=values,
+            sentences=data if good.all() else _data(ids, sources, references, np.flatnonzero(good)),
+            bad=bad, gaps=True, guessed=True, by_source=by_source, integer_ids=integers[owner],
+        )  # fmt: skip
+        return block.keep(good[owner])
+
+    def _on_syntax(self, bad: BadLines, tape: Tape, lines: Lines) -> None:
+        at = np.flatnonzero(tape.status != FINE)
+
+        def describe(i: int) -> InputError:
+            row, path = int(at[i]), self._source.name
+            if tape.status[row] == LONE_SURROGATE:
+                return surrogate_error(path, int(lines.numbers[row]))
+            return json_error(lines.raw(row), path, int(lines.numbers[row]))
+
+        half = tape.status[at] == LONE_SURROGATE
+        for kind, chosen in (("json", np.flatnonzero(~half)), ("utf-8", np.flatnonzero(half))):
+            bad.add(kind, lines.numbers[at[chosen]], lambda i, chosen=chosen: describe(int(chosen[i])))
+
+    def _only_same(self, tape: Tape, sentences: Sentences) -> Sentences:
+        """Return the sentences that say what the first says, so that each is read once."""
+        values = tape.texts(_key(tape, sentences.entries, self._profile.same))
+        if self._same is None and len(values):
+            self._same = values[0]
+        kept = np.array([value == self._same for value in values], dtype=np.bool_)
+        return Sentences(sentences.entries[kept], sentences.rows[kept], sentences.names[kept])
+
+    def _ids(
+        self, tape: Tape, sentences: Sentences, found: Hypotheses, sources: TextLists, verdict: Bytes
+    ) -> tuple[Texts, Bool, bool]:
+        """Return ids, which of them are integers, and whether they are the sources."""
+        n, given = len(sentences.entries), first_of(tape, sentences.entries, self._profile.id)
+        kinds = tape.kinds(given)
+        blame(verdict, ID_TYPE, ~np.isin(kinds, (ABSENT, STRING, INTEGER)) | (given == TWICE))
+        given = np.where(sentences.names >= 0, sentences.names, given)
+        row = (found.lists == NO_ENTRY) & (np.diff(found.offsets) == 1)
+        own = sentences.numbers is None and bool((given < 0).all())
+        if own and n and row.all() and sources.given.all():
+            return Texts.from_spans(sources.data, sources.starts, sources.stops), np.zeros(n, dtype=np.bool_), True
+        numbers = np.arange(self._n, self._n + n) if sentences.numbers is None else sentences.numbers
+        self._n += n
+        order = np.where(given >= 0, np.arange(n), n + np.arange(n))
+        ids = Texts.concatenate([tape.texts(given), decimals(numbers)]).take(order)
+        known = len(self._seen)
+        seen = self._seen.intern_texts(ids)
+        first = np.zeros(n, dtype=np.bool_)
+        first[np.unique(seen, return_index=True)[1]] = True
+        blame(verdict, AGAIN, ~row & ((seen < known) | ~first) & np.isin(kinds, (ABSENT, STRING, INTEGER)))
+        return ids, (given < 0) | ((kinds == INTEGER) & (sentences.names < 0)), False
+
+    def _describe(
+        self, bad: BadLines, tape: Tape, sentences: Sentences, verdict: Bytes, ids: Texts, lines: Int64
+    ) -> None:
+        for fault in np.unique(verdict[verdict != GOOD]).tolist():
+            at = np.flatnonzero(verdict == fault)
+
+            def describe(i: int, at: Int64 = at, fault: int = fault) -> InputError:
+                k = int(at[i])
+                value = complaints.value_at(tape, int(sentences.entries[k]))
+                path, line = self._source.name, int(lines[k])
+                return complaints.complaint(fault, value, self._profile, ids[k], path, line)
+
+            bad.add(complaints.KINDS[fault], lines[at], describe)
 
 
-def _twice(found: _Sentence, path: str) -> InputError:
-    """Return the complaint about a list whose sentence had one already: joined, they would be one list."""
-    return InputError(
-        expected="one object for each sentence",
-        found=f"another one of {found.id!r}",
-        path=path,
-        line=found.line,
-        hint="give each its own id, or put all hypotheses into one list",
-        kind="id",
-    )
+def _line_numbers(tape: Tape, lines: Lines, sentences: Sentences) -> Int64:
+    """Return the line on which each sentence begins."""
+    numbers = lines.numbers[sentences.rows]
+    if len(lines.numbers) == 1:
+        breaks = np.flatnonzero(lines.data[lines.starts[0] : lines.stops[0]] == ord("\n"))
+        numbers = numbers + np.searchsorted(breaks, tape.spans(sentences.entries)[1] - lines.starts[0])
+    return np.asarray(numbers, dtype=np.int64)
 
 
-def _hypotheses(value: dict[str, Any]) -> tuple[list[str], list[dict[str, float]]]:
-    key = next((key for key in LISTS if key in value), None)
-    if key is None and any(isinstance(value.get(name), str) for name in TEXTS):
-        text, own = _hypothesis({name: item for name, item in value.items() if name not in IDS}, "")
-        return [text], [own]
-    if key is None:
-        raise _Fault(
-            "fields",
-            f"a list of hypotheses as {', '.join(LISTS[:3])} or the like",
-            "only " + ", ".join(json.dumps(key) for key in list(value)[:8]) if value else "an empty object",
-        )
-    items = value[key]
-    if not isinstance(items, list):
-        raise _Fault("type", f'an array as "{key}"', described(items))
-    found = [_hypothesis(item, key) for item in items]
-    beside = {name: item for name, item in value.items() if name not in (key, *IDS) and _are_numbers(item)}
-    for name, numbers in beside.items():
-        if len(numbers) != len(items):
-            raise _Fault("fields", f'as many numbers in "{name}" as hypotheses ({len(items)})', str(len(numbers)))
-        for (_, own), number in zip(found, numbers, strict=True):
-            own["score" if name == "scores" else name] = _number(number, name)
-    return [text for text, _ in found], [numbers for _, numbers in found]
+def _sources(tape: Tape, objects: Int64, profile: Profile) -> TextLists:
+    """Return the source of each sentence, if it has one: a text, or the last message of a dialogue."""
+    entries = first_of(tape, objects, profile.source)
+    messages = tape.members(only(tape, entries, ARRAY))
+    some = np.flatnonzero(np.diff(messages.offsets) > 0)
+    entries = only(tape, entries, STRING)
+    entries[some] = only(tape, follow(tape, messages.entries[messages.offsets[1:][some] - 1], "content"), STRING)
+    given = (entries >= 0) & (tape.spans(entries)[2] > tape.spans(entries)[1])
+    return TextLists(offsets_from_counts(given), *tape.spans(entries[given]))
 
 
-def _hypothesis(item: Any, key: str) -> tuple[str, dict[str, float]]:
-    if isinstance(item, str):
-        return item, {}
-    if isinstance(item, list) and len(item) > len(CTC) and isinstance(item[0], str):
-        return item[0], {name: _number(number, name) for name, number in zip(CTC, item[-2:], strict=True)}
-    if not isinstance(item, dict):
-        raise _Fault("type", f'texts, objects or beams in "{key}"', described(item))
-    name = next((name for name in TEXTS if isinstance(item.get(name), str)), None)
-    if name is None:
-        raise _Fault("fields", f"a text in each hypothesis ({', '.join(TEXTS[:3])})", "none")
-    numbers = {name: _number(value, name) for name, value in item.items() if _plain(value)}
-    for inside in INSIDE:
-        if isinstance(item.get(inside), dict):
-            numbers |= {name: _number(value, name) for name, value in item[inside].items() if value is not None}
-    return item[name], numbers | _whisper(item.get("segments"))
+def _references(tape: Tape, objects: Int64, profile: Profile) -> TextLists:
+    """Return the references of each sentence: a text or an array of them."""
+    entries = first_of(tape, objects, profile.references)
+    single = only(tape, entries, STRING)
+    inside = tape.members(only(tape, entries, ARRAY))
+    texts = tape.kinds(inside.entries) == STRING
+    before = offsets_from_counts(texts)
+    counts = np.diff(before[inside.offsets]) + (single >= 0)
+    offsets = offsets_from_counts(counts)
+    joined = np.empty(int(offsets[-1]), dtype=np.int64)
+    alone = np.zeros(len(joined), dtype=np.bool_)
+    alone[offsets[:-1][single >= 0]] = True
+    joined[alone], joined[~alone] = single[single >= 0], inside.entries[texts]
+    return TextLists(offsets, *tape.spans(joined))
 
 
-def _whisper(segments: Any) -> dict[str, float]:
-    """Return what Whisper says of a hypothesis, which it says segment by segment."""
-    if not isinstance(segments, list) or not segments or not all(isinstance(part, dict) for part in segments):
-        return {}
-    found: dict[str, float] = {}
-    counts = [len(part["tokens"]) if isinstance(part.get("tokens"), list) else None for part in segments]
-    means = [part.get("avg_logprob") for part in segments]
-    if all(count is not None for count in counts):
-        found["tokens"] = float(sum(count or 0 for count in counts))
-        if all(_plain(mean) for mean in means):
-            pairs = zip(means, counts, strict=True)
-            found["logprob"] = math.fsum(_number(mean, "avg_logprob") * ((count or 0) + 1) for mean, count in pairs)
-    for name in ("no_speech_prob", "compression_ratio"):
-        values = [part.get(name) for part in segments]
-        if all(_plain(value) for value in values):
-            found[name] = max(_number(value, name) for value in values)
-    return found
-
-
-def _are_numbers(value: Any) -> bool:
-    return isinstance(value, list) and len(value) > 0 and all(_plain(number) for number in value)
-
-
-def _plain(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _number(value: Any, name: str) -> float:
-    if not _plain(value):
-        raise _Fault("number", f'a number as "{name}"', described(value))
-    if abs(value) > 1e308 or not math.isfinite(value):
-        raise _Fault("not-finite", f'a finite number as "{name}"', str(value))
-    return float(value)
-
-
-def _id(value: dict[str, Any], number: int) -> str:
-    found = next((value[key] for key in IDS if value.get(key) is not None), number)
-    if isinstance(found, bool) or not isinstance(found, int | str):
-        raise _Fault("type", 'a string or an integer as "id"', described(found))
-    return str(found)
-
-
-def _given(value: dict[str, Any]) -> tuple[str, list[str]]:
-    """Return source and references; empty where there are none."""
-    source = next((value[key] for key in SOURCES if isinstance(value.get(key), str)), "")
-    references: Any = next((value[key] for key in REFERENCES if isinstance(value.get(key), str | list)), [])
-    references = [references] if isinstance(references, str) else references
-    return source, [text for text in references if isinstance(text, str)]
-
-
-def _block(source: Source, sentences: list[_Sentence], bad: BadLines) -> Block:
-    counts = [len(sentence.texts) for sentence in sentences]
-    rows = [numbers for sentence in sentences for numbers in sentence.numbers]
-    known = [sentence for sentence in sentences if sentence.source or sentence.references]
-    data = None
-    if known:
-        references = Texts.from_strings(text for sentence in known for text in sentence.references)
-        data = SentenceData(
-            Texts.from_strings(sentence.id for sentence in known),
-            Texts.from_strings(s.source for s in known) if any(s.source for s in known) else None,
-            references if len(references) else None,
-            offsets_from_counts([len(sentence.references) for sentence in known]) if len(references) else None,
-        )
-    return Block(
-        lines=np.repeat(np.array([sentence.line for sentence in sentences], dtype=np.int64), counts),
-        ids=Texts.from_strings(s.id for s in sentences).take(np.repeat(np.arange(len(counts)), counts)),
-        texts=Texts.from_strings(text for sentence in sentences for text in sentence.texts),
-        row_starts=offsets_from_counts([len(numbers) for numbers in rows]),
-        names=source.names.from_strings([name for numbers in rows for name in numbers]),
-        values=np.array([number for numbers in rows for number in numbers.values()], dtype=np.float64),
-        sentences=data,
-        bad=bad,
-        gaps=True,
-    )
+def _data(ids: Texts, sources: TextLists, references: TextLists, good: Int64):  # type: ignore[no-untyped-def]
+    if not len(good):
+        return None
+    return one_per_sentence(ids.take(good), sources.take(good), references.take(good))[0]

@@ -1,5 +1,9 @@
 """Parquet or Arrow (Feather) files: one hypothesis per row, features in columns, a struct or a map.
 
+A row may instead be a sentence with lists: of texts or of structs with a text (``completions``, ``outputs``, …), and
+beside them lists of as many numbers. Or it has a column for each system, and columns such as ``kiwi_SYSTEM`` with their
+scores.
+
 Columns, by name:
 
 ``id``          texts or integers; also ``sentence_id``, ``segment_id``; rows of one sentence stand together
@@ -29,15 +33,17 @@ from luthier.core.errors import InputError
 from luthier.core.files.io import STDIN, open_bytes
 from luthier.core.progress import progress
 from luthier.corpus.lines import empty_error
-from luthier.kbest.reading.arrow_rows import Layout, block_of, layout_of
-from luthier.kbest.reading.reader import Block, Reader, Source
+from luthier.kbest.reading.arrow_rows import block_of, layout_of
+from luthier.kbest.reading.column_roles import NamedReader, Names
+from luthier.kbest.reading.reader import Block, Source
+from luthier.kbest.reading.shapes.tables import is_in_rows, rows_of
 
 BATCH_ROWS = 1 << 16
 PARQUET_MAGIC, ARROW_MAGIC = b"PAR1", b"ARROW1"
 
 
 @dataclasses.dataclass(frozen=True)
-class Method(Reader):
+class Method(NamedReader):
     """Reads Parquet and Arrow files."""
 
     @classmethod
@@ -45,14 +51,22 @@ class Method(Reader):
         """Return 100 for a Parquet file, 50 for an Arrow file (which may be a pool)."""
         return 100 if head.startswith(PARQUET_MAGIC) else 50 if head.startswith(ARROW_MAGIC) else 0
 
+    @classmethod
+    def may_be(cls, head: bytes) -> bool:
+        """Return whether a file is Parquet or Arrow."""
+        return cls.recognizes(head) > 0
+
     def blocks(self, source: Source) -> Iterator[Block]:
         """Yield the hypotheses of a source in the order of the file."""
         first = 1
         with progress(f"reading {source.name}") as advance:
             try:
-                for layout, batch in _batches(source):
+                for batch in _batches(source, self.called):
                     batch.validate(full=True)  # offsets and UTF-8 of a file from anybody; nobody else looks
-                    yield block_of(source, layout, batch, first)
+                    table, rows = rows_of(pa.Table.from_batches([batch]), self.called, source.name, first)
+                    layout = layout_of(table.schema, source, self.called)
+                    for part in table.combine_chunks().to_batches():
+                        yield block_of(source, layout, part, first + rows)
                     first += batch.num_rows
                     advance(batch.nbytes)
             except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -68,8 +82,8 @@ class Method(Reader):
             raise empty_error(source.name)
 
 
-def _batches(source: Source) -> Iterator[tuple[Layout, pa.RecordBatch]]:
-    """Yield the file's rows, at most BATCH_ROWS at a time, with the meaning of its columns."""
+def _batches(source: Source, names: Names) -> Iterator[pa.RecordBatch]:
+    """Yield the file's rows, at most BATCH_ROWS at a time, and of a table in rows only the columns that are used."""
     if source.path == STDIN:
         with source.open() as stream:
             file = pa.BufferReader(stream.read())
@@ -85,10 +99,12 @@ def _batches(source: Source) -> Iterator[tuple[Layout, pa.RecordBatch]]:
             yield from _arrow_batches(source, pa.ipc.open_file(file))
             return
         parquet = pq.ParquetFile(file)
-        layout = layout_of(parquet.schema_arrow, source.name, source.ignored)
-        wanted = [name for name in dataclasses.astuple(layout)[:-1] if name] + list(layout.numbers)
-        for batch in parquet.iter_batches(BATCH_ROWS, columns=wanted):
-            yield layout, batch
+        wanted = [name for name in parquet.schema_arrow.names if name not in source.ignored]
+        if is_in_rows(parquet.schema_arrow, names):
+            layout = layout_of(parquet.schema_arrow, source, names)
+            used = {*dataclasses.astuple(layout)[:-1], *layout.numbers}
+            wanted = [name for name in wanted if name in used]
+        yield from parquet.iter_batches(BATCH_ROWS, columns=wanted)
 
 
 def _size(source: Source) -> int:
@@ -96,7 +112,7 @@ def _size(source: Source) -> int:
         return file.seek(0, 2)
 
 
-def _arrow_batches(source: Source, file: pa.RecordBatchFileReader) -> Iterator[tuple[Layout, pa.RecordBatch]]:
+def _arrow_batches(source: Source, file: pa.RecordBatchFileReader) -> Iterator[pa.RecordBatch]:
     if b"luthier.pool" in (file.schema.metadata or {}):
         raise InputError(
             expected="a list in columns",
@@ -105,8 +121,7 @@ def _arrow_batches(source: Source, file: pa.RecordBatchFileReader) -> Iterator[t
             kind="format",
             hint="a pool needs no reading; give it to a command in place of the list",
         )
-    layout = layout_of(file.schema, source.name, source.ignored)
     for i in range(file.num_record_batches):
         batch = file.get_batch(i)
         for start in range(0, batch.num_rows, BATCH_ROWS):
-            yield layout, batch.slice(start, BATCH_ROWS)
+            yield batch.slice(start, BATCH_ROWS)

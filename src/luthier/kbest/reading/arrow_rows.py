@@ -22,7 +22,7 @@ from luthier.kbest.reading.arrow_columns import (
     text_lists,
     texts_of,
 )
-from luthier.kbest.reading.column_roles import MEANINGS
+from luthier.kbest.reading.column_roles import OTHERS, Names
 from luthier.kbest.reading.inline_references import contradiction, one_per_sentence
 from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Block, Source
@@ -32,7 +32,7 @@ from luthier.kbest.reading.reader import Block, Source
 class Layout:
     """Which column of a file says what; None where there is no such column."""
 
-    id: str
+    id: str  # the source, where sentences have no id
     hypothesis: str
     features: str | None
     source: str | None
@@ -40,12 +40,18 @@ class Layout:
     derivation: str | None
     numbers: tuple[str, ...]  # features, or columns of the pool where `features` is given
 
+    @property
+    def by_source(self) -> bool:
+        """Whether sources tell sentences apart."""
+        return self.id == self.source
 
-def layout_of(schema: pa.Schema, path: str, ignored: frozenset[str] = frozenset()) -> Layout:
+
+def layout_of(schema: pa.Schema, source: Source, names: Names | None = None) -> Layout:
     """Return which column is what, or raise the complaint about a file that cannot be used."""
+    called, path = names or Names(), source.name
 
     def find(names: tuple[str, ...], suits: Callable[[pa.DataType], bool], what: str) -> str | None:
-        name = next((name for name in names if name in schema.names), None)
+        name = next((name for name in names if name in schema.names and _is_usual(schema, name)), None)
         if name is not None and not suits(schema.field(name).type):
             raise InputError(
                 expected=f"{what} in the column {name!r}",
@@ -58,8 +64,9 @@ def layout_of(schema: pa.Schema, path: str, ignored: frozenset[str] = frozenset(
     def required(names: tuple[str, ...], suits: Callable[[pa.DataType], bool], what: str) -> str:
         name = find(names, suits, what)
         if name is None:
+            known = [name for name in names if name not in _OTHER_NAMES]
             raise InputError(
-                expected=f"a column {' or '.join(map(repr, names))}",
+                expected=f"a column {' or '.join(map(repr, known))}",
                 found="only " + ", ".join(map(repr, schema.names[:12])) if schema.names else "no columns",
                 path=path,
                 kind="fields",
@@ -70,20 +77,29 @@ def layout_of(schema: pa.Schema, path: str, ignored: frozenset[str] = frozenset(
     repeated = sorted(name for name, count in collections.Counter(schema.names).items() if count > 1)
     if repeated:
         raise InputError(expected="column names that differ", found=f"{repeated[0]!r} twice", path=path, kind="fields")
-    id_name = required(
-        MEANINGS["id"], lambda kind: is_text(kind) or bool(pa.types.is_integer(kind)), "texts or integers"
-    )
-    taken = {id_name, *ignored}
+    is_id = (called.of("id"), lambda kind: is_text(kind) or bool(pa.types.is_integer(kind)), "texts or integers")
+    source_name, id_name = find(called.of("source"), is_text, "texts"), find(*is_id)
+    taken = {id_name, *source.ignored}
+    if source_name is not None and (source.by_source or id_name is None):
+        id_name = source_name
     numbers = [field.name for field in schema if is_number(field.type) and field.name not in taken]
     return Layout(
-        id_name,
-        required(MEANINGS["text"], is_text, "texts"),
+        id_name or required(*is_id),
+        required(called.of("text"), is_text, "texts"),
         find(("features",), _holds_numbers, "a struct or a map of numbers"),
-        find(MEANINGS["source"], is_text, "texts"),
-        find(MEANINGS["references"], lambda kind: is_text(kind) or is_text_list(kind), "texts or lists of texts"),
+        source_name,
+        find(called.of("references"), lambda kind: is_text(kind) or is_text_list(kind), "texts or lists of texts"),
         find(("derivation",), _holds_rules, "lists of texts, or of structs of 'rule' and 'features',"),
         tuple(numbers),
     )
+
+
+_OTHER_NAMES = frozenset(name for names in OTHERS.values() for name in names)
+
+
+def _is_usual(schema: pa.Schema, name: str) -> bool:
+    """Return whether a column may be what its name says: the names of other tools mean something of texts alone."""
+    return name not in _OTHER_NAMES or is_text(schema.field(name).type)
 
 
 def _holds_numbers(kind: pa.DataType) -> bool:
@@ -101,8 +117,8 @@ def _holds_rules(kind: pa.DataType) -> bool:
     return is_text(fields.get("rule", pa.null())) and ("features" not in fields or _holds_numbers(fields["features"]))
 
 
-def block_of(source: Source, layout: Layout, batch: pa.RecordBatch, first_row: int) -> Block:
-    """Return the hypotheses of a batch whose first row has the number `first_row`."""
+def block_of(source: Source, layout: Layout, batch: pa.RecordBatch, lines: Int64) -> Block:
+    """Return the hypotheses of a batch; `lines` are the numbers of its rows."""
     n, column = batch.num_rows, batch.column
     numbers = {name: column(name) for name in layout.numbers}
     if layout.features is None:
@@ -113,7 +129,7 @@ def block_of(source: Source, layout: Layout, batch: pa.RecordBatch, first_row: i
             NumberLists.from_columns(numbers, n),
         )
     derivations = None if layout.derivation is None else RuleLists.of(column(layout.derivation))
-    check = _Check(source.name, np.arange(first_row, first_row + n, dtype=np.int64))
+    check = _Check(source.name, lines)
     for name in (layout.id, layout.hypothesis):
         check.present(name, present(column(name)))
     if derivations is not None:
@@ -141,6 +157,9 @@ def block_of(source: Source, layout: Layout, batch: pa.RecordBatch, first_row: i
         bad=check.bad,
         # a map names what there is; a struct, or columns, have a place for everything
         gaps=layout.features is None or not pa.types.is_map(column(layout.features).type),
+        guessed=layout.features is None,
+        by_source=layout.by_source,
+        integer_ids=np.full(len(rows), bool(pa.types.is_integer(column(layout.id).type))),
     )
 
 

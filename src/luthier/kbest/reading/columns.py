@@ -91,6 +91,10 @@ class Feed:
         self._waiting = stretch
         return True
 
+    def peek(self) -> Lines:
+        """Return the lines that were fetched and not taken."""
+        return self._waiting
+
     def take(self, last: int) -> Lines:
         """Return the lines up to number `last`."""
         taken, self._waiting = cut_after(self._waiting, last)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 
 from luthier.core.arrays import Bytes, Int64
 from luthier.core.errors import InputError, excerpt
-from luthier.kbest.reading.column_roles import MEANINGS
+from luthier.kbest.reading.column_roles import Names
 from luthier.kbest.reading.inline_references import contradiction
 from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Lines
@@ -114,7 +115,8 @@ def described(value: Any) -> str:
     OTHER_SOURCE,
     OTHER_REFERENCES,
     FEATURES_LATE,
-) = range(19)
+    ID_LATE,
+) = range(20)
 
 KINDS = {
     NOT_JSON: "json",
@@ -135,28 +137,29 @@ KINDS = {
     OTHER_SOURCE: "sentence-data",
     OTHER_REFERENCES: "sentence-data",
     FEATURES_LATE: "fields",
+    ID_LATE: "fields",
 }
 
 RULES = 'rules are texts, or objects {"rule": "text", "features": {"name": number}}'
 
-# What is expected, the keys that may be at fault, and a hint.
-WORDS: dict[int, tuple[str, tuple[str, ...], str]] = {
-    NO_ID: ('the key "id"', MEANINGS["id"], "each line needs the id of its sentence, a string or an integer"),
+# What is expected, the part that may be at fault, and a hint.
+WORDS: dict[int, tuple[str, str, str]] = {
+    NO_ID: ('the key "id"', "id", "each line needs the id of its sentence, a string or an integer"),
     NO_HYPOTHESIS: (
         'the key "hyp" (or "hypothesis", or "text")',
-        MEANINGS["text"],
+        "text",
         'Sockeye\'s output, with the key "translations", needs `format` sockeye',
     ),
-    ID_TYPE: ('a string or an integer as "id"', MEANINGS["id"], ""),
-    HYPOTHESIS_TYPE: ('a string as "hyp"', MEANINGS["text"], "join tokens with spaces"),
-    FEATURES_TYPE: ('an object as "features"', ("features",), 'for example "features": {"lm": -2.5}'),
-    SOURCE_TYPE: ('a string as "source"', MEANINGS["source"], ""),
-    REFERENCES_TYPE: ('a string or an array of strings as "refs"', MEANINGS["references"], ""),
-    DERIVATION_TYPE: ('an array of rules as "derivation"', ("derivation",), RULES),
+    ID_TYPE: ('a string or an integer as "id"', "id", ""),
+    HYPOTHESIS_TYPE: ('a string as "hyp"', "text", "join tokens with spaces"),
+    FEATURES_TYPE: ('an object as "features"', "features", 'for example "features": {"lm": -2.5}'),
+    SOURCE_TYPE: ('a string as "source"', "source", ""),
+    REFERENCES_TYPE: ('a string or an array of strings as "refs"', "references", ""),
+    DERIVATION_TYPE: ('an array of rules as "derivation"', "derivation", RULES),
 }
 
 
-def add(bad: BadLines, path: str, lines: Lines, verdict: Bytes) -> None:
+def add(bad: BadLines, path: str, lines: Lines, verdict: Bytes, names: Names) -> None:
     """Add the lines that are not GOOD, by kind."""
     if not verdict.any():
         return
@@ -166,12 +169,12 @@ def add(bad: BadLines, path: str, lines: Lines, verdict: Bytes) -> None:
 
         def describe(i: int, rows: Int64 = rows) -> InputError:
             row = int(rows[i])
-            return complaint(int(verdict[row]), lines.raw(row), path, int(lines.numbers[row]))
+            return complaint(int(verdict[row]), lines.raw(row), names, path, int(lines.numbers[row]))
 
         bad.add(kind, lines.numbers[rows], describe)
 
 
-def complaint(fault: int, raw: bytes, path: str, line: int) -> InputError:
+def complaint(fault: int, raw: bytes, names: Names, path: str, line: int) -> InputError:
     """Return the complaint about a line with the given fault."""
     if fault == NOT_JSON:
         return json_error(raw, path, line)
@@ -182,11 +185,11 @@ def complaint(fault: int, raw: bytes, path: str, line: int) -> InputError:
     row = parse_json(raw)
     if fault == NOT_OBJECT:
         return not_object_error(row, path, line)
-    expected, found, hint = _words(fault, raw, row)
+    expected, found, hint = _words(fault, raw, row, names)
     return InputError(expected=expected, found=found, path=path, line=line, hint=hint, kind=KINDS[fault])
 
 
-def _words(fault: int, raw: bytes, row: dict[str, Any]) -> tuple[str, str, str]:
+def _words(fault: int, raw: bytes, row: dict[str, Any], names: Names) -> tuple[str, str, str]:
     if fault == KEY_TWICE:
         return "each key once", f"{_repeated_key(raw)!r} again", "keep the one that is meant"
     if fault == FEATURES_LATE:
@@ -195,6 +198,8 @@ def _words(fault: int, raw: bytes, row: dict[str, Any]) -> tuple[str, str, str]:
             'the key "features"',
             "write all lines in one form",
         )
+    if fault == ID_LATE:
+        return "no id, as on the first lines: sources tell sentences apart", "one", "give all lines an id, or none"
     if fault == RULE_TYPE:
         return "a text for each rule of a derivation, and an object for its features", "something else", RULES
     if fault == NOT_NUMBER:
@@ -208,7 +213,10 @@ def _words(fault: int, raw: bytes, row: dict[str, Any]) -> tuple[str, str, str]:
         name, value = next(_not_finite(row))
         hint = "a scorer failed there; fix the list, or leave such lines out with `skip_bad`"
         return "a finite number", f"{value} for {name!r}", hint
-    expected, keys, hint = WORDS[fault]
+    expected, part, hint = WORDS[fault]
+    keys, given = names.of(part), names.given(part)
+    if given:
+        expected = re.sub(r'"\w+".*', lambda _: json.dumps(given, ensure_ascii=False), expected)
     present = [key for key in keys if row.get(key) is not None]
     if not present:
         empty = next((key for key in keys if key in row), None)

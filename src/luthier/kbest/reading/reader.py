@@ -100,6 +100,12 @@ class Block:
         Numbers that are not features; NaN where a row has none.
     gaps : bool
         Whether a feature that most rows have is *missing* where it is absent, and does not count 0.
+    guessed : bool
+        Whether numbers are features only because nothing says that they are something else.
+    by_source : bool
+        Whether `ids` are the sources of the sentences, for want of ids; rows may then come in any order.
+    integer_ids : (R,) bool or None
+        Which ids are numbers in a format where that makes a difference.
     """
 
     lines: Int64
@@ -113,6 +119,9 @@ class Block:
     rule_uses: RuleUses | None = None
     bad: BadLines = dataclasses.field(default_factory=BadLines)
     gaps: bool = False
+    guessed: bool = False
+    by_source: bool = False
+    integer_ids: Bool | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -133,6 +142,7 @@ class Block:
             values=self.values[entries],
             columns={name: column[rows] for name, column in self.columns.items()},
             rule_uses=None if self.rule_uses is None else self.rule_uses.take(rows),
+            integer_ids=None if self.integer_ids is None else self.integer_ids[rows],
         )
 
 
@@ -175,6 +185,7 @@ class Source:
     local_names: NameTable
     stream: io.BufferedReader | None = None  # opened already, as standard input must be
     ignored: frozenset[str] = frozenset()  # columns of tables that are skipped, whatever they hold
+    by_source: bool = False  # rows of one source are one sentence, whatever their ids
 
     @contextmanager
     def open(self) -> Iterator[io.BufferedReader]:
@@ -262,6 +273,8 @@ class Reader(abc.ABC):
 
     # Whether a sentence's hypotheses stand together and integer ids ascend, as decoders print them.
     ordered: ClassVar[bool] = True
+    # Whether they stand together, though the ids may come in any order.
+    together: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         validate(self)

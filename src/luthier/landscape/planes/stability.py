@@ -1,25 +1,32 @@
 """How far the optimum of a plane moves with its sentences: the best cell of every resample, exactly.
 
-The edges of a plane are those of its lists, whatever the sentences count: they are found once. Each resample passes by
-all cells with statistics times counts. Lists that it lacks cut its best cell into several of one gain; of these the
-roomiest is taken, so the place is inside the best cell of a pool in which sentences stand as often as drawn.
+The edges of a plane are those of its lists, whatever the sentences count: they are found once. One walk past all cells
+sums statistics times counts of several resamples. Lists that a resample lacks cut its best cell into several of one
+gain. Of these the roomiest is taken: the place is inside the best cell of a pool with sentences as often as drawn.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import threading
 from typing import Any
 
 import numpy as np
 
-from luthier.core.arrays import Bool, Float64
+from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.progress import progress
 from luthier.core.rng import resample_counts
+from luthier.core.tasks import Serial, Shared, Threads, run_units
+from luthier.core.threads import stopping_gently
+from luthier.geometry.plane.overlay import FaceValues, Overlay, Workspace
 from luthier.landscape.lines.stability import SHARE
+from luthier.landscape.planes.best_cells import ScoredCells
 from luthier.landscape.planes.plane import Plane
-from luthier.landscape.planes.survey import SurveyOptions, survey
+from luthier.landscape.planes.survey import KEPT_AT_LEAST, Stretch, runs_of_cells
+from luthier.metrics.base import Metric
 
+AT_ONCE = 16  # resamples that one walk serves: more are no faster
 FLAT = 1e-12  # of the longer axis: below it an ellipse is a segment
 
 
@@ -100,17 +107,68 @@ def plane_stability(plane: Plane, *, resamples: int, seed: int = 0, threads: int
         raise LuthierError(f"expected at least 2 resamples, found {resamples}")
     if problem.n_sentences < 2:
         raise LuthierError("expected at least 2 sentences to resample, found 1")
-    options = SurveyOptions(width=1.0, keep=1, seed=seed, threads=threads)
-    places, scores = np.empty((resamples, 2)), np.empty(resamples)
+    found: list[ScoredCells] = []
     with progress("resamples", resamples) as advance:
-        for number in range(resamples):
-            drawn = problem.resampled(resample_counts(seed, number, problem.n_sentences))
-            found = survey(plane.overlay, drawn, options)
-            if found.share < 1.0:
-                raise KeyboardInterrupt
-            best = found.best.take(found.best.gains == found.best.gains[0])
-            cells = [plane.overlay.cell(key) for key in best.keys]
-            roomiest = max(cells, key=lambda cell: cell.radius)
-            places[number], scores[number] = roomiest.position, float(problem.metric.gain(best.gains[0]))
-            advance(1)
-    return PlaneStability(places, scores)
+        for first in range(0, resamples, AT_ONCE):
+            numbers = range(first, min(first + AT_ONCE, resamples))
+            counts = np.array([resample_counts(seed, number, problem.n_sentences) for number in numbers])
+            found += _best_cells(plane, counts, threads)
+            advance(len(numbers))
+    roomiest = [max((plane.overlay.cell(key) for key in best.keys), key=lambda cell: cell.radius) for best in found]
+    scores = problem.metric.gain(np.array([best.gains[0] for best in found]))
+    return PlaneStability(np.array([cell.position for cell in roomiest]), scores)
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Resamples:
+    """What all runs of edges share: the values of faces in each resample of a group."""
+
+    overlay: Overlay
+    values: FaceValues
+    metric: Metric
+    n_stats: int
+    own: threading.local = dataclasses.field(default_factory=threading.local)
+
+
+def best_of_run(work: Resamples, run: Stretch) -> list[ScoredCells]:
+    """Return the best cells of a run of edges in each resample, those of one gain, in order."""
+    if not hasattr(work.own, "workspace"):
+        work.own.workspace = Workspace(work.overlay, work.values.each)
+    best = [ScoredCells.none()] * (work.values.each.shape[1] // work.n_stats)
+    for block in work.overlay.blocks(work.values, range(run.first, run.last), work.own.workspace):
+        cells = block.with_area
+        if not len(cells):
+            continue
+        gains = work.metric.gain(work.metric.score(cells.sums.reshape(len(cells), -1, work.n_stats)))  # (n, G)
+        for b, top in enumerate(gains.max(axis=0).tolist()):
+            if not len(best[b]) or top >= best[b].gains[0]:
+                rows = np.flatnonzero(gains[:, b] == top)
+                best[b] = _better(best[b], ScoredCells(cells.keys[rows], gains[rows, b]))
+    return best
+
+
+def _best_cells(plane: Plane, counts: Int64, threads: int) -> list[ScoredCells]:
+    """Return the best cells of each resample of a group, (G, N): one walk past all cells serves them all."""
+    problem, overlay = plane.problem, plane.overlay
+    values = overlay.face_values(problem.stats, counts)
+    work = Resamples(overlay, values, problem.metric, problem.stats.shape[1])
+    units, stop = runs_of_cells(overlay), threading.Event()
+    engine = Serial() if threads == 1 else Threads(threads)
+    with stopping_gently(stop):
+        parts = run_units(best_of_run, Shared(work), units, engine=engine, stop=stop)
+    if len(parts) < len(units):
+        raise KeyboardInterrupt
+    best = [ScoredCells.none()] * len(counts)
+    for part in parts.values():
+        best = [_better(one, other) for one, other in zip(best, part, strict=True)]
+    return best
+
+
+def _better(one: ScoredCells, other: ScoredCells) -> ScoredCells:
+    """Return the cells of the higher gain; both, in order and not too many, where it is the same."""
+    if not len(one) or not len(other):
+        return other if not len(one) else one
+    if one.gains[0] != other.gains[0]:
+        return one if one.gains[0] > other.gains[0] else other
+    joined = ScoredCells.join(one, other)
+    return joined.take(np.arange(min(len(joined), KEPT_AT_LEAST)))

@@ -126,9 +126,9 @@ class Method(Metric):
     @property
     def _limits(self) -> BleuLimits:
         effective = self.effective_order or self.smoothing == "plus-one"
-        return BleuLimits(self.order, self.smoothing, self._smoothing_value(self.smoothing), effective=effective)
+        return BleuLimits(self.order, self.smoothing, self.smoothing_value_of(self.smoothing), effective=effective)
 
-    def _smoothing_value(self, smoothing: str) -> float:
+    def smoothing_value_of(self, smoothing: str) -> float:
         """Return what a smoothing adds, or puts in the place of no match."""
         value = DEFAULT_VALUES.get(smoothing, 1.0)
         return self.smoothing_value if self.smoothing_value is not None and smoothing in DEFAULT_VALUES else value
@@ -143,7 +143,7 @@ class Method(Metric):
         hyp_len, ref_len = values[0], values[1]
         matches, totals = values[2 : 2 + self.order], values[2 + self.order :]  # (n, ...)
         matched = np.any(matches > 0, axis=0)
-        value = self._smoothing_value(smoothing)
+        value = self.smoothing_value_of(smoothing)
         if smoothing in ("add-k", "plus-one"):
             more = np.full_like(totals, value)
             more[0] = 0.0

@@ -54,8 +54,7 @@ class Method(Metric):
 
     def stats(self, batch: Batch) -> Stats:
         """Return the statistics of every hypothesis with its best reference, (M, 3 orders) int64."""
-        chars = batch.characters("keep" if self.whitespace else "drop", lowercase=self.lowercase)
-        words = _split_words(batch.numbered(lowercase=self.lowercase)) if self.word_order else chars
+        chars, words = self.levels(batch)
         levels = [(chars, self.char_order), (words, self.word_order)]
         out = np.zeros((batch.n_hypotheses, len(self.stat_names)), dtype=np.int64)
         for block, n_pairs in pair_blocks(batch):
@@ -76,6 +75,11 @@ class Method(Metric):
                 out,
             )
         return out
+
+    def levels(self, batch: Batch) -> tuple[tuple[Tokens, Tokens], tuple[Tokens, Tokens]]:
+        """Return the characters of hypotheses and references, and their words if they are counted."""
+        chars = batch.characters("keep" if self.whitespace else "drop", lowercase=self.lowercase)
+        return chars, _split_words(batch.numbered(lowercase=self.lowercase)) if self.word_order else chars
 
     def score(self, stats: Stats) -> Float64:
         """Return chrF of (sums of) statistics."""

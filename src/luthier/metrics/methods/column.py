@@ -33,6 +33,11 @@ class Method(Metric):
         return Rate("sum", "count", self.scale)
 
     @property
+    def label(self) -> str:
+        """The column's name."""
+        return f"column:{self.column}"
+
+    @property
     def higher_is_better(self) -> bool:
         """As `maximize` says."""
         return self.maximize

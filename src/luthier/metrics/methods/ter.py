@@ -34,11 +34,12 @@ class Method(ErrorRate):
 
     def stats(self, batch: Batch) -> Stats:
         """Return edits and mean reference length of every hypothesis, (M, 2) float64."""
-        hyps, refs = self._tokens(batch)
+        hyps, refs = self.tokens(batch)
         edits = translation_edits(batch, hyps, refs)
         return np.column_stack([edits, reference_lengths(batch, hyps, refs, "mean")])
 
-    def _tokens(self, batch: Batch) -> tuple[Tokens, Tokens]:
+    def tokens(self, batch: Batch) -> tuple[Tokens, Tokens]:
+        """Return the words of hypotheses and references that are compared."""
         if not (self.normalized or self.no_punct):
             return batch.tokens(lowercase=not self.case_sensitive)
         return batch.rewritten(tercom_tokenizer(**dataclasses.asdict(self))).tokens()

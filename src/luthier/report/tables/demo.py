@@ -11,7 +11,6 @@ from typing import Any
 from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.report.console import as_text, stack, table
-from luthier.report.tables.validation import verdict
 from luthier.tuning.validation.ablation import Ablation
 from luthier.tuning.validation.baselines import ALONE, FIRST
 from luthier.tuning.validation.report import TuningReport
@@ -132,7 +131,7 @@ def _scorers(found: OutputsDemo) -> Any:
             f"{weights[effect.name]:+.3f}",
             "" if effect.alone is None else f"{effect.alone:.2f}",
             f"{effect.difference:+.2f} ({effect.interval[0]:+.2f} … {effect.interval[1]:+.2f})",
-            verdict(effect, 2).partition(" (")[0],
+            effect.verdict,
         )
         for effect in found.ablation.effects
     ]

@@ -9,6 +9,7 @@ from typing import Any
 
 from luthier.core import plugins
 from luthier.core.params import describe_domain
+from luthier.features.consensus.result import Consensus
 from luthier.kbest.building.lists import Reading
 from luthier.kbest.inspect import FeatureSummary, PoolSummary
 from luthier.kbest.pool import Pool
@@ -63,6 +64,24 @@ def _remark(feature: FeatureSummary) -> str:
     if feature.constant_in_lists:
         return "the same within each list: cannot matter"
     return f"redundant: = {feature.relation} + a constant per sentence" if feature.relation else ""
+
+
+def consensus_tables(found: Consensus, output: str) -> Any:
+    """Return the features that were added and their ranges, or what was selected."""
+    if found.features:
+        rows = [(f.name, f.low, f.mean, f.high) for f in found.features]
+        title = f"expected utilities of {found.pool.n_hypotheses:,} hypotheses"
+        return table(title, ("feature", "lowest", "mean", "highest"), rows, caption=f"written to {output}")
+    about = found.as_dict()
+    lines = [("by", found.by), ("sentences", cell(found.pool.n_sentences)), ("output", output)]
+    if found.selection is not None:
+        mean = about["mean_utility"]
+        lines[2:2] = [
+            ("not the first of its list", cell(about["not_first"])),
+            ("mean utility", "" if mean is None else f"{mean:.2f}"),
+            ("pairs scored", _share(found.selection.scored, found.selection.pairs)),
+        ]
+    return table("consensus", ("", ""), lines)
 
 
 # What was read, for people and for programs.

@@ -10,6 +10,7 @@ import numpy as np
 from luthier.distributed.check import ClusterCheck, WorkerCheck
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.sharded_problem import ShardedProblem
+from luthier.metrics.several import Constrained
 from luthier.report.console import FEW, FinePrint, as_text, code_of, decimals_for, paragraph, stack, table, written_text
 from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.validation.baselines import FIRST, Baselines, Choice
@@ -52,7 +53,7 @@ def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = 
     short = [] if report.resampled is not None or report.average is not None else [_named_weights(report)]
     told = [paragraph(line) for line in (_notes(report) + _verdict(report)).splitlines()]
     fine = stack(scores, *beside, *([weights] if short else []))
-    shown = short or [weights]
+    shown = [*([_parts(report)] if report.parts else []), *(short or [weights]), *_other_metrics(report)]
     return stack(*curve, answer_table(report), *told, *shown, FinePrint(fine), written_text(written))
 
 
@@ -65,9 +66,7 @@ def answer_table(report: TuningReport) -> Any:
         digits = decimals_for([folds.score, *(rival.score for rival in folds.rivals)])
         rows = [_rival_row(rival.name, rival.score, rival.difference, rival.interval, digits) for rival in folds.rivals]
         rows.append(("tuned", f"{folds.score:.{digits}f}", None))
-        where = (
-            f"{len(folds.folds):,} sentences, each re-ranked by weights that have not seen it ({folds.n_folds} folds)"
-        )
+        where = f"on {len(folds.folds):,} sentences, none seen by its weights ({folds.n_folds} folds)"
         return table(where, ("", code_of(report.metric), adds), rows)
     held = first.n_heldout > 0
     names = ("heldout_baseline", "heldout_after") if held else ("tune_baseline", "tune_after")
@@ -87,6 +86,13 @@ def answer_table(report: TuningReport) -> Any:
     return table(where, ("", code_of(report.metric), adds), rows)
 
 
+def _other_metrics(report: TuningReport) -> list[Any]:
+    """Say what the weights do to other metrics on unseen sentences, where that is more than chance."""
+    told = [f"{one.metric} {one.verdict}" for one in (report.folds.others if report.folds else ())]
+    sure = [words for words in told if not words.endswith("cannot be told")]
+    return [paragraph(f"other metrics, on the same sentences: {', '.join(sure)}")] if sure else []
+
+
 def _rival_row(
     name: str, score: float, difference: float, interval: tuple[float, float], digits: int
 ) -> tuple[str, str, str]:
@@ -100,6 +106,14 @@ def _named_weights(report: TuningReport) -> Any:
     named = ", ".join(f"{share.name} {share.weight:.3g}" for share in shares[:MOST_NAMED])
     more = f", and {len(shares) - MOST_NAMED} more" if len(shares) > MOST_NAMED else ""
     return paragraph(f"weights, by their effect: {named}{more}")
+
+
+def _parts(report: TuningReport) -> Any:
+    """Return the score of each of several metrics on the tuning sentences."""
+    metric, note = report.problem.metric, ""
+    if isinstance(metric, Constrained):
+        note = f"scores beyond {metric.parts[0].gain(np.array(metric.floor)):.0f} say by how much limits are broken"
+    return table("each metric on the tuning sentences", ("metric", "start", "tuned"), report.parts, caption=note)
 
 
 def _weights(report: TuningReport, kept: str) -> Any:

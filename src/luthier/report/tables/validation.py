@@ -41,18 +41,39 @@ def folds_table(found: CrossValidation) -> Any:
         f"({least:+.{digits}f} … {most:+.{digits}f})\n"
         "intervals of 95 % by bootstrap over sentences"
     )
+    if found.tried:
+        scores = ", ".join(f"{name} {score:.{digits}f}" for name, score in found.tried.items())
+        told += f"\nfolds chose the tuner, and the best of several flatters a little: {scores}"
     rows = [
         (name, float(found.answer[d]) / size, float(column.mean()) / size, float(column.std(ddof=1)) / size)
         for d, (name, column) in enumerate(zip(found.names, found.weights.T, strict=True))
     ]
     kept = f", {found.by} kept together" if found.by else ""
     title = f"weights over {found.n_folds} folds{kept}"
-    return table(title, ("feature", "answer", "mean", "deviation"), rows[:MOST_FEATURES], caption=told)
+    weights = table(title, ("feature", "answer", "mean", "deviation"), rows[:MOST_FEATURES], caption=told)
+    return stack(weights, _cross_metrics(found)) if found.others else weights
+
+
+def _cross_metrics(found: CrossValidation) -> Any:
+    """Return what the tuned weights do to other metrics, on unseen sentences."""
+    rows = []
+    for other in found.others:
+        digits = decimals_for([other.baseline, other.tuned])
+        low, high = (f"{end:+.{digits}f}" for end in other.interval)
+        scores = (f"{score:.{digits}f}" for score in (other.baseline, other.tuned))
+        difference = f"{other.tuned - other.baseline:+.{digits}f}"
+        rows.append((other.metric, *scores, difference, f"{low} … {high}", other.verdict))
+    title = f"other metrics, on the same {len(found.folds):,} unseen sentences"
+    return table(title, ("metric", "baseline", "tuned", "Δ", "95 % interval", ""), rows)
 
 
 def ablation_tables(found: Ablation, written: Sequence[str]) -> Any:
     """Return what each scorer adds to the others, scorers added one after another, and the files written."""
     digits = decimals_for([found.score, found.first, *(effect.score for effect in found.effects)])
+    rows = [
+        (_named(e), f"{e.score:.{digits}f}", _number(e.alone, digits), *_difference(e, digits), *_verdict(e, digits))
+        for e in found.effects
+    ]
     kept = f", {found.by} kept together" if found.by else ""
     legend = [
         found.metric,
@@ -61,49 +82,39 @@ def ablation_tables(found: Ablation, written: Sequence[str]) -> Any:
         f"{len(found.folds):,} sentences",
         f"Δ is the score of all scorers less that without; {'higher' if found.higher_is_better else 'lower'} is better",
         f"p by approximate randomisation, corrected for {len(found.effects)} by Holm; verdicts at {found.level:g}",
-    ]
-    rows = [
-        (_named(e), _number(e.alone, digits), _difference(e, digits)[0], f"{e.corrected:.2g}", e.verdict)
-        for e in found.effects
+        "an effect of the size in the last column would have been seen in four of five such sets of sentences",
     ]
     told = [
         f"{code_of(found.metric)} on unseen sentences: all scorers {found.score:.{digits}f}, "
         f"first of each list {found.first:.{digits}f}",
         *found.notes,
     ]
-    whole = [(_named(e), f"{e.score:.{digits}f}", *_difference(e, digits), verdict(e, digits)) for e in found.effects]
+    columns = ("scorer", "without", "alone", "Δ", "95 % interval", "p", "verdict", "seen from")
+    first = [c for c, column in enumerate(columns) if column not in ("without", "seen from")]
+    short = [[row[c] for c in first] for row in rows]
+    below = {"caption": "\n".join(told), "legend": "\n".join(legend)}
     parts = [
-        table(
-            "each scorer left out",
-            ("scorer", "alone", "adds to the others, 95 % interval", "p, corrected", "verdict"),
-            rows,
-            caption="\n".join(told),
-            legend="\n".join(legend),
-        ),
-        FinePrint(
-            table("in detail", ("scorer", "without it", "Δ, 95 % interval", "p", "p, corrected", "verdict"), whole)
-        ),
+        table("each scorer left out", [columns[c] for c in first], short, **below),
+        FinePrint(table("in detail", columns, rows)),
     ]
     if found.forward is not None:
         steps = [
-            (f"{'+ ' * bool(i)}{_named(e)}", f"{e.score:.{digits}f}", *_difference(e, digits), verdict(e, digits))
+            (f"{'+ ' * bool(i)}{_named(e)}", f"{e.score:.{digits}f}", *_difference(e, digits), *_verdict(e, digits))
             for i, e in enumerate(found.forward)
         ]
-        told = "the order is that of the gain on all sentences, so the score of a few of many scorers flatters"
-        columns = ("scorers", "with it", "Δ, 95 % interval", "p", "p, corrected", "verdict")
-        parts.append(table("one scorer after another", columns, steps, caption=told))
+        order = "the order is that of the gain on all sentences, so the score of a few of many scorers flatters"
+        heads = ("scorers", "with it", "Δ", "95 % interval", "p", "verdict", "seen from")
+        parts.append(table("one scorer after another", heads, steps, caption=order))
     if written:
         parts.append(written_text(written))
     return stack(*parts)
 
 
-def verdict(effect: Effect, digits: int) -> str:
-    """Return the verdict on a scorer; where it cannot be told, what could have been."""
-    if effect.verdict != UNTOLD:
-        return effect.verdict
-    if not effect.changed:
-        return f"{UNTOLD} (no sentence changes)"
-    return f"{UNTOLD} (an effect of {effect.detectable:.{digits}f} would have been seen)"
+def _verdict(effect: Effect, digits: int) -> tuple[str, str]:
+    """Return the verdict on a scorer, and the size of an effect that would have been seen."""
+    if effect.verdict == UNTOLD and not effect.changed:
+        return "changes nothing", ""
+    return effect.verdict, f"{effect.detectable:.{digits}f}"
 
 
 def _named(effect: Effect) -> str:
@@ -113,8 +124,8 @@ def _named(effect: Effect) -> str:
 
 def _difference(effect: Effect, digits: int) -> tuple[str, str, str]:
     low, high = effect.interval
-    told = f"{effect.difference:+.{digits}f} ({low:+.{digits}f} … {high:+.{digits}f})"
-    return told, f"{effect.p:.2g}", f"{effect.corrected:.2g}"
+    interval = f"{low:+.{digits}f} … {high:+.{digits}f}"
+    return f"{effect.difference:+.{digits}f}", interval, f"{effect.corrected:.2g}"
 
 
 def _number(value: float | None, digits: int) -> str | None:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import abc
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
 
-from luthier.core.arrays import Float64
+from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import notice
@@ -24,7 +24,9 @@ from luthier.kbest.merge import first_rows, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.landscape.bounds import Bounds
+from luthier.landscape.forest_problem import Packed, PackedProblem
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.problem import Problem
 from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics
 from luthier.tuning.base import Tuner
@@ -44,6 +46,14 @@ class NumberedDecoder(abc.ABC):
     def __call__(self, weights: Weights) -> Pool:
         """Return the lists for weights of no known number."""
         return self.decode(weights, 0)
+
+
+class PackedDecoder(NumberedDecoder):
+    """A decoder that keeps all that its searches have seen: weights are tuned on that, not on lists."""
+
+    @abc.abstractmethod
+    def candidates(self, numbers: Sequence[int]) -> tuple[Packed, Int64]:
+        """Return what the searches of these numbers have seen, and the rows of the sentences that have any of it."""
 
 
 Decode = Callable[[Weights], Pool] | NumberedDecoder
@@ -104,6 +114,8 @@ def tune_loop(
     options = options or LoopOptions()
     if options.choose == "heldout" and heldout is None:
         raise LuthierError("the held-out set is to choose the weights, and there is none")
+    if isinstance(decode, PackedDecoder) and tuner.needs_lists:
+        raise LuthierError(f"{tuner.name} looks into lists of hypotheses, and the loop is to tune on forests")
     if isinstance(place, str):
         place = LoopPlace(place)
     identity = identity_of(
@@ -198,7 +210,7 @@ class _Loop:
         decoded = self._score(ListProblem.of(pool, self.metric), weights)
         after_decoding = time.perf_counter()
         assert self.merged is not None
-        problem = ListProblem.of(self.merged, self.metric, bounds=self._bounds(self.merged.features.names))
+        problem = self._problem(number)
         stopwatch = Stopwatch()
         tuned = weights if not new else self._tune(problem, weights, self.options.seed + number)
         cpu = round(stopwatch.seconds()[0], 3)
@@ -226,6 +238,20 @@ class _Loop:
         )
         clocks = np.diff([clock, after_decoding, after_tuning, time.perf_counter()]).round(3).tolist()
         return turn, Seconds(decode=clocks[0], tune=clocks[1], heldout=clocks[2], tune_cpu=cpu)
+
+    def _problem(self, turns: int) -> Problem:
+        """Return the problem of all that was decoded so far: lists, or what a decoder has kept of its searches."""
+        merged = self.merged
+        assert merged is not None
+        problem: Problem
+        if not isinstance(self.decode, PackedDecoder):
+            problem = ListProblem.of(merged, self.metric)
+        else:
+            assert merged.references is not None  # `_decoded` has seen them
+            candidates, kept = self.decode.candidates(range(turns))
+            references = merged.references.take(kept)
+            problem = PackedProblem.of(candidates, self.metric, references.texts, references.offsets)
+        return problem.with_bounds(self._bounds(problem.names))
 
     def _decoded(self, decode: Decode, part: str, number: int, weights: Weights) -> Pool:
         """Return the lists for the weights of that number: those of the folder, or new ones, which it then keeps."""
@@ -263,7 +289,7 @@ class _Loop:
         self.merged = dataclasses.replace(both, provenance={})
         return both.n_hypotheses - (0 if before is None else before.n_hypotheses), same
 
-    def _tune(self, problem: ListProblem, weights: Weights, seed: int) -> Weights:
+    def _tune(self, problem: Problem, weights: Weights, seed: int) -> Weights:
         same = {name: getattr(self.options, name) for name in ("restarts", "restart_kind", "restart_size", "threads")}
         options = RunOptions(seed=seed, **same)
         found = run(self.tuner, problem, self._vector(problem, weights), options)
@@ -275,11 +301,11 @@ class _Loop:
         # weights of features that no list has had yet stay as they are
         return Weights({**weights, **tuned})
 
-    def _vector(self, problem: ListProblem, weights: Weights) -> Float64:
+    def _vector(self, problem: Problem, weights: Weights) -> Float64:
         """Return the weights of a problem's features, (D,), inside the bounds."""
         return problem.bounds.clip(np.array([weights.get(name, 0.0) for name in problem.names]))
 
-    def _score(self, problem: ListProblem, weights: Weights) -> float:
+    def _score(self, problem: Problem, weights: Weights) -> float:
         gain = problem.gain(np.array([weights.get(name, 0.0) for name in problem.names]))
         return float(self.metric.gain(np.array(gain)))  # its own inverse
 

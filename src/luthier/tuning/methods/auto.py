@@ -14,6 +14,8 @@ from luthier.landscape.problem import Problem
 from luthier.landscape.units import movable
 from luthier.tuning.base import State, Tuner, tuner
 
+ON_TRIAL = ("mert", "mira-batch", "svm")  # a line search, an online and a batch method of large margins
+
 
 @dataclasses.dataclass(frozen=True)
 class Method(Tuner):
@@ -27,7 +29,8 @@ class Method(Tuner):
     4. Fewer than `sentences_each` sentences for each of them: ``pro``, whose answer fits the sentences less closely.
     5. Else ``mert``, exact along lines, with random directions beside the axes.
 
-    The choice depends on these numbers and on nothing else.
+    The choice depends on these numbers and on nothing else. Where lists are cross-validated, folds decide instead:
+    of `ON_TRIAL` the one whose answers score best on sentences they have not seen.
     """
 
     monotone = False  # its choices promise different things
@@ -50,6 +53,13 @@ class Method(Tuner):
         if sentences < self.sentences_each * n:
             return tuner("pro"), f"{sentences:,} sentences are few for {n} weights"
         return tuner("mert", directions="both"), f"{sentences:,} sentences are enough for {n} weights"
+
+    def on_trial(self, problem: Problem) -> list[Tuner]:
+        """Return the tuner that numbers choose, and those on trial beside it."""
+        first = self.choose(problem)[0]
+        if len(movable(problem)) <= 1 or not isinstance(problem, ListProblem):
+            return [first]
+        return [first, *(tuner(name) for name in ON_TRIAL if name != first.name)]
 
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the states of the chosen tuner; the last one says which it was."""

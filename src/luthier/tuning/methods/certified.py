@@ -74,6 +74,11 @@ class Method(ListTuner):
             return str(error)
         return ""
 
+    @property
+    def is_random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
         """Yield the start, better weights as they are found, and the best with what is proven."""
         yield State(start, problem.gain(start), "start")

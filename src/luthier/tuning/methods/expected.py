@@ -99,6 +99,11 @@ class Method(NeighbourTuner):
     iterations: int = param(30, low=1, high=100_000, help="steps of L-BFGS in a round, at most")
     standardize: bool = param(True, help="search and penalise in units of the spreads within lists")
 
+    @property
+    def is_random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
         """Yield the weights after each round, then the best of them."""
         return keep_best(self._rounds(problem, start))

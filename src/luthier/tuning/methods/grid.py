@@ -66,6 +66,11 @@ class Method(Tuner):
             )
         return ""
 
+    @property
+    def is_random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
         """Yield the best after each grid, or in coordinate mode after each pass over the features."""
         best = State(start, problem.gain(start), "start")

@@ -45,6 +45,11 @@ class Method(RankingTuner):
         """Return the start at a length from which few steps lead to the end of a fit."""
         return with_spread(problem, start, 1.0) if self.rescale else start
 
+    @property
+    def is_random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
     def loss_of(
         self,
         problem: ListProblem,

@@ -36,6 +36,11 @@ class Method(Tuner):
     point: str = param("midpoint", choices=POINTS, help="place in the interval")
     tolerance: float = param(1e-7, low=0.0, high=1.0, help="least width of an interval, in lengths of the weights")
 
+    @property
+    def is_random(self) -> bool:
+        """Only random directions are drawn."""
+        return self.directions in ("random", "both")
+
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each line search that improved."""
         here = State(start, problem.gain(start), "start")

@@ -50,6 +50,11 @@ class Method(Tuner):
     sweeps: int = param(100, low=1, high=1_000_000, help="sweeps over the directions, at most")
     tolerance: float = param(1e-7, low=0.0, high=1.0, help="least width of an interval, in lengths of the weights")
 
+    @property
+    def is_random(self) -> bool:
+        """Only random directions are drawn."""
+        return self.random > 0
+
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each line search that improved the objective."""
         gain, scaled = problem.gain(start), with_effect(problem, start, 1.0) if self.rescale else start

@@ -85,6 +85,11 @@ class Method(NeighbourTuner):
             return f"{self.neighbours} ties the weights of neighbouring bins, and some of them have bounds"
         return reason
 
+    @property
+    def is_random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
     def steps_on_lists(self, problem: ListProblem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
         """Yield the weights after each round, and at last the best of them."""
         rounds = self._rounds(problem, start)

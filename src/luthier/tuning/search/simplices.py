@@ -107,6 +107,11 @@ class SimplexTuner(Tuner):
     def step(self, problem: Problem, simplex: Simplex, units: Float64) -> tuple[Simplex, str]:
         """Return the simplex after one step, and what the step was."""
 
+    @property
+    def is_random(self) -> bool:
+        """Nothing is drawn."""
+        return False
+
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:  # noqa: ARG002
         """Yield the best vertex after each step, and at the end why it is the end."""
         yield State(start, problem.gain(start), "start")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -39,10 +40,15 @@ def kind_of(*pools: Pool) -> str:
     return "references" if all(pool.references is not None for pool in pools) else "hypotheses"
 
 
-def overlap_note(tuning: Pool, heldout: Pool) -> str:
-    """Say how many held-out sentences are among the tuning sentences, with one of them; nothing where none is."""
-    kind = kind_of(tuning, heldout)
-    known = set(fingerprints(tuning, kind))
+def overlap_note(tuning: Iterable[Pool], heldout: Pool) -> str:
+    """Say how many held-out sentences are among the tuning sentences, with one of them; nothing where none is.
+
+    The tuning sentences may be in several pools of one kind, the parts of one, which are opened one after another.
+    """
+    kind, known = "", set[bytes]()
+    for part in tuning:
+        kind = kind or kind_of(part, heldout)
+        known.update(fingerprints(part, kind))
     twice = [i for i, key in enumerate(fingerprints(heldout, kind)) if key in known]
     if not twice:
         return ""
@@ -66,6 +72,33 @@ def _texts(pool: Pool, kind: str) -> tuple[Texts, Int64]:
 # Cross-validation: which sentences are in which fold, and what the folds came to.
 #
 # The weights of a fold are tuned on all others, so that every sentence is re-ranked by weights that have not seen it.
+
+
+@dataclasses.dataclass(frozen=True)
+class CrossMetric:
+    """What weights tuned for one metric do to another, every sentence re-ranked by weights that have not seen it.
+
+    Attributes
+    ----------
+    baseline, tuned : the scores of the best baseline of each fold, and of the tuned weights
+    interval : of their difference, by paired bootstrap over sentences
+    """
+
+    metric: str
+    higher_is_better: bool | None
+    baseline: float
+    tuned: float
+    interval: tuple[float, float]
+
+    @property
+    def verdict(self) -> str:
+        """Return which way it went; that it cannot be told where the interval holds 0."""
+        low, high = self.interval
+        if low <= 0 <= high:
+            return "cannot be told"
+        if self.higher_is_better is None:
+            return "rises" if low > 0 else "falls"
+        return "better" if (low > 0) == self.higher_is_better else "worse"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -98,6 +131,9 @@ class CrossValidation:
     names : of D features
     weights : (F, D)
         Of each fold, each of the size of the answer.
+    others : of each further metric, what the tuned weights do to it on the same unseen sentences
+    tried : by tuner
+        The cross-validated score of each that folds chose from; empty where there was no choice.
     """
 
     folds: Int64
@@ -112,6 +148,8 @@ class CrossValidation:
     names: tuple[str, ...]
     answer: Float64
     weights: Float64
+    others: tuple[CrossMetric, ...] = ()
+    tried: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     @property
     def n_folds(self) -> int:
@@ -131,6 +169,8 @@ class CrossValidation:
             "baseline_score": self.baseline,
             "difference": self.difference,
             "difference_interval": list(self.difference_interval),
+            "other_metrics": [dataclasses.asdict(other) for other in self.others],
+            "tuners_tried": dict(self.tried),
             "rivals": [dataclasses.asdict(rival) for rival in self.rivals],
             "weights": {
                 name: {

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
+from luthier.metrics.several import Constrained, WorstOf
 from luthier.tuning.traces import Result
 from luthier.tuning.validation.baselines import START, Baselines
 from luthier.tuning.validation.folds import CrossValidation
@@ -109,8 +114,7 @@ class TuningReport:
         p = 2 if max(map(abs, scores)) > 1.5 else 4
         said = f"{scores[0]:.{p}f} ({self.baseline}) → {scores[1]:.{p}f} ({scores[2]:+.{p}f} … {scores[3]:+.{p}f})"
         unseen = f", held out {held[0]:.{p}f} → {held[1]:.{p}f}" if held else ""
-        metric = self.problem.metric
-        name = f"column:{metric.column}" if hasattr(metric, "column") else metric.name
+        name = self.problem.metric.label
         return f"<{name} {said}{unseen}; {len(self.names)} weights by {self.tuner.partition('(')[0]}>"
 
     @property
@@ -120,13 +124,25 @@ class TuningReport:
 
     def named(self, weights: Float64) -> Weights:
         """Return weights by name, with the formulas of features that were added to the lists."""
-        return Weights.from_vector(self.names, weights, self.problem.derived)
+        return Weights.from_vector(self.names, weights, self.problem.derived, self.problem.missing)
+
+    @property
+    def parts(self) -> list[tuple[str, float, float]]:
+        """Of several metrics that were tuned for, or limited: the name, and the scores at the start and the answer."""
+        metric = self.problem.metric
+        if not isinstance(metric, WorstOf | Constrained):
+            return []
+        selected = self.problem.selected(np.array([self.start, self.replicas[0].weights]))
+        start, tuned = (metric.part_scores(own.sum(axis=0)) for own in selected)
+        return [(label, start[label], tuned[label]) for label in start]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
+        parts = [{"metric": label, "start": start, "tuned": tuned} for label, start, tuned in self.parts]
         return {
             "tuner": self.tuner,
             "metric": self.metric,
+            **({"parts": parts} if parts else {}),
             "start": self._by_name(self.start),
             "oracle": self.oracle,
             "baselines": None if self.baselines is None else self.baselines.as_dict(),
@@ -156,3 +172,28 @@ class TuningReport:
 
     def _by_name(self, weights: Float64) -> dict[str, float]:
         return dict(zip(self.names, weights.tolist(), strict=True))
+
+
+# Where the weights of several replicas go.
+
+
+def numbered(path: str, number: int) -> str:
+    """Return ``weights.3.txt`` for ``weights.txt`` and 3."""
+    place = Path(path)
+    return str(place.with_name(f"{place.stem}.{number}{place.suffix}"))
+
+
+def answers(report: TuningReport, output: str) -> dict[str, Weights]:
+    """Return the weights of each replica (numbered if there are several), and the average as `output`, by file."""
+    several = len(report.replicas) > 1
+    found = {
+        numbered(output, number) if several else output: report.named(tuned.weights)
+        for number, tuned in enumerate(report.replicas, start=1)
+    }
+    return found if report.average is None else {**found, output: report.named(report.average)}
+
+
+def answer_paths(output: str, replicas: int, *, average: bool = False) -> Sequence[str]:
+    """Return the files that a job will write, so that they can be checked before it runs."""
+    several = [numbered(output, number + 1) for number in range(replicas)] if replicas > 1 else []
+    return [*several, output] if average or not several else several

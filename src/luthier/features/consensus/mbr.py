@@ -1,0 +1,207 @@
+"""Minimum Bayes risk over lists: expected utilities as features, and the hypothesis with the highest one."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Bool, Float64, Int64
+from luthier.core.errors import LuthierError
+from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.core.threads import executor
+from luthier.features.consensus._gram_kernels import Lists
+from luthier.features.consensus.evidence import Block, Evidence, list_weights, make_block
+from luthier.features.consensus.utilities import Utility, text_batch
+from luthier.kbest.pool import Pool
+from luthier.kbest.rerank import segment_blocks
+from luthier.metrics.batch import Batch
+
+BLOCK_ROWS = 1 << 14
+# Utilities that differ by less than this share of their size are equal: rounding does not decide between hypotheses.
+EQUAL = 1e-9
+Matrices = Callable[[str], Float64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Selection:
+    """The hypothesis of each sentence with the highest expected utility.
+
+    Attributes
+    ----------
+    rows : (N,) int64
+        −1 for a sentence without hypotheses. Of equal utilities the first row has it.
+    utilities : (N,) float64
+    pairs, scored : int
+        The pairs of distinct texts, and those that were scored: fewer if others were ruled out by limits.
+    """
+
+    rows: Int64
+    utilities: Float64
+    pairs: int
+    scored: int
+
+
+def expected_utilities(
+    pool: Pool,
+    utilities: Sequence[Utility],
+    evidence: Evidence | None = None,
+    *,
+    aggregate: bool = False,
+    threads: int = 1,
+) -> Float64:
+    """Return the expected utilities of every hypothesis, (U, M, T): more is better.
+
+    The utility of a hypothesis h is Σ p(r)·u(h, r) over the evidence r. With `aggregate` it is the score of h with the
+    mean n-gram counts of the evidence as its reference: another number, in time linear in the texts [denero2009].
+
+    Notes
+    -----
+    Pairs of a list are scored one row after another and summed at once: no K × K matrix is held. Equal texts of a
+    list are scored once.
+    """
+    shown = evidence or Evidence()
+    n_ways = 1 if shown.posterior is None else len(shown.temperatures)
+    out: Float64 = np.zeros((len(utilities), pool.n_hypotheses, n_ways))
+
+    def work(block: Block, batch: Batch, rows: slice) -> None:
+        for k, utility in enumerate(utilities):
+            out[k, rows] = utility.aggregated(block, batch) if aggregate else utility.averages(block, batch)
+
+    _over_blocks(pool, shown, work, threads)
+    return out
+
+
+def matrix_utilities(pool: Pool, matrices: Matrices, evidence: Evidence | None = None) -> Float64:
+    """Return the expected utilities by matrices of scores from elsewhere, (M, T).
+
+    `matrices` returns that of a sentence by its id: a row for each hypothesis, a column for each hypothesis of the
+    evidence's list, more is better. One is held at a time.
+    """
+    shown = evidence or Evidence()
+    weights, shown_offsets, own = list_weights(pool, shown)
+    out: Float64 = np.zeros((pool.n_hypotheses, weights.shape[1]))
+    for i in range(pool.n_sentences):
+        first, last = int(pool.offsets[i]), int(pool.offsets[i + 1])
+        if first == last:
+            continue
+        part = weights[shown_offsets[i] : shown_offsets[i + 1]]
+        matrix = _checked(matrices(pool.sentence_ids[i]), last - first, len(part), pool.sentence_ids[i])
+        counted = np.repeat(part[None], last - first, axis=0)  # (K, R, T)
+        at = np.arange(min(last - first, len(part)))
+        counted[at, at] -= own[first : first + len(at)]
+        norms = counted.sum(axis=1)
+        sums = np.einsum("hr,hrt->ht", matrix, counted)
+        out[first:last] = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
+    return out
+
+
+def select_by(
+    pool: Pool,
+    utility: Utility,
+    evidence: Evidence | None = None,
+    *,
+    prune: bool = False,
+    aggregate: bool = False,
+    threads: int = 1,
+) -> Selection:
+    """Return the hypothesis of each sentence with the highest expected utility.
+
+    With `prune` only those are scored whose limit is not below the best sum so far: the result is the same. Limits
+    come from the summed n-grams of the evidence, by Jensen's inequality, or from bags of words for edit distances.
+    """
+    shown = evidence or Evidence()
+    if len(shown.temperatures) > 1 and shown.posterior is not None:
+        raise LuthierError("a selection needs one temperature: each has its own winners")
+    if prune and (shown.leave_self_out or aggregate):
+        raise LuthierError("limits hold for the scores of pairs with the candidate itself among the evidence")
+    rows: Int64 = np.full(pool.n_sentences, -1, dtype=np.int64)
+    found: Float64 = np.zeros(pool.n_sentences)
+    counts = []
+
+    def work(block: Block, batch: Batch, span: slice) -> None:
+        lists, looked = block.lists, np.full(len(block.lists.cand), not aggregate)
+        if prune:
+            values, looked = _pruned(utility, lists, batch)
+            values = values[block.candidates] / block.norms[:, 0] + utility.constant
+        else:
+            values = (utility.aggregated if aggregate else utility.averages)(block, batch)[:, 0]
+        counts.append(_count_pairs(lists, looked))
+        first, last = np.searchsorted(pool.offsets, [span.start, span.stop])
+        for i in np.flatnonzero(np.diff(pool.offsets[first : last + 1])) + first:
+            own = values[pool.offsets[i] - span.start : pool.offsets[i + 1] - span.start]
+            best = own.max()
+            k = int(np.argmax(own >= best - EQUAL * max(1.0, abs(best))))
+            rows[i], found[i] = pool.offsets[i] + k, own[k]
+
+    _over_blocks(pool, shown, work, threads)
+    pairs, scored = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
+    return Selection(rows, found, pairs, scored)
+
+
+def _over_blocks(pool: Pool, evidence: Evidence, work: Callable[[Block, Batch, slice], None], threads: int) -> None:
+    """Work on consecutive sentences, some at a time, so that memory is bounded."""
+
+    def one(first: int, last: int) -> None:
+        block = make_block(pool, evidence, np.arange(first, last))
+        work(block, text_batch(block.texts, block.lists.offsets), slice(pool.offsets[first], pool.offsets[last]))
+
+    blocks = segment_blocks(pool.offsets, BLOCK_ROWS)
+    if threads == 1 or len(blocks) == 1:
+        for block in blocks:
+            one(*block)
+        return
+    with executor(threads) as workers:
+        for task in [workers.submit(one, *block) for block in blocks]:
+            task.result()
+
+
+def _pruned(utility: Utility, lists: Lists, batch: Batch) -> tuple[Float64, Bool]:
+    """Return the sums of those candidates that may be best, −∞ for the others, and which were scored; (C,) each."""
+    sentence = segment_of_rows(lists.cand_offsets)
+    limits = utility.limits(lists, batch)
+    limits = limits + EQUAL * np.maximum(1.0, np.abs(limits))
+    order = np.lexsort((-limits, sentence))
+    values, looked = np.full(len(limits), -np.inf), np.zeros(len(limits), dtype=bool)
+    best, n = np.full(len(lists.offsets) - 1, -np.inf), 1
+    while True:
+        slack = 2 * EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(best), best, 0.0)))
+        open_ = order[~looked[order] & (limits[order] >= (best - slack)[sentence[order]])]
+        if not len(open_):
+            return values, looked
+        begins = np.searchsorted(sentence[open_], np.arange(len(lists.offsets) - 1))
+        rank = np.arange(len(open_)) - begins[sentence[open_]]
+        chosen = np.sort(open_[rank < n])
+        values[chosen] = utility.sums(_some_candidates(lists, chosen), batch)
+        looked[chosen] = True
+        np.maximum.at(best, sentence[chosen], values[chosen])
+        n *= 2
+
+
+def _some_candidates(lists: Lists, chosen: Int64) -> Lists:
+    counts = np.bincount(segment_of_rows(lists.cand_offsets)[chosen], minlength=len(lists.offsets) - 1)
+    return lists._replace(
+        cand_offsets=offsets_from_counts(counts),
+        cand=lists.cand[chosen],
+        same=lists.same[chosen],
+        symmetric=np.zeros_like(lists.symmetric),
+    )
+
+
+def _count_pairs(lists: Lists, looked: Bool) -> tuple[int, int]:
+    """Return the pairs of candidates and evidence, and those of the candidates that were looked at."""
+    shown = np.diff(lists.evid_offsets)[segment_of_rows(lists.cand_offsets)]
+    return int(shown.sum()), int(shown[looked].sum())
+
+
+def _checked(matrix: Any, n_rows: int, n_columns: int, name: str) -> Float64:
+    found = np.asarray(matrix, dtype=np.float64)
+    if found.ndim != 2 or len(found) != n_rows or found.shape[1] < n_columns:
+        raise LuthierError(
+            f"expected a matrix of {n_rows} × {n_columns} scores for the sentence {name!r}, found shape {found.shape}"
+        )
+    if not np.isfinite(found).all():
+        raise LuthierError(f"expected finite scores of pairs for the sentence {name!r}, found NaN or an infinity")
+    return found[:, :n_columns]

@@ -1,0 +1,182 @@
+"""Minimum Bayes risk: ``luthier.mbr`` adds expected utilities to a pool, or selects by one of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError
+from luthier.features.consensus.evidence import Evidence
+from luthier.features.consensus.mbr import expected_utilities, matrix_utilities, select_by
+from luthier.features.consensus.result import Consensus, UtilityFeature
+from luthier.features.consensus.rover import rover as vote
+from luthier.features.consensus.utilities import Utility
+from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, cores, pool_at, weighted
+from luthier.kbest.derived import with_column
+from luthier.kbest.pool import Pool
+from luthier.metrics.base import Metric
+from luthier.metrics.loading import as_metric
+
+OPERATION = "mbr"
+AnyMatrices = Mapping[str, AnyPath | Mapping[str, Float64]]
+
+
+def mbr(
+    pool: AnyPool,
+    utility: str | Metric | Sequence[str | Metric] = (),
+    *,
+    select: str | Metric | None = None,
+    evidence: AnyPool | None = None,
+    first: int | None = None,
+    counts: str | None = None,
+    posterior: AnyWeights | None = None,
+    temperature: float | Sequence[float] = (),
+    leave_self_out: bool = False,
+    matrix: AnyMatrices | None = None,
+    aggregate: bool = False,
+    prune: bool = False,
+    rover: bool = False,
+    threads: int | None = None,
+) -> Consensus:
+    """Score every hypothesis by its agreement with the evidence: minimum Bayes risk as features, or as a selection.
+
+    Parameters
+    ----------
+    pool
+        Lists, or where they are.
+    utility
+        Metrics: each adds a feature ``mbr_NAME``, the mean sentence score with the evidence as references. More is
+        better: error rates are negated.
+    select
+        A metric by which one hypothesis of each list is selected instead.
+    evidence, first
+        Another pool of the same sentences to compare with (default: the lists themselves); only the first so many of
+        each list.
+    counts, posterior, temperature
+        How much evidence counts: by a column of whole numbers, or by softmax(w·h / τ) at fixed weights w, for one or
+        more values of τ (default: 1). Otherwise each hypothesis counts once.
+    leave_self_out
+        Compare a hypothesis with the others only.
+    matrix
+        Scores of pairs from elsewhere by name: a ``.npz`` file or a mapping with a matrix for each sentence id, a row
+        for each hypothesis, a column for each of the evidence, more is better.
+    aggregate
+        Compare with the mean n-gram counts of the evidence (chrF and BLEU), in time linear in the texts.
+    prune
+        With `select`: leave out candidates that limits rule out. The selection is the same.
+    rover
+        Vote in a confusion network of each list instead.
+
+    Examples
+    --------
+    >>> from luthier import pool_from_frame
+    >>> lists = pool_from_frame({"id": [0, 0, 0], "hyp": ["a cat", "a dog", "a cat sat"], "lm": [1.0, 2, 3]})
+    >>> mbr(lists, "wer").pool.features.column("mbr_wer").round(1).tolist()
+    [-27.8, -38.9, -50.0]
+    >>> mbr(lists, select="chrf").texts
+    ['a cat']
+    """
+    specs = [utility] if isinstance(utility, str | Metric) else list(utility)
+    _check_request(specs, select, matrix, prune=prune, rover=rover, aggregate=aggregate)
+    lists = pool_at(pool)
+    grid = tuple(np.atleast_1d(np.asarray(temperature, dtype=np.float64)).tolist())
+    if grid and posterior is None:
+        raise LuthierError("a temperature is of a posterior. hint: give its weights too (`posterior`)")
+    shown = None if evidence is None else pool_at(evidence)
+    shown, weights = _posterior(lists, shown, posterior)
+    settings = Evidence(shown, first, counts, weights, grid or (1.0,), leave_self_out)
+    if rover:
+        return Consensus(lists, (), vote(lists, settings), None, "rover")
+    if select is not None:
+        metric = as_metric(select)
+        found = select_by(lists, Utility.of(metric), settings, prune=prune, aggregate=aggregate, threads=cores(threads))
+        texts = [lists.texts[row] if row >= 0 else "" for row in found.rows.tolist()]
+        return Consensus(lists, (), texts, found, metric.name)
+    metrics = {label_of(spec): as_metric(spec) for spec in specs}
+    if len(metrics) < len(specs):
+        raise LuthierError("two utilities have one name. hint: name each once")
+    utilities = [Utility.of(metric) for metric in metrics.values()]
+    values = expected_utilities(lists, utilities, settings, aggregate=aggregate, threads=cores(threads))
+    columns = dict(zip(metrics, values, strict=True))
+    for name, source in (matrix or {}).items():
+        columns[label_of(name)] = matrix_utilities(lists, _matrices(source), settings)
+    specs_of = {label: metric.spec for label, metric in metrics.items()}
+    return _with_utilities(lists, columns, specs_of, grid)
+
+
+def label_of(spec: str | Metric) -> str:
+    """Return a name for a utility that can stand in a feature's: ``bleu(order=2)`` is ``bleu_order_2``."""
+    text = spec if isinstance(spec, str) else spec.name
+    return re.sub(r"[^\w.+]+", "_", text.strip()).strip("_")
+
+
+def _check_request(
+    specs: Sequence[Any], select: Any, matrix: Any, *, prune: bool, rover: bool, aggregate: bool
+) -> None:
+    wanted = [bool(specs or matrix), select is not None, rover]
+    if sum(wanted) != 1:
+        raise LuthierError(
+            f"expected features to add or one text of each list to find, found {sum(wanted) or 'none'} of these jobs. "
+            "hint: give `utility`, `select` or `rover`"
+        )
+    if prune and select is None:
+        raise LuthierError("pruning leaves out candidates that cannot be selected. hint: give `select`")
+    if aggregate and (rover or (matrix and not specs)):
+        raise LuthierError("only metrics with n-grams have aggregated references: chrF and BLEU")
+
+
+def _posterior(lists: Pool, shown: Pool | None, posterior: AnyWeights | None) -> tuple[Pool | None, Float64 | None]:
+    """Return the evidence with the features that come with weights, and the weights in its order."""
+    if posterior is None:
+        return shown, None
+    pool, weights = weighted(lists if shown is None else shown, posterior)
+    assert weights is not None
+    made = {step.get("name") for step in pool.provenance.get("operations", []) if step.get("operation") == OPERATION}
+    for name, value in zip(pool.features.names, weights, strict=True):
+        if value and name in made:
+            raise LuthierError(f"a posterior is of model features, and {name!r} is a utility. hint: give it no weight")
+    return (None if shown is None and pool is lists else pool), weights
+
+
+def _matrices(source: AnyPath | Mapping[str, Float64]) -> Callable[[str], Float64]:
+    """Return a function from a sentence's id to its matrix."""
+    if isinstance(source, Mapping):
+        found: Mapping[str, Any] = source
+        where = "the matrices"
+    else:
+        where = str(source)
+        try:
+            found = np.load(Path(source), allow_pickle=False)
+        except (OSError, ValueError) as error:
+            raise LuthierError(f"{where}: expected a .npz file of matrices, found {error}") from None
+        if not isinstance(found, Mapping):
+            raise LuthierError(f"{where}: expected a .npz file with a matrix for each sentence, found one array")
+
+    def matrix(name: str) -> Float64:
+        if name not in found:
+            raise LuthierError(f"{where}: expected a matrix of the sentence {name!r}, found none")
+        return np.asarray(found[name], dtype=np.float64)
+
+    return matrix
+
+
+def _with_utilities(
+    lists: Pool, columns: Mapping[str, Float64], specs: Mapping[str, str], grid: Sequence[float]
+) -> Consensus:
+    features, pool = [], lists
+    for label, values in columns.items():
+        for t in range(values.shape[1]):
+            name = f"mbr_{label}" + (f"_t{grid[t]:g}" if len(grid) > 1 else "")
+            if name in pool.features.names:
+                raise LuthierError(f"there is a feature {name!r} already. hint: leave this utility out")
+            column = np.ascontiguousarray(values[:, t])
+            pool = pool.with_features(with_column(pool.features, name, column))
+            pool = pool.noting(OPERATION, name=name, utility=specs.get(label, "matrix"))
+            ends = (float(f(column)) if len(column) else 0.0 for f in (np.min, np.mean, np.max))
+            features.append(UtilityFeature(name, specs.get(label, "matrix"), *ends))
+    return Consensus(pool, tuple(features), None, None, "")

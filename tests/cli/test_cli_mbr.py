@@ -1,0 +1,114 @@
+"""`luthier mbr`: what it writes and prints, and its errors."""
+
+import json
+
+import numpy as np
+import pytest
+
+import luthier
+from luthier.kbest.building.lists import ReadOptions
+
+LISTS = """id\thyp\tlm\tn
+0\ta cat sat\t1\t2
+0\ta cat sits\t2\t1
+0\tthe dog\t3\t1
+1\tb c\t1\t1
+1\tb\t2\t1
+"""
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "list.tsv").write_text(LISTS)
+    (tmp_path / "w.txt").write_text("lm 1\n")
+    pool = luthier.read_pool("list.tsv", options=ReadOptions(columns=["n"]))
+    luthier.save_pool(pool, "pool.arrow")
+    return tmp_path
+
+
+@pytest.mark.compiled
+def test_utilities_are_features(run_cli, home):
+    code, out, _ = run_cli(
+        "mbr", "pool.arrow", "--utility", "wer", "--utility", "bleu(order=2)", "-o", "more.arrow", "--json"
+    )
+    about = json.loads(out)
+    assert (code, about["sentences"], about["hypotheses"], about["output"]) == (0, 2, 5, "more.arrow")
+    assert [f["name"] for f in about["features"]] == ["mbr_wer", "mbr_bleu_order_2"]
+    pool = luthier.open_pool("more.arrow")
+    # 'a cat sat' has 0, 1 of 3 and 3 of 2 errors against the three texts: (0 + 33.3 + 150) / 3
+    np.testing.assert_allclose(pool.features.column("mbr_wer")[0], -(100 / 3 + 150) / 3)
+    code, out, _ = run_cli("mbr", "pool.arrow", "--utility", "chrf", "-o", "more.arrow")
+    assert code == 0
+    assert "mbr_chrf" in out
+    code, _, err = run_cli("mbr", "more.arrow", "--utility", "chrf", "-o", "again.arrow")
+    assert code == 2
+    assert "there is a feature 'mbr_chrf' already. hint: leave this utility out" in err
+
+
+@pytest.mark.compiled
+def test_a_selection_is_a_text(run_cli, home):
+    assert run_cli("mbr", "pool.arrow", "--select", "chrf", "-o", "-")[:2] == (0, "a cat sits\nb c\n")
+    code, out, _ = run_cli("mbr", "list.tsv", "--column", "n", "--select", "ter", "--prune", "-o", "o.txt", "--json")
+    about = json.loads(out)
+    assert code == 0
+    assert (home / "o.txt").read_text() == "a cat sat\nb\n"
+    assert about["pairs"] == 13
+    assert about["scored"] <= 13
+    assert run_cli("mbr", "pool.arrow", "--rover", "--counts", "n", "-o", "-")[:2] == (0, "a cat sat\nb c\n")
+    options = ["--posterior", "w.txt", "--temperature", "0.01", "-o", "-"]  # only the last of each list counts
+    assert run_cli("mbr", "pool.arrow", "--select", "wer", *options)[:2] == (0, "the dog\nb\n")
+    assert run_cli("mbr", "pool.arrow", "--select", "wer", "--first", "1", "-o", "-")[:2] == (0, "a cat sat\nb c\n")
+    code, out, _ = run_cli("mbr", "pool.arrow", "--select", "chrf", "--aggregate", "-o", "o.txt")
+    assert code == 0
+    assert "pairs scored" in out
+
+
+@pytest.mark.compiled
+def test_matrices_from_elsewhere(run_cli, home):
+    tables = {"0": np.array([[0, 0, 0], [1, 2, 3], [0, 0, 1.0]]), "1": np.array([[1, 0], [5, 1.0]])}
+    np.savez("pairs.npz", **tables)
+    assert run_cli("mbr", "pool.arrow", "--matrix", "comet=pairs.npz", "-o", "more.arrow")[0] == 0
+    assert luthier.open_pool("more.arrow").features.column("mbr_comet").tolist() == pytest.approx([0, 2, 1 / 3, 0.5, 3])
+    np.savez("pairs.npz", **{"0": tables["0"]})
+    code, _, err = run_cli("mbr", "pool.arrow", "--matrix", "comet=pairs.npz", "-o", "bad.arrow")
+    assert code == 2
+    assert "pairs.npz: expected a matrix of the sentence '1', found none" in err
+    assert not (home / "bad.arrow").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ([], "found none of these jobs. hint: give --utility, --select or --rover"),
+        (
+            ["--select", "chrf", "--rover"],
+            "expected features to add or one text of each list to find, found 2 of these jobs",
+        ),
+        (
+            ["--utility", "chrf", "--prune"],
+            "pruning leaves out candidates that cannot be selected. hint: give --select",
+        ),
+        (["--utility", "chrf", "--temperature", "2"], "hint: give its weights too (--posterior)"),
+        (["--utility", "length"], "length has no score of pairs of hypotheses. known: chrf, bleu"),
+        (["--utility", "chrf", "--utility", "chrf"], "two utilities have one name"),
+        (["--utility", "bleau"], "did you mean 'bleu'?"),
+        (["--utility", "wer", "--counts", "k"], "there is no column 'k' to count by. known: n"),
+        (["--utility", "wer", "--first", "0"], "expected at least 1 hypothesis"),
+        (["--matrix", "m=none.npz"], "none.npz: expected a .npz file of matrices, found"),
+        (["--select", "ter", "--aggregate"], "ter has no aggregated references. known: chrf, bleu"),
+    ],
+)
+def test_what_cannot_be_is_said_and_nothing_is_written(run_cli, home, options, said):
+    code, out, err = run_cli("mbr", "pool.arrow", "-o", "bad.arrow", *options)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert not (home / "bad.arrow").exists()
+
+
+def test_a_posterior_is_of_no_utility(run_cli, home):
+    run_cli("mbr", "pool.arrow", "--utility", "wer", "-o", "more.arrow")
+    (home / "v.txt").write_text("mbr_wer 1\nlm 0\n")
+    code, _, err = run_cli("mbr", "more.arrow", "--utility", "per", "--posterior", "v.txt", "-o", "bad.arrow")
+    assert code == 2
+    assert "a posterior is of model features, and 'mbr_wer' is a utility" in err
