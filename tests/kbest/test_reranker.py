@@ -44,11 +44,12 @@ def pool_of_arrays(arrays, names=NAMES):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("order", [NAMES, NAMES[::-1]], ids=["weights", "other"])
-def test_choices_are_those_of_rerank(order):
-    arrays = list(lists_with_near_ties(1000))
-    pool, model = pool_of_arrays(arrays, order), luthier.Reranker(WEIGHTS)
-    rows = luthier.rerank(pool, WEIGHTS) - pool.offsets[:-1]
+@pytest.mark.parametrize(("order", "scale"), [(NAMES, 1.0), (NAMES[::-1], 1.0), (NAMES, 1e12), (NAMES[::-1], 1e-12)])
+def test_choices_are_those_of_rerank(order, scale):
+    arrays = [array * scale for array in lists_with_near_ties(1000)]
+    weights = {name: value / scale for name, value in WEIGHTS.items()}
+    pool, model = pool_of_arrays(arrays, order), luthier.Reranker(weights)
+    rows = luthier.rerank(pool, weights) - pool.offsets[:-1]
     ties = 0
     for array, row in zip(arrays, rows.tolist(), strict=True):
         dicts = [dict(zip(NAMES, values, strict=True)) for values in array.tolist()]
@@ -251,7 +252,7 @@ def test_damaged_files_end_in_a_sentence_or_in_weights(tmp_path):
         {"weights": {"a": 1.5, "lp": -2e-3}, "add": {"lp": "a/max(words, 1)**0.6"}, "missing": {"a": 0.5}}
     )
     rng, ways, path = np.random.default_rng(9), set(), tmp_path / "w.json"
-    for _ in range(400):
+    for _ in range(200):
         raw = bytearray(whole.encode())
         for _ in range(rng.integers(1, 4)):
             at = int(rng.integers(len(raw)))
