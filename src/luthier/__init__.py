@@ -12,7 +12,7 @@ Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bou
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
 Underneath: ListProblem, Bounds, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests, ARPA
-Synthetic:  SyntheticLists, PlantedLists, PairGenerator
+Synthetic:  SyntheticOutputs, SyntheticLists, PlantedLists, PairGenerator
 Errors:     LuthierError, InputError, Interrupted
 """
 
@@ -87,6 +87,7 @@ _HOMES = {
     "extract": "luthier.jobs.extract",
     "open_grammar": "luthier.grammar.storage",
     "read_grammar": "luthier.grammar.reading",
+    "SyntheticOutputs": "luthier.synthetic.english.outputs",
     "SyntheticLists": "luthier.synthetic.lists.noisy_channel",
     "PlantedLists": "luthier.synthetic.lists.planted",
     "PairGenerator": "luthier.synthetic.pair.pair",
@@ -155,6 +156,7 @@ if TYPE_CHECKING:
     from luthier.lm.storage import open_lm
     from luthier.metrics.batch import Batch
     from luthier.metrics.loading import load_metric
+    from luthier.synthetic.english.outputs import SyntheticOutputs
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
     from luthier.synthetic.lists.planted import PlantedLists
     from luthier.synthetic.pair.pair import PairGenerator
@@ -228,6 +230,7 @@ __all__ = [
     "extract",
     "open_grammar",
     "read_grammar",
+    "SyntheticOutputs",
     "SyntheticLists",
     "PlantedLists",
     "PairGenerator",

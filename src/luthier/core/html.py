@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 CELL = "padding:0.15em 0.7em;border-bottom:1px solid currentColor;border-color:rgba(127,127,127,.35)"
+TABLE = "border-collapse:collapse;margin:0.3em 0;color:inherit;font-size:inherit"
 BAR = "display:inline-block;height:0.7em;vertical-align:baseline;background:#0072B2"  # seen on white and on black
 NEGATIVE = "#D55E00"
 BAR_EM = 8.0
@@ -26,7 +27,7 @@ def as_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], 
     notes = [note] * bool(note) + [f"{left:,} more rows"] * (left > 0)
     below = "".join(f"<div style='font-size:90%;opacity:.8'>{_text(one)}</div>" for one in notes)
     inside = f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody>"
-    table = f"<table style='border-collapse:collapse;margin:0.3em 0'>{inside}</table>" if columns else ""
+    table = f"<table style='{TABLE}'>{inside}</table>" if columns else ""
     return f"<div><strong>{_text(title)}</strong>{table}{below}</div>"
 
 
@@ -80,7 +81,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, Raw):
         return f"<td style='{CELL}'>{value}</td>"
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    text = f"{value:,}" if isinstance(value, int) and number else f"{value:.5g}" if number else _text(value)
+    text = f"{value:,}" if isinstance(value, int) and number else f"{value:.4g}" if number else _text(value)
     align = "right;font-variant-numeric:tabular-nums" if number else "left"
     return f"<td style='text-align:{align};{CELL}'>{text}</td>"
 
