@@ -19,6 +19,7 @@ SESSIONS = {
     ("docs/tutorial.md",): 14,
     ("docs/is-the-gain-real.md",): 6,
     ("docs/out-into-use.md",): 8,
+    ("docs/consensus.md",): 9,
 }
 
 

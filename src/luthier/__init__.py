@@ -12,7 +12,7 @@ Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bou
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
 Underneath: Scorer, ListProblem, Bounds, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests
-Synthetic:  SyntheticLists, PlantedLists, PairGenerator
+Synthetic:  SyntheticOutputs, SyntheticLists, PlantedLists, PairGenerator
 Errors:     LuthierError, InputError, Interrupted
 """
 
@@ -91,6 +91,7 @@ _HOMES = {
     "extract": "luthier.jobs.extract",
     "open_grammar": "luthier.grammar.storage",
     "read_grammar": "luthier.grammar.reading",
+    "SyntheticOutputs": "luthier.synthetic.english.outputs",
     "SyntheticLists": "luthier.synthetic.lists.noisy_channel",
     "PlantedLists": "luthier.synthetic.lists.planted",
     "PairGenerator": "luthier.synthetic.pair.pair",
@@ -162,6 +163,7 @@ if TYPE_CHECKING:
     from luthier.metrics.batch import Batch
     from luthier.metrics.loading import load_metric
     from luthier.scorers._scorer import Scorer
+    from luthier.synthetic.english.outputs import SyntheticOutputs
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
     from luthier.synthetic.lists.planted import PlantedLists
     from luthier.synthetic.pair.pair import PairGenerator
@@ -239,6 +241,7 @@ __all__ = [
     "extract",
     "open_grammar",
     "read_grammar",
+    "SyntheticOutputs",
     "SyntheticLists",
     "PlantedLists",
     "PairGenerator",

@@ -19,7 +19,7 @@ def open_browser():
     try:
         from selenium import webdriver
     except ImportError:
-        return _missing("selenium is not installed (pip install 'luthier[test]')")
+        return _missing("selenium is not installed (`make test` installs it)")
     if not binary or not program:
         return _missing("no browser: `make browser` installs one (Debian, as root), or name one in LUTHIER_BROWSER")
     options = webdriver.ChromeOptions()
@@ -41,7 +41,7 @@ def axe_script():
     try:
         from axe_core_python.base import AXE_SCRIPT
     except ImportError:
-        return _missing("axe-core-python is not installed (pip install 'luthier[test]')")
+        return _missing("axe-core-python is not installed (`make test` installs it)")
     return AXE_SCRIPT
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
+from luthier.core.html import Shown
 from luthier.core.segments import segment_of_rows
 from luthier.kbest.features import Features
 from luthier.kbest.merge import first_of_equals
@@ -41,7 +42,7 @@ class FeatureSummary:
 
 
 @dataclasses.dataclass(frozen=True)
-class PoolSummary:
+class PoolSummary(Shown):
     """What `luthier inspect` shows; `groups` are the features that were cut into bins, and how many each has."""
 
     n_sentences: int

@@ -14,6 +14,7 @@ from luthier.core.arrays import Bool, Float64, Int32, Int64, flat
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.rng import make_rng
 from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.corpus.repeated import concatenate_repeated
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner
 from luthier.kbest import _row_kernels as kernels
@@ -199,6 +200,7 @@ def merge(pools: Sequence[Pool]) -> Pool:
         references=_references(pools, numbers, token_maps, len(ids)),
         sources=_sources(pools, numbers, len(ids)),
         derivations=_derivations(with_rows),
+        other_keys=concatenate_repeated([pool.other_keys for pool in pools], [pool.n_hypotheses for pool in pools]),
         columns=_columns(with_rows),
         stats=_stats(with_rows),
         provenance=_provenance(pools),

@@ -31,6 +31,7 @@ from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 from luthier.metrics.oracle import best_rows, sentence_oracle
 from luthier.metrics.pools import pool_statistics, score_selections
+from luthier.metrics.several import Constrained
 
 FEW_DIFFERENCES = 10  # between hypotheses of one list, below which any correlation may be chance
 
@@ -154,7 +155,8 @@ class ListProblem(Problem):
 
     def oracle_score(self) -> float:
         """Return the score of the best hypotheses of all lists, each by its own sentence score."""
-        return sentence_oracle(self.metric, self.stats, self.offsets).score
+        metric = self.metric.unlimited if isinstance(self.metric, Constrained) else self.metric
+        return sentence_oracle(metric, self.stats, self.offsets).score
 
     @property
     def n_dense(self) -> int:

@@ -103,6 +103,11 @@ class Limit:
         """Return by how much scores are beyond the limit, 0 where they keep it."""
         return np.maximum(self.sense * (self.bound - scores), 0.0)
 
+    @property
+    def label(self) -> str:
+        """The limit without parameters."""
+        return f"{self.metric.name}{'>=' if self.sense > 0 else '<='}{self.bound:g}"
+
     def __str__(self) -> str:
         """Return it as it is written, with all parameters."""
         return f"{self.metric.spec} {'>=' if self.sense > 0 else '<='} {self.bound!r}"
@@ -139,6 +144,13 @@ class Constrained(SideBySide):
         metric, own = next(self.own(stats))
         return metric.sentence_score(own)
 
+    def part_scores(self, sums: Stats) -> dict[str, float]:
+        """Return the score of the metric, of several at once each, and of those that are limited, by their limits."""
+        (metric, own), *others = self.own(sums)
+        found = metric.part_scores(own) if isinstance(metric, WorstOf) else {metric.name: float(metric.score(own))}
+        limited = zip(self.limits, others, strict=False)
+        return {**found, **{limit.label: float(part.score(theirs)) for limit, (part, theirs) in limited}}
+
     @property
     def unlimited(self) -> Constrained:
         """The same statistics without the limits: for other sentences than those that they are on."""
@@ -151,8 +163,7 @@ class Constrained(SideBySide):
     @property
     def name(self) -> str:
         """The metric and its limits, without parameters."""
-        said = (f"{limit.metric.name}{'>=' if limit.sense > 0 else '<='}{limit.bound:g}" for limit in self.limits)
-        return f"{self.parts[0].name} with {', '.join(said)}"
+        return f"{self.parts[0].name} with {', '.join(limit.label for limit in self.limits)}"
 
     @property
     def spec(self) -> str:

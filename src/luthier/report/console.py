@@ -161,7 +161,7 @@ def table(
     )
     cells = tuple(tuple(printable(cell(value)) for value in row) for row in rows)
     sheet = Sheet(printable(title), tuple(printable(column) for column in columns), cells, numeric)
-    below = [*([as_text(caption)] if caption else []), *([FinePrint(as_text(legend))] if legend else [])]
+    below: list[Any] = [*([as_text(caption)] if caption else []), *([FinePrint(as_text(legend))] if legend else [])]
     return Group(sheet, *below) if below else sheet
 
 

@@ -362,7 +362,7 @@ def _sureness(name: str, method: Any, head: bytes, options: ReadOptions) -> int:
         return 0
     if "list" in given and name in ("jsonl", "tsv"):
         return 0
-    return 1 + max(method.recognizes(head), 10 if name != "nested" or "list" in given else 1)
+    return 1 + max(int(method.recognizes(head)), 10 if name != "nested" or "list" in given else 1)
 
 
 def _likely_cause(head: bytes) -> str:

@@ -13,11 +13,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError, excerpt
 from luthier.core.files.io import open_output
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
+from luthier.kbest.reading.arrow_columns import texts_of
 from luthier.kbest.reading.column_roles import MEANINGS
+from luthier.kbest.reading.json_tape import FINE, read_tape
 from luthier.kbest.storage.writer import (
     Writer,
     check_columns,
@@ -88,9 +91,24 @@ def contribution_lines(pool: Pool, weights: Float64, scores: Float64) -> Iterato
                 _numbers(scores[first:last]),
                 ', "contributions": ',
                 _feature_objects(parts, first, last),
+                _other_members(pool, first, last),
                 "}\n",
             )
         )
+
+
+def _other_members(pool: Pool, first: int, last: int) -> pa.Array | str:
+    """Return the other keys of each row's object behind a comma; nothing where there are none."""
+    if pool.other_keys is None:
+        return ""
+    kept, which = np.unique(pool.other_keys.ids[first:last], return_inverse=True)
+    texts = text_array(pool.other_keys.texts.take(kept))
+    whole = texts_of(joined("{", texts, "}"))
+    wrong = np.flatnonzero(read_tape(whole.data, whole.offsets[:-1], whole.offsets[1:]).status != FINE)
+    if len(wrong):  # in a pool that somebody else wrote
+        found = excerpt(whole[int(wrong[0])].encode(), 60)
+        raise LuthierError(f"expected members of a JSON object among other keys, found {found}")
+    return pc.if_else(pc.equal(texts, ""), "", joined(", ", texts)).take(pa.array(which.reshape(-1)))
 
 
 def quoted(texts: pa.Array) -> pa.Array:

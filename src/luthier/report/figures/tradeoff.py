@@ -7,13 +7,13 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from luthier.landscape.tradeoff.front import pareto
 from luthier.landscape.tradeoff.result import Tradeoff
 from luthier.report.figure_style import BLUE, GREEN, ORANGE, SKY, VERMILION, make_panels, write_figure
 
-BESIDE = 0.8  # how far a panel goes beyond the front and w0, in their own range, as long as there are cells
+# How far a panel goes beyond the front, in the front's own range, or so many times the metric's noise; and no farther
+# than there are cells.
+BESIDE, NOISES = 0.8, 1.0
 PADDING = 0.04
 MOST_COLUMNS = 3
 
@@ -49,19 +49,29 @@ def _panel(axis: Any, found: Tradeoff, a: int, b: int) -> None:
     axis.plot(*scores[best[b]], "^", color=ORANGE, markersize=7, zorder=5, label="best of the vertical metric")
     open_mark = {"markerfacecolor": "none", "markeredgewidth": 1.6, "linestyle": "none", "zorder": 6}
     axis.plot(*scores[found.mix], "D", color=GREEN, markersize=10, label="the mix", **open_mark)
-    axis.plot(*found.start_scores[[a, b]], "s", color="#333333", markersize=10, label="w0", **open_mark)
-    marks = np.concatenate([scores, found.start_scores[None, [a, b]]])
-    for which, column in ((axis.set_xlim, 0), (axis.set_ylim, 1)):
-        low, high = float(marks[:, column].min()), float(marks[:, column].max())
-        beyond = BESIDE * (high - low)
-        if len(seen):
-            low = max(low - beyond, min(low, float(seen[:, column].min())))
-            high = min(high + beyond, max(high, float(seen[:, column].max())))
-        pad = PADDING * (high - low) or 1.0
-        which(low - pad, high + pad)
+    ends = _ends(found, a), _ends(found, b)
+    inside = all(low < found.start_scores[k] < high for k, (low, high) in zip((a, b), ends, strict=True))
+    label = "w0" if inside else "w0 (outside)"
+    axis.plot(*found.start_scores[[a, b]], "s", color="#333333", markersize=10, label=label, **open_mark)
+    axis.set_xlim(*ends[0])
+    axis.set_ylim(*ends[1])
     axis.set_xlabel(_named(found, a))
     axis.set_ylabel(_named(found, b))
     axis.grid(visible=True, linewidth=0.3)
+
+
+def _ends(found: Tradeoff, k: int) -> tuple[float, float]:
+    """Return the ends of a metric's axis: the front, w0 if it is near, and the cells beside them."""
+    front, start, seen = found.scores[:, k], float(found.start_scores[k]), found.seen[:, k]
+    low, high = float(front.min()), float(front.max())
+    beside = BESIDE * max(high - low, NOISES * float(found.noise[k]))
+    if low - 2 * beside < start < high + 2 * beside:
+        low, high = min(low, start), max(high, start)
+    if len(seen):
+        low = max(low - beside, min(low, float(seen.min())))
+        high = min(high + beside, max(high, float(seen.max())))
+    pad = PADDING * (high - low) or 1.0
+    return low - pad, high + pad
 
 
 def _named(found: Tradeoff, k: int) -> str:

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from luthier.core.html import Shown
 from luthier.evaluation.comparison import Comparison
 from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.planes.surface import SurfaceReport
@@ -91,7 +92,7 @@ class Sample:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Trained:
+class Trained(Shown):
     """A trained system.
 
     Attributes
