@@ -78,7 +78,7 @@ def mbr(
     >>> lists = pool_from_frame({"id": [0, 0, 0], "hyp": ["a cat", "a dog", "a cat sat"], "lm": [1.0, 2, 3]})
     >>> mbr(lists, "wer").pool.features.column("mbr_wer").round(1).tolist()
     [-27.8, -38.9, -50.0]
-    >>> mbr(lists, select="chrf").texts
+    >>> mbr(lists, select="wer").texts
     ['a cat']
     """
     specs = [utility] if isinstance(utility, str | Metric) else list(utility)
