@@ -18,12 +18,12 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import check_apart, check_writable, display_name
 from luthier.core.files.journal import JournalWriter, read_journal
+from luthier.core.html import Shown
 from luthier.core.params import path_of
 from luthier.core.progress import notice, progress
 from luthier.core.segments import segment_of_rows
 from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.jobs.scoring_program import CountError, Program
-from luthier.kbest.derived import with_column
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage.pool_file import save_pool
 from luthier.scorers._scorer import PACKAGE, Item, Scorer
@@ -33,7 +33,7 @@ KEEP_SECONDS, KEEP_ANSWERS = 1.0, 1000
 
 
 @dataclasses.dataclass(frozen=True)
-class ScoringReport:
+class ScoringReport(Shown):
     """What was scored: hypotheses in all, those answered now, those kept from before, and what the numbers are like."""
 
     scorer: str
@@ -261,4 +261,4 @@ def _answers(scorer: Scorer | Program, items: Sequence[Item], batch: int) -> Ite
 def _with_scores(pool: Pool, name: str, values: Float64, *, references: bool) -> Pool:
     if references:
         return dataclasses.replace(pool, columns={**pool.columns, name: values})
-    return pool.with_features(with_column(pool.features, name, values))
+    return pool.with_features({name: values})

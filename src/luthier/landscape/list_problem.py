@@ -181,7 +181,9 @@ class ListProblem(Problem):
     def lists_tied(self, weights: Float64) -> int:
         """Return in how many lists the winner ties with hypotheses of other statistics: the first one is taken then."""
         scores, winners = self.pool.scores(weights), np.repeat(self.select(weights), self.pool.list_lengths)
-        rivals = (scores == scores[winners]) & np.any(self.stats != self.stats[winners], axis=1)
+        tied = np.flatnonzero(scores == scores[winners])
+        rivals = np.zeros(len(scores), np.bool_)
+        rivals[tied] = np.any(self.stats[tied] != self.stats[winners[tied]], axis=1)
         return int(np.count_nonzero(np.logical_or.reduceat(rivals, self.offsets[:-1])))
 
     def redundant(self) -> list[str]:
@@ -274,7 +276,7 @@ class ListProblem(Problem):
         """The (smoothed) gain of every hypothesis as a corpus of its own, (M,), however often its sentence counts."""
         if self.once is not None:
             return self.once.sentence_gains
-        return frozen(self.metric.gain(self.metric.sentence_score(self.stats)))
+        return frozen(self.metric.sentence_gains(self.stats))
 
     @functools.cached_property
     def lines(self) -> ListLines:
