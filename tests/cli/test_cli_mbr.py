@@ -75,6 +75,14 @@ def test_matrices_from_elsewhere(run_cli, home):
     assert code == 2
     assert "pairs.npz: expected a matrix of the sentence '1', found none" in err
     assert not (home / "bad.arrow").exists()
+    whole = (home / "pairs.npz").read_bytes()
+    for damaged in (b"", b"PK", whole[:60], whole.replace(b"NUMPY", b"NUMBY"), b"text\n" * 9):
+        (home / "pairs.npz").write_bytes(damaged)
+        code, _, err = run_cli("mbr", "pool.arrow", "--matrix", "comet=pairs.npz", "-o", "bad.arrow")
+        assert (code, "luthier: error: pairs.npz: expected" in err) == (2, True)
+    np.savez("pairs.npz", **{"0": np.array([["a"] * 3] * 3), "1": tables["1"]})
+    code, _, err = run_cli("mbr", "pool.arrow", "--matrix", "comet=pairs.npz", "-o", "bad.arrow")
+    assert (code, "expected numbers for the sentence '0'" in err) == (2, True)
 
 
 @pytest.mark.parametrize(

@@ -34,7 +34,7 @@ OURS = ("wer", "cer", "per", "bleu", "bleu(sentence_smoothing=add_k)", "bleu(ord
 
 def pool_of(lists, **columns):
     rows = [(i, text, float(k)) for i, texts in enumerate(lists) for k, text in enumerate(texts)]
-    frame = {"id": [r[0] for r in rows], "hyp": [r[1] for r in rows], "rank": [r[2] for r in rows]}
+    frame = {"id": [r[0] for r in rows], "hyp": [r[1] for r in rows], "lm": [r[2] for r in rows]}
     return luthier.pool_from_frame({**frame, **columns}, columns=list(columns))
 
 
@@ -141,7 +141,7 @@ def test_evidence_in_every_form():
     np.testing.assert_allclose(wer(pool, first=2)[:, 0], expected(SMALL, [[1, 1], [1, 1]]))
     np.testing.assert_allclose(wer(pool, counts="drawn")[:, 0], expected(SMALL, counts))
     other = [["a b c d", "a"], ["y z", "y z", "x y"]]
-    found = wer(pool, pool=pool_of(other, rank2=[0.0] * 5))[:, 0]  # no repeated row is dropped: ranks differ
+    found = wer(pool, pool=pool_of(other, other=[0.0] * 5))[:, 0]  # no repeated row is dropped: ranks differ
     np.testing.assert_allclose(found, expected(SMALL, [[1, 1], [1, 1, 1]], other))
     w, grid = np.array([0.7]), (0.5, 2.0)
     found = wer(pool, posterior=w, temperatures=grid)

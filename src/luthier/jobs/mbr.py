@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import re
-from collections.abc import Callable, Mapping, Sequence
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +26,8 @@ from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 
 OPERATION = "mbr"
+# What a damaged file of matrices can raise.
+UNREADABLE = (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error)
 AnyMatrices = Mapping[str, AnyPath | Mapping[str, Float64]]
 
 
@@ -77,7 +83,7 @@ def mbr(
     >>> lists = pool_from_frame({"id": [0, 0, 0], "hyp": ["a cat", "a dog", "a cat sat"], "lm": [1.0, 2, 3]})
     >>> mbr(lists, "wer").pool.features.column("mbr_wer").round(1).tolist()
     [-27.8, -38.9, -50.0]
-    >>> mbr(lists, select="chrf").texts
+    >>> mbr(lists, select="wer").texts
     ['a cat']
     """
     specs = [utility] if isinstance(utility, str | Metric) else list(utility)
@@ -103,7 +109,8 @@ def mbr(
     values = expected_utilities(lists, utilities, settings, aggregate=aggregate, threads=cores(threads))
     columns = dict(zip(metrics, values, strict=True))
     for name, source in (matrix or {}).items():
-        columns[label_of(name)] = matrix_utilities(lists, _matrices(source), settings)
+        with _matrices(source) as matrices:
+            columns[label_of(name)] = matrix_utilities(lists, matrices, settings)
     specs_of = {label: metric.spec for label, metric in metrics.items()}
     return _with_utilities(lists, columns, specs_of, grid)
 
@@ -142,26 +149,30 @@ def _posterior(lists: Pool, shown: Pool | None, posterior: AnyWeights | None) ->
     return (None if shown is None and pool is lists else pool), weights
 
 
-def _matrices(source: AnyPath | Mapping[str, Float64]) -> Callable[[str], Float64]:
-    """Return a function from a sentence's id to its matrix."""
+@contextlib.contextmanager
+def _matrices(source: AnyPath | Mapping[str, Float64]) -> Iterator[Callable[[str], Float64]]:
+    """Yield a function from a sentence's id to its matrix; one of a file is read when it is asked for."""
     if isinstance(source, Mapping):
-        found: Mapping[str, Any] = source
-        where = "the matrices"
-    else:
-        where = str(source)
+        yield functools.partial(_matrix, source, "the matrices")
+        return
+    where = str(source)
+    with contextlib.ExitStack() as stack:
         try:
-            found = np.load(Path(source), allow_pickle=False)
-        except (OSError, ValueError) as error:
+            found = np.load(stack.enter_context(Path(source).open("rb")), allow_pickle=False)
+        except UNREADABLE as error:
             raise LuthierError(f"{where}: expected a .npz file of matrices, found {error}") from None
         if not isinstance(found, Mapping):
             raise LuthierError(f"{where}: expected a .npz file with a matrix for each sentence, found one array")
+        yield functools.partial(_matrix, found, where)
 
-    def matrix(name: str) -> Float64:
-        if name not in found:
-            raise LuthierError(f"{where}: expected a matrix of the sentence {name!r}, found none")
+
+def _matrix(found: Mapping[str, Any], where: str, name: str) -> Float64:
+    if name not in found:
+        raise LuthierError(f"{where}: expected a matrix of the sentence {name!r}, found none")
+    try:
         return np.asarray(found[name], dtype=np.float64)
-
-    return matrix
+    except (*UNREADABLE, TypeError) as error:
+        raise LuthierError(f"{where}: expected numbers for the sentence {name!r}, found {error}") from None
 
 
 def _with_utilities(

@@ -103,7 +103,7 @@ def tradeoff(
         gains=gains,
         weights=found.weights,
         places=found.places,
-        holds=(np.abs(seen - gains) <= 1e-9 * np.maximum(1.0, np.abs(gains))).all(axis=1),
+        holds=np.all(np.abs(seen - gains) <= 1e-9 * np.maximum(1.0, np.abs(gains)), axis=1),
         seen=found.seen,
         start_scores=scores_at(problem, start)[0],
         noise=noise,

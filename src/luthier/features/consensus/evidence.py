@@ -180,7 +180,7 @@ def _row_weights(shown: Pool, evidence: Evidence, rows: Int64, offsets: Int64) -
     if len(filled):
         best[filled] = np.maximum.reduceat(scores, offsets[filled])
     below = scores - best[segment_of_rows(offsets)]
-    return np.exp(below[:, None] / np.array(evidence.temperatures)[None, :])
+    return np.asarray(np.exp(below[:, None] / np.array(evidence.temperatures)[None, :]))
 
 
 def _check_weights(pool: Pool, sentences: Int64, offsets: Int64, shown_offsets: Int64, weights: Float64) -> None:

@@ -185,7 +185,8 @@ def _level(tokens: Tokens, order: int, left: int) -> Level:
 
 
 def _totals(tokens: Tokens, order: int) -> Int64:
-    return np.maximum(tokens.lengths[:, None] - np.arange(order), 0)
+    totals: Int64 = np.maximum(tokens.lengths[:, None] - np.arange(order), 0)
+    return totals
 
 
 def _bleu_parts(metric: Any, totals: Int64) -> tuple[Float64, Float64, Float64]:

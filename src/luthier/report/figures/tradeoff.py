@@ -26,11 +26,11 @@ def draw_tradeoff(found: Tradeoff, path: Path, width: float | None = None) -> No
     figure, panels = make_panels(
         rows, columns, figsize=(4.6 * columns if columns > 1 else 5.6, 4.2 * rows), layout="constrained", squeeze=False
     )
-    for axis, (a, b) in itertools.zip_longest(panels.flat, pairs, fillvalue=(0, 0)):
-        if a == b:
-            axis.set_visible(False)
+    for number, axis in enumerate(panels.flat):
+        if number < len(pairs):
+            _panel(axis, found, *pairs[number])
         else:
-            _panel(axis, found, a, b)
+            axis.set_visible(False)
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=min(3, 2 * columns), fontsize=9, frameon=False)
     write_figure(figure, path, dpi=110, width=width)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from luthier.landscape.tradeoff.result import Tradeoff
+from luthier.landscape.tradeoff.result import Conflict, Tradeoff
 from luthier.report.console import stack, table
 
 MOST_POINTS = 15
@@ -50,14 +50,20 @@ def _heldout(found: Tradeoff, point: int) -> Sequence[float]:
     return () if found.heldout_scores is None else found.heldout_scores[point].tolist()
 
 
+def _price(conflict: Conflict, points: float, noises: float) -> str:
+    return "none" if conflict.points == 1 else f"{points:.2f} ({noises:.1f} s)"
+
+
 def _conflicts(found: Tradeoff) -> Any:
-    rows = []
-    for c in found.conflicts:
-        if c.points == 1:
-            rows.append((f"{c.first}, {c.second}", c.points, "none", "none"))
-            continue
-        prices = [f"{p:.2f} ({s:.1f} s)" for p, s in ((c.first_price, c.first_noise), (c.second_price, c.second_noise))]
-        rows.append((f"{c.first}, {c.second}", c.points, *prices))
+    rows = [
+        (
+            f"{c.first}, {c.second}",
+            c.points,
+            _price(c, c.first_price, c.first_noise),
+            _price(c, c.second_price, c.second_noise),
+        )
+        for c in found.conflicts
+    ]
     headings = ("pair", "points", "the first loses at the best of the second", "and the other way round")
     noise = ", ".join(f"{label} {s:.2f}" for label, s in zip(found.labels, found.noise, strict=True))
     return table("conflicts", headings, rows, caption=f"s is each metric's own noise at w0: {noise}")
