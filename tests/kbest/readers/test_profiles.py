@@ -87,7 +87,7 @@ def test_failed_requests_are_said_and_counted(tmp_path):
     path = write(tmp_path / "batch.jsonl", rows)
     with pytest.raises(InputError) as caught:
         read(path)
-    told = f"{path}:2: expected a request that was answered (b), found an error (too late)"
+    told = f"{path}:2: expected a request that was answered (b), found an error ('too late')"
     assert str(caught.value).startswith(told)
     pool, reading = read(path, skip_bad=True)
     assert list(pool.sentence_ids) == ["a"]
