@@ -116,32 +116,32 @@ else
 	$(PYTHON) -m venv $(VENV)
 endif
 
-COMMA := ,
-# install,EXTRAS: the package in place, with what pyproject.toml says it needs
-install = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(BIN)/python -m pip install --quiet --disable-pip-version-check) -e '.$(1)'
+# install,GROUP,EXTRAS: the package in place, with what pyproject.toml says it needs; older pips know no groups
+PIP = $(BIN)/python -m pip install --quiet --disable-pip-version-check
+install = $(if $(UV),uv pip install --quiet --python $(BIN)/python,$(PIP) 'pip>=25.1' && $(PIP)) -e '.$(2)' $(if $(1),--group $(1))
 
 $(VENV)/.base: pyproject.toml | $(VENV)/bin/python
 	$(call install,)
 	@touch $@
 
 $(VENV)/.test: pyproject.toml | $(VENV)/bin/python
-	$(call install,[test])
+	$(call install,test)
 	@touch $@
 
 $(VENV)/.neural: pyproject.toml | $(VENV)/bin/python
-	$(call install,[test$(COMMA)neural])
+	$(call install,test,[neural])
 	@touch $@
 
 $(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
-	$(call install,[lint])
+	$(call install,lint)
 	@touch $@
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
-	$(call install,[bench])
+	$(call install,bench)
 	@touch $@
 
 $(VENV)/.dist: pyproject.toml | $(VENV)/bin/python
-	$(call install,[dist])
+	$(call install,dist)
 	@touch $@
 
 clean:

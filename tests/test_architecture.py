@@ -62,7 +62,7 @@ MAY_IMPORT = {
 }  # fmt: skip
 # the second door; nobody imports it but the first, which may name everything
 MAY_IMPORT["explorer"] = ({*MAY_IMPORT["jobs"][0], "jobs"}, {"numpy", "starlette", "uvicorn"})
-MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer"}, {"rich"})
+MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer"}, {"rich", "shtab"})
 
 # Only this file of a room may import this third party.
 ONLY_IN = {
@@ -77,6 +77,7 @@ ONLY_IN = {
     "cma": {"tuning/methods/cma.py"},
     "starlette": {"explorer/app.py", "explorer/middleware.py"},
     "uvicorn": {"explorer/server.py"},
+    "shtab": {"cli/commands/completion.py"},
 }
 
 # file → why it may be longer than the limit
@@ -84,7 +85,7 @@ LONG_FILES: dict[str, str] = {}
 FOLDER_LIMIT, FILE_LIMIT, TEST_FILE_LIMIT, FUNCTION_LIMIT, ARGUMENT_LIMIT = 12, 400, 600, 60, 6
 # folder → how many files it has to read, and why more than the limit
 PLUGIN_FOLDERS = ("commands", "methods", "scorers", "readers", "writers", "tables", "figures")
-LONG_FOLDERS = {"core": (17, "the floor: each file is imported by many rooms"), "jobs": (50, "one file a job")}
+LONG_FOLDERS = {"core": (18, "the floor: each file is imported by many rooms"), "jobs": (50, "one file a job")}
 # More arrays travel in a NamedTuple. An inner kernel is inlined into its caller's loop, where taking an array out of a
 # tuple is counted each time: it may take what its caller has taken out.
 KERNEL_ARGUMENT_LIMITS = {"kernel": 10, "fast_kernel": 10, "lean_kernel": 10, "inner_kernel": 14}

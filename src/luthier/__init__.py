@@ -7,12 +7,12 @@ and returns a frozen result whose `as_dict()` is what `--json` prints. Importing
 Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect, add, export, score_with
 Weights:    tune, ablate, rerank, Reranker, pairs, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
-Consensus:  mbr
+Consensus:  mbr, tradeoff
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
-Underneath: ListProblem, Bounds, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests, ARPA
-Synthetic:  SyntheticLists, PlantedLists, PairGenerator
+Underneath: Scorer, ListProblem, Bounds, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests
+Synthetic:  SyntheticOutputs, SyntheticLists, PlantedLists, PairGenerator
 Errors:     LuthierError, InputError, Interrupted
 """
 
@@ -58,6 +58,7 @@ _HOMES = {
     "oracle": "luthier.jobs.score",
     "score": "luthier.jobs.score",
     "score_with": "luthier.jobs.score_with",
+    "Scorer": "luthier.scorers._scorer",
     "inspect": "luthier.jobs.inspect",
     "add": "luthier.jobs.scorers",
     "export": "luthier.jobs.scorers",
@@ -70,6 +71,7 @@ _HOMES = {
     "ablate": "luthier.jobs.ablate",
     "pairs": "luthier.jobs.pairs",
     "mbr": "luthier.jobs.mbr",
+    "tradeoff": "luthier.jobs.tradeoff",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -89,6 +91,7 @@ _HOMES = {
     "extract": "luthier.jobs.extract",
     "open_grammar": "luthier.grammar.storage",
     "read_grammar": "luthier.grammar.reading",
+    "SyntheticOutputs": "luthier.synthetic.english.outputs",
     "SyntheticLists": "luthier.synthetic.lists.noisy_channel",
     "PlantedLists": "luthier.synthetic.lists.planted",
     "PairGenerator": "luthier.synthetic.pair.pair",
@@ -139,6 +142,7 @@ if TYPE_CHECKING:
     from luthier.jobs.separable import separable
     from luthier.jobs.surface import raster, surface
     from luthier.jobs.sweep import sweep
+    from luthier.jobs.tradeoff import tradeoff
     from luthier.jobs.train import train
     from luthier.jobs.tune import tune
     from luthier.kbest.building.frames import pool_from_frame, pool_to_frame
@@ -158,6 +162,8 @@ if TYPE_CHECKING:
     from luthier.lm.storage import open_lm
     from luthier.metrics.batch import Batch
     from luthier.metrics.loading import load_metric
+    from luthier.scorers._scorer import Scorer
+    from luthier.synthetic.english.outputs import SyntheticOutputs
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
     from luthier.synthetic.lists.planted import PlantedLists
     from luthier.synthetic.pair.pair import PairGenerator
@@ -203,6 +209,7 @@ __all__ = [
     "oracle",
     "score",
     "score_with",
+    "Scorer",
     "inspect",
     "explain",
     "fan",
@@ -215,6 +222,7 @@ __all__ = [
     "export",
     "pairs",
     "mbr",
+    "tradeoff",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",
@@ -233,6 +241,7 @@ __all__ = [
     "extract",
     "open_grammar",
     "read_grammar",
+    "SyntheticOutputs",
     "SyntheticLists",
     "PlantedLists",
     "PairGenerator",

@@ -86,6 +86,7 @@ def test_any_tuner_is_certified_on_request_and_a_surface_has_its_best_only(folde
     assert best["score"] - 1e-9 <= enumerated <= best["bound"]
     assert best["bound"] - best["score"] <= 0.001
     assert main([*surface, "--best-only", "--stream"]) == 2
+    assert "--best-only finds no cells" in json.loads(capsys.readouterr().out)["error"]["message"]
     assert main([*surface, "--certify", "300"]) == 0
     certified = json.loads(capsys.readouterr().out)["certified"]
     assert enumerated <= certified["bound"] + 1e-9

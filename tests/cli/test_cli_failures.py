@@ -165,7 +165,7 @@ def test_ctrl_c_while_modules_are_imported(pool, name):
 @pytest.mark.compiled
 def test_ctrl_c_while_kernels_are_compiled(pool, tmp_path):
     code = COMPILING.format(arguments=("inspect", str(pool), "--quiet"))
-    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "empty")}
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "empty"), "LUTHIER_KERNELS": "none"}
     child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, env=environment)
     assert (child.returncode, child.stderr) == (130, "luthier: interrupted; no output was written\n")
 

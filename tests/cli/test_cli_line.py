@@ -35,7 +35,7 @@ def axis_of(folder, number=1):
 
 
 def test_the_tables_say_what_is_on_the_line(run_cli, folder):
-    code, out, err = line(run_cli, folder, "--axis", axis_of(folder))
+    code, out, err = line(run_cli, folder, "--axis", axis_of(folder), "--verbose")
     assert code == 0
     assert "seed 20150531" in err
     for words in (
@@ -132,7 +132,7 @@ def test_places_are_weights_that_can_be_typed_in(run_cli, folder):
     assert inside["optimum"]["position"] == pytest.approx(best["position"], rel=1e-9)
     along = json.loads(line(run_cli, folder, "--axis", folder / "direction.txt", "--json")[1])
     assert (along["axis_shows"], along["optimum"]["offset"]) == ("offset", along["optimum"]["position"])
-    out = line(run_cli, folder, "--axis", folder / "direction.txt")[1]
+    out = line(run_cli, folder, "--axis", folder / "direction.txt", "--verbose")[1]
     assert "at offset along direction.txt" in out
     assert "from offset" in out
     (folder / "one.txt").write_text(f"{name} 1\n")  # a file that is one feature is that feature

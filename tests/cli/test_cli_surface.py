@@ -38,7 +38,7 @@ def as_json(run_cli, folder, *arguments):
 
 
 def test_the_tables_say_what_is_on_the_plane(run_cli, folder):
-    code, out, err = surface(run_cli, folder, *AXES, *WINDOW, "--check", 20)
+    code, out, err = surface(run_cli, folder, *AXES, *WINDOW, "--check", 20, "--verbose")
     assert code == 0
     assert "seed 20150531" in err
     for words in ("cells", "faces of a list", "score at w0", "best score", "20 cells, drawn at random", "best cells"):
@@ -303,7 +303,7 @@ def test_on_whole_numbers_cells_with_an_area_are_counted_and_200_are_re_ranked(r
     assert sum(about["histogram"]["counts"]) == about["cells"]
     assert about["check"]["tried"] == min(200, about["cells"])
     assert about["check"]["wrong"] == 0
-    assert "more that have no area" in run_cli("surface", pool, *axes)[1]
+    assert "cells without area" in run_cli("surface", pool, *axes, "--verbose")[1]
 
 
 def test_what_is_certain_from_an_oblique_plane_through_the_origin_is_so(run_cli, folder):

@@ -159,7 +159,7 @@ def test_held_out_sentences_that_were_tuned_on_are_said(run_cli, folder, tmp_pat
 
 def test_the_table_has_every_baseline_on_both_sets(run_cli, folder, tmp_path):
     more = ("--rounds", "1", "--heldout", folder / "heldout.arrow", "-o", tmp_path / "w.txt")
-    code, out, _ = tune(run_cli, folder, *more)
+    code, out, _ = tune(run_cli, folder, *more, "--verbose")
     assert code == 0
     found = json.loads(tune(run_cli, folder, *more, "--json")[1])
     best, replica = found["baselines"]["best"], found["replicas"][0]
@@ -335,7 +335,7 @@ def test_directions_go_with_nothing_that_they_would_break(run_cli, folder):
 
 def test_resamples_and_folds_are_shown_and_written(run_cli, folder, tmp_path):
     more = ("--sweeps", "2", "--resamples", "4", "--folds", "3", "-o", tmp_path / "w.txt")
-    code, out, err = tune(run_cli, folder, *more, method="mert")
+    code, out, err = tune(run_cli, folder, *more, "--verbose", method="mert")
     assert code == 0, err
     told = ("over 4 resamples", "keep their winner", "95% interval", "share of effect", "weights over 3 folds")
     for words in (*told, "have not seen it"):

@@ -158,6 +158,7 @@ def calls(pool, folder):
         shuffles=20, sentences=1,
     )  # fmt: skip
     yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
+    yield "tradeoff", lambda source: luthier.tradeoff(source, [METRIC, "bleu"], axis=[first])
     numbers = folder / "numbers.txt"
     numbers.write_text("".join(f"{row}\n" for row in range(pool.n_hypotheses)))
     yield "add", lambda source: luthier.add(source, f"row={numbers}", column="row")

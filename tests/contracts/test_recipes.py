@@ -21,6 +21,7 @@ SOURCE = Path(luthier.__file__).parent.parent
 RECIPES = {
     "add a reader": ("tabbed", "luthier.kbest.readers"),
     "add a metric": ("exact", "luthier.metrics.methods"),
+    "add a scorer": ("copied", "luthier.scorers"),
     "add a tuner": ("coin_toss", "luthier.tuning.methods"),
     "add a command": ("lengths", "luthier.cli.commands"),
     "add a picture": ("lengths_picture", ""),
@@ -88,6 +89,17 @@ def test_a_metric_that_was_added_scores_and_is_tuned_for(run):
     # line 1 is its reference; line 2 is, without case; line 3 is not
     assert " 33.33" in run("score", "out.txt", "--refs", "refs.txt", "--metric", "exact")
     assert " 66.67" in run("score", "out.txt", "--refs", "refs.txt", "--metric", "exact(lowercase=True)")
+
+
+@pytest.mark.slow
+def test_a_scorer_that_was_added_scores(run):
+    assert "copied" in run("list", "scorers")
+    (run.home / "src.txt").write_text("W0 x0\nx1\nnone\n")
+    words = ["score-with", "copied", "list.txt", "--source", "src.txt", "--name", "same", "-o", "same.arrow"]
+    run(*words, "--option", "lowercase=yes")
+    # w0 x0: both; w1 x0 and w2 x0: one; those of x1: one; those of x2: none
+    expected = [1, 0.5, 0.5, 0.5, 0.5, 0.5, 0, 0, 0]
+    assert luthier.open_pool(run.home / "same.arrow").features.column("same").tolist() == expected
 
 
 @pytest.mark.slow

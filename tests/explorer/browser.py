@@ -19,7 +19,7 @@ def open_browser():
     try:
         from selenium import webdriver
     except ImportError:
-        return _missing("selenium is not installed (pip install 'luthier[test]')")
+        return _missing("selenium is not installed (`make test` installs it)")
     if not binary or not program:
         return _missing("no browser: `make browser` installs one (Debian, as root), or name one in LUTHIER_BROWSER")
     options = webdriver.ChromeOptions()
@@ -41,14 +41,15 @@ def axe_script():
     try:
         from axe_core_python.base import AXE_SCRIPT
     except ImportError:
-        return _missing("axe-core-python is not installed (pip install 'luthier[test]')")
+        return _missing("axe-core-python is not installed (`make test` installs it)")
     return AXE_SCRIPT
 
 
-def screen(driver, width=1280, height=800):
-    """Give the page a size, whatever the window's own."""
-    sizes = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+def screen(driver, width=1280, height=800, *, touch=False):
+    """Give the page a size, whatever the window's own; `touch` makes it a screen for thumbs."""
+    sizes = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", sizes)
+    driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": touch})
 
 
 def _missing(why):

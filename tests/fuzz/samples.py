@@ -222,6 +222,7 @@ def weights(names):
     return {
         "txt": "".join(f"{name} {value}\n" for name, value in pairs).encode(),
         "json": json.dumps(dict(pairs)).encode(),
+        "full.json": json.dumps({"weights": dict(pairs), "add": {"x": "2*words"}, "missing": dict(pairs[:2])}).encode(),
         "ini": ("[weight]\n" + "".join(f"{name}= {value}\n" for name, value in pairs)).encode(),
     }
 

@@ -49,6 +49,8 @@ def test_text(comparison, capsys):
     text = capsys.readouterr().out
     cells = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
     assert cells == [
+        ["ter ↓", "base_line", "65.7", "0.2", "", "", ""],
+        ["ter ↓", "new [b]|100%-x", "64.8", "", "<0.001", "-0.84", "-1.11 … 0.00"],
         ["ter ↓", "base_line", "65.7", "0.4", "0.2", "", "", "", "", ""],
         ["ter ↓", "new [b]|100%-x", "64.8", "0.4", "", "<0.001", "0.100", "", "-0.84", "-1.11 … 0.00"],
     ]

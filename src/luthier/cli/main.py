@@ -15,20 +15,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from luthier import __version__
-from luthier.cli.output import naming_output
-from luthier.cli.parser import Parser, meant, spoken
+from luthier.cli.output import as_json, naming_output
+from luthier.cli.parser import Parser, UsageError, meant, spoken
 from luthier.core.errors import LuthierError, describe_os_error
 from luthier.core.params import DEFAULT_SEED
 from luthier.core.plugins import Plugin, available
 from luthier.core.start_up import as_command
 
 COMMANDS = "luthier.cli.commands"
+COMMON_OPTIONS = "--threads, --seed, --quiet, --verbose and --json"
 # What everybody needs, in the order in which one needs it; all else is in a group, a folder of files.
 FIRST = (
     "demo",
     "pool",
     "inspect",
+    "add",
     "score-with",
+    "export",
     "tune",
     "ablate",
     "rerank",
@@ -39,6 +42,7 @@ FIRST = (
     "oracle",
     "line",
     "surface",
+    "tradeoff",
     "certify",
     "explore",
     "report",
@@ -64,7 +68,8 @@ def common_options() -> argparse.ArgumentParser:
         help="start of all randomness (default: %(default)s)",
     )
     group.add_argument("--quiet", action="store_true", help="results, warnings and errors only")
-    group.add_argument("--json", action="store_true", help="results as JSON on standard output")
+    group.add_argument("--verbose", action="store_true", help="all tables, with signatures, settings and legends")
+    group.add_argument("--json", action="store_true", help="results, and errors, as JSON on standard output")
     return parser
 
 
@@ -88,22 +93,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         with as_command():
             return _flushed(arguments)
     except LuthierError as error:
-        _complain(f"error: {error}")
+        _complain(error.told if isinstance(error, UsageError) else f"luthier: error: {error}")
+        _answer_error(error, arguments)
         return error.exit_code
     except KeyboardInterrupt:
-        _complain("interrupted; no output was written")
+        _complain("luthier: interrupted; no output was written")
         return INTERRUPTED
     except BrokenPipeError:  # whoever read our output has gone
         _give_up_output()
         return BROKEN_PIPE
     except OSError as error:
-        _complain(f"error: {describe_os_error(error)}")
+        _complain(f"luthier: error: {describe_os_error(error)}")
         if not _can_flush():
             _give_up_output()
+        else:
+            _answer_error(LuthierError(describe_os_error(error)), arguments)
         return LuthierError.exit_code
     except MemoryError:
-        _complain("error: not enough memory for this job")
+        _complain("luthier: error: not enough memory for this job")
         return LuthierError.exit_code
+
+
+def _answer_error(error: LuthierError, arguments: Sequence[str]) -> None:
+    """Print an error as JSON too, where results are: a program need not read sentences."""
+    if "--json" in arguments:
+        parts = {name: getattr(error, name, None) for name in ("expected", "found", "path", "line", "kind")}
+        about = {"message": spoken(str(error)), **{name: value for name, value in parts.items() if value is not None}}
+        with contextlib.suppress(OSError):
+            print(as_json({"error": {**about, "exit_code": error.exit_code}}))  # noqa: T201
+            sys.stdout.flush()
 
 
 def _open_closed_streams() -> None:
@@ -140,8 +158,10 @@ def _flushed(arguments: list[str]) -> int:
 def _run(arguments: list[str]) -> int:
     common = common_options()
     options, rest = common.parse_known_args(arguments)
+    if rest[:1] == ["help"]:  # 'luthier help tune' is 'luthier tune --help'
+        rest = [*rest[1:], "--help"]
     if not rest or rest[0] in ("-h", "--help"):
-        _top_parser(common, available(COMMANDS)).print_help()
+        _top_parser(available(COMMANDS)).print_help()
         return 0 if rest else LuthierError.exit_code
     if rest[0] == "--version":
         print(f"luthier {__version__}")  # noqa: T201
@@ -152,17 +172,24 @@ def _run(arguments: list[str]) -> int:
         _group_parser(common, group).print_help()
         return 0 if len(rest) > 1 else LuthierError.exit_code
     module = importlib.import_module(_module_of(name, common))
+    parser = command_parser(name, module, common)
+    if hasattr(module, "extend_arguments"):  # options that depend on other options
+        module.extend_arguments(parser, arguments)
+    return _execute(module, parser.parse_args(arguments, namespace=options))
+
+
+def command_parser(name: str, module: Any, common: argparse.ArgumentParser) -> Parser:
+    """Return the parser of a command; where its file has `FIRST_OPTIONS`, help has these, and all with --help-all."""
     parser = Parser(
         prog=f"luthier {name}",
         description=module.__doc__,
         parents=[common],
         allow_abbrev=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
+        first=getattr(module, "FIRST_OPTIONS", ()),
     )
     module.add_arguments(parser)
-    if hasattr(module, "extend_arguments"):  # options that depend on other options
-        module.extend_arguments(parser, arguments)
-    return _execute(module, parser.parse_args(arguments, namespace=options))
+    return parser
 
 
 def _module_of(name: str, common: argparse.ArgumentParser) -> str:  # noqa: RET503 - a parser's error ends the program
@@ -181,7 +208,7 @@ def _module_of(name: str, common: argparse.ArgumentParser) -> str:  # noqa: RET5
         (f"{g} {name}" for g in GROUPS if name in available(f"{COMMANDS}.{g}")), ""
     )
     said = f"; it is 'luthier {elsewhere}'" if elsewhere else meant(name, [*commands, *GROUPS])
-    _top_parser(common, commands).error(f"there is no command {name!r}{said}")
+    _top_parser(commands).error(f"there is no command {name!r}{said}")
 
 
 def _execute(module: Any, options: argparse.Namespace) -> int:
@@ -192,7 +219,8 @@ def _execute(module: Any, options: argparse.Namespace) -> int:
 
     from luthier.cli.output import Output
 
-    with Output(quiet=options.quiet, as_json=options.json) as output:
+    name = module.__name__.removeprefix(f"{COMMANDS}.").replace(".", " ").replace("_", "-")
+    with Output(quiet=options.quiet, as_json=options.json, verbose=options.verbose, command=name) as output:
         code: int | None = module.run(options, output)
         _tell_compiled(output.note)
     return code or 0
@@ -206,23 +234,19 @@ def _tell_compiled(say: Callable[[str], None]) -> None:
         say(f"compiled {count} kernels in {jit.compiler_seconds()[1]:.0f} s, once: later runs find them")
 
 
-def _top_parser(common: argparse.ArgumentParser, commands: Mapping[str, Plugin]) -> argparse.ArgumentParser:
+def _top_parser(commands: Mapping[str, Plugin]) -> argparse.ArgumentParser:
     rest = [plugin for name, plugin in commands.items() if name not in FIRST]
     groups = [
         Plugin(group, "", (importlib.import_module(f"{COMMANDS}.{group}").__doc__ or "").strip()) for group in GROUPS
     ]
-    parts = {
-        "commands": [commands[name] for name in FIRST],
-        "groups of commands": groups,
-        "and": rest,
-    }
+    parts = {"commands": [commands[name] for name in FIRST], "groups of commands": groups}
     listing = "\n".join(f"{head}:\n{_entries(plugins)}" for head, plugins in parts.items())
+    listing += f"\nand: {', '.join(plugin.name for plugin in rest)}\nEvery command takes {COMMON_OPTIONS}."
     return Parser(
         prog="luthier",
         usage="luthier COMMAND [options]",
         description="Find the weights of a linear model of scorers that are best for the metric you report.",
         epilog=f"{listing}\n'luthier COMMAND --help' explains a command, 'luthier GROUP' lists a group.",
-        parents=[common],
         add_help=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
@@ -247,7 +271,7 @@ def _entries(plugins: Iterable[Plugin]) -> str:
 
 def _complain(message: str) -> None:
     with contextlib.suppress(OSError):  # where even that cannot be written, the exit code says it
-        print(spoken(f"luthier: {message}"), file=sys.stderr)  # noqa: T201
+        print(spoken(message), file=sys.stderr)  # noqa: T201
 
 
 if __name__ == "__main__":

@@ -19,14 +19,15 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 
+SCHEMA = 1  # of what --json prints: members may be added; none is renamed, or changes its meaning, under one number
 JSON_ESCAPES = {code: f"\\u{code:04x}" for code in ESCAPES}  # JSON's own way to write the same text
 
 
 class Output:
     """The voice of one command; a context manager, inside which notices and warnings are heard."""
 
-    def __init__(self, *, quiet: bool, as_json: bool) -> None:
-        self.quiet, self.as_json = quiet, as_json
+    def __init__(self, *, quiet: bool, as_json: bool, verbose: bool = False, command: str = "") -> None:
+        self.quiet, self.as_json, self.verbose, self.command = quiet, as_json, verbose, command
         self.bars = not quiet and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._progress: Progress | None = None
         self._inside = ExitStack()
@@ -54,15 +55,14 @@ class Output:
     def emit(self, data: Mapping[str, Any], render: Callable[[], Any]) -> None:
         """Print a result: `data` as JSON if asked for, else what `render` returns (a table, a text)."""
         if self.as_json:
-            text = json.dumps(data, ensure_ascii=False, indent=1, allow_nan=False)
             with naming_output():
-                print(text.translate(JSON_ESCAPES))  # noqa: T201
+                print(as_json({**({"command": self.command} if self.command else {}), **data}))  # noqa: T201
             return
         from luthier.report.console import show
 
         shown = render()
         with naming_output():
-            show(shown)
+            show(shown, verbose=self.verbose)
 
     def _show_warning(self, message: Any, category: type[Warning], *rest: Any, **more: Any) -> None:
         if issubclass(category, LuthierWarning):
@@ -107,6 +107,14 @@ class Output:
             if outermost:
                 progress.stop()
                 self._progress = None
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """Return an answer as JSON, with the version of the program and of the schema."""
+    from luthier import __version__
+
+    whole = {"luthier": __version__, "schema": SCHEMA, **data}
+    return json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False).translate(JSON_ESCAPES)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64, flat, frozen
 from luthier.core.errors import LuthierError
+from luthier.core.html import Shown
 from luthier.core.segments import offsets_from_counts
 from luthier.features import _bin_kernels as kernels
 from luthier.features.counts import ValueCounts, first_printed
@@ -191,7 +192,7 @@ class FeatureBins:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Bins:
+class Bins(Shown):
     """The bins of some features, and how columns are made of them.
 
     Attributes

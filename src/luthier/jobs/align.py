@@ -19,11 +19,12 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import check_apart, check_distinct, check_writable, display_name
 from luthier.core.files.tables import check_table_path, write_table
 from luthier.core.files.written import Written
+from luthier.core.html import Shown
 from luthier.jobs.opening import AnyPath, cores
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Aligned:
+class Aligned(Shown):
     """A parallel text with its links.
 
     Attributes

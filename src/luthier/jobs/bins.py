@@ -10,6 +10,7 @@ from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import STDIN, check_apart, check_writable, display_name, open_bytes, open_output
+from luthier.core.html import Shown
 from luthier.core.params import names_of, path_of
 from luthier.features.bins import Bins, Scope
 from luthier.features.bins_file import read_bins
@@ -113,7 +114,7 @@ def _numbered(features: str | Sequence[str] | Mapping[str, int | None]) -> tuple
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Induced:
+class Induced(Shown):
     """A pool with the columns of bins, and the bins."""
 
     pool: Pool
@@ -144,7 +145,7 @@ def induce(pool: AnyPool, bins: Bins | AnyPath, *, output: AnyPath | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Curves:
+class Curves(Shown):
     """What a model learned of each feature, and the bins it was cut into."""
 
     curves: tuple[Curve, ...]
@@ -182,7 +183,7 @@ def _files(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @dataclasses.dataclass(frozen=True)
-class Discretized:
+class Discretized(Shown):
     """What became of a grammar: its rules, the features that have bins, the columns of these, where it stands."""
 
     rules: int

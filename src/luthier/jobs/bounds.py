@@ -11,6 +11,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
+from luthier.core.html import Shown
 from luthier.core.jit import Stopwatch
 from luthier.core.params import DEFAULT_SEED
 from luthier.core.progress import progress
@@ -175,7 +176,7 @@ MOST_COLUMNS = 100  # many index vectors are put to a linear program over so man
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class SelectionBounds:
+class SelectionBounds(Shown):
     """The report on all lists, and how it changes with features and sentences where that is asked for."""
 
     report: GeometryReport

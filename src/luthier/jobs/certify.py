@@ -8,6 +8,7 @@ from typing import Any
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import Interrupted, LuthierError
+from luthier.core.html import Shown
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, weighted
 from luthier.kbest.derived import derived_of
 from luthier.kbest.weights import Weights
@@ -25,7 +26,7 @@ MARGIN = 0.1
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Certified:
+class Certified(Shown):
     """What is proven of a window: the certificate, the weights it began at, (D,), and their score."""
 
     problem: ListProblem

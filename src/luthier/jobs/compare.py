@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import LuthierError
+from luthier.core.html import Shown
 from luthier.core.params import DEFAULT_SEED, paths_of
 from luthier.core.progress import progress
 from luthier.core.tasks import Engine, Threads
@@ -40,7 +41,7 @@ from luthier.metrics.pools import pool_statistics
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Compared:
+class Compared(Shown):
     """Systems against a baseline, and the sentences on which they differ most."""
 
     comparison: Comparison

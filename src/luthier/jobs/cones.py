@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from luthier.core.errors import Interrupted, LuthierError
+from luthier.core.html import Shown
 from luthier.core.params import DEFAULT_SEED, path_of
 from luthier.core.tasks import Engine
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, weighted
@@ -21,7 +22,7 @@ ORDERS = ("breadth", "depth", "best")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Cones:
+class Cones(Shown):
     """A search that has run: its report, and the search itself, from which it can be drawn."""
 
     report: SearchReport

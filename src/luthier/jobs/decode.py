@@ -14,6 +14,7 @@ import numpy as np
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import STDIN, check_apart, check_distinct, check_writable, write_lines
 from luthier.core.files.written import Written
+from luthier.core.html import Shown
 from luthier.core.params import path_of, paths_of
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
@@ -59,7 +60,7 @@ class DecodeJob:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Decoding:
+class Decoding(Shown):
     """What was decoded: translations, lists and forests, None of a trace; and the same in numbers."""
 
     decoded: Decoded | None

@@ -10,6 +10,7 @@ from typing import Any
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import check_apart, check_writable, write_lines
 from luthier.core.files.written import Written
+from luthier.core.html import Shown
 from luthier.core.params import DEFAULT_SEED, path_of, paths_of
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
@@ -25,7 +26,7 @@ from luthier.metrics.batch import Batch
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Evaluation:
+class Evaluation(Shown):
     """Systems on a text: the comparison, and the interval of each score by system and metric."""
 
     comparison: Comparison

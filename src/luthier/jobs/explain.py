@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import LuthierError
+from luthier.core.html import Shown
 from luthier.jobs.opening import AnyPool, AnyWeights, weighted
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.explanation import SentenceExplanation, explanation_of
@@ -39,7 +40,7 @@ class Ranked:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Shown):
     """The list of one sentence at given weights.
 
     Attributes

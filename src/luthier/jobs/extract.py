@@ -12,6 +12,7 @@ import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import STDIN, check_apart, check_writable
+from luthier.core.html import Shown
 from luthier.core.params import path_of
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
@@ -48,7 +49,7 @@ class ExtractJob:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Extraction:
+class Extraction(Shown):
     """The rules for a text, None if only a model was made, and the same in numbers."""
 
     grammar: Grammar | None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from luthier.core.errors import LuthierError
+from luthier.core.html import Shown
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, weighted
 from luthier.landscape.cones.fan_scenes import FanScene, RegularizedScene, example_scene, pool_scene
 from luthier.landscape.cones.fan_scenes import regularize as choose_near
@@ -18,7 +19,7 @@ NEAR_EXAMPLE = "figure5"  # of the paper, which has weights and scores
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Fan:
+class Fan(Shown):
     """Lists of two features with their fans, and what staying near to the weights chooses, or None."""
 
     scene: FanScene

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+from luthier.core.html import Shown
 from luthier.core.params import DEFAULT_SEED
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, weighted
 from luthier.jobs.surface import check_choice, check_resamples
@@ -20,7 +21,7 @@ from luthier.metrics.loading import as_metric
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Line:
+class Line(Shown):
     """Every interval of a line, and the place that is the answer.
 
     `report` has the intervals; `chosen` is the place that `choose` prefers to the highest score, or None.
@@ -37,6 +38,12 @@ class Line:
         place = report.optimum.position if self.chosen is None else float(self.chosen.position)
         pool = report.problem.pool
         return Weights.from_vector(pool.features.names, report.line.weights([place]), derived_of(pool))
+
+    def plot(self) -> Any:
+        """Return a figure of matplotlib with the curve of the score."""
+        from luthier.report.figures.line import line_picture
+
+        return line_picture(self.report)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON, without the curve itself."""

@@ -14,6 +14,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import display_name, open_output
+from luthier.core.html import Shown
 from luthier.core.params import path_of
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, weighted
 from luthier.kbest.pool import Pool
@@ -22,7 +23,7 @@ from luthier.kbest.weights import read_weights
 
 
 @dataclasses.dataclass(frozen=True)
-class PairsReport:
+class PairsReport(Shown):
     """What was written, and why sentences have no pair."""
 
     output: str

@@ -11,6 +11,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import display_name, open_output
+from luthier.core.html import Shown
 from luthier.core.params import DEFAULT_SEED, paths_of
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -64,7 +65,7 @@ def read_parallel(paths: Sequence[str], like: Texts | None = None, like_path: st
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(Shown):
     """Scores of files of translations, and the signatures of the metrics by label."""
 
     signatures: Mapping[str, str]
@@ -114,7 +115,7 @@ def write_sentence_scores(scored: Sequence[ScoredFile], path: str) -> None:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Oracles:
+class Oracles(Shown):
     """The scores that bound a pool, by the metric's signature."""
 
     seed: int

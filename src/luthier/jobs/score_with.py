@@ -18,6 +18,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import check_apart, check_writable, display_name
 from luthier.core.files.journal import JournalWriter, read_journal
+from luthier.core.html import Shown
 from luthier.core.params import path_of
 from luthier.core.progress import notice, progress
 from luthier.core.segments import segment_of_rows
@@ -32,7 +33,7 @@ KEEP_SECONDS, KEEP_ANSWERS = 1.0, 1000
 
 
 @dataclasses.dataclass(frozen=True)
-class ScoringReport:
+class ScoringReport(Shown):
     """What was scored: hypotheses in all, those answered now, those kept from before, and what the numbers are like."""
 
     scorer: str

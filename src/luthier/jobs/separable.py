@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import LuthierError
+from luthier.core.html import Shown
 from luthier.core.params import DEFAULT_SEED, paths_of
 from luthier.core.rng import make_rng
 from luthier.core.segments import segment_of_rows
@@ -31,7 +32,7 @@ RIDGE, FIT_STEPS = 1e-3, 200
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Separable:
+class Separable(Shown):
     """What the features as given, and after each induction, can tell apart."""
 
     models: tuple[Model, ...]

@@ -10,6 +10,7 @@ from typing import Any
 from luthier.core.arrays import Float64
 from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.files.tables import write_table
+from luthier.core.html import Shown
 from luthier.core.params import DEFAULT_SEED
 from luthier.core.tasks import Engine
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, lists_at, pool_at, weighted
@@ -45,7 +46,7 @@ LEAST_NOISE, MOST_NOISE = 1e-6, 1e3
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Surface:
+class Surface(Shown):
     """Every cell of a window, and the place that is the answer.
 
     Attributes
@@ -76,6 +77,13 @@ class Surface:
     def complete(self) -> bool:
         """Whether all cells were visited."""
         return self.report.survey.share == 1.0
+
+    def plot(self) -> Any:
+        """Return a figure of matplotlib with the score over the window, and exact cells around the optimum."""
+        from luthier.landscape.planes.view import surface_scenes
+        from luthier.report.figures.surface import surface_picture
+
+        return surface_picture(self.report, surface_scenes(self.report), self.chosen)[0]
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON, without the cells themselves."""
@@ -221,7 +229,7 @@ def check_resamples(resamples: int | None) -> None:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Raster:
+class Raster(Shown):
     """The scores at the pixels of a window, and the pool, or the shards of one, that they are of."""
 
     pixels: Pixels

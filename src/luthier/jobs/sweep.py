@@ -19,6 +19,7 @@ from luthier.core.errors import InputError, LuthierError, unwarned
 from luthier.core.files.io import make_folder
 from luthier.core.files.journal import JournalWriter, Record, read_journal
 from luthier.core.files.written import secondary
+from luthier.core.html import Shown
 from luthier.core.params import path_of
 from luthier.core.progress import progress
 from luthier.core.tasks import Engine, Processes, Serial, Shared, run_units
@@ -145,7 +146,7 @@ def try_point(points: AnyPoints, point: Point) -> Record:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Swept:
+class Swept(Shown):
     """All points that were tried, and the files that were written."""
 
     chosen: Chosen

@@ -202,7 +202,8 @@ def _cross_metrics(found: OutOfFold, tuned_for: Metric, also: Sequence[Metric], 
         if signature == tuned_for.signature:
             continue
         try:
-            before, after = (found.statistics(rows, metric) for rows in (found.baseline, found.tuned))
+            with unwarned():  # nobody asked for this metric, or what there is to say of it
+                before, after = (found.statistics(rows, metric) for rows in (found.baseline, found.tuned))
         except LuthierError as error:
             warnings.warn(f"{metric.label} is left out of the other metrics: {error}", LuthierWarning, stacklevel=2)
             continue

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64, all_finite, frozen
 from luthier.core.errors import LuthierError
+from luthier.core.html import as_table
 from luthier.core.segments import (
     check_offsets,
     check_rows,
@@ -26,6 +27,7 @@ from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 
 INTEGER_IDS = "integer_ids"  # in the provenance: True where all sentence ids came as numbers, else those that did
+MOST_SHOWN = 8  # features in a notebook
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -174,6 +176,18 @@ class Pool:
         if self.columns:
             parts.append(f"columns {', '.join(self.columns)}")
         return f"<Pool: {', '.join(parts)}>"
+
+    def _repr_html_(self) -> str:
+        """Return what the lists hold, for a notebook: how much of what, and the first list."""
+        filled = np.flatnonzero(self.list_lengths)[:1]
+        if not len(filled):
+            return as_table(repr(self).strip("<>"), (), ())
+        first = self.take_sentences(filled)
+        names = first.features.names[:MOST_SHOWN]
+        numbers = [first.features.column(name).tolist() for name in names]
+        rows = list(zip(first.texts, *numbers, strict=True))
+        note = f"the list of sentence {first.sentence_ids[0]}"
+        return as_table(repr(self).strip("<>"), ("hypothesis", *names), rows, note=note)
 
     @property
     def n_sentences(self) -> int:

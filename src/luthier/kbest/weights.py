@@ -18,6 +18,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError, excerpt, warn
 from luthier.core.files.io import display_name, open_output
+from luthier.core.html import as_table, bar
 from luthier.core.params import names_of, path_of
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
@@ -77,6 +78,12 @@ class Weights(Mapping[str, float]):
         """Return a short sentence."""
         shown = ", ".join(f"{name} {value:g}" for name, value in list(self.items())[:6])
         return f"<Weights: {shown}{', …' if len(self) > 6 else ''}>"
+
+    def _repr_html_(self) -> str:
+        """Return them for a notebook, with a bar for each."""
+        largest = max(map(abs, self.values()), default=0.0)
+        rows = [(name, value, bar(value, largest)) for name, value in self.items()]
+        return as_table("Weights", ("feature", "weight", ""), rows)
 
     def __getitem__(self, name: str) -> float:
         return self.values_by_name[name]

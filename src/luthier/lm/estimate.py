@@ -11,6 +11,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int32, Int64
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.html import Shown
 from luthier.core.params import ParameterError, param, validate
 from luthier.core.progress import notice
 from luthier.core.segments import offsets_from_counts
@@ -220,7 +221,7 @@ class EstimateOptions:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Estimate:
+class Estimate(Shown):
     """A model and what it was made from; `pruned` counts the n-grams of each order that left."""
 
     model: Arpa

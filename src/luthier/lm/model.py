@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int32, Int64, flat
+from luthier.core.html import Shown
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.lm import _query_kernels as kernels
@@ -162,7 +163,7 @@ class LanguageModel:
 
 
 @dataclasses.dataclass(frozen=True)
-class Perplexity:
+class Perplexity(Shown):
     """10 to the mean of −log10 p over words and ends of sentences; of none, None.
 
     `with_unknown` counts all words; `without_unknown` leaves those out that the model does not know (they

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int32, Int64, frozen
-from luthier.core.errors import LuthierError, LuthierWarning
+from luthier.core.errors import LuthierError, warn
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.tokenizers import line_tokenizer, tokenization_warning
@@ -199,7 +198,7 @@ class Batch:
         if "looked at" not in self._known:
             self._known["looked at"] = tokenization_warning(self.hyps, self.refs)
             if self._known["looked at"]:
-                warnings.warn(self._known["looked at"], LuthierWarning, stacklevel=4)
+                warn(self._known["looked at"], stacklevel=4)
 
     def _number(self, tokenizer: str, *, lowercase: bool) -> Numbered:
         if tokenizer != "none":

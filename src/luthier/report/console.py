@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
+import re
 import shutil
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -36,10 +38,12 @@ class Sheet:
         shown = list(range(len(natural)))
         if _total(natural) > options.max_width:  # what nothing is said in can be missed first
             shown = [c for c in shown if c == 0 or not self.rows or any(row[c] for row in self.rows)]
+        if self.title:  # whole, however narrow the table is
+            yield Text(self.title, style="table.title")
         for numbers in parts_of([least[c] for c in shown], options.max_width):
             part = [shown[k] for k in numbers]
             widths = shrunk([natural[c] for c in part], [least[c] for c in part], options.max_width)
-            table = Table(title=Text(self.title), title_justify="left")
+            table = Table()
             for c, width in zip(part, widths, strict=True):
                 justify: Any = "right" if self.right[c] else "left"
                 table.add_column(Text(self.columns[c]), justify=justify, overflow="fold", width=width)
@@ -98,19 +102,34 @@ FEW = 20  # sentences, below which a bootstrap says little
 
 
 class _Console(Console):
-    """A console that leaves it to the door what to do when whoever reads has gone."""
+    """A console that leaves it to the door what to do when whoever reads has gone; `verbose` shows fine print too."""
+
+    verbose = True
 
     def on_broken_pipe(self) -> None:
         raise BrokenPipeError
 
 
-def show(renderable: Any) -> None:
+@dataclasses.dataclass(frozen=True)
+class FinePrint:
+    """What is shown on demand only: signatures, settings, legends, and numbers that few people need."""
+
+    part: Any
+
+    def __rich_console__(self, console: Console, _options: ConsoleOptions) -> RenderResult:
+        """Yield it, or nothing."""
+        if getattr(console, "verbose", True):
+            yield self.part
+
+
+def show(renderable: Any, *, verbose: bool = True) -> None:
     """Print a table, a text or several of them to standard output; with NO_COLOR, without any style."""
     width = shutil.get_terminal_size((80, 24)).columns  # what COLUMNS says, the terminal has, or a pipe is given
     # rich would leave out colours alone and keep what is bold
     colors: Any = None if os.environ.get("NO_COLOR") else "auto"
     plain = isinstance(renderable, str)
     console = _Console(width=width, highlight=False, markup=False, emoji=False, color_system=colors, soft_wrap=plain)
+    console.verbose = verbose
     console.print(as_text(renderable) if plain else renderable, crop=False)
 
 
@@ -122,15 +141,28 @@ def as_text(content: str) -> Text:
     return Text(printable(content), no_wrap=True, overflow="ignore")
 
 
-def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, caption: str = "") -> Any:
-    """Return a table; numbers are set to the right, None is left empty."""
+def paragraph(content: str) -> Text:
+    """Return sentences, which are broken between words where a line ends."""
+    return Text(printable(content))
+
+
+def written_text(paths: Sequence[str]) -> Any:
+    """Return which files were written, in a line each."""
+    return as_text("\n".join(f"written: {path}" for path in paths)) if paths else Group()
+
+
+def table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[Any]], *, caption: str = "", legend: str = ""
+) -> Any:
+    """Return a table; numbers are set to the right, None is left empty. The legend below it is fine print."""
     numeric = tuple(
         all(isinstance(row[c], int | float | None) or _looks_numeric(row[c]) for row in rows)
         for c in range(len(columns))
     )
     cells = tuple(tuple(printable(cell(value)) for value in row) for row in rows)
     sheet = Sheet(printable(title), tuple(printable(column) for column in columns), cells, numeric)
-    return Group(sheet, as_text(caption)) if caption else sheet
+    below: list[Any] = [*([as_text(caption)] if caption else []), *([FinePrint(as_text(legend))] if legend else [])]
+    return Group(sheet, *below) if below else sheet
 
 
 def stack(*parts: Any) -> Group:
@@ -151,6 +183,17 @@ def cell(value: Any) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     return f"{value:.5g}" if isinstance(value, float) else str(value)
+
+
+def code_of(signature: str) -> str:
+    """Return a short code of a metric's signature: its name, and six digits of a digest of all its parameters.
+
+    >>> code_of("bleu(order=4)|luthier:0.1.0")
+    'bleu#31fea1'
+    """
+    name = re.match(r"\w+", signature)
+    digest = hashlib.blake2b(signature.encode(), digest_size=3).hexdigest()
+    return f"{name[0] if name else 'metric'}#{digest}"
 
 
 def decimals_for(scores: Iterable[float | None], usual: int = 2) -> int:

@@ -102,11 +102,20 @@ def grid_of(panels: int, width: float | None) -> tuple[int, int]:
 
 
 def make_figure(**options: Any) -> Any:
-    """Return a new figure of matplotlib that pyplot does not know: how a host shows its own stays as it is."""
+    """Return a new figure of matplotlib that pyplot does not know: how a host shows its own stays as it is.
+
+    In a notebook it shows itself.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(**options)
+    class Picture(Figure):
+        def _repr_png_(self) -> bytes:
+            data = io.BytesIO()
+            self.savefig(data, format="png")
+            return data.getvalue()
+
+    figure = Picture(**options)
     FigureCanvasAgg(figure)
     return figure
 

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from luthier.tuning.validation.report import TuningReport
 
 INTERRUPTED = 130
+FIRST_OPTIONS = (
+    "pool", "--metric", "--method", "-o", "--refs", "--column", "--folds", "--heldout", "--start", "--restarts",
+)  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

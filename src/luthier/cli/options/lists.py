@@ -160,11 +160,24 @@ def read_options(options: argparse.Namespace) -> Any:
         features=options.feature,
         join=options.join,
         missing=options.missing,
+        fill=_fill(options),
         allow_empty=options.allow_empty,
         manifest=options.manifest or "",
         costs=getattr(options, "cost", ()),
         unpack_any=options.unpack_any,
     )
+
+
+def _fill(options: argparse.Namespace) -> dict[str, float]:
+    """Return what missing features count by the files of weights, where these agree."""
+    from luthier.kbest.weights import read_weights
+
+    found: dict[str, float] = {}
+    others: set[str] = set()
+    for path in _weight_files(options):
+        for name, value in read_weights(path).missing.items():
+            others |= {name} if found.setdefault(name, value) != value else set()
+    return {name: value for name, value in found.items() if name not in others}
 
 
 def transforms(options: argparse.Namespace) -> Any:
@@ -290,9 +303,9 @@ def _live(options: argparse.Namespace) -> Iterator[Pool]:
                 f"--{name.replace('_', '-')} needs the whole list, and standard input is answered sentence by "
                 "sentence. hint: write the list to a file"
             )
-    pools = live_pools(
-        sys.stdin.buffer, read_options(options), needed_features(list(_weight_files(options)), options.add)
-    )
+    arriving: Any = sys.stdin.buffer
+    needed = needed_features(list(_weight_files(options)), options.add)
+    pools = live_pools(arriving, read_options(options), needed)
     return (_with_features(pool, options) for pool in pools)
 
 

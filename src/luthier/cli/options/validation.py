@@ -44,10 +44,11 @@ def check_validation(options: argparse.Namespace, **others: object) -> None:
 
 
 def validation_tables(report: TuningReport) -> list[Any]:
-    """Return a table for each that there is."""
+    """Return a table for each that there is; that of folds is fine print, since they make the answer itself."""
+    from luthier.report.console import FinePrint
     from luthier.report.tables.validation import folds_table, resampling_table
 
     return [
         *([] if report.resampled is None else [resampling_table(report.resampled)]),
-        *([] if report.folds is None else [folds_table(report.folds)]),
+        *([] if report.folds is None else [FinePrint(folds_table(report.folds))]),
     ]

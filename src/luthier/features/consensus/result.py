@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Int64
+from luthier.core.html import Shown
 from luthier.features.consensus.mbr import Selection
 from luthier.kbest.pool import Pool
 
@@ -24,7 +25,7 @@ class UtilityFeature:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Consensus:
+class Consensus(Shown):
     """What hypotheses agree on.
 
     Attributes

@@ -60,6 +60,7 @@ class ReadOptions:
     features : names of numbers that are features, whatever they are called
     join : files of scores, FILE or NAME=FILE, that are joined to the hypotheses before repeats are dropped
     missing : what is done about holes in dense features of tables: "error", "zero", "worst" or "mean"
+    fill : what single features count where they are missing, by name, whatever `missing` says
     costs : features of which lower values are better, for "worst"
     allow_empty : let half of the sentences, or more, have no hypotheses
     manifest : a manifest of speech data, for ids, references and the column "duration"
@@ -79,6 +80,7 @@ class ReadOptions:
     features: Sequence[str] = ()
     join: Sequence[str] = ()
     missing: str = ERROR
+    fill: Mapping[str, float] = dataclasses.field(default_factory=dict)
     costs: Sequence[str] = ()
     allow_empty: bool = False
     manifest: str = ""
@@ -178,7 +180,7 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
     known = known if manifest is None else manifest.table()
     names, local_names = NameTable(), NameTable()
     roles = options.roles
-    filling = Filling(options.missing, frozenset(options.costs))
+    filling = Filling(options.missing, frozenset(options.costs), options.fill)
     builder = PoolBuilder(
         known, names, any_order=options.any_order, roles=roles, filling=filling, join=_joining(options)
     )

@@ -94,7 +94,7 @@ class Chunks:
         return block, starts
 
     def _builder(self) -> PoolBuilder:
-        filling = Filling(ERROR, frozenset(self._options.costs))
+        filling = Filling(ERROR, frozenset(self._options.costs), self._options.fill)
         return PoolBuilder(None, self._source.names, any_order=True, roles=self._roles, filling=filling)
 
     def _build(self, builder: PoolBuilder) -> Pool:

@@ -12,6 +12,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import STDIN, display_name
+from luthier.core.html import Shown
 from luthier.corpus.lines import read_lines
 from luthier.geometry.lp.certificates import Feasible, Infeasible, proves_feasible, proves_infeasible
 from luthier.geometry.lp.feasibility import closest_rivals, feasibility
@@ -54,7 +55,7 @@ class Constraint:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Verdict:
+class Verdict(Shown):
     """What was asked of a pool, and what came out.
 
     Attributes

@@ -20,7 +20,12 @@ CLOSE = 40  # intervals on each side of the optimum that the second panel shows
 
 
 def draw_line(report: LineReport, path: Path, width: float | None = None) -> None:
-    """Draw the steps of the curve, all of it and from near; w0 and the optimum are marked."""
+    """Draw the steps of the curve into a file."""
+    write_figure(line_picture(report, width), path, dpi=110, width=width)
+
+
+def line_picture(report: LineReport, width: float | None = None) -> Any:
+    """Return a figure of the steps of the curve, all of it and from near; w0 and the optimum are marked."""
     ranges = [shown_range(report)]
     if len(report.scores) > 2 * CLOSE:
         ranges.append(close_range(report))
@@ -37,7 +42,7 @@ def draw_line(report: LineReport, path: Path, width: float | None = None) -> Non
         axis.set_ylabel(report.problem.metric.name)
     handles, labels = panels[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=9, frameon=False)
-    write_figure(figure, path, dpi=110, width=width)
+    return figure
 
 
 def _draw_steps(axis: Any, report: LineReport, left: float, right: float) -> int:

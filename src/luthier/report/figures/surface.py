@@ -69,7 +69,18 @@ def draw_surface(
     chosen: RobustOptimum | None = None,
     width: float | None = None,
 ) -> None:
-    """Draw the window, and exact cells around the optimum; with the point that was chosen if it is another."""
+    """Draw the window, and exact cells around the optimum, into a file."""
+    canvas, colors = surface_picture(report, scenes, chosen, width)
+    save_picture(canvas, path, colors=colors, dpi=DPI, width=width)
+
+
+def surface_picture(
+    report: SurfaceReport, scenes: tuple[Scene, ...], chosen: RobustOptimum | None = None, width: float | None = None
+) -> tuple[Any, Float64]:
+    """Return a figure of the window and of exact cells around the optimum, and the colours in it.
+
+    The point that was chosen is marked if it is another.
+    """
     figure = _figure(report, scenes, chosen)
 
     n = len(figure.scenes)
@@ -98,7 +109,7 @@ def draw_surface(
     marks = mpl.colors.to_rgba_array([BEST, START, STEADY])[:, :3]
     blends = np.concatenate([share * marks + (1 - share) for share in (1.0, 0.75, 0.5)])  # with the white round them
     colors = color_map(figure)(np.linspace(0.0, 1.0, LEVELS))[:, :3]
-    save_picture(canvas, path, colors=np.concatenate([colors, blends]), dpi=DPI, width=width)
+    return canvas, np.concatenate([colors, blends])
 
 
 def _figure(report: SurfaceReport, scenes: tuple[Scene, ...], chosen: RobustOptimum | None) -> SurfaceFigure:

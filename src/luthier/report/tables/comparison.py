@@ -8,8 +8,10 @@ from typing import Any
 from luthier.evaluation.bootstrap import MIN_REPLICAS
 from luthier.evaluation.comparison import Comparison, MetricResults, Result
 from luthier.evaluation.ranking import DifferentSentences, SentenceDifference
-from luthier.report.console import as_text, decimals_for, stack, table
+from luthier.report.console import FinePrint, as_text, code_of, decimals_for, stack, table
 
+# What is shown in any case, besides the metric, the system and the interval.
+FIRST_COLUMNS = ("mean", "s_opt", "p (these runs)", "Δ")
 # The least p that is printed as a number.
 LEAST_P = 0.001
 LATEX_SPECIAL = str.maketrans(
@@ -33,7 +35,22 @@ def comparison_text(comparison: Comparison, *, decimals: int | None = None) -> A
     """Return the comparison as a table and notes that `luthier.report.console.show` prints."""
     rows = [[_heading(metric), *row] for metric in comparison.metrics for row in comparison_rows(metric, decimals)]
     title = f"systems against {comparison.systems[0]}"
-    return stack(table(title, comparison_columns(comparison), rows), as_text("\n".join(_notes(comparison))))
+    columns = comparison_columns(comparison)
+    said = [column for c, column in enumerate(columns) if any(row[c] for row in rows)]
+    shown = [
+        c
+        for c in range(len(columns))
+        if c < 2 or (columns[c] in said and (columns[c] in FIRST_COLUMNS or columns[c].endswith("interval")))
+    ]
+    codes = ", ".join(code_of(metric.signature) for metric in comparison.metrics)
+    first = [f"{comparison.sentences:,} sentences; p by approximate randomisation; {codes}"]
+    warned = [f"warning: {text}" for text in comparison.warnings]
+    whole = table("all tests", columns, rows)
+    return stack(
+        table(title, [columns[c] for c in shown], [[row[c] for c in shown] for row in rows]),
+        as_text("\n".join([*warned, *first])),
+        FinePrint(stack(whole, as_text("\n".join(_notes(comparison)[len(warned) :])))),
+    )
 
 
 def comparison_markdown(comparison: Comparison, *, decimals: int | None = None) -> str:

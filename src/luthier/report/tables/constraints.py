@@ -13,7 +13,7 @@ from luthier.geometry.polytopes.counting import Bound
 from luthier.landscape.selections.constraint_curves import ConstraintCurves
 from luthier.landscape.selections.constraints import GeometryReport
 from luthier.landscape.selections.feasibility import Constraint, Verdict
-from luthier.report.console import cell, stack, table
+from luthier.report.console import cell, stack, table, written_text
 
 MOST_CONSTRAINTS = 20
 
@@ -27,7 +27,7 @@ def geometry_tables(report: GeometryReport, curves: ConstraintCurves | None, wri
     if curves is not None:
         parts += _curves(curves)
     if written:
-        parts.append(table("written", ("file",), [(path,) for path in written]))
+        parts.append(written_text(written))
     return stack(*parts)
 
 

@@ -15,7 +15,7 @@ from luthier.landscape.cones.fan_scenes import FanScene, RegularizedScene, joint
 from luthier.landscape.cones.minkowski import SearchReport
 from luthier.landscape.selections.feasibility import Verdict
 from luthier.landscape.selections.separability import Model, Report
-from luthier.report.console import stack, table
+from luthier.report.console import stack, table, written_text
 
 MOST_ROWS = 40
 
@@ -297,7 +297,7 @@ def minkowski_tables(report: SearchReport, written: Sequence[str]) -> Any:
         parts.append(table("best cone", ("", "value"), best, caption=report.metric))
         if changed:
             parts.append(table("its weights, where they differ", ("feature", "start", "best"), changed[:MOST_FEATURES]))
-    return stack(*parts, table("written", ("file",), [(path,) for path in written]))
+    return stack(*parts, written_text(written))
 
 
 def _checked(checksum: Checksum) -> str:

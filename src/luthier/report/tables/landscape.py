@@ -16,7 +16,7 @@ from luthier.landscape.lines.stability import SHARE
 from luthier.landscape.planes.pixels import told_window
 from luthier.landscape.planes.robust import RobustOptimum
 from luthier.landscape.planes.surface import SurfaceReport
-from luthier.report.console import FEW, cell, stack, table
+from luthier.report.console import FEW, FinePrint, as_text, cell, paragraph, stack, table, written_text
 
 
 def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimum | None = None) -> Any:
@@ -29,6 +29,9 @@ def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimu
         (f"  at {axis.label}", f"{best.position + axis.origin:.8g}"),
         ("  on an interval of width", f"{best.width:.4g}"),
         *_stable_rows(report),
+    ]
+    answer = len(rows)
+    rows += [
         ("re-ranked", f"{check.tried:,} intervals"),
         ("  selected what the curve says", cell(check.agreed)),
         ("  too narrow to represent", cell(check.narrow)),
@@ -40,7 +43,8 @@ def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimu
         if math.isinf(low) and math.isinf(high)
         else f"{axis.kind} {low + axis.origin:g} … {high + axis.origin:g}"
     )
-    summary = table(f"along {report.line.names[0]}, {ends}", ("", ""), rows, caption=metric.signature)
+    summary = table(f"along {report.line.names[0]}, {ends}", ("", ""), rows[:answer], legend=metric.signature)
+    checked = table("checked", ("", ""), rows[answer:])
     intervals = table(
         "best intervals",
         ("score", f"from {axis.kind}", f"to {axis.kind}", "width", "a place inside", "re-ranks to it"),
@@ -55,7 +59,7 @@ def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimu
             for i in report.best
         ],
     )
-    parts = [summary, intervals]
+    parts = [summary, *_told_wrong(check.wrong, "intervals"), FinePrint(stack(checked, intervals))]
     if chosen is not None:
         rows = [
             (axis.label, f"{chosen.position + axis.origin:.8g}"),
@@ -66,8 +70,13 @@ def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimu
         ]
         parts.append(table(f"chosen: {chosen.choice}, noise {chosen.noise:g} mean effects", ("", ""), rows))
     if written:
-        parts.append(table("written", ("file",), [(path,) for path in written]))
+        parts.append(written_text(written))
     return stack(*parts)
+
+
+def _told_wrong(wrong: int, what: str) -> list[Any]:
+    """Say so where a re-rank selects something else: it never should."""
+    return [as_text(f"{wrong:,} {what} re-rank to something else")] if wrong else []
 
 
 def _stable_rows(report: LineReport) -> list[tuple[str, str]]:
@@ -97,25 +106,46 @@ def surface_tables(
     `changes` are those of `luthier.jobs.significance`, `proof` is how far the answer is from the best of the window.
     """
     optimum, axes, check = report.optimum, report.plane.subspace.names, report.check
-    complete, faces = report.survey.share == 1.0, report.plane.overlay.faces.counts
-    walked = "" if complete else f" ({report.survey.share:.1%} of the edges walked)"
+    walked = "" if report.survey.share == 1.0 else f" ({report.survey.share:.1%} of the edges walked)"
     rows: list[tuple[str, str]] = [
         ("cells", cell(report.survey.cells) + walked),
-        ("  more that have no area (ties, rounding)", cell(report.survey.without_area)),
-        ("faces of a list", f"{faces.min():,} to {faces.max():,}, {faces.mean():.1f} on average"),
-    ]
-    if report.record is not None:
-        rows.append(("different scores", cell(report.distinct_scores)))
-    rows += [
         ("score at w0", f"{report.start_score:.4f}"),
         ("best score", f"{optimum.score:.4f}"),
-        ("  change from w0", f"{optimum.score - report.start_score:+.4f}"),
         *((f"  at {label}", text) for label, text in _place(report, optimum.cell.position)),
-        ("  room about it", f"{optimum.cell.radius:.4g}"),
         *_stable_places(report),
+    ]
+    title = f"{' × '.join(axes)}, {_window(report)}"
+    parts = [
+        table(title, ("", ""), rows, legend=report.plane.problem.metric.signature),
+        *_told_wrong(check.wrong, "cells"),
+        FinePrint(_details(report)),
+    ]
+    if report.cut:
+        parts.append(_wider(report))
+    if chosen is not None:
+        parts.append(_chosen(report, chosen))
+    if changes:
+        parts.append(_changes(changes))
+    parts.append(FinePrint(_best(report)))
+    if proof is not None:
+        parts.append(paragraph(proof.sentence))
+    if written:
+        parts.append(written_text(written))
+    return stack(*parts)
+
+
+def _details(report: SurfaceReport) -> Any:
+    """Return what cells there are, and how many of those drawn at random re-rank to what they say."""
+    check, faces = report.check, report.plane.overlay.faces.counts
+    rows = [
+        ("cells without area (ties, rounding)", cell(report.survey.without_area)),
+        ("faces of a list", f"{faces.min():,} to {faces.max():,}, {faces.mean():.1f} on average"),
+        ("change of the best score from w0", f"{report.optimum.score - report.start_score:+.4f}"),
+        ("room about the best place", f"{report.optimum.cell.radius:.4g}"),
         ("worst score", f"{report.worst:.4f}"),
     ]
     if report.record is not None:
+        rows.append(("different scores", cell(report.distinct_scores)))
         rows.append(("cells that floats cannot reach for certain", cell(report.unrepresentable)))
     if check.tried:
         rows += [
@@ -125,21 +155,7 @@ def surface_tables(
             ("    selected something else", cell(check.wrong)),
             ("  not for certain", cell(check.tried - check.representable)),
         ]
-    rows.append(("seconds", f"{report.seconds:.1f}"))
-    title = f"{' × '.join(axes)}, {_window(report)}"
-    parts = [table(title, ("", ""), rows, caption=report.plane.problem.metric.signature)]
-    if report.cut:
-        parts.append(_wider(report))
-    if chosen is not None:
-        parts.append(_chosen(report, chosen))
-    if changes:
-        parts.append(_changes(changes))
-    parts.append(_best(report))
-    if proof is not None:
-        parts.append(table("certified", ("",), [(proof.sentence,)]))
-    if written:
-        parts.append(table("written", ("file",), [(path,) for path in written]))
-    return stack(*parts)
+    return table("details", ("", ""), [*rows, ("seconds", f"{report.seconds:.1f}")])
 
 
 def _stable_places(report: SurfaceReport) -> list[tuple[str, str]]:
@@ -251,25 +267,26 @@ def certify_tables(
     found: Certificate, names: Sequence[str], start: Float64, start_score: float, written: Sequence[str]
 ) -> Any:
     """Return what is proven of the given weights and of the best ones, these, and the files."""
+    where = "no weights at all score better than" if found.whole else "no weights in the window score better than"
     rows: list[tuple[str, Any]] = [
         ("score of the given weights", f"{start_score:.4f}"),
         ("best score found", f"{found.score:.4f}"),
-        (
-            "no weights in the window score better than" if not found.whole else "no weights at all score better than",
-            f"{found.score_bound:.4f}",
-        ),
+        (where, f"{found.score_bound:.4f}"),
         ("the given weights are from the best, at most", f"{abs(found.score_bound - start_score):.4f}"),
+        ("the search", found.end),
+    ]
+    boxes = [
         ("the best found are from the best, at most", f"{found.distance:.4f}"),
         ("boxes looked at", found.boxes),
         ("boxes open", found.n_open),
         ("share of the window that they are", f"{100 * found.open_share:.3g} %"),
-        ("the search", found.end),
     ]
     changed = [(n, float(a), float(b)) for n, a, b in zip(names, start, found.weights, strict=True) if a != b]
-    aside = "" if found.ties else "weights at which a list hangs on a tie, or on the last digits, are left out\n"
-    parts = [table("certified", ("", "value"), rows, caption=aside + found.metric.signature)]
+    aside = "" if found.ties else "weights at which a list hangs on a tie, or on the last digits, are left out"
+    parts = [
+        table("certified", ("", "value"), rows, caption=aside, legend=found.metric.signature),
+        FinePrint(table("boxes", ("", "value"), boxes)),
+    ]
     if changed:
         parts.append(table("best weights, where they differ", ("feature", "given", "best"), changed[:MOST_FEATURES]))
-    if written:
-        parts.append(table("written", ("file",), [(path,) for path in written]))
-    return stack(*parts)
+    return stack(*parts, written_text(written))

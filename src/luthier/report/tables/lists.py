@@ -15,7 +15,7 @@ from luthier.kbest.inspect import FeatureSummary, PoolSummary
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import Reranked
 from luthier.metrics.oracle import Oracle
-from luthier.report.console import cell, decimals_for, stack, table
+from luthier.report.console import FinePrint, cell, code_of, decimals_for, paragraph, stack, table
 
 
 def inspection_tables(summary: PoolSummary, most: int) -> Any:
@@ -116,28 +116,25 @@ def roles_of(reading: Reading, pool: Pool) -> dict[str, list[str]]:
 
 
 def reading_table(reading: Reading, pool: Pool, output: str) -> Any:
-    """Return the same as tables."""
+    """Return the same as sentences, and tables of what is out of the ordinary."""
     report = reading_report(reading, pool, output)
-    lists = table(
-        "read",
-        ("list", "format", "hypotheses"),
-        [(item["path"], item["format"], item["hypotheses"]) for item in report["lists"]],
+    lists = ", ".join(f"{item['path']} ({item['format']})" for item in report["lists"])
+    told = (
+        f"{lists}: {report['hypotheses']:,} hypotheses of {report['sentences']:,} sentences, "
+        f"{report['references']:,} references; written to {output}"
     )
-    sums = [
-        ("sentences", report["sentences"]),
-        ("without hypotheses", report["sentences_without_hypotheses"]),
-        ("hypotheses", report["hypotheses"]),
-        ("repeated, dropped", report["duplicates_dropped"]),
-        ("features", report["features"]),
-        ("references", report["references"]),
+    parts: list[Any] = [paragraph(told)]
+    for role, names in report["roles"].items():
+        if names:
+            some = ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else "")
+            parts.append(paragraph(f"{role}{'s' * (role != 'ignored')} ({len(names)}): {some}"))
+    counts = [
+        ("sentences without hypotheses", report["sentences_without_hypotheses"]),
+        ("repeated hypotheses, dropped", report["duplicates_dropped"]),
     ]
-    parts: list[Any] = [lists, table(f"written to {output}", ("", "count"), sums)]
-    roles = [
-        (role, ", ".join(names[:MOST_NAMES]) + (" …" if len(names) > MOST_NAMES else ""), len(names))
-        for role, names in report["roles"].items()
-        if names
-    ]
-    parts.append(table("what the numbers are", ("role", "names", "count"), roles))
+    parts += [paragraph(f"{what}: {count:,}") for what, count in counts if count]
+    each = [(item["path"], item["format"], item["hypotheses"]) for item in report["lists"]]
+    parts.append(FinePrint(table("read", ("list", "format", "hypotheses"), each)))
     if reading.filled:
         parts.append(table("missing values, filled in", ("feature", "rows"), list(reading.filled.items())))
     faults = [
@@ -171,7 +168,8 @@ def score_table(rows: Sequence[tuple[str, Mapping[str, float]]], signatures: Map
         "scores, 0 to 100",
         ("translations", *signatures),
         [(path, *(f"{scores[key]:.2f}" for key in signatures)) for path, scores in rows],
-        caption="\n".join(f"{label}: {signature}" for label, signature in signatures.items()),
+        caption=", ".join(f"{label}: {code_of(signature)}" for label, signature in signatures.items()),
+        legend="\n".join(f"{label}: {signature}" for label, signature in signatures.items()),
     )
 
 
@@ -183,7 +181,8 @@ def oracle_table(results: Mapping[str, Sequence[Oracle]]) -> Any:
                 "what the lists hold",
                 ("selection", "score", "after each pass"),
                 [_oracle_row(row, decimals_for([oracle.score for oracle in rows])) for row in rows],
-                caption=signature,
+                caption=code_of(signature),
+                legend=signature,
             )
             for signature, rows in results.items()
         )

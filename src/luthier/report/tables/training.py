@@ -6,10 +6,11 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from luthier.core.html import Shown
 from luthier.evaluation.comparison import Comparison
 from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.planes.surface import SurfaceReport
-from luthier.report.console import stack, table
+from luthier.report.console import stack, table, written_text
 from luthier.report.tables.comparison import comparison_text
 from luthier.tuning.loops.report import LoopResult
 
@@ -21,7 +22,7 @@ COLUMNS = ("turn", "hypotheses", "new", "all lists", "decoded", "before", "after
 def loop_tables(result: LoopResult, written: Sequence[str]) -> Any:
     """Return the turns with their times, why the loop ended, and the answer."""
     answer = table("weights", ("feature", "start", "answer"), _weight_rows(result))
-    return stack(loop_turns(result), answer, table("written", ("file",), [(path,) for path in written]))
+    return stack(loop_turns(result), answer, written_text(written))
 
 
 def loop_turns(result: LoopResult) -> Any:
@@ -91,7 +92,7 @@ class Sample:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Trained:
+class Trained(Shown):
     """A trained system.
 
     Attributes
@@ -241,7 +242,7 @@ def demo_tables(result: DemoResult) -> Any:
         [(f"{result.proof.score:.2f}", f"{found.score:.2f}", f"{found.score_bound:.2f}", found.boxes)],
         caption=result.proof.sentence,
     )
-    written = table("written", ("file",), [(name,) for name in result.files])
+    written = written_text(result.files)
     return stack(training_tables(result.trained), plane, written, proof)
 
 

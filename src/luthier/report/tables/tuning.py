@@ -11,7 +11,7 @@ from luthier.distributed.check import ClusterCheck, WorkerCheck
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.metrics.several import Constrained
-from luthier.report.console import FEW, as_text, decimals_for, stack, table
+from luthier.report.console import FEW, FinePrint, as_text, code_of, decimals_for, paragraph, stack, table, written_text
 from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.validation.baselines import FIRST, Baselines, Choice
 from luthier.tuning.validation.report import Tuned, TuningReport
@@ -20,10 +20,11 @@ from luthier.tuning.validation.weight_shares import size_of, unit_weights, weigh
 
 MOST_ALONE = 8  # scorers alone that the table shows
 MOST_FEATURES = 40
+MOST_NAMED = 10
 
 
 def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = None, kept: str = "") -> Any:
-    """Return scores before and after, the weights, and the files written; first the curve of a constant, if any.
+    """Return the answer, its weights, and the files written; in fine print all runs, baselines, and weights of each.
 
     `kept` says why the files have weights of another size than the table; '' where they have the same numbers.
     """
@@ -43,15 +44,68 @@ def tuning_tables(report: TuningReport, written: Sequence[str], searched: Any = 
             "CPU s",
         ),
         [_score_row(report, replica) for replica in report.replicas],
-        caption=f"{report.metric}\n{report.tuner}\n{_notes(report)}{_named_baseline(report)}"
-        "intervals are by paired bootstrap; on the tuning sentences themselves it is flattering\n" + _verdict(report),
+        caption=f"{report.metric}\n{report.tuner}\n{_named_baseline(report)}"
+        "intervals are by paired bootstrap; on the tuning sentences themselves it is flattering",
     )
-    weights = _weights(report, kept)
-    files = [table("written", ("file",), [(path,) for path in written])] if written else []
     beside = [] if report.baselines is None else [_baselines(report, report.baselines)]
-    if report.parts:
-        beside.insert(0, _parts(report))
-    return stack(*([] if searched is None else [_curve(searched)]), scores, *beside, weights, *files)
+    weights = _weights(report, kept)
+    curve = [] if searched is None else [_curve(searched)]
+    short = [] if report.resampled is not None or report.average is not None else [_named_weights(report)]
+    told = [paragraph(line) for line in (_notes(report) + _verdict(report)).splitlines()]
+    fine = stack(scores, *beside, *([weights] if short else []))
+    shown = [*([_parts(report)] if report.parts else []), *(short or [weights]), *_other_metrics(report)]
+    return stack(*curve, answer_table(report), *told, *shown, FinePrint(fine), written_text(written))
+
+
+def answer_table(report: TuningReport) -> Any:
+    """Return what tuning adds to what needs none: on unseen sentences where there are any, else on the tuning ones."""
+    first = report.replicas[0]
+    folds, baselines = report.folds, report.heldout_baselines or report.baselines
+    adds = "tuned adds, 95 % interval"
+    if folds is not None:
+        digits = decimals_for([folds.score, *(rival.score for rival in folds.rivals)])
+        rows = [_rival_row(rival.name, rival.score, rival.difference, rival.interval, digits) for rival in folds.rivals]
+        rows.append(("tuned", f"{folds.score:.{digits}f}", None))
+        where = f"on {len(folds.folds):,} sentences, none seen by its weights ({folds.n_folds} folds)"
+        return table(where, ("", code_of(report.metric), adds), rows)
+    held = first.n_heldout > 0
+    names = ("heldout_baseline", "heldout_after") if held else ("tune_baseline", "tune_after")
+    before, after = (_number(first.scores[name], 0.0) for name in names)
+    digits = decimals_for([before, after])
+    rows = []
+    if baselines is not None and first.baseline != FIRST:
+        rows.append((FIRST, f"{baselines.named(FIRST).score:.{digits}f}", None))
+    interval = first.heldout_interval if held and first.heldout_interval is not None else first.interval
+    rows.append(_rival_row(f"best baseline: {first.baseline}", before, after - before, interval, digits))
+    for replica in report.replicas:
+        label = "tuned" if len(report.replicas) == 1 else f"tuned, seed {replica.seed}"
+        rows.append((label, f"{_number(replica.scores[names[1]], 0.0):.{digits}f}", None))
+    if report.oracle is not None and not held:
+        rows.append(("oracle", f"{report.oracle:.{digits}f}", None))
+    where = f"on {first.n_heldout:,} held-out sentences" if held else "on the sentences it was tuned on, which flatters"
+    return table(where, ("", code_of(report.metric), adds), rows)
+
+
+def _other_metrics(report: TuningReport) -> list[Any]:
+    """Say what the weights do to other metrics on unseen sentences, where that is more than chance."""
+    told = [f"{one.metric} {one.verdict}" for one in (report.folds.others if report.folds else ())]
+    sure = [words for words in told if not words.endswith("cannot be told")]
+    return [paragraph(f"other metrics, on the same sentences: {', '.join(sure)}")] if sure else []
+
+
+def _rival_row(
+    name: str, score: float, difference: float, interval: tuple[float, float], digits: int
+) -> tuple[str, str, str]:
+    low, high = interval
+    return name, f"{score:.{digits}f}", f"{difference:+.{digits}f} ({low:+.{digits}f} … {high:+.{digits}f})"
+
+
+def _named_weights(report: TuningReport) -> Any:
+    """Return the weights of the first answer in a line, those of most effect first."""
+    shares = sorted(weight_shares(report), key=lambda share: -share.share)
+    named = ", ".join(f"{share.name} {share.weight:.3g}" for share in shares[:MOST_NAMED])
+    more = f", and {len(shares) - MOST_NAMED} more" if len(shares) > MOST_NAMED else ""
+    return paragraph(f"weights, by their effect: {named}{more}")
 
 
 def _parts(report: TuningReport) -> Any:
@@ -165,8 +219,10 @@ def _change(before: float | None, after: float | None, interval: tuple[float, fl
 
 
 def _verdict(report: TuningReport) -> str:
-    """Say whether the first answer adds to the baseline by more than chance, on held-out sentences if there are any."""
-    first = report.replicas[0]
+    """Say whether the first answer adds to the baseline by more than chance, on unseen sentences if there are any."""
+    first, folds = report.replicas[0], report.folds
+    if folds is not None and len(folds.folds) >= FEW:
+        return _told(folds.difference_interval, "unseen", report)
     held = first.heldout_interval is not None
     low, high = first.heldout_interval or first.interval
     where = "held-out" if held else "tuning"
@@ -175,6 +231,11 @@ def _verdict(report: TuningReport) -> str:
     if n < FEW:
         told = "1 sentence is" if n == 1 else f"{n} sentences are"
         return f"{told} too few to tell a change from chance"
+    return _told((low, high), where, report)
+
+
+def _told(interval: tuple[float, float], where: str, report: TuningReport) -> str:
+    low, high = interval
     if low <= 0.0 <= high:
         return f"the change is no more than chance on these {where} sentences: the interval holds 0"
     better = (low > 0.0) == bool(report.problem.metric.higher_is_better)
@@ -185,7 +246,8 @@ def _verdict(report: TuningReport) -> str:
 def _notes(report: TuningReport) -> str:
     """Return what the answers say of themselves, a line each."""
     notes = ((replica.seed, replica.result.note) for replica in report.replicas)
-    return "".join(f"seed {seed}: {note}\n" for seed, note in notes if note)
+    several = len(report.replicas) > 1
+    return "".join(f"seed {seed}: {note}\n" if several else f"{note}\n" for seed, note in notes if note)
 
 
 def _number(value: float | None, default: float) -> float:
@@ -204,7 +266,7 @@ def chosen_tables(chosen: Chosen, written: Sequence[str]) -> Any:
         caption=f"{chosen.metric}\n{chosen.method}; chosen by re-ranking the held-out lists, without decoding:\n"
         "the score of the best of many points flatters it",
     )
-    return stack(points, table("written", ("file",), [(path,) for path in written]))
+    return stack(points, written_text(written))
 
 
 def _row_choosing(point: Tried, chosen: Chosen) -> tuple[Any, ...]:

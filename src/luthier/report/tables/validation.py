@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from luthier.report.console import decimals_for, stack, table
+from luthier.report.console import FinePrint, code_of, decimals_for, stack, table, written_text
 from luthier.tuning.validation.ablation import UNTOLD, Ablation, Effect
 from luthier.tuning.validation.folds import CrossValidation
 from luthier.tuning.validation.resampling import STEADY, Resampling
@@ -75,35 +75,38 @@ def ablation_tables(found: Ablation, written: Sequence[str]) -> Any:
         for e in found.effects
     ]
     kept = f", {found.by} kept together" if found.by else ""
-    caption = [
+    legend = [
         found.metric,
         found.tuner,
-        f"all scorers: {found.score:.{digits}f}; the first of each list: {found.first:.{digits}f}",
         f"every sentence re-ranked by weights of the other folds, {found.n_folds} in all{kept}; one score of "
         f"{len(found.folds):,} sentences",
         f"Δ is the score of all scorers less that without; {'higher' if found.higher_is_better else 'lower'} is better",
         f"p by approximate randomisation, corrected for {len(found.effects)} by Holm; verdicts at {found.level:g}",
         "an effect of the size in the last column would have been seen in four of five such sets of sentences",
+    ]
+    told = [
+        f"{code_of(found.metric)} on unseen sentences: all scorers {found.score:.{digits}f}, "
+        f"first of each list {found.first:.{digits}f}",
         *found.notes,
     ]
+    columns = ("scorer", "without", "alone", "Δ", "95 % interval", "p", "verdict", "seen from")
+    first = [c for c, column in enumerate(columns) if column not in ("without", "seen from")]
+    short = [[row[c] for c in first] for row in rows]
+    below = {"caption": "\n".join(told), "legend": "\n".join(legend)}
     parts = [
-        table(
-            "each scorer left out",
-            ("scorer", "without", "alone", "Δ", "95 % interval", "p", "verdict", "seen from"),
-            rows,
-            caption="\n".join(caption),
-        )
+        table("each scorer left out", [columns[c] for c in first], short, **below),
+        FinePrint(table("in detail", columns, rows)),
     ]
     if found.forward is not None:
         steps = [
             (f"{'+ ' * bool(i)}{_named(e)}", f"{e.score:.{digits}f}", *_difference(e, digits), *_verdict(e, digits))
             for i, e in enumerate(found.forward)
         ]
-        told = "the order is that of the gain on all sentences, so the score of a few of many scorers flatters"
-        columns = ("scorers", "with it", "Δ", "95 % interval", "p", "verdict", "seen from")
-        parts.append(table("one scorer after another", columns, steps, caption=told))
+        order = "the order is that of the gain on all sentences, so the score of a few of many scorers flatters"
+        heads = ("scorers", "with it", "Δ", "95 % interval", "p", "verdict", "seen from")
+        parts.append(table("one scorer after another", heads, steps, caption=order))
     if written:
-        parts.append(table("written", ("file",), [(path,) for path in written]))
+        parts.append(written_text(written))
     return stack(*parts)
 
 

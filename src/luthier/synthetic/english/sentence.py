@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ class Meaning:
 def _garbled(meaning: Meaning, mistakes: Sequence[str], rng: np.random.Generator | None) -> Meaning:
     """Return what a sentence with mistakes of content says instead."""
     lost = {"place lost": "place", "time lost": "time"}
-    changes = {lost[name]: "" for name in mistakes if name in lost}
+    changes: dict[str, Any] = {lost[name]: "" for name in mistakes if name in lost}
     if "adjective lost" in mistakes:
         changes |= {"of_person": ""} if meaning.of_person else {"of_thing": ""}
     for name in ("person", "thing", "recipient"):

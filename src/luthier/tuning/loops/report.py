@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from luthier.core.html import Shown
 from luthier.kbest.weights import Weights
 from luthier.metrics.base import Metric
 from luthier.tuning.options import LoopOptions
@@ -82,7 +83,7 @@ class Seconds:
 
 
 @dataclasses.dataclass(frozen=True)
-class LoopResult:
+class LoopResult(Shown):
     """The turns of a loop, and its answer.
 
     Attributes

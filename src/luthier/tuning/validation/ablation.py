@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError, unwarned
+from luthier.core.html import as_table
 from luthier.core.progress import progress
 from luthier.core.rng import child_rng
 from luthier.core.tasks import Engine, Shared, run_units
@@ -118,6 +119,16 @@ class Ablation:
         """Return a short sentence."""
         told = ", ".join(f"{effect.name} {effect.verdict}" for effect in self.effects)
         return f"<{self.metric.partition('|')[0]} {self.score:.4g} by {len(self.effects)} scorers: {told}>"
+
+    def _repr_html_(self) -> str:
+        """Return the effects for a notebook."""
+        rows = [
+            (e.name, e.alone, e.difference, f"{e.interval[0]:+.3g} … {e.interval[1]:+.3g}", e.corrected, e.verdict)
+            for e in self.effects
+        ]
+        columns = ("scorer", "alone", "adds to the others", "95 % interval", "p, corrected", "verdict")
+        note = f"on unseen sentences: all scorers {self.score:.4g}, first of each list {self.first:.4g}"
+        return as_table(self.metric.partition("(")[0], columns, rows, note=note)
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Float64
+from luthier.core.html import as_table
 from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
 from luthier.metrics.several import Constrained, WorstOf
@@ -117,6 +118,25 @@ class TuningReport:
         name = self.problem.metric.label
         return f"<{name} {said}{unseen}; {len(self.names)} weights by {self.tuner.partition('(')[0]}>"
 
+    def _repr_html_(self) -> str:
+        """Return the answer for a notebook: what it adds to what needs no tuning, and the weights by their effect."""
+        first, folds = self.replicas[0], self.folds
+        if folds is not None:
+            rows = [(one.name, one.score, _added(one.difference, one.interval)) for one in folds.rivals]
+            rows.append(("tuned", folds.score, ""))
+            where = f"on {len(folds.folds):,} sentences, none seen by its weights ({folds.n_folds} folds)"
+        elif self.heldout_after is not None and first.heldout_interval is not None:
+            before = self.heldout_before or 0.0
+            added = _added(self.heldout_after - before, first.heldout_interval)
+            rows = [(self.baseline, before, added), ("tuned", self.heldout_after, "")]
+            where = f"on {first.n_heldout:,} held-out sentences"
+        else:
+            rows = [(self.baseline, self.before, _added(self.after - self.before, self.interval))]
+            rows.append(("tuned", self.after, ""))
+            where = "on the sentences it was tuned on, which flatters"
+        scores = as_table(f"{self.problem.metric.label} {where}", ("", "score", "tuned adds, 95 % interval"), rows)
+        return f"{scores}{self.weights._repr_html_()}"
+
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it."""
@@ -197,3 +217,7 @@ def answer_paths(output: str, replicas: int, *, average: bool = False) -> Sequen
     """Return the files that a job will write, so that they can be checked before it runs."""
     several = [numbered(output, number + 1) for number in range(replicas)] if replicas > 1 else []
     return [*several, output] if average or not several else several
+
+
+def _added(difference: float, interval: tuple[float, float]) -> str:
+    return f"{difference:+.3g} ({interval[0]:+.3g} … {interval[1]:+.3g})"
