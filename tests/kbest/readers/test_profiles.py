@@ -264,6 +264,18 @@ def test_list_columns_of_parquet_and_frames(tmp_path):
         read(tmp_path / "short.parquet", format_options=NAMES)
 
 
+def test_a_row_without_a_list(tmp_path):
+    columns = {"completions": [["x"], None, ["y", "z"]], "scores": [[1.0], None, [2.0, 3.0]]}
+    pq.write_table(pa.table(columns), tmp_path / "null.parquet")
+    with pytest.raises(InputError, match=r"null.parquet:2: expected a value in the column 'hyp', found null"):
+        read(tmp_path / "null.parquet")
+    pool, reading = read(tmp_path / "null.parquet", skip_bad=True)
+    assert [(i, hyps) for i, _, _, hyps in shown(pool)] == [
+        ("0", [("x", {"score": 1})]), ("2", [("y", {"score": 2}), ("z", {"score": 3})]),
+    ]  # fmt: skip
+    assert dict(reading.faults.counts) == {"fields": 1}
+
+
 @pytest.mark.parametrize("mark", ["\t", ","])
 def test_a_column_for_each_system(tmp_path, mark):
     rows = ["src ref A B kiwi_A kiwi_B B:lm A:lm", "s0 r0 a0 b0 0.5 0.25 1 2", "s1 r1 a1 b1 1 0 3 4"]
