@@ -412,3 +412,16 @@ def test_supervisions_of_lhotse_are_a_manifest(tmp_path):
         ("u0", ["it rains"], "it reins"), ("u1", ["stop"], "stop"),
     ]  # fmt: skip
     assert pool.columns["duration"].tolist() == [1.5, 2.5]
+
+
+def test_a_hypothesis_may_have_lists_beside(tmp_path):
+    rows = [{"id": 1, "hyp": text, "lm": k, "choices": ["p", "q"]} for k, text in enumerate("ab")]
+    pool, reading = read(write(tmp_path / "rows.jsonl", rows))
+    assert (list(pool.texts), list(reading.formats.values())) == (["a", "b"], ["jsonl"])
+
+
+def test_systems_of_comet_have_as_many_rows(tmp_path):
+    row = {"src": "s", "mt": "m", "COMET": 0.5}
+    path = write(tmp_path / "comet.json", {"a": [row, {**row, "src": "t"}], "b": [row]})
+    with pytest.raises(InputError, match=r"comet.json: expected as many translations of each system, found 1 and 2"):
+        read(path)
