@@ -306,6 +306,8 @@ OWN = [{"q": "s", "answers": [{"said": "x", "p": 1}, {"said": "y", "p": 2}], "go
 
 
 def test_names_of_the_users_own(tmp_path):
+    with pytest.raises(InputError, match="if its parts have names of their own, say them: `format_option` id=ID"):
+        read(write(tmp_path / "own.json", OWN))
     options = {"list": "answers", "text": "said", "refs": "gold", "id": "nr", "source": "q"}
     pool, _ = read(write(tmp_path / "own.json", OWN), format_options=options)
     assert shown(pool) == [("4", "s", ["x"], [("x", {"p": 1}), ("y", {"p": 2})])]

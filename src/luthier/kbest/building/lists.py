@@ -377,7 +377,8 @@ def _likely_cause(head: bytes) -> str:
             return f"its columns are separated by {name}; write a CSV with commas, or a TSV with tabs"
         if len(words) > 1 and any(word != word.lower() for word in known):
             return f"columns are called in small letters here: {', '.join(word.lower() for word in known)}"
-    return ""
+    own = "if its parts have names of their own, say them: `format_option` id=ID,text=TEXT,list=LIST"
+    return own if first.startswith(("{", "[")) or "\t" in first else ""
 
 
 def _parameters(method: Any, options: ReadOptions) -> dict[str, Any]:
