@@ -124,6 +124,7 @@ class Reading:
     empty_sentences: int
     filled: Mapping[str, int] = dataclasses.field(default_factory=dict)  # missing values filled in, by feature
     ignored: Sequence[str] = ()
+    by_source: bool = False
 
 
 def read_pool(
@@ -221,7 +222,7 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
     _check_roles(pool, options)
     reading = _finish(pool, faults, formats, rows, options)
     left_out = dict.fromkeys([*options.ignore, *sorted(roles.left_out)])
-    return dataclasses.replace(reading, filled=builder.filled, ignored=tuple(left_out))
+    return dataclasses.replace(reading, filled=builder.filled, ignored=tuple(left_out), by_source=builder.by_source)
 
 
 def _joining(options: ReadOptions) -> Callable[[Rows], Mapping[str, Float64]] | None:
