@@ -4,14 +4,14 @@ Every command is a function here: `luthier.tune(pool, metric="bleu")` does what 
 options, defaults and seed. It takes pools or paths, metrics or their names, weights by name, as a vector or as a file,
 and returns a frozen result whose `as_dict()` is what `--json` prints. Importing this package imports nothing heavy.
 
-Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect, score_with
+Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, merge, inspect, add, export, score_with
 Weights:    tune, ablate, rerank, Reranker, pairs, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
-Consensus:  mbr
+Consensus:  mbr, tradeoff
 Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
-Underneath: ListProblem, Bounds, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests, ARPA
+Underneath: Scorer, ListProblem, Bounds, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests
 Synthetic:  SyntheticOutputs, SyntheticLists, PlantedLists, PairGenerator
 Errors:     LuthierError, InputError, Interrupted
 """
@@ -58,7 +58,10 @@ _HOMES = {
     "oracle": "luthier.jobs.score",
     "score": "luthier.jobs.score",
     "score_with": "luthier.jobs.score_with",
+    "Scorer": "luthier.scorers._scorer",
     "inspect": "luthier.jobs.inspect",
+    "add": "luthier.jobs.scorers",
+    "export": "luthier.jobs.scorers",
     "explain": "luthier.jobs.explain",
     "fan": "luthier.jobs.fan",
     "feasible": "luthier.jobs.feasible",
@@ -68,6 +71,7 @@ _HOMES = {
     "ablate": "luthier.jobs.ablate",
     "pairs": "luthier.jobs.pairs",
     "mbr": "luthier.jobs.mbr",
+    "tradeoff": "luthier.jobs.tradeoff",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -134,9 +138,11 @@ if TYPE_CHECKING:
     from luthier.jobs.pairs import pairs
     from luthier.jobs.score import oracle, score
     from luthier.jobs.score_with import score_with
+    from luthier.jobs.scorers import add, export
     from luthier.jobs.separable import separable
     from luthier.jobs.surface import raster, surface
     from luthier.jobs.sweep import sweep
+    from luthier.jobs.tradeoff import tradeoff
     from luthier.jobs.train import train
     from luthier.jobs.tune import tune
     from luthier.kbest.building.frames import pool_from_frame, pool_to_frame
@@ -156,6 +162,7 @@ if TYPE_CHECKING:
     from luthier.lm.storage import open_lm
     from luthier.metrics.batch import Batch
     from luthier.metrics.loading import load_metric
+    from luthier.scorers._scorer import Scorer
     from luthier.synthetic.english.outputs import SyntheticOutputs
     from luthier.synthetic.lists.noisy_channel import SyntheticLists
     from luthier.synthetic.lists.planted import PlantedLists
@@ -202,6 +209,7 @@ __all__ = [
     "oracle",
     "score",
     "score_with",
+    "Scorer",
     "inspect",
     "explain",
     "fan",
@@ -210,8 +218,11 @@ __all__ = [
     "bounds",
     "separable",
     "ablate",
+    "add",
+    "export",
     "pairs",
     "mbr",
+    "tradeoff",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

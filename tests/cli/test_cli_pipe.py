@@ -6,6 +6,7 @@ import io
 import json
 import subprocess
 import sys
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -122,6 +123,63 @@ def test_a_complete_list_does_not_wait(make):
     with pytest.raises(
         InputError, match="<standard input>:4: expected the hypotheses of a sentence together, found '0'"
     ):
+        next(pools)
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 5])
+def test_a_blank_line_ends_a_list_wherever_it_comes(pieces):
+    text = line(0, "a", lm=1) + "\n \t\n" + line(1, "b", lm=1) + line(1, "c", lm=1) + "\n"
+    step = -(-len(text) // pieces)
+    cut = [text[k : k + step] for k in range(0, len(text), step)]
+    assert [texts for _, _, texts in answered(cut)] in ([["a"], ["b", "c"]], [["a", "b", "c"]])
+    with pytest.raises(InputError, match=r"<standard input>:8: .* found '1' again"):
+        answered([*cut, "\n", line(1, "d", lm=1)])
+    with pytest.raises(InputError, match=r"<standard input>:4: .* found '0' again, after a blank line"):
+        answered([line(9, "z", lm=1) + line(0, "a", lm=1) + "\n" + line(0, "b", lm=1) + line(1, "c", lm=1)])
+
+
+class Endless(Arriving):
+    """Standard input with so many lists of 20 texts of 1,000 words, each made when it is read."""
+
+    def __init__(self, n):
+        super().__init__([])
+        self.left, self.n = n, n
+
+    def read1(self, n):
+        if not self.pieces and self.left:
+            self.left -= 1
+            self.pieces.append("".join(line(self.left, f"{k} " * 1000, lm=k) for k in range(20)).encode())
+        return super().read1(n)
+
+    def peek(self, n):
+        return b"{"
+
+    def readline(self, n):
+        self.pieces.append(self.read1(1 << 20))
+        return super().readline(n)
+
+
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_memory_does_not_grow_with_the_stream():
+    peaks = []
+    for n in (5, 8, 80):  # the first warms
+        tracemalloc.start()
+        assert sum(pool.n_sentences for pool in live_pools(Endless(n), ReadOptions(), {"lm": None})) == n
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[2] < 1.2 * peaks[1] + 100_000, peaks  # ten times as many lists
+
+
+def test_an_object_with_a_whole_list_is_answered_at_once():
+    def answer(name, *texts):
+        choices = [{"index": k, "text": text, "logprobs": {"token_logprobs": [-1.0]}} for k, text in enumerate(texts)]
+        return json.dumps({"custom_id": name, "choices": choices}) + "\n"
+
+    pools = live_pools(Arriving([answer("b", "x", "y"), answer("a", "z"), answer("b", "w")]), ReadOptions(), {})
+    assert list(next(pools).texts) == ["x", "y"]
+    assert list(next(pools).sentence_ids) == ["a"]
+    with pytest.raises(InputError):
         next(pools)
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "five-minutes.md").read_text(encoding="utf-8")
-LINES = {"llm.best.jsonl": 4, "espnet.out": 2, "reranked.nbest": 4, "again.cdec": 4}
+LINES = {"llm.best.jsonl": 4, "espnet.out": 2, "reranked.nbest": 4, "again.cdec": 4, "batch.best.jsonl": 2}
 SMALL, MUSIC = "the house is small\nit rains\n", "play some music\nstop\n"
 OUTPUTS = {
     "llm.out": SMALL, "lp.out": SMALL, "tsv.out": SMALL, "csv.out": SMALL, "sparse.out": SMALL, "joshua.out": SMALL,
     "nemo.out": MUSIC, "kaldi.out": MUSIC, "srilm.out": MUSIC,
+    "batch.out": SMALL, "systems.out": "it rains\nthe house is small\n",
     "hf.out": "it is small\nit rains\n", "whisper.out": "it is small\n",
 }  # fmt: skip
 

@@ -97,7 +97,9 @@ def test_defaults_are_those_of_the_command(name):
         if not is_field:  # fields have their defaults in one place; the next test compares them
             assert without(parameter.default) == without(default), f"{name}({parameter.name})"
             compared += 1
-    assert compared or name in ("induce", "discretize", "inspect"), f"{name} has no option in common with its command"
+    assert compared or name in ("induce", "discretize", "inspect", "export"), (
+        f"{name} has no option in common with its command"
+    )
 
 
 def field_defaults():
@@ -156,6 +158,11 @@ def calls(pool, folder):
         shuffles=20, sentences=1,
     )  # fmt: skip
     yield "ablate", lambda source: luthier.ablate(source, METRIC, "mert", folds=2)
+    yield "tradeoff", lambda source: luthier.tradeoff(source, [METRIC, "bleu"], axis=[first])
+    numbers = folder / "numbers.txt"
+    numbers.write_text("".join(f"{row}\n" for row in range(pool.n_hypotheses)))
+    yield "add", lambda source: luthier.add(source, f"row={numbers}", column="row")
+    yield "export", lambda source: luthier.export(source, "text", folder / "exported")
     yield "mbr", lambda source: luthier.mbr(source, ["chrf", "ter"])
     yield "oracle", lambda source: luthier.oracle(source, METRIC)
     yield "inspect", lambda source: luthier.inspect(source)

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import luthier
+from luthier.kbest.readers import nested
 from luthier.landscape.list_problem import ListProblem
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 
@@ -20,6 +21,7 @@ SOURCE = Path(luthier.__file__).parent.parent
 RECIPES = {
     "add a reader": ("tabbed", "luthier.kbest.readers"),
     "add a metric": ("exact", "luthier.metrics.methods"),
+    "add a scorer": ("copied", "luthier.scorers"),
     "add a tuner": ("coin_toss", "luthier.tuning.methods"),
     "add a command": ("lengths", "luthier.cli.commands"),
     "add a picture": ("lengths_picture", ""),
@@ -71,12 +73,33 @@ def test_a_reader_that_was_added_reads(run):
     assert '"hypotheses": 9' in run("pool", "list.txt", "--refs", "refs.txt", "-o", "again.arrow", "--json")
 
 
+def test_a_tool_that_was_added_is_read(tmp_path, monkeypatch):
+    space = {}
+    exec(recipe("add a tool"), space)
+    monkeypatch.setattr(nested, "PROFILES", (space["ACME"], *nested.PROFILES))
+    (tmp_path / "acme.jsonl").write_text(recipe("add a tool", "json"))
+    pool = luthier.read_pool(tmp_path / "acme.jsonl", format="nested")
+    assert (list(pool.sentence_ids), list(pool.sources), list(pool.texts)) == (["q1"], ["klein"], ["small"])
+    assert pool.features.column("fluency").tolist() == [0.75]
+
+
 @pytest.mark.slow
 def test_a_metric_that_was_added_scores_and_is_tuned_for(run):
     (run.home / "out.txt").write_text("w1 x0\nW0 x1\nw0 x2\n")
     # line 1 is its reference; line 2 is, without case; line 3 is not
     assert " 33.33" in run("score", "out.txt", "--refs", "refs.txt", "--metric", "exact")
     assert " 66.67" in run("score", "out.txt", "--refs", "refs.txt", "--metric", "exact(lowercase=True)")
+
+
+@pytest.mark.slow
+def test_a_scorer_that_was_added_scores(run):
+    assert "copied" in run("list", "scorers")
+    (run.home / "src.txt").write_text("W0 x0\nx1\nnone\n")
+    words = ["score-with", "copied", "list.txt", "--source", "src.txt", "--name", "same", "-o", "same.arrow"]
+    run(*words, "--option", "lowercase=yes")
+    # w0 x0: both; w1 x0 and w2 x0: one; those of x1: one; those of x2: none
+    expected = [1, 0.5, 0.5, 0.5, 0.5, 0.5, 0, 0, 0]
+    assert luthier.open_pool(run.home / "same.arrow").features.column("same").tolist() == expected
 
 
 @pytest.mark.slow

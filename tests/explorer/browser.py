@@ -45,10 +45,11 @@ def axe_script():
     return AXE_SCRIPT
 
 
-def screen(driver, width=1280, height=800):
-    """Give the page a size, whatever the window's own."""
-    sizes = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False}
+def screen(driver, width=1280, height=800, *, touch=False):
+    """Give the page a size, whatever the window's own; `touch` makes it a screen for thumbs."""
+    sizes = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": touch}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", sizes)
+    driver.execute_cdp_cmd("Emulation.setTouchEmulationEnabled", {"enabled": touch})
 
 
 def _missing(why):

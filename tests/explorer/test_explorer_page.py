@@ -398,6 +398,38 @@ def test_a_small_screen_shows_everything_and_nothing_leaves_the_host(page, serve
     assert {url for url in addresses if not url.startswith((home, "about:", "blob:", "data:"))} == set()
 
 
+@pytest.mark.parametrize("width, height, touch", [(390, 844, True), (768, 1024, True), (2560, 1440, False)])
+def test_any_screen_has_all_of_it(page, width, height, touch):
+    """Small ones are one column under a headline that stays; sliders are as high as a thumb is wide."""
+    screen(page, width, height, touch=touch)
+    try:
+        assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        boxes = page.execute_script(
+            """
+            const sides = (b) => [b.left, b.top, b.width, b.height];
+            const box = (node) => sides(node.getBoundingClientRect());
+            const names = ["#header", "#weights", "#view", "#changes", "#sentence"];
+            return [names.map((name) => box(document.querySelector(name))),
+              [...document.querySelectorAll(".weight input[type=range]")].map(box)];"""
+        )
+        parts, sliders = boxes
+        assert all(left >= 0 and left + wide <= width + 1 for left, _, wide, _ in [*parts, *sliders])
+        if touch:
+            tops = [top for _, top, _, _ in parts]
+            assert tops == sorted(tops)
+            assert all(high >= 36 and wide >= width / 3 for _, _, wide, high in sliders)
+            assert all(high >= 300 for _, _, _, high in parts[2:4])  # the picture and the sentences are no slits
+            page.execute_script("window.scrollTo(0, document.documentElement.scrollHeight)")
+            assert page.execute_script("return document.querySelector('#header').getBoundingClientRect().top") == 0
+            assert (
+                page.execute_script("return document.querySelector('#sentence').getBoundingClientRect().top") < height
+            )
+        slide(page, 0, ["\ue014"])
+        until(page, "return document.querySelector('#changed').textContent", bool)
+    finally:
+        screen(page)
+
+
 def test_a_report_opens_from_disk(driver, server, tmp_path):
     write_report(server.session, str(tmp_path / "report.html"), [(0, 1)])
     driver.get_log("browser")

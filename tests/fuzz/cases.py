@@ -39,6 +39,8 @@ class Cases(StateCases, ModelCases):
         self.weights = samples.weights(pool.features.names)
         (self.folder / "w.txt").write_bytes(self.weights["txt"])
         (self.folder / "refs.txt").write_text("".join(f"ref {i}\n" for i in range(samples.SENTENCES)))
+        self.scored = self.folder / "scored.arrow"
+        self.scorer_answers = self.answer(run, self._score(self.folder / "answers"), "answers")
         self.reranked = self.answer(run, self._rerank(self.pool), "out.txt")
         self.parts = self.folder / "parts"
         assert run(["data", "shard", self.pool, "--shards", "3", "--metric", "bleu", "-o", self.parts]) == 0
@@ -57,6 +59,9 @@ class Cases(StateCases, ModelCases):
 
     def _rerank(self, pool):
         return ["rerank", pool, "--weights", self.folder / "w.txt", "-o", self.folder / "out.txt"]
+
+    def _score(self, cache):
+        return ["score-with", "length", self.pool, "--name", "n", "--cache", cache, "-o", self.scored]
 
     def _damaged_pool(self, rng, path):
         """Return a run over a damaged pool: some command that reads all of it, then re-ranking."""
@@ -86,7 +91,21 @@ class Cases(StateCases, ModelCases):
         name = list(self.lists)[rng.integers(len(self.lists))]
         return self._list(rng, damage_text(rng, self.lists[name]), f"list.{name}")
 
-    case_text_list_2 = case_text_list_3 = case_text_list
+    case_text_list_2 = case_text_list_3 = case_text_list_4 = case_text_list
+
+    def case_joined(self, rng):
+        """Damage a file of scores that is joined to a sound list."""
+        n = samples.SENTENCES * samples.ROWS
+        numbers = b"".join(b"%d.5\n" % k for k in range(n))
+        keyed = b"id\tindex\tqe\n" + b"".join(
+            b"%d\t%d\t0.5\n" % (k // samples.ROWS, k % samples.ROWS) for k in range(n)
+        )
+        raw = [numbers, keyed, self.lists["metricx"], self.lists["comet"]][rng.integers(4)]
+        path = self.folder / "scores"
+        path.write_bytes(damage_text(rng, raw))
+        return self._list(
+            rng, self.lists["metricx" if raw in (self.lists["metricx"],) else "jsonl"], "list.j", "--join", path
+        )
 
     def case_table(self, rng):
         name = list(self.tables)[rng.integers(len(self.tables))]
@@ -127,6 +146,11 @@ class Cases(StateCases, ModelCases):
              "--raster", "5"],
         ]  # fmt: skip
         return Run([self._rerank(folder / NAME), some[rng.integers(len(some))]], f / "out.txt", self.reranked)
+
+    def case_answers(self, rng):
+        path = self.folder / "damaged.answers"
+        path.write_bytes(damage_text(rng, self.scorer_answers))
+        return Run([self._score(path), ["inspect", self.scored, "--verify"]])
 
     def case_weights(self, rng):
         ending = list(self.weights)[rng.integers(len(self.weights))]

@@ -143,6 +143,53 @@ def lists(rng):
         "jsonl": of(lambda i, k, t, a, b, c: json.dumps(
             {"id": i, "hyp": t, "features": {"lm": a, f"s{k}": b}, "comet": c, "refs": [f"ref {i}"],
              "derivation": ["r", {"rule": f"X → {k}", "features": {"p": a}}]}) + "\n"),
+        **tools(rows),
+    }  # fmt: skip
+
+
+def tools(rows):
+    """Return lists as today's tools write them: name → bytes."""
+    lists = [[(t, h) for j, _, t, h in rows if j == i] for i in range(SENTENCES)]
+
+    def chat(text, h):
+        content = [{"token": w, "logprob": x, "bytes": [7], "top_logprobs": []} for w, x in zip("ab", h, strict=False)]
+        return {"index": 0, "message": {"role": "assistant", "content": text}, "logprobs": {"content": content}}
+
+    def lines(values):
+        return "".join(json.dumps(value) + "\n" for value in values).encode()
+
+    answers = [{"id": f"c{i}", "choices": [chat(t, h) for t, h in hyps]} for i, hyps in enumerate(lists)]
+    batch = [
+        {"custom_id": str(9 - i), "response": {"status_code": 200, "body": a}, "error": None}
+        for i, a in enumerate(answers)
+    ]
+    rate = {"honesty": {"Rating": "3"}, "helpfulness": {"Rating": "N/A"}}
+    wide = "src\tref\tA\tB\tkiwi_A\tkiwi_B\n" + "".join(
+        f"s{i}\tr{i}\t{a[0]}\t{b[0]}\t{a[1][0]}\t{b[1][0]}\n" for i, (a, b, *_) in enumerate(lists)
+    )
+    return {
+        "openai": lines(answers),
+        "openai-batch": lines(batch),
+        "vllm": lines({"request_id": str(i), "prompt": f"s{i}", "prompt_token_ids": [1, 2], "outputs": [
+            {"index": k, "text": t, "token_ids": [1], "cumulative_logprob": h[0]} for k, (t, h) in enumerate(hyps)
+        ]} for i, hyps in enumerate(lists)),
+        "trl": lines({"prompt": f"s{i}", "completions": [t for t, _ in hyps], "rewards": [h[0] for _, h in hyps]}
+                     for i, hyps in enumerate(lists)),
+        "ultrafeedback": lines({"instruction": f"s{i}", "source": "x", "completions": [
+            {"response": t, "annotations": rate, "overall_score": h[0]} for t, h in hyps
+        ]} for i, hyps in enumerate(lists)),
+        "lm-eval": lines({"doc_id": i, "target": "4", "resps": [[t for t, _ in hyps]], "filter": f}
+                         for i, hyps in enumerate(lists) for f in "ab"),
+        "openrlhf": lines({"input": f"s{j}", "output": t, "reward": h[0]} for j, _, t, h in reversed(rows)),
+        "metricx": lines({"source": f"s{j}", "hypothesis": t, "prediction": h[0]} for j, _, t, h in rows),
+        "ctranslate2": lines({"hypotheses": [t.split() for t, _ in hyps], "scores": [h[0] for _, h in hyps]}
+                             for hyps in lists),
+        "comet": json.dumps({name: [{"src": f"s{i}", "mt": hyps[k][0], "COMET": hyps[k][1][0]}
+                                    for i, hyps in enumerate(lists)]
+                             for k, name in enumerate("ab")}, indent=1).encode(),
+        "pipeline": json.dumps([[{"generated_text": t, "score": h[0]} for t, h in hyps] for hyps in lists]).encode(),
+        "wide": wide.encode(),
+        "wide-csv": wide.replace("\t", ",").encode(),
     }  # fmt: skip
 
 
@@ -162,7 +209,10 @@ def tables(rng, folder):
     pq.write_table(table, folder / "list.parquet")
     with pa.OSFile(str(folder / "list.feather"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
-    return {"parquet": folder / "list.parquet", "feather": folder / "list.feather"}
+    lists = [[(text, h) for j, _, text, h in rows if j == i] for i in range(SENTENCES)]
+    texts, scores = [[t for t, _ in hyps] for hyps in lists], [[float(h[0]) for _, h in hyps] for hyps in lists]
+    pq.write_table(pa.table({"completions": texts, "scores": scores}), folder / "nested.parquet")
+    return {"parquet": folder / "list.parquet", "feather": folder / "list.feather", "nested": folder / "nested.parquet"}
 
 
 def weights(names):
@@ -172,6 +222,7 @@ def weights(names):
     return {
         "txt": "".join(f"{name} {value}\n" for name, value in pairs).encode(),
         "json": json.dumps(dict(pairs)).encode(),
+        "full.json": json.dumps({"weights": dict(pairs), "add": {"x": "2*words"}, "missing": dict(pairs[:2])}).encode(),
         "ini": ("[weight]\n" + "".join(f"{name}= {value}\n" for name, value in pairs)).encode(),
     }
 

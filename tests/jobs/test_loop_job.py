@@ -231,10 +231,11 @@ def test_recorded_lists_are_a_decoder_too(tmp_path, run_cli):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="attempts are forks")
 def test_a_loop_killed_at_any_moment_goes_on_to_the_same_bytes(tmp_path):
     path, folder = settings(tmp_path), tmp_path / "part"
-    command = [sys.executable, str(TOY.with_name("killing.py")), str(path), str(folder), "5", "0"]
+    command = [sys.executable, str(TOY.with_name("killing.py")), str(path), str(folder), "8", "0"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    killed, code = map(int, done.stdout.split())
+    killed, turns, code = map(int, done.stdout.split())
     assert killed > 0
+    assert turns >= 2  # not in the first turn only
     assert code == 0
     assert without_attempts(folder) == files_of(tmp_path / "part.whole")
 

@@ -275,7 +275,7 @@ def test_scorers_by_entry_points(home, monkeypatch):
     (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: theirs\nVersion: 1.0\n")
     (folder / "entry_points.txt").write_text("[luthier.scorers]\nvowels = their_vowels:Method\n")
     (home / "site" / "their_vowels.py").write_text(
-        "import dataclasses\nfrom luthier.scorers._scorer import Scorer\n@dataclasses.dataclass(frozen=True)\n"
+        "import dataclasses\nfrom luthier import Scorer\n@dataclasses.dataclass(frozen=True)\n"
         "class Method(Scorer):\n    def score(self, batch):\n        return [1.5 for item in batch]\n"
     )
     code = "import luthier; print(luthier.score_with('vowels', 'pool.arrow', name='v', output='v.arrow').scored)"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 
 import numpy as np
 import pytest
@@ -29,7 +30,10 @@ formulas = st.recursive(
 def test_values_are_those_of_python(text, a, b):
     found = formula_values(Formula(text), {"a": np.array([float(a)]), "b": np.array([float(b)])})
     alone = Formula(text).number({"a": float(a), "b": float(b)})
-    assert np.array_equal(found.reshape(-1), [alone], equal_nan=True)
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":  # plain Python takes NumPy's own functions
+        assert found.reshape(-1) == pytest.approx([alone], rel=1e-12, nan_ok=True)
+    else:
+        assert np.array_equal(found.reshape(-1), [alone], equal_nan=True)
     names = {"a": float(a), "b": float(b), "log": math.log, "exp": math.exp, "min": min, "max": max}
     try:
         expected = eval(text.replace("'a'", "a"), {"__builtins__": {}}, names)

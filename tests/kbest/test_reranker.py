@@ -44,11 +44,12 @@ def pool_of_arrays(arrays, names=NAMES):
 
 
 @pytest.mark.compiled
-@pytest.mark.parametrize("order", [NAMES, NAMES[::-1]], ids=["weights", "other"])
-def test_choices_are_those_of_rerank(order):
-    arrays = list(lists_with_near_ties(1000))
-    pool, model = pool_of_arrays(arrays, order), luthier.Reranker(WEIGHTS)
-    rows = luthier.rerank(pool, WEIGHTS) - pool.offsets[:-1]
+@pytest.mark.parametrize(("order", "scale"), [(NAMES, 1.0), (NAMES[::-1], 1.0), (NAMES, 1e12), (NAMES[::-1], 1e-12)])
+def test_choices_are_those_of_rerank(order, scale):
+    arrays = [array * scale for array in lists_with_near_ties(1000)]
+    weights = {name: value / scale for name, value in WEIGHTS.items()}
+    pool, model = pool_of_arrays(arrays, order), luthier.Reranker(weights)
+    rows = luthier.rerank(pool, weights) - pool.offsets[:-1]
     ties = 0
     for array, row in zip(arrays, rows.tolist(), strict=True):
         dicts = [dict(zip(NAMES, values, strict=True)) for values in array.tolist()]
@@ -142,6 +143,32 @@ def test_what_filled_the_holes_of_a_list_goes_with_its_weights(tmp_path, policy)
     assert [frame["hyp"][model.best(keys[:3])], frame["hyp"][3 + model.best(keys[3:])]] == texts
 
 
+@pytest.mark.compiled
+def test_rerank_fills_holes_as_the_weights_say(tmp_path, run_cli, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(8)
+    rows = [
+        {"id": i, "hyp": f"t{i} {k}", "lm": float(rng.integers(5)), "tm": float(rng.integers(5))}
+        for i in range(80) for k in range(4)
+    ]  # fmt: skip
+    for row in rows:
+        for name, share in (("lm", 0.2), ("tm", 0.7)):  # one that most rows have, one that few have
+            if rng.random() < share:
+                del row[name]
+    (tmp_path / "list.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    weights = Weights({"lm": 1.0, "tm": -1.0}, missing={"lm": 3.5, "tm": 2.25})
+    write_weights(weights, "w.json")
+    code, _, err = run_cli("rerank", "list.jsonl", "--weights", "w.json", "-o", "out.txt", "--quiet")
+    assert code == 0, err
+    model = luthier.Reranker.load("w.json")
+    lists = [rows[k : k + 4] for k in range(0, len(rows), 4)]
+    assert (tmp_path / "out.txt").read_text().splitlines() == [one[model.best(one)]["hyp"] for one in lists]
+    assert any(row.keys() == {"id", "hyp"} for row in rows)
+    write_weights({"lm": 1.0, "tm": -1.0}, "plain.json")
+    code, _, err = run_cli("rerank", "list.jsonl", "--weights", "plain.json", "-o", "out.txt")
+    assert (code, "expected the feature 'lm' on every row" in err) == (2, True)
+
+
 def test_sparse_features_may_be_missing(tmp_path):
     lines = [f"{i} ||| x{k} ||| d={k} s{i}{k}=1 ||| 0" for i in range(40) for k in range(3)]
     (tmp_path / "list.txt").write_text("\n".join(lines) + "\n")
@@ -218,6 +245,30 @@ def test_a_bad_file_is_refused(tmp_path, text, said):
         luthier.Reranker.load(tmp_path / "w.json")
     with pytest.raises(InputError, match="expected a readable file, found no such file"):
         luthier.Reranker.load(tmp_path / "none.json")
+
+
+def test_damaged_files_end_in_a_sentence_or_in_weights(tmp_path):
+    whole = json.dumps(
+        {"weights": {"a": 1.5, "lp": -2e-3}, "add": {"lp": "a/max(words, 1)**0.6"}, "missing": {"a": 0.5}}
+    )
+    rng, ways, path = np.random.default_rng(9), set(), tmp_path / "w.json"
+    for _ in range(200):
+        raw = bytearray(whole.encode())
+        for _ in range(rng.integers(1, 4)):
+            at = int(rng.integers(len(raw)))
+            piece = raw[at : at + int(rng.integers(1, 9))]
+            raw[at : at + int(rng.integers(0, 5))] = [b"", piece, b"9" * 400, b"\xff", b'"', b"-", b"{", b"e9"][
+                rng.integers(8)
+            ]
+        path.write_bytes(raw)
+        try:
+            luthier.Reranker.load(path).rank(
+                [{"a": 1.0, "words": 3}, {"a": -1e300, "hyp": "x y"}, {"words": 0, "b": 1}]
+            )
+            ways.add("weights")
+        except LuthierError:
+            ways.add("sentence")
+    assert ways == {"weights", "sentence"}
 
 
 def test_16_candidates_take_microseconds():

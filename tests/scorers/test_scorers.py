@@ -107,9 +107,13 @@ def test_endpoint(server, monkeypatch):
         "max_tokens": 1,
     }
     assert request["logprobs"] >= 1
+    with pytest.raises(LuthierError, match="expected a key in the environment variable NO_KEY, found none"):
+        endpoint(server, key_variable="NO_KEY").score(items("a"))
+    monkeypatch.setenv("OPENAI_API_KEY", "other")
     assert endpoint(server, template="{src}:", per_token=True).score(items(" ab cde")) == [-2.5]
     assert endpoint(server, template="").score(items("ab cde")) == [-3.0]  # nothing is known of the first token
     assert endpoint(server, template="{src}\n").score(items("ab", src="x")) == [-2.0]
+    assert server.seen[-1][2] is None  # a key goes to a server only where it is named
 
 
 @pytest.mark.parametrize(

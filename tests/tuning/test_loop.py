@@ -1,5 +1,6 @@
 """The loop around a decoder: what it merges, when it ends, and that it goes on from where it was."""
 
+import dataclasses
 import functools
 import json
 import shutil
@@ -252,3 +253,23 @@ def test_bounds_hold_in_every_turn():
     options = LoopOptions(iterations=2)
     result = tune_loop(Searching(), START, Wanderer(), BLEU, options, bounds={"lm": (0.2, 0.2)})
     assert all(turn.weights["lm"] == 0.2 for turn in result.iterations)
+
+
+def test_a_folder_grows_by_what_each_turn_decoded_and_by_nothing_else(tmp_path):
+    class Endless(Searching):
+        """It never returns a list twice, so that the loop goes on."""
+
+        def __call__(self, weights):
+            pool = super().__call__(weights)
+            dense = pool.features.dense.copy()
+            dense[:, 0] += len(self.asked)
+            return dataclasses.replace(pool, features=dataclasses.replace(pool.features, dense=dense))
+
+    found = small_loop(Endless(k=3), tmp_path / "loop", iterations=30)
+    assert len(found.iterations) == 30
+    assert found.iterations[-1].merged > 20 * found.iterations[0].hypotheses
+    sizes = [path.stat().st_size for path in sorted((tmp_path / "loop" / LISTS).iterdir())]
+    assert len(sizes) == 30
+    assert max(sizes) < 1.2 * sizes[0]  # each turn's own lists, not all that were merged
+    others = sum(len(data) for name, data in files_of(tmp_path / "loop").items() if not name.startswith(LISTS))
+    assert others < 60_000

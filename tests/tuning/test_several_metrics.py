@@ -88,12 +88,15 @@ def test_tune_for_the_worst_of_several_and_within_limits():
     limited = luthier.tune(pool, "column:q", "mert", constraint=["column:r>=0.2"], start=start, restarts=3)
     free = luthier.tune(pool, "column:q", "mert", start=start, restarts=3)
     assert free.after >= limited.after - 1e-12
-    assert {label: after for label, _, after in limited.parts}["column2"] >= 0.2
+    assert {label: after for label, _, after in limited.parts}["column>=0.2"] >= 0.2
     assert limited.interval[1] < 10  # resamples that break the limit do not count as broken
     held = luthier.tune(pool, "column:q", "mert", constraint="column:r>=99", start=start, heldout=small_pool(4))
     assert held.after < -999
     assert -2 <= held.heldout_after <= 2
     assert "parts" in held.as_dict()
+    both = luthier.tune(pool, method="mert", worst_of="column:q,column:r", constraint="column:c<=1", start=start)
+    assert [label for label, _, _ in both.parts] == ["column", "column2", "column<=1"]
+    assert abs(both.oracle) < 999
 
 
 def test_units_are_the_noise_of_each_metric():

@@ -23,12 +23,15 @@ from luthier.core.plugins import Plugin, available
 from luthier.core.start_up import as_command
 
 COMMANDS = "luthier.cli.commands"
+COMMON_OPTIONS = "--threads, --seed, --quiet, --verbose and --json"
 # What everybody needs, in the order in which one needs it; all else is in a group, a folder of files.
 FIRST = (
     "demo",
     "pool",
     "inspect",
+    "add",
     "score-with",
+    "export",
     "tune",
     "ablate",
     "rerank",
@@ -39,6 +42,7 @@ FIRST = (
     "oracle",
     "line",
     "surface",
+    "tradeoff",
     "certify",
     "explore",
     "report",
@@ -157,7 +161,7 @@ def _run(arguments: list[str]) -> int:
     if rest[:1] == ["help"]:  # 'luthier help tune' is 'luthier tune --help'
         rest = [*rest[1:], "--help"]
     if not rest or rest[0] in ("-h", "--help"):
-        _top_parser(common, available(COMMANDS)).print_help()
+        _top_parser(available(COMMANDS)).print_help()
         return 0 if rest else LuthierError.exit_code
     if rest[0] == "--version":
         print(f"luthier {__version__}")  # noqa: T201
@@ -204,7 +208,7 @@ def _module_of(name: str, common: argparse.ArgumentParser) -> str:  # noqa: RET5
         (f"{g} {name}" for g in GROUPS if name in available(f"{COMMANDS}.{g}")), ""
     )
     said = f"; it is 'luthier {elsewhere}'" if elsewhere else meant(name, [*commands, *GROUPS])
-    _top_parser(common, commands).error(f"there is no command {name!r}{said}")
+    _top_parser(commands).error(f"there is no command {name!r}{said}")
 
 
 def _execute(module: Any, options: argparse.Namespace) -> int:
@@ -230,23 +234,19 @@ def _tell_compiled(say: Callable[[str], None]) -> None:
         say(f"compiled {count} kernels in {jit.compiler_seconds()[1]:.0f} s, once: later runs find them")
 
 
-def _top_parser(common: argparse.ArgumentParser, commands: Mapping[str, Plugin]) -> argparse.ArgumentParser:
+def _top_parser(commands: Mapping[str, Plugin]) -> argparse.ArgumentParser:
     rest = [plugin for name, plugin in commands.items() if name not in FIRST]
     groups = [
         Plugin(group, "", (importlib.import_module(f"{COMMANDS}.{group}").__doc__ or "").strip()) for group in GROUPS
     ]
-    parts = {
-        "commands": [commands[name] for name in FIRST],
-        "groups of commands": groups,
-        "and": rest,
-    }
+    parts = {"commands": [commands[name] for name in FIRST], "groups of commands": groups}
     listing = "\n".join(f"{head}:\n{_entries(plugins)}" for head, plugins in parts.items())
+    listing += f"\nand: {', '.join(plugin.name for plugin in rest)}\nEvery command takes {COMMON_OPTIONS}."
     return Parser(
         prog="luthier",
         usage="luthier COMMAND [options]",
         description="Find the weights of a linear model of scorers that are best for the metric you report.",
         epilog=f"{listing}\n'luthier COMMAND --help' explains a command, 'luthier GROUP' lists a group.",
-        parents=[common],
         add_help=False,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

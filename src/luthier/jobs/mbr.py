@@ -17,7 +17,6 @@ from luthier.features.consensus.result import Consensus, UtilityFeature
 from luthier.features.consensus.rover import rover as vote
 from luthier.features.consensus.utilities import Utility
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, cores, pool_at, weighted
-from luthier.kbest.derived import with_column
 from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
@@ -175,7 +174,7 @@ def _with_utilities(
             if name in pool.features.names:
                 raise LuthierError(f"there is a feature {name!r} already. hint: leave this utility out")
             column = np.ascontiguousarray(values[:, t])
-            pool = pool.with_features(with_column(pool.features, name, column))
+            pool = pool.with_features({name: column})
             pool = pool.noting(OPERATION, name=name, utility=specs.get(label, "matrix"))
             ends = (float(f(column)) if len(column) else 0.0 for f in (np.min, np.mean, np.max))
             features.append(UtilityFeature(name, specs.get(label, "matrix"), *ends))

@@ -76,7 +76,8 @@ class Ranked:
 
 def n_broken(ranked: Ranked) -> int:
     """Return how many of the best texts hold a line break."""
-    if not np.isin(ranked.pool.texts.data, np.array([10, 13], dtype=np.uint8)).any():
+    firsts = ranked.rows[ranked.offsets[:-1][np.diff(ranked.offsets) > 0]]
+    if not np.isin(ranked.pool.texts.take(firsts).data, np.array([10, 13], dtype=np.uint8)).any():
         return 0
     return sum(BREAKS.search(text) is not None for text in ranked.first_texts())
 

@@ -24,7 +24,6 @@ from luthier.core.progress import notice, progress
 from luthier.core.segments import segment_of_rows
 from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.jobs.scoring_program import CountError, Program
-from luthier.kbest.derived import with_column
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage.pool_file import save_pool
 from luthier.scorers._scorer import PACKAGE, Item, Scorer
@@ -262,4 +261,4 @@ def _answers(scorer: Scorer | Program, items: Sequence[Item], batch: int) -> Ite
 def _with_scores(pool: Pool, name: str, values: Float64, *, references: bool) -> Pool:
     if references:
         return dataclasses.replace(pool, columns={**pool.columns, name: values})
-    return pool.with_features(with_column(pool.features, name, values))
+    return pool.with_features({name: values})

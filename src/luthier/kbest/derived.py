@@ -16,7 +16,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.kbest import _formula_kernels as kernels
-from luthier.kbest.features import Features, unknown_names
+from luthier.kbest.features import unknown_names
 from luthier.kbest.pool import Pool
 from luthier.kbest.serving.formula import Formula, Operators
 
@@ -101,7 +101,7 @@ def add_derived(pool: Pool, items: Iterable[Derived], constants: Mapping[str, fl
         used = {name: _values(pool, name) for name in formula.names}
         values = np.broadcast_to(formula_values(formula, used), (pool.n_hypotheses,))
         _check(pool, item, values, used)
-        pool = pool.with_features(with_column(pool.features, item.name, values))
+        pool = pool.with_features(pool.features.with_columns({item.name: values}))
         pool = pool.noting(ADD, name=item.name, formula=formula.text)
     return pool
 
@@ -134,16 +134,6 @@ def with_derived(pool: Pool, formulas: Mapping[str, str]) -> Pool:
     """Return the pool with those of the features that it does not have yet."""
     wanted = {name: formula for name, formula in formulas.items() if name not in pool.features.names}
     return add_derived(pool, [Derived(name, Formula(formula)) for name, formula in wanted.items()])
-
-
-def with_column(features: Features, name: str, values: Float64) -> Features:
-    """Return the features with one more, dense."""
-    n = features.n_dense
-    return dataclasses.replace(
-        features,
-        names=(*features.names[:n], name, *features.names[n:]),
-        dense=np.column_stack([features.dense, values]),
-    )
 
 
 def _values(pool: Pool, name: str) -> Float64:

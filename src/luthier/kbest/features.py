@@ -229,6 +229,18 @@ class Features:
             values=self.values * factor[self.n_dense :][self.indices],
         )
 
+    def with_columns(self, columns: Mapping[str, Float64]) -> Features:
+        """Return the features with more of them, dense, (M,) each."""
+        again = [name for name in columns if name in self.names]
+        if again:
+            raise LuthierError(f"there is a feature {again[0]!r} already. hint: give the new one another name")
+        n = self.n_dense
+        return dataclasses.replace(
+            self,
+            names=(*self.names[:n], *columns, *self.names[n:]),
+            dense=np.column_stack([self.dense, *columns.values()]) if columns else self.dense,
+        )
+
     def call_costs(self, names: Sequence[str]) -> Features:
         """Return the same features, the named ones (and no others) being costs."""
         return dataclasses.replace(self, costs=frozenset(names))

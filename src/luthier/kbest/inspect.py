@@ -14,6 +14,7 @@ from luthier.kbest.features import Features
 from luthier.kbest.merge import first_of_equals
 from luthier.kbest.pool import Pool
 
+ROWS_AT_ONCE = 1 << 16
 # Beyond so many features the search for linear relations looks at the first ones only.
 RELATION_LIMIT = 256
 # A column is a combination of others if what remains of it is this small beside its own spread.
@@ -137,8 +138,10 @@ def _column_extremes(f: Features) -> tuple[Float64, Float64, Float64, Int64]:
     np.maximum.at(high, f.indices, f.values)
     values = f.values / units[f.n_dense :][f.indices]
     total = np.bincount(f.indices, weights=values, minlength=n_sparse)
-    dense = f.dense
-    mean = np.concatenate([(dense / units[: f.n_dense]).mean(axis=0), total / m]) * units
+    dense, sums = f.dense, np.zeros(f.n_dense)
+    for first in range(0, m, ROWS_AT_ONCE):  # scaled copies of some rows only
+        sums = np.vstack([sums, dense[first : first + ROWS_AT_ONCE] / units[: f.n_dense]]).sum(axis=0)
+    mean = np.concatenate([sums / m, total / m]) * units
     return (
         np.concatenate([dense.min(axis=0), low]),
         np.concatenate([dense.max(axis=0), high]),

@@ -14,13 +14,14 @@ from luthier.core.arrays import Bool, Float64, Int32, Int64, flat
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.rng import make_rng
 from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.corpus.repeated import concatenate_repeated
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner
 from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.derivations import concatenate_derivations
 from luthier.kbest.derived import Derived, add_derived
 from luthier.kbest.features import Features, concatenate_features
-from luthier.kbest.pool import Pool, References, Statistics, pool_of
+from luthier.kbest.pool import INTEGER_IDS, Pool, References, Statistics, pool_of
 
 # Smaller or other pools from a pool: shorter lists, parts by sentence.
 
@@ -199,6 +200,7 @@ def merge(pools: Sequence[Pool]) -> Pool:
         references=_references(pools, numbers, token_maps, len(ids)),
         sources=_sources(pools, numbers, len(ids)),
         derivations=_derivations(with_rows),
+        other_keys=concatenate_repeated([pool.other_keys for pool in pools], [pool.n_hypotheses for pool in pools]),
         columns=_columns(with_rows),
         stats=_stats(with_rows),
         provenance=_provenance(pools),
@@ -286,7 +288,19 @@ def _stats(pools: Sequence[Pool]) -> dict[str, Statistics]:
 def _provenance(pools: Sequence[Pool]) -> dict[str, Any]:
     lists = [item for pool in pools for item in pool.provenance.get("lists", [])]
     done = [item for pool in pools for item in pool.provenance.get("operations", [])]
-    return {"lists": lists, "operations": [*done, {"operation": "merge", "pools": len(pools)}]}
+    integers = _integer_ids(pools)
+    return {**integers, "lists": lists, "operations": [*done, {"operation": "merge", "pools": len(pools)}]}
+
+
+def _integer_ids(pools: Sequence[Pool]) -> dict[str, Any]:
+    """Return which ids of merged pools came as numbers."""
+    said = [pool.provenance.get(INTEGER_IDS, []) for pool in pools]
+    if all(one is True for one in said):
+        return {INTEGER_IDS: True}
+    names: dict[str, None] = {}
+    for pool, one in zip(pools, said, strict=True):
+        names |= dict.fromkeys(pool.sentence_ids if one is True else map(str, one if isinstance(one, list) else ()))
+    return {INTEGER_IDS: list(names)} if names else {}
 
 
 def _warn(message: str) -> None:

@@ -21,10 +21,12 @@ from luthier.core.segments import (
     offsets_from_counts,
     rows_of_segments,
 )
+from luthier.corpus.repeated import RepeatedTexts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 
+INTEGER_IDS = "integer_ids"  # in the provenance: True where all sentence ids came as numbers, else those that did
 MOST_SHOWN = 8  # features in a notebook
 
 
@@ -100,6 +102,8 @@ class Pool:
     vocab : V texts
     references, sources, derivations
         Where given.
+    other_keys : M texts
+        Members of the JSON objects that rows came from, as they were written (``"url": "…"``), where there were any.
     columns : name → (M,) float64
         Given numbers that are not features: a decoder's total, COMET, latency; NaN where none is given.
     stats : signature of a metric → Statistics
@@ -116,6 +120,7 @@ class Pool:
     references: References | None = None
     sources: Texts | None = None
     derivations: Derivations | None = None
+    other_keys: RepeatedTexts | None = None
     columns: Mapping[str, Float64] = dataclasses.field(default_factory=dict)
     stats: Mapping[str, Statistics] = dataclasses.field(default_factory=dict)
     provenance: Mapping[str, Any] = dataclasses.field(default_factory=dict)
@@ -144,6 +149,8 @@ class Pool:
             lengths.append(("sources", n, len(self.sources)))
         if self.derivations is not None:
             lengths.append(("derivations", m, len(self.derivations.offsets) - 1))
+        if self.other_keys is not None:
+            lengths.append(("other keys", m, len(self.other_keys)))
         lengths += [(f"values of column {name!r}", m, len(array)) for name, array in self.columns.items()]
         lengths += [(f"statistics of {name!r}", m, len(part.values)) for name, part in self.stats.items()]
         for what, expected, found in lengths:
@@ -243,6 +250,7 @@ class Pool:
             texts=self.texts.take(rows),
             tokens=self.tokens.take(rows),
             derivations=None if self.derivations is None else self.derivations.take(rows),
+            other_keys=None if self.other_keys is None else self.other_keys.take(rows),
             columns={name: column[rows] for name, column in self.columns.items()},
             stats={name: Statistics(part.names, part.values[rows]) for name, part in self.stats.items()},
         )
@@ -253,9 +261,30 @@ class Pool:
         check_rows(rows, self.n_hypotheses)
         return self._with_rows(rows, offsets)
 
-    def with_features(self, features: Features) -> Pool:
-        """Return the pool with other features of the same rows."""
+    def with_features(self, features: Features | Mapping[str, npt.ArrayLike]) -> Pool:
+        """Return the pool with other features of the same rows, or with more of them by name, (M,) each."""
+        if isinstance(features, Mapping):
+            made = {name: self._numbers(name, values) for name, values in features.items()}
+            return dataclasses.replace(self, features=self.features.with_columns(made))
         return dataclasses.replace(self, features=features)
+
+    def with_columns(self, columns: Mapping[str, npt.ArrayLike]) -> Pool:
+        """Return the pool with more columns by name, (M,) each: scores of hypotheses that are no features."""
+        made = {name: self._numbers(name, values) for name, values in columns.items()}
+        return dataclasses.replace(self, columns={**self.columns, **made})
+
+    def _numbers(self, name: str, values: npt.ArrayLike) -> Float64:
+        try:
+            found = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise LuthierError(f"expected numbers as {name!r}, found something else") from None
+        if found.shape != (self.n_hypotheses,):
+            what = f"{self.n_hypotheses:,} numbers as {name!r}, one for each hypothesis"
+            raise LuthierError(f"expected {what}, found the shape {found.shape}")
+        if not np.isfinite(found).all():
+            row = int(np.flatnonzero(~np.isfinite(found))[0])
+            raise LuthierError(f"expected finite numbers as {name!r}, found {found[row]} in row {row}")
+        return found
 
     def with_stats(self, signature: str, names: Sequence[str], values: npt.NDArray[Any]) -> Pool:
         """Return the pool with the statistics of one more metric, (M, S)."""
@@ -321,6 +350,9 @@ def _named_arrays(pool: Pool) -> Iterator[tuple[str, npt.NDArray[Any]]]:
             yield "derivations.spans", pool.derivations.tree.spans
         yield from _of_texts("derivations.texts", pool.derivations.texts)
         yield from _of_features("derivations.features", pool.derivations.features)
+    if pool.other_keys is not None:
+        yield "other_keys.ids", pool.other_keys.ids
+        yield from _of_texts("other_keys.texts", pool.other_keys.texts)
     for name, column in pool.columns.items():
         yield f"columns.{name}", column
     for signature, statistics in pool.stats.items():

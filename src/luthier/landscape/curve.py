@@ -67,6 +67,12 @@ SCORED_AT_ONCE = 1 << 13
 
 def curve_of(envelope: Envelope, stats: npt.NDArray[Any], metric: Metric) -> LineCurve:
     """Return the gain on every interval of a line; rows of the envelope are rows of `stats`, (M, S)."""
+    times, bends, sums = sums_along(envelope, stats)
+    return LineCurve(frozen(times), frozen(_gains(sums, metric)), frozen(bends))
+
+
+def sums_along(envelope: Envelope, stats: npt.NDArray[Any]) -> tuple[Float64, Float64, npt.NDArray[Any]]:
+    """Return breakpoints, (P,), bends, (P,), and the summed statistics of every interval of a line, (P+1, S)."""
     order = np.argsort(envelope.breakpoints)
     times, bends = envelope.breakpoints[order], envelope.bends[order]
     sums = envelope.running_sums(stats, order)  # (P + 1, S)
@@ -75,7 +81,7 @@ def curve_of(envelope: Envelope, stats: npt.NDArray[Any], metric: Metric) -> Lin
     if not new.all():
         starts = np.flatnonzero(new[:-1])
         times, bends, sums = times[starts], np.minimum.reduceat(bends, starts), sums[_ends(new)]
-    return LineCurve(frozen(times), frozen(_gains(sums, metric)), frozen(bends))
+    return times, bends, sums
 
 
 def _gains(sums: npt.NDArray[Any], metric: Metric) -> Float64:

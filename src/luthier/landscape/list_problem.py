@@ -31,6 +31,7 @@ from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 from luthier.metrics.oracle import best_rows, sentence_oracle
 from luthier.metrics.pools import pool_statistics, score_selections
+from luthier.metrics.several import Constrained
 
 FEW_DIFFERENCES = 10  # between hypotheses of one list, below which any correlation may be chance
 
@@ -154,7 +155,8 @@ class ListProblem(Problem):
 
     def oracle_score(self) -> float:
         """Return the score of the best hypotheses of all lists, each by its own sentence score."""
-        return sentence_oracle(self.metric, self.stats, self.offsets).score
+        metric = self.metric.unlimited if isinstance(self.metric, Constrained) else self.metric
+        return sentence_oracle(metric, self.stats, self.offsets).score
 
     @property
     def n_dense(self) -> int:
@@ -179,7 +181,9 @@ class ListProblem(Problem):
     def lists_tied(self, weights: Float64) -> int:
         """Return in how many lists the winner ties with hypotheses of other statistics: the first one is taken then."""
         scores, winners = self.pool.scores(weights), np.repeat(self.select(weights), self.pool.list_lengths)
-        rivals = (scores == scores[winners]) & np.any(self.stats != self.stats[winners], axis=1)
+        tied = np.flatnonzero(scores == scores[winners])
+        rivals = np.zeros(len(scores), np.bool_)
+        rivals[tied] = np.any(self.stats[tied] != self.stats[winners[tied]], axis=1)
         return int(np.count_nonzero(np.logical_or.reduceat(rivals, self.offsets[:-1])))
 
     def redundant(self) -> list[str]:
@@ -272,7 +276,7 @@ class ListProblem(Problem):
         """The (smoothed) gain of every hypothesis as a corpus of its own, (M,), however often its sentence counts."""
         if self.once is not None:
             return self.once.sentence_gains
-        return frozen(self.metric.gain(self.metric.sentence_score(self.stats)))
+        return frozen(self.metric.sentence_gains(self.stats))
 
     @functools.cached_property
     def lines(self) -> ListLines:

@@ -280,7 +280,7 @@ class BestRequest:
 def shard_best_rows(source: ShardSource, asked: BestRequest) -> Int64:
     """Return the row of each list of a part with the best (or worst) sentence score."""
     pool = open_shard(source.manifest, asked.part)
-    gains = source.metric.gain(source.metric.sentence_score(pool.stats[source.metric.signature].values))
+    gains = source.metric.sentence_gains(pool.stats[source.metric.signature].values)
     return best_rows(-gains if asked.worst else gains, pool.offsets)
 
 

@@ -18,6 +18,7 @@ from luthier.metrics.majorants.majorant import Majorant, Majorants, rate_majoran
 from luthier.metrics.slopes import Rate, difference_slopes, rate_slopes
 
 Stats = npt.NDArray[Any]
+ROWS_AT_ONCE = 1 << 16  # of sentence scores: what they take beside the answer
 VERSION_MARK = "|luthier:"
 
 
@@ -103,6 +104,14 @@ class Metric(abc.ABC):
                 "hint: say whether to minimize or to maximize it"
             )
         return scores if self.higher_is_better else -scores
+
+    def sentence_gains(self, stats: Stats) -> Float64:
+        """Return the (smoothed) gain of each row as a corpus of its own, (M, S) → (M,), in bounded memory."""
+        gains = np.empty(len(stats))
+        for first in range(0, len(stats), ROWS_AT_ONCE):
+            block = stats[first : first + ROWS_AT_ONCE]
+            gains[first : first + ROWS_AT_ONCE] = self.gain(self.sentence_score(block))
+        return gains
 
     @property
     def name(self) -> str:

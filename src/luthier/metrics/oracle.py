@@ -57,7 +57,7 @@ def random_choice(metric: Metric, stats: Stats, offsets: Int64, seed: int | np.r
 
 def sentence_oracle(metric: Metric, stats: Stats, offsets: Int64, *, worst: bool = False) -> Selection:
     """Select the row of every list with the best (or worst) sentence score; ties go to the first."""
-    gains = metric.gain(metric.sentence_score(stats))
+    gains = metric.sentence_gains(stats)
     return _selected(metric, stats, best_rows(-gains if worst else gains, offsets))
 
 

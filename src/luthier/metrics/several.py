@@ -1,4 +1,4 @@
-"""Several metrics to tune for at once: the one that fares worst, or one within limits on others."""
+"""Several metrics at once: side by side, the one that fares worst, or one within limits on others."""
 
 from __future__ import annotations
 
@@ -12,6 +12,30 @@ from luthier.core.errors import LuthierError
 from luthier.metrics.base import Metric, Stats
 from luthier.metrics.expression import SideBySide
 from luthier.metrics.loading import load_metric
+
+AS_LONG = 100.0  # a ratio without a direction, such as length, is best here
+
+
+@dataclasses.dataclass(frozen=True)
+class Joint(SideBySide):
+    """Several metrics, none of which is preferred: `gains` has all of them, `score` the first."""
+
+    def score(self, stats: Stats) -> Float64:
+        """Return the score of the first."""
+        part, own = next(self.own(stats))
+        return part.score(own)
+
+    def scores(self, stats: Stats) -> Float64:
+        """Return the score of each part, (..., S) → (..., K)."""
+        return np.stack([part.score(own) for part, own in self.own(stats)], axis=-1)
+
+    def gains(self, scores: Float64) -> Float64:
+        """Return scores as gains, (..., K); one without a direction is better the nearer it is to 100."""
+        columns = [
+            -np.abs(scores[..., k] - AS_LONG) if part.higher_is_better is None else part.gain(scores[..., k])
+            for k, part in enumerate(self.parts)
+        ]
+        return np.stack(columns, axis=-1)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -79,6 +103,11 @@ class Limit:
         """Return by how much scores are beyond the limit, 0 where they keep it."""
         return np.maximum(self.sense * (self.bound - scores), 0.0)
 
+    @property
+    def label(self) -> str:
+        """The limit without parameters."""
+        return f"{self.metric.name}{'>=' if self.sense > 0 else '<='}{self.bound:g}"
+
     def __str__(self) -> str:
         """Return it as it is written, with all parameters."""
         return f"{self.metric.spec} {'>=' if self.sense > 0 else '<='} {self.bound!r}"
@@ -115,6 +144,13 @@ class Constrained(SideBySide):
         metric, own = next(self.own(stats))
         return metric.sentence_score(own)
 
+    def part_scores(self, sums: Stats) -> dict[str, float]:
+        """Return the score of the metric, of several at once each, and of those that are limited, by their limits."""
+        (metric, own), *others = self.own(sums)
+        found = metric.part_scores(own) if isinstance(metric, WorstOf) else {metric.name: float(metric.score(own))}
+        limited = zip(self.limits, others, strict=False)
+        return {**found, **{limit.label: float(part.score(theirs)) for limit, (part, theirs) in limited}}
+
     @property
     def unlimited(self) -> Constrained:
         """The same statistics without the limits: for other sentences than those that they are on."""
@@ -127,8 +163,7 @@ class Constrained(SideBySide):
     @property
     def name(self) -> str:
         """The metric and its limits, without parameters."""
-        said = (f"{limit.metric.name}{'>=' if limit.sense > 0 else '<='}{limit.bound:g}" for limit in self.limits)
-        return f"{self.parts[0].name} with {', '.join(said)}"
+        return f"{self.parts[0].name} with {', '.join(limit.label for limit in self.limits)}"
 
     @property
     def spec(self) -> str:

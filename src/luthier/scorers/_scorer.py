@@ -50,10 +50,10 @@ class Scorer(abc.ABC):
 
 
 def stamp(name: str) -> str:
-    """Return sizes and times of a file, or of all files of a folder; '' where there is none of that name."""
+    """Return sizes and times of a file, or of the files in a folder; '' where there is none of that name."""
     path = Path(name)
     try:
-        files = [path] if path.is_file() else sorted(path.rglob("*")) if name and path.is_dir() else []
+        files = [path] if path.is_file() else sorted(path.iterdir()) if name and path.is_dir() else []
         stats = [(str(file), file.stat()) for file in files if file.is_file()]
     except (OSError, ValueError):
         return ""

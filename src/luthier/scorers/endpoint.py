@@ -2,7 +2,7 @@
 
 The prompt and the hypothesis are sent as one prompt with ``echo`` and ``logprobs``; the server answers with the
 log-probability of each token and where in the text it begins. The one token that it generates is left out. A key for
-the server, where it needs one, is in the environment variable that `key_variable` names.
+the server is sent only where `key_variable` names the environment variable that holds it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Method(Scorer):
     template: str = param("{src}\n", help="the prompt, in which {src} is the source; '' is none")
     per_token: bool = param(False, help="divide by the number of tokens")
     seconds: float = param(300.0, low=0.1, help="time limit of a request")
-    key_variable: str = param("OPENAI_API_KEY", help="environment variable with the server's key; it may be unset")
+    key_variable: str = param("", help="environment variable with the server's key; '' sends none")
 
     def score(self, batch: Sequence[Item]) -> Sequence[float]:
         """Return the log-probability of each hypothesis, by one request."""
@@ -77,7 +77,9 @@ class Method(Scorer):
                 f"expected the `url` of a server, http://HOST:PORT/v1, found {self.url!r}. hint: `option` url=URL"
             )
         kind = http.client.HTTPSConnection if place.scheme == "https" else http.client.HTTPConnection
-        key = os.environ.get(self.key_variable, "")
+        key = os.environ.get(self.key_variable, "") if self.key_variable else ""
+        if self.key_variable and not key:
+            raise LuthierError(f"expected a key in the environment variable {self.key_variable}, found none")
         headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
         connection = kind(place.hostname, place.port, timeout=self.seconds)
         try:

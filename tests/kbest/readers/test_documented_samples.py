@@ -14,6 +14,7 @@ SAMPLES = {
     "Marian": ("marian", [3]), "JSON Lines": ("jsonl", [3]), "Sockeye": ("sockeye", [3]), "fairseq": ("fairseq", [3]),
     "Text and a TSV of scores": ("tsv", [0, 0, 3]), "Kaldi": ("kaldi", [3, 0]), "NeMo": ("nemo", [4, 0]),
     "Nested JSON: Hugging Face, pyctcdecode, Whisper": ("nested", [4]),
+    "OpenAI, vLLM, TRL and other tools": ("nested", [2]), "A column for each system": ("csv", [4]),
 }  # fmt: skip
 
 

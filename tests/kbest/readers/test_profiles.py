@@ -375,3 +375,28 @@ def test_sums_are_those_of_python(tmp_path):
     path = write(tmp_path / "sums.jsonl", [answer(*(chat(f"t{k}", p) for k, p in enumerate(row))) for row in rows])
     pool, _ = read(path)
     assert pool.features.column("logprob").tolist() == [sum(p) for row in rows for p in row]
+
+
+def test_two_columns_of_one_name(tmp_path):
+    path = tmp_path / "twice.parquet"
+    for name in ("hyp", "outputs", "A"):
+        columns = [pa.array(["a"]), pa.array(["b"]), pa.array([1.5])]
+        pq.write_table(pa.Table.from_arrays(columns, names=[name, name, "kiwi_A"]), path)
+        with pytest.raises(InputError, match=f"expected column names that differ, found '{name}' twice"):
+            read(path)
+
+
+def test_supervisions_of_lhotse_are_a_manifest(tmp_path):
+    said = {"recording_id": "r", "start": 0.0, "channel": 0, "language": "en", "speaker": "s"}
+    rows = [{"id": f"u{i}", **said, "duration": 1.5 + i, "text": text} for i, text in enumerate(("it rains", "stop"))]
+    write(tmp_path / "supervisions.jsonl", rows)
+    lists = [
+        {"utt_id": "u1", "nbest": [{"text": "stop", "am": 1}]},
+        {"utt_id": "u0", "nbest": [{"text": "it reins", "am": 2}]},
+    ]
+    path = write(tmp_path / "lists.jsonl", lists)
+    pool, _ = read(path, manifest=str(tmp_path / "supervisions.jsonl"))
+    assert [(i, refs, hyps[0][0]) for i, _, refs, hyps in shown(pool)] == [
+        ("u0", ["it rains"], "it reins"), ("u1", ["stop"], "stop"),
+    ]  # fmt: skip
+    assert pool.columns["duration"].tolist() == [1.5, 2.5]

@@ -1,10 +1,12 @@
 """Writers, against plain Python readers of the same formats written here."""
 
+import dataclasses
 import gzip
 import json
 import math
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -13,9 +15,11 @@ from luthier.core.plugins import available
 from luthier.core.segments import offsets_from_counts
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner, tokenize
+from luthier.kbest.building.frames import pool_to_frame
 from luthier.kbest.building.lists import ReadOptions, read_pool
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
+from luthier.kbest.merge import merge
 from luthier.kbest.pool import Pool, References
 from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
@@ -278,3 +282,21 @@ def test_our_readers_read_what_was_written(tmp_path, format_name):
     if format_name != "moses":
         assert np.array_equal(block.rule_uses.offsets, pool.derivations.offsets)
         assert list(block.rule_uses.rule_texts) == [pool.derivations.texts[rule] for rule in pool.derivations.rules]
+
+
+def test_ids_keep_their_type(tmp_path):
+    rows = [{"id": 0, "hyp": "a", "features": {"lm": 1.0}}, {"id": "x", "hyp": "b", "features": {"lm": 2.0}}]
+    (tmp_path / "mixed.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (tmp_path / "whole.jsonl").write_text(json.dumps(rows[0]) + "\n")
+    mixed, whole = (read_pool(tmp_path / f"{name}.jsonl") for name in ("mixed", "whole"))
+    write_pool(mixed, tmp_path / "again.jsonl")
+    assert [json.loads(line)["id"] for line in (tmp_path / "again.jsonl").read_text().splitlines()] == [0, "x"]
+    write_pool(whole, tmp_path / "whole.parquet")
+    assert pa.types.is_integer(pq.read_schema(tmp_path / "whole.parquet").field("id").type)
+    assert pool_to_frame(whole).column("id").to_pylist() == [0]
+    assert pool_to_frame(mixed).column("id").to_pylist() == ["0", "x"]
+    both = merge([whole, mixed])
+    assert both.provenance["integer_ids"] == ["0"]
+    lying = dataclasses.replace(whole, provenance={"integer_ids": True}, sentence_ids=Texts.from_strings(["07"]))
+    write_pool(lying, tmp_path / "lying.jsonl")
+    assert json.loads((tmp_path / "lying.jsonl").read_text())["id"] == "07"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.options.lists import add_session_arguments, session_from
+from luthier.cli.options.session import add_session_arguments, session_from
 from luthier.cli.output import Output
 
 HIGHEST_PORT = 65535

@@ -70,7 +70,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
         batch=options.batch,
         cache=options.cache,
     )
-    rows = [("hypotheses", found.hypotheses), ("scored now", found.scored), ("kept from before", found.kept)]
+    counts = [("hypotheses", found.hypotheses), ("scored now", found.scored), ("kept from before", found.kept)]
     numbers = [("lowest", found.low), ("mean", found.mean), ("highest", found.high)]
-    rows += [(label, "" if value is None else f"{value:.6g}") for label, value in numbers]
+    rows = [*counts, *((label, "" if value is None else f"{value:.6g}") for label, value in numbers)]
     output.emit(found.as_dict(), lambda: table(f"{found.role} {found.name}", ("", "number"), rows))

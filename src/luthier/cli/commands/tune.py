@@ -53,12 +53,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options that all tuners share."""
     from luthier.tuning.options import RunOptions
 
-    parser.add_argument("pool", metavar="POOL", nargs="?", help=HELP)
+    parser.add_argument("pool", metavar="POOL", nargs="*", help=f"{HELP}; several lists are merged")
     parser.add_argument("--forests", metavar="DIR", help="tune on forests of 'luthier engine decode --forests' instead")
     parser.add_argument(
         "--method", default="auto", metavar="NAME", help="the tuner; 'luthier list tuners' lists them (default: auto)"
     )
-    parser.add_argument("-o", "--output", required=True, metavar="W", help="weights to write (.txt, .json, .ini)")
+    parser.add_argument(
+        "-o", "--output", metavar="W", help="weights to write (.txt, .json, .ini); none: the table alone"
+    )
     parser.add_argument(
         "--start",
         metavar="W",
@@ -68,6 +70,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_writing_options(parser)
     parser.add_argument("--heldout", metavar="POOL", help="unseen sentences that choose the answer: a pool or a list")
     parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
+    parser.add_argument(
+        "--heldout-join", action="append", default=[], metavar="[NAME=]FILE", help="scores of the held-out list"
+    )
     parser.add_argument(
         "--bound",
         action="append",
@@ -170,7 +175,7 @@ def _tune(options: argparse.Namespace) -> TuningReport:
     from luthier.jobs.tune import feature_names, tune
     from luthier.kbest.weights import read_weights
 
-    if (options.pool is None) == (options.forests is None):
+    if bool(options.pool) == bool(options.forests):
         raise LuthierError("expected a pool or --forests, found both or neither")
     settings = _checked(options)  # before lists are read
     formulas = [] if options.search is None else list(options.add)
@@ -178,7 +183,8 @@ def _tune(options: argparse.Namespace) -> TuningReport:
         options.add = []
     with cluster_from(options) as engine:
         source = _source(options)
-        heldout = pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None
+        unseen = argparse.Namespace(**{**vars(options), "join": options.heldout_join})
+        heldout = pool_from(unseen, options.heldout, options.heldout_refs) if options.heldout else None
         names = feature_names(source)
         check_writing(options, names)
         start = (
@@ -219,7 +225,9 @@ def _source(options: argparse.Namespace) -> Pool | Manifest | Forests:
         from luthier.decoding.forests.files import open_forests
 
         return open_forests(options.forests)
-    return manifest_from(options, options.pool) or pool_from(options, options.pool)
+    if len(options.pool) > 1:
+        return pool_from(options, options.pool)
+    return manifest_from(options, options.pool[0]) or pool_from(options, options.pool)
 
 
 def _files(
@@ -229,7 +237,7 @@ def _files(
     from luthier.kbest.pool import Pool
 
     return (
-        file_of(options.pool, source) if isinstance(source, Pool) and not options.bins else None,
+        file_of(options.pool[0], source) if isinstance(source, Pool) and not options.bins else None,
         file_of(options.heldout, heldout) if not options.bins else None,
     )
 
@@ -252,7 +260,11 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
     if options.search and len(options.search) > 1:
         raise LuthierError(f"expected one constant to search, found --search {len(options.search)} times")
     checkpoint = RunOptions(**settings).checkpoint
-    paths = answer_paths(options.output, max(1, options.replicas), average=options.average_replicas)
+    if options.output is None and (options.template or options.average_replicas):
+        raise LuthierError("expected a file to write weights to: --template and --average-replicas need -o")
+    paths: Sequence[str] = ()
+    if options.output is not None:
+        paths = answer_paths(options.output, max(1, options.replicas), average=options.average_replicas)
     check_distinct(*paths, options.trace, checkpoint, options.plot)
     for path in filter(None, [*paths, options.trace, checkpoint]):
         check_writable(path)
@@ -279,7 +291,7 @@ def _write(report: TuningReport, options: argparse.Namespace, kept: str) -> Writ
     from luthier.tuning.validation.report import answers
 
     written = Written()
-    for path, weights in answers(report, options.output).items():
+    for path, weights in answers(report, options.output).items() if options.output is not None else ():
         write_in_any_case(weights if kept else weights.normalized("l1"), path, options, written)
     if options.trace:
         written.paths.append(options.trace)

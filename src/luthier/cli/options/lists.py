@@ -7,11 +7,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.core.errors import LuthierError
 
 if TYPE_CHECKING:
-    from luthier.explorer.endpoints.session import Session
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
 
@@ -48,6 +46,22 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--manifest", metavar="JSON", help="manifest of speech data: ids, references and durations of the utterances"
     )
+    _add_number_options(group)
+    group.add_argument("--first-id", type=int, default=0, metavar="N", help="id of the first reference (0)")
+    group.add_argument("--keyed", action="store_true", help="reference lines begin with their sentence id")
+    group.add_argument("--any-order", action="store_true", help="sort by sentence instead of complaining")
+    group.add_argument("--skip-bad", action="store_true", help="leave faulty lines out, count them, go on")
+    group.add_argument(
+        "--allow-empty", action="store_true", help="let half of the sentences, or more, have no hypotheses"
+    )
+    group.add_argument(
+        "--unpack-any", action="store_true", help="read lists that unpack to over 256 MB and 1,000 times their size"
+    )
+    group.add_argument("--keep-duplicates", action="store_true", help="keep repeated hypotheses")
+
+
+def _add_number_options(group: argparse._ArgumentGroup) -> None:
+    """Add what can be said about numbers: what they are, where more of them are, what is missing."""
     group.add_argument(
         "--column",
         action="append",
@@ -62,6 +76,14 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="this number is a feature, whatever it is called",
     )
+    group.add_argument(
+        "--join",
+        action="append",
+        default=[],
+        metavar="[NAME=]FILE",
+        help="scores of the hypotheses: a number a line in the order of the list; a table with id and index; or a list "
+        "with sources and scores, as COMET and MetricX write them; features unless --column names them",
+    )
     group.add_argument("--ignore", action="append", default=[], metavar="NAME", help="pass over this column of a table")
     group.add_argument(
         "--missing",
@@ -69,17 +91,6 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         default="error",
         help="what a feature counts in rows of a table that lack it, while most rows have it (error)",
     )
-    group.add_argument("--first-id", type=int, default=0, metavar="N", help="id of the first reference (0)")
-    group.add_argument("--keyed", action="store_true", help="reference lines begin with their sentence id")
-    group.add_argument("--any-order", action="store_true", help="sort by sentence instead of complaining")
-    group.add_argument("--skip-bad", action="store_true", help="leave faulty lines out, count them, go on")
-    group.add_argument(
-        "--allow-empty", action="store_true", help="let half of the sentences, or more, have no hypotheses"
-    )
-    group.add_argument(
-        "--unpack-any", action="store_true", help="read lists that unpack to over 256 MB and 1,000 times their size"
-    )
-    group.add_argument("--keep-duplicates", action="store_true", help="keep repeated hypotheses")
 
 
 def add_transform_options(parser: argparse.ArgumentParser) -> None:
@@ -147,12 +158,26 @@ def read_options(options: argparse.Namespace) -> Any:
         columns=options.column,
         ignore=options.ignore,
         features=options.feature,
+        join=options.join,
         missing=options.missing,
+        fill=_fill(options),
         allow_empty=options.allow_empty,
         manifest=options.manifest or "",
         costs=getattr(options, "cost", ()),
         unpack_any=options.unpack_any,
     )
+
+
+def _fill(options: argparse.Namespace) -> dict[str, float]:
+    """Return what missing features count by the files of weights, where these agree."""
+    from luthier.kbest.weights import read_weights
+
+    found: dict[str, float] = {}
+    others: set[str] = set()
+    for path in _weight_files(options):
+        for name, value in read_weights(path).missing.items():
+            others |= {name} if found.setdefault(name, value) != value else set()
+    return {name: value for name, value in found.items() if name not in others}
 
 
 def transforms(options: argparse.Namespace) -> Any:
@@ -191,7 +216,7 @@ def pairs(items: Sequence[str], kind: Callable[[str], T], option: str, *, first:
 
 
 STDIN = "-"
-WHOLE = ("refs", "source", "any_order", "manifest", "missing")  # what needs the whole list
+WHOLE = ("refs", "source", "any_order", "manifest", "missing", "join", "group_by")  # what needs the whole list
 OF_LISTS = ("column", "ignore", "scores", "per_sentence", "format_option", "group_by")
 HELP = "a pool, or a list of any format; - is standard input"
 
@@ -209,8 +234,16 @@ def add_pool_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None = None) -> Pool:
-    """Return the pool at `path`, or read it from a list, with the references that were named."""
+def pool_from(options: argparse.Namespace, paths: str | Sequence[str], refs: Sequence[str] | None = None) -> Pool:
+    """Return the pool at a path, or read it from lists, with the references that were named."""
+    if isinstance(paths, str):
+        return _pool_at(options, paths, refs)
+    if len(paths) == 1:
+        return _pool_at(options, paths[0], refs)
+    return _read(options, [_local(options, path)[0] for path in paths], options.refs if refs is None else refs)
+
+
+def _pool_at(options: argparse.Namespace, path: str, refs: Sequence[str] | None) -> Pool:
     from luthier.jobs.opening import manifest_path
     from luthier.kbest.storage.pool_file import open_pool
 
@@ -222,12 +255,16 @@ def pool_from(options: argparse.Namespace, path: str, refs: Sequence[str] | None
             "says what takes shards"
         )
     refs = options.refs if refs is None else refs
-    if _is_pool(options, path) and not (refs or options.source or options.manifest):
+    if _is_pool(options, path) and not (refs or options.source or options.manifest or options.join):
         return _prepared(open_pool(path), options)
+    return _read(options, [path], refs)
+
+
+def _read(options: argparse.Namespace, paths: Sequence[str], refs: Sequence[str]) -> Pool:
     from luthier.core.progress import notice
     from luthier.kbest.building.lists import read_lists  # a pool does without all that reading takes
 
-    reading = read_lists([path], refs, options.source, read_options(options))
+    reading = read_lists(paths, refs, options.source, read_options(options))
     for name, form in reading.formats.items():
         if form != "pool":
             notice(f"read {name} ({form}): {reading.rows[name]:,} hypotheses of {reading.pool.n_sentences:,} sentences")
@@ -266,9 +303,9 @@ def _live(options: argparse.Namespace) -> Iterator[Pool]:
                 f"--{name.replace('_', '-')} needs the whole list, and standard input is answered sentence by "
                 "sentence. hint: write the list to a file"
             )
-    pools = live_pools(
-        sys.stdin.buffer, read_options(options), needed_features(list(_weight_files(options)), options.add)
-    )
+    arriving: Any = sys.stdin.buffer
+    needed = needed_features(list(_weight_files(options)), options.add)
+    pools = live_pools(arriving, read_options(options), needed)
     return (_with_features(pool, options) for pool in pools)
 
 
@@ -283,7 +320,7 @@ def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool
     from luthier.kbest.shards.manifest import read_manifest
     from luthier.kbest.shards.shard import check_files
 
-    for name in (*OF_LISTS, "refs", "source", "manifest", *(() if with_features else ("add", "cost"))):
+    for name in (*OF_LISTS, "join", "refs", "source", "manifest", *(() if with_features else ("add", "cost"))):
         if getattr(options, name):
             flag = f"--{name.replace('_', '-')}"
             raise LuthierError(f"{path}: {flag} is for whole pools and lists, and this is a sharded pool")
@@ -314,7 +351,7 @@ def _is_pool(options: argparse.Namespace, path: str) -> bool:
     if path == STDIN or not (path.endswith(".arrow") or is_pool(path)):
         return False
     for name in OF_LISTS:
-        if getattr(options, name):
+        if getattr(options, name) and not (name == "column" and options.join):
             raise LuthierError(f"{path}: --{name.replace('_', '-')} is for lists, and this is a pool")
     return True
 
@@ -344,41 +381,3 @@ def _weight_files(options: argparse.Namespace) -> Iterator[str]:
         for item in given if isinstance(given, list) else [given]:
             files = item if isinstance(item, list) else [item]
             yield from (path for path in files if path not in (None, STDIN))
-
-
-# Options of commands that open the explorer's session: lists, a metric, weights, traces.
-
-
-def add_session_arguments(parser: argparse.ArgumentParser) -> None:
-    """Declare what is looked at."""
-    parser.add_argument("pool", metavar="POOL", help=HELP)
-    parser.add_argument("--weights", nargs="+", default=[], metavar="W", help="files of weights, the start first")
-    parser.add_argument(
-        "--trace", nargs="+", default=[], metavar="T", help="files of 'luthier tune --trace', or loops' folders"
-    )
-    parser.add_argument("--bins", metavar="BINS", help="a file of 'luthier engine bins', for response curves")
-    add_metric_options(parser, "bleu")
-    add_pool_options(parser)
-
-
-def session_from(options: argparse.Namespace) -> Session:
-    """Return what the options name, opened."""
-    from pathlib import Path
-
-    from luthier.explorer.endpoints.session import Session, read_named
-    from luthier.features.bins_file import read_bins
-
-    metric = metric_from(options)
-    pool = pool_from(options, options.pool)
-    bins = read_bins(options.bins) if options.bins else None
-    title = "standard input" if options.pool == "-" else Path(options.pool).name
-    return Session(
-        pool,
-        metric,
-        read_named(options.weights, pool),
-        title=title,
-        traces=options.trace,
-        bins=bins,
-        seed=options.seed,
-        threads=options.threads,
-    )

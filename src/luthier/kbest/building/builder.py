@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,78 +12,25 @@ import numpy as np
 from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64
 from luthier.core.errors import InputError, LuthierWarning
 from luthier.core.files.streams import read_share
-from luthier.core.segments import ascends_in_segments, counts_in_segments, offsets_from_counts, segment_of_rows
+from luthier.core.segments import counts_in_segments, offsets_from_counts
+from luthier.corpus.repeated import RepeatedTexts
 from luthier.corpus.texts import Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.building.feature_rows import FeatureRows, Filling, compact_features, compact_texts, compact_tokens
+from luthier.kbest.building.joining import Rows, check_new
+from luthier.kbest.building.rule_table import RuleTable
 from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers, SentenceTable, SideData, is_number
-from luthier.kbest.derivations import Derivations, rule_keys, split_keys, unique_rules
-from luthier.kbest.features import Features
 from luthier.kbest.merge import first_rows
-from luthier.kbest.pool import Pool, References
+from luthier.kbest.pool import INTEGER_IDS, Pool, References
 from luthier.kbest.reading.column_roles import Roles
 from luthier.kbest.reading.columns import decimals
 from luthier.kbest.reading.line_errors import BadLines
-from luthier.kbest.reading.names import NameTable, collision
-from luthier.kbest.reading.reader import Block, Reader, RuleUses, Source, check_columns
+from luthier.kbest.reading.names import NameTable
+from luthier.kbest.reading.reader import Block, Reader, Source, check_columns
 
-INTEGER_IDS = "integer_ids"  # in the provenance of a pool: True, or those that are
 INTEGER_ID, TEXT_ID = 1, 2
-
-# From the rule uses that readers deliver, block by block, to a table of distinct rules.
-
-
-class RuleTable:
-    """Takes the derivations of more and more rows; only one copy of each distinct rule is kept.
-
-    A decoder's list uses the same rules again and again: 15 million uses are of some 100,000 rules.
-    """
-
-    def __init__(self) -> None:
-        self._rules = Interner()
-        self._counts = GrowingArray(np.int64)
-        self._uses = GrowingArray(np.int32)
-        self._any = False
-
-    def append(self, uses: RuleUses | None, n_rows: int) -> None:
-        """Take the derivations of a block of `n_rows`; None: they have none."""
-        if uses is None:
-            self._counts.append(np.zeros(n_rows, dtype=np.int64))
-            return
-        self._any = True
-        names, values = uses.names, uses.values
-        if not ascends_in_segments(names, uses.feature_offsets):  # two orders of features are one rule
-            order = np.lexsort((names, segment_of_rows(uses.feature_offsets)))
-            names, values = names[order], values[order]
-        nothing = np.empty((len(uses.rule_texts), 0))
-        keys = rule_keys(uses.rule_texts, nothing, uses.feature_offsets, names, values)
-        self._counts.append(np.diff(uses.offsets))
-        self._uses.append(self._rules.intern_texts(keys))
-
-    def finish(self, names: NameTable, path: str) -> Derivations | None:
-        """Return the derivations of all rows, None if no block had any."""
-        if not self._any:
-            return None
-        texts, starts, numbers, values = split_keys(self._rules.texts())
-        features = _sparse_features(names, starts, numbers, values, path)
-        # two ways of writing a name may have come to one, so that rules have become equal
-        offsets = offsets_from_counts(self._counts.finish())
-        return unique_rules(offsets, self._uses.finish(), texts, features)
-
-
-def _sparse_features(table: NameTable, starts: Int64, numbers: Int32, values: Float64, path: str) -> Features:
-    """Return local features as entries, so that a rule that has 0 can be told from one that has nothing."""
-    used = np.zeros(len(table), dtype=np.bool_)
-    used[numbers] = True
-    names, mapping = table.resolve(path, used)
-    columns, n_rules = mapping[numbers], len(starts) - 1
-    repeated = np.empty(n_rules, dtype=np.int64)
-    kernels.repeated_name(starts, columns, np.full(len(names) + 1, -1), repeated)
-    if np.any(repeated >= 0):
-        raise collision(names[columns[repeated.max()]], path)
-    order = np.lexsort((columns, segment_of_rows(starts)))
-    return Features(tuple(names), np.empty((n_rules, 0)), starts, columns[order], values[order])
+NOTHING = Texts.from_strings([""])
 
 
 class _Rows:
@@ -95,6 +43,7 @@ class _Rows:
         self.token_counts, self.token_ids = GrowingArray(np.int64), GrowingArray(np.int32)
         self.columns: dict[str, GrowingArray] = {}
         self.rules = RuleTable()
+        self.keys, self.key_ids = Interner(), GrowingArray(np.int32)
 
     def append(self, block: Block, sentences: Int32, tokens: Tokens) -> None:
         """Take the rows of a block."""
@@ -112,6 +61,15 @@ class _Rows:
         self.token_ids.append(tokens.ids)
         self.features.append(block.row_starts, block.names, block.values, gaps=block.gaps)
         self.rules.append(block.rule_uses, len(block))
+        if block.other_keys is None:
+            self.key_ids.append(np.repeat(self.keys.intern_texts(NOTHING), len(block)))
+        else:
+            self.key_ids.append(self.keys.intern_texts(block.other_keys.texts)[block.other_keys.ids])
+
+    def other_keys(self) -> RepeatedTexts | None:
+        """Return the other keys of all rows, if any has one."""
+        texts = self.keys.texts()
+        return RepeatedTexts(texts, self.key_ids.finish()) if texts.lengths.any() else None
 
     def expect(self, n_rows: float) -> None:
         """Say about how many rows there will be."""
@@ -134,7 +92,9 @@ class PoolBuilder:
         any_order: bool = False,
         roles: Roles | None = None,
         filling: Filling | None = None,
+        join: Callable[[Rows], Mapping[str, Float64]] | None = None,
     ) -> None:
+        self._join = join
         self._roles, self._filling = roles or Roles(), filling or Filling()
         self._known = known
         self._numbers = SentenceNumbers(known)
@@ -230,11 +190,17 @@ class PoolBuilder:
         texts = Texts(offsets_from_counts(self._rows.text_lengths.finish()), self._rows.text_data.finish())
         tokens = Tokens(offsets_from_counts(self._rows.token_counts.finish()), self._rows.token_ids.finish())
         derivations = self._rows.rules.finish(source.local_names, source.name)
-        columns = self._columns()
+        columns, other_keys = self._columns(), self._rows.other_keys()
+        references, sources = self._about_sentences(keys)
+        joined = {} if self._join is None else dict(self._join(Rows(ids, sentences, texts, sources)))
+        check_new(joined, {*columns, *features.names})
+        columns |= {name: joined.pop(name) for name in list(joined) if name in self._roles.columns}
+        features = features.with_columns({n: v if order is None else v[order] for n, v in joined.items()})
         if order is not None:
             texts, tokens = texts.take(order), tokens.take(order)
             columns = {name: column[order] for name, column in columns.items()}
             derivations = None if derivations is None else derivations.take(order)
+            other_keys = None if other_keys is None else other_keys.take(order)
         first = np.ones(len(tokens), np.bool_) if keep_duplicates else first_rows(offsets, features, tokens, columns)
         if not first.all():
             rows = np.flatnonzero(first)
@@ -243,7 +209,7 @@ class PoolBuilder:
             texts = compact_texts(texts, first)
             columns = {name: column[rows] for name, column in columns.items()}
             derivations = None if derivations is None else derivations.take(rows)
-        references, sources = self._about_sentences(keys)
+            other_keys = None if other_keys is None else other_keys.take(rows)
         filled = self._rows.features.filled_with
         return Pool(
             offsets=offsets,
@@ -255,9 +221,9 @@ class PoolBuilder:
             references=references,
             sources=sources,
             derivations=derivations,
+            other_keys=other_keys,
             columns=columns,
-            provenance=self._about_ids(ids)
-            | ({"missing": filled} if (filled := self._rows.features.filled_with) else {}),
+            provenance=self._about_ids(ids) | ({"missing": filled} if filled else {}),
         )
 
     def _about_ids(self, ids: Texts) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,15 +28,21 @@ DENSE_SHARE = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Filling:
-    """What is done about holes, and for which features lower values are better."""
+    """What is done about holes, and for which features lower values are better.
+
+    `values` are those of single features, whatever the policy: weights may say what a missing one counts.
+    """
 
     policy: str = ERROR
     costs: Collection[str] = ()
+    values: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def fill(self, name: str, column: Float64, holes: Bool) -> float:
         """Write a value into the holes of a column, (M,) each; return it."""
         present = column[~holes]
-        if self.policy == MEAN:
+        if name in self.values:
+            value = self.values[name]
+        elif self.policy == MEAN:
             value = float(present.mean())
         elif self.policy == WORST:
             value = float(present.max() if name in self.costs else present.min())
@@ -209,15 +215,17 @@ class FeatureRows:
         gaps = self._gaps.peek()
         n_gaps = int(np.count_nonzero(gaps))
         counts = np.count_nonzero(holes, axis=0)
-        dense_with_holes = [d for d in np.flatnonzero(counts).tolist() if counts[d] < DENSE_SHARE * n_gaps]
-        if filling.policy == ERROR and dense_with_holes:
-            first = int(np.argmax(holes[:, dense_with_holes[0]]))
-            raise missing_values_error([(names[d], int(counts[d])) for d in dense_with_holes], n_gaps, first, path)
+        with_holes = np.flatnonzero(counts).tolist()
+        dense_with_holes = [d for d in with_holes if counts[d] < DENSE_SHARE * n_gaps or names[d] in filling.values]
+        unfilled = [d for d in dense_with_holes if names[d] not in filling.values]
+        if filling.policy == ERROR and unfilled:
+            first = int(np.argmax(holes[:, unfilled[0]]))
+            raise missing_values_error([(names[d], int(counts[d])) for d in unfilled], n_gaps, first, path)
         for d in dense_with_holes:
             self.filled_with[names[d]] = filling.fill(names[d], dense[:, d], holes[:, d])
             self.filled[names[d]] = int(counts[d])
         if counts.any():
-            self.filled_with |= {names[d]: 0.0 for d in np.flatnonzero(counts).tolist() if d not in dense_with_holes}
+            self.filled_with |= {names[d]: 0.0 for d in with_holes if d not in dense_with_holes}
             dense[np.isnan(dense)] = 0.0
 
     def _from_entries(
@@ -235,7 +243,8 @@ class FeatureRows:
         gaps = self._gaps.peek()
         n_gaps = int(np.count_nonzero(gaps))
         given = np.bincount(names[np.repeat(gaps, np.diff(row_starts))], minlength=len(final)) if n_gaps else present
-        with_holes = (given < n_gaps) & (given > DENSE_SHARE * n_gaps)
+        said = np.array([filling.values.get(name, 0.0) != 0 for name in final], dtype=np.bool_)
+        with_holes = (given < n_gaps) & ((given > DENSE_SHARE * n_gaps) | said)
         is_dense |= with_holes
         place = _places(is_dense)
         rows = np.arange(self._n_rows)

@@ -26,7 +26,7 @@ from luthier.kbest.reading.line_errors import LineErrors
 from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Block, Reader, Source
 from luthier.kbest.reading.shapes.tables import rows_of
-from luthier.kbest.storage.writer import sentence_of_rows, text_array
+from luthier.kbest.storage.writer import id_array, sentence_of_rows, text_array
 
 FRAME = "the table"
 INDEX = "__index_level_"  # what pandas calls the columns of an index
@@ -247,7 +247,7 @@ def pool_to_frame(pool: Pool) -> pa.Table:
             "hint: pool.features.select(names) chooses some, and 'luthier data convert' writes all of them to Parquet"
         )
     sentences = pa.array(sentence_of_rows(pool))
-    taken: dict[str, Any] = {"id": text_array(pool.sentence_ids).take(sentences), "hyp": text_array(pool.texts)}
+    taken: dict[str, Any] = {"id": id_array(pool).take(sentences), "hyp": text_array(pool.texts)}
     if pool.sources is not None:
         taken["source"] = text_array(pool.sources).take(sentences)
     if pool.references is not None:

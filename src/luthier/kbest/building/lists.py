@@ -8,7 +8,7 @@ import io
 import itertools
 import os
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import numpy as np
 
 from luthier import __version__
 from luthier.core import plugins
+from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt, warn
 from luthier.core.files.io import STDIN, display_name, open_bytes
 from luthier.core.files.streams import DAMAGE, damage_error, unpacking_any
@@ -25,6 +26,7 @@ from luthier.core.segments import segment_of_rows
 from luthier.corpus.lines import empty_error
 from luthier.kbest.building.builder import PoolBuilder
 from luthier.kbest.building.feature_rows import ERROR, POLICIES, Filling
+from luthier.kbest.building.joining import Rows, join_scores, with_scores
 from luthier.kbest.building.sentences import read_sentence_table
 from luthier.kbest.building.speech_manifest import DURATION, read_manifest
 from luthier.kbest.merge import drop_duplicates, merge
@@ -56,7 +58,9 @@ class ReadOptions:
     columns : names of numbers that are scores of hypotheses, and no features
     ignore : names that are left out
     features : names of numbers that are features, whatever they are called
+    join : files of scores, FILE or NAME=FILE, that are joined to the hypotheses before repeats are dropped
     missing : what is done about holes in dense features of tables: "error", "zero", "worst" or "mean"
+    fill : what single features count where they are missing, by name, whatever `missing` says
     costs : features of which lower values are better, for "worst"
     allow_empty : let half of the sentences, or more, have no hypotheses
     manifest : a manifest of speech data, for ids, references and the column "duration"
@@ -74,14 +78,16 @@ class ReadOptions:
     columns: Sequence[str] = ()
     ignore: Sequence[str] = ()
     features: Sequence[str] = ()
+    join: Sequence[str] = ()
     missing: str = ERROR
+    fill: Mapping[str, float] = dataclasses.field(default_factory=dict)
     costs: Sequence[str] = ()
     allow_empty: bool = False
     manifest: str = ""
     unpack_any: bool = False
 
     def __post_init__(self) -> None:
-        for name in ("columns", "ignore", "features", "costs"):
+        for name in ("columns", "ignore", "features", "join", "costs"):
             object.__setattr__(self, name, tuple(names_of(getattr(self, name), name)))
         if not isinstance(self.format, str) or not isinstance(self.format_options, Mapping):
             raise LuthierError("expected the name of a format, and its options by name")
@@ -174,8 +180,10 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
     known = known if manifest is None else manifest.table()
     names, local_names = NameTable(), NameTable()
     roles = options.roles
-    filling = Filling(options.missing, frozenset(options.costs))
-    builder = PoolBuilder(known, names, any_order=options.any_order, roles=roles, filling=filling)
+    filling = Filling(options.missing, frozenset(options.costs), options.fill)
+    builder = PoolBuilder(
+        known, names, any_order=options.any_order, roles=roles, filling=filling, join=_joining(options)
+    )
     formats: dict[str, str] = {}
     rows: dict[str, int] = {}
     pools: list[Pool] = []
@@ -202,6 +210,10 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
         pools.insert(place, builder.build(last, keep_duplicates=options.keep_duplicates))
     elif known is not None:  # references or sources for pools that stand already
         pools.append(builder.build(Source(paths[-1], faults, names, local_names), keep_duplicates=True))
+    if options.join and "pool" in formats.values():
+        if len(pools) > 1:
+            raise LuthierError("expected lists, or one pool, to join scores to, found a pool among several files")
+        pools = [add_scores(pools[0], options.join, options.columns)]
     pool = merge(pools) if len(pools) > 1 else pools[0]
     if manifest is not None and manifest.durations is not None:
         durations = manifest.durations[segment_of_rows(pool.offsets)]
@@ -210,6 +222,29 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
     reading = _finish(pool, faults, formats, rows, options)
     left_out = dict.fromkeys([*options.ignore, *sorted(roles.left_out)])
     return dataclasses.replace(reading, filled=builder.filled, ignored=tuple(left_out))
+
+
+def _joining(options: ReadOptions) -> Callable[[Rows], Mapping[str, Float64]] | None:
+    """Return what finds the scores of hypotheses in files, if there are any."""
+    if not options.join:
+        return None
+    return lambda rows: join_scores(options.join, rows, _read_scored)
+
+
+def _read_scored(path: str) -> Pool:
+    """Read a list for its scores; it keeps what repeats, and complains of nothing that scores do not need."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LuthierWarning)
+        return read_lists([path], [], None, ReadOptions(keep_duplicates=True, any_order=True)).pool
+
+
+def add_scores(pool: Pool, files: Sequence[str], columns: Sequence[str] = ()) -> Pool:
+    """Return a pool with the scores of files, in its own order or by keys; those in `columns` are no features."""
+    found = join_scores(files, Rows.of(pool), _read_scored)
+    unknown = [name for name in columns if name not in found]
+    if unknown:
+        raise LuthierError(f"no number is called {unknown[0]!r}. known: {', '.join(found)}")
+    return with_scores(pool, found, columns).noting("join", files=list(files))
 
 
 def _check_roles(pool: Pool, options: ReadOptions) -> None:
@@ -327,7 +362,7 @@ def _sureness(name: str, method: Any, head: bytes, options: ReadOptions) -> int:
         return 0
     if "list" in given and name in ("jsonl", "tsv"):
         return 0
-    return 1 + max(method.recognizes(head), 10 if name != "nested" or "list" in given else 1)
+    return 1 + max(int(method.recognizes(head)), 10 if name != "nested" or "list" in given else 1)
 
 
 def _likely_cause(head: bytes) -> str:

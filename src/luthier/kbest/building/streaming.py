@@ -26,7 +26,7 @@ CHUNK_ROWS = 1 << 15
 
 def can_stream(path: str, options: ReadOptions) -> bool:
     """Return whether nothing about a list needs to be known of the whole of it before its first sentence is done."""
-    if options.any_order or options.manifest or options.missing != ERROR:
+    if options.any_order or options.manifest or options.join or options.missing != ERROR:
         return False
     return path == STDIN or not is_pool(path)
 
@@ -94,7 +94,7 @@ class Chunks:
         return block, starts
 
     def _builder(self) -> PoolBuilder:
-        filling = Filling(ERROR, frozenset(self._options.costs))
+        filling = Filling(ERROR, frozenset(self._options.costs), self._options.fill)
         return PoolBuilder(None, self._source.names, any_order=True, roles=self._roles, filling=filling)
 
     def _build(self, builder: PoolBuilder) -> Pool:

@@ -89,6 +89,8 @@ class Method(NamedReader):
 
 def _header(head: bytes, mark: str = ",") -> list[str]:
     line = head.removeprefix(BOM).partition(b"\n")[0].rstrip(b"\r")
+    if line.lstrip().startswith((b"{", b"[")):
+        return []  # JSON, perhaps a long line of it
     try:
         return next(csv.reader(io.StringIO(line.decode("utf-8")), delimiter=mark), [])
     except (UnicodeDecodeError, csv.Error):

@@ -35,6 +35,7 @@ from luthier.core.arrays import Bool, Bytes, Float64, Int64
 from luthier.core.errors import LuthierWarning
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.segments import offsets_from_counts
+from luthier.corpus.repeated import RepeatedTexts
 from luthier.corpus.vocab import Interner
 from luthier.kbest.reading import json_errors as faults
 from luthier.kbest.reading.column_roles import MEANINGS, OTHERS, NamedReader, Names
@@ -58,6 +59,7 @@ from luthier.kbest.reading.json_tape import (
 )
 from luthier.kbest.reading.line_errors import BadLines
 from luthier.kbest.reading.reader import Block, Lines, RuleUses, Source, check_columns
+from luthier.kbest.reading.shapes.members import members_written
 
 ID, HYP, FEATURES, SOURCE, REFERENCES, DERIVATION, ABSENT_IS = range(7)
 
@@ -205,7 +207,15 @@ def _block(source: Source, lines: Lines, tape: Tape, form: _Form) -> Block:
         guessed=form.flat,
         by_source=form.by_source,
         integer_ids=tape.kinds(parts[good, ID]) == INTEGER,
+        other_keys=_other_keys(tape, lines, tape.roots[good], form),
     )
+
+
+def _other_keys(tape: Tape, lines: Lines, objects: Int64, form: _Form) -> RepeatedTexts:
+    """Return what the objects of good rows say beside, the source among it."""
+    used = {*form.keys} - {*form.parts[SOURCE]}
+    texts = members_written(tape, lines.data, objects, used, numbers=False)
+    return RepeatedTexts(texts, np.arange(len(objects), dtype=np.int32))
 
 
 def _form(tape: Tape, names: Names, *, by_source: bool) -> _Form:

@@ -23,7 +23,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +32,7 @@ from luthier.core.arrays import Bool, Bytes, Int64
 from luthier.core.errors import InputError
 from luthier.core.files.io import BOM
 from luthier.core.segments import offsets_from_counts
+from luthier.corpus.repeated import RepeatedTexts
 from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
 from luthier.kbest.reading.column_roles import NamedReader
@@ -67,6 +68,7 @@ from luthier.kbest.reading.shapes.json_lists import (
     only,
     texts_inside,
 )  # fmt: skip
+from luthier.kbest.reading.shapes.members import members_written
 from luthier.kbest.reading.shapes.profiles import GENERIC, LISTS, PROFILES, Profile
 
 _LIST_KEY = re.compile(rb'"(resps|%s)"\s*:\s*\[' % b"|".join(name.encode() for name in LISTS))
@@ -185,7 +187,7 @@ class _Reading:
         good = verdict == GOOD
         for what, other in zip(("source", "references"), others, strict=True):
             at = numbered[other & good]
-            bad.add("sentence-data", at, lambda i, at=at, what=what: contradiction(what, self._source.name, int(at[i])))
+            bad.add("sentence-data", at, self._contradictions(what, at))
             good &= ~other
         row_starts, names, values = numbers.finish()
         owner = found.sentences
@@ -193,21 +195,33 @@ class _Reading:
             lines=numbered[owner], ids=ids.take(owner), texts=texts, row_starts=row_starts, names=names, values=values,
             sentences=data if good.all() else _data(ids, sources, references, np.flatnonzero(good)),
             bad=bad, gaps=True, guessed=True, by_source=by_source, integer_ids=integers[owner],
+            other_keys=RepeatedTexts(self._other_keys(tape, lines, found, entries), owner.astype(np.int32)),
         )  # fmt: skip
         return block.keep(good[owner])
 
-    def _on_syntax(self, bad: BadLines, tape: Tape, lines: Lines) -> None:
-        at = np.flatnonzero(tape.status != FINE)
+    def _other_keys(self, tape: Tape, lines: Lines, found: Hypotheses, entries: Int64) -> Texts:
+        """Return what the sentences' objects say beside; numbers of an object that is a hypothesis are features."""
+        profile = self._profile
+        used = {path.split(".")[0] for path in (*profile.list, *profile.text, *profile.id, *profile.references)}
+        row = bool((found.lists == NO_ENTRY).all())
+        return members_written(tape, lines.data, only(tape, entries, OBJECT), used, numbers=not row)
 
+    def _contradictions(self, what: str, lines: Int64) -> Callable[[int], InputError]:
+        return lambda i: contradiction(what, self._source.name, int(lines[i]))
+
+    def _on_syntax(self, bad: BadLines, tape: Tape, lines: Lines) -> None:
+        for kind, half in (("json", False), ("utf-8", True)):
+            at = np.flatnonzero((tape.status != FINE) & ((tape.status == LONE_SURROGATE) == half))
+            bad.add(kind, lines.numbers[at], self._unread(tape, lines, at))
+
+    def _unread(self, tape: Tape, lines: Lines, at: Int64) -> Callable[[int], InputError]:
         def describe(i: int) -> InputError:
             row, path = int(at[i]), self._source.name
             if tape.status[row] == LONE_SURROGATE:
                 return surrogate_error(path, int(lines.numbers[row]))
             return json_error(lines.raw(row), path, int(lines.numbers[row]))
 
-        half = tape.status[at] == LONE_SURROGATE
-        for kind, chosen in (("json", np.flatnonzero(~half)), ("utf-8", np.flatnonzero(half))):
-            bad.add(kind, lines.numbers[at[chosen]], lambda i, chosen=chosen: describe(int(chosen[i])))
+        return describe
 
     def _only_same(self, tape: Tape, sentences: Sentences) -> Sentences:
         """Return the sentences that say what the first says, so that each is read once."""

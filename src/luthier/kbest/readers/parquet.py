@@ -33,7 +33,7 @@ from luthier.core.errors import InputError
 from luthier.core.files.io import STDIN, open_bytes
 from luthier.core.progress import progress
 from luthier.corpus.lines import empty_error
-from luthier.kbest.reading.arrow_rows import block_of, layout_of
+from luthier.kbest.reading.arrow_rows import block_of, check_names, layout_of
 from luthier.kbest.reading.column_roles import NamedReader, Names
 from luthier.kbest.reading.reader import Block, Source
 from luthier.kbest.reading.shapes.tables import is_in_rows, rows_of
@@ -99,6 +99,7 @@ def _batches(source: Source, names: Names) -> Iterator[pa.RecordBatch]:
             yield from _arrow_batches(source, pa.ipc.open_file(file))
             return
         parquet = pq.ParquetFile(file)
+        check_names(parquet.schema_arrow, source.name)
         wanted = [name for name in parquet.schema_arrow.names if name not in source.ignored]
         if is_in_rows(parquet.schema_arrow, names):
             layout = layout_of(parquet.schema_arrow, source, names)

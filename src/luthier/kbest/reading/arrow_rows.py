@@ -46,6 +46,13 @@ class Layout:
         return self.id == self.source
 
 
+def check_names(schema: pa.Schema, path: str) -> None:
+    """Raise `InputError` where two columns have one name."""
+    repeated = sorted(name for name, count in collections.Counter(schema.names).items() if count > 1)
+    if repeated:
+        raise InputError(expected="column names that differ", found=f"{repeated[0]!r} twice", path=path, kind="fields")
+
+
 def layout_of(schema: pa.Schema, source: Source, names: Names | None = None) -> Layout:
     """Return which column is what, or raise the complaint about a file that cannot be used."""
     called, path = names or Names(), source.name
@@ -74,9 +81,7 @@ def layout_of(schema: pa.Schema, source: Source, names: Names | None = None) -> 
             )
         return name
 
-    repeated = sorted(name for name, count in collections.Counter(schema.names).items() if count > 1)
-    if repeated:
-        raise InputError(expected="column names that differ", found=f"{repeated[0]!r} twice", path=path, kind="fields")
+    check_names(schema, path)
     is_id = (called.of("id"), lambda kind: is_text(kind) or bool(pa.types.is_integer(kind)), "texts or integers")
     source_name, id_name = find(called.of("source"), is_text, "texts"), find(*is_id)
     taken = {id_name, *source.ignored}

@@ -33,6 +33,7 @@ from luthier.corpus.lines import (
     utf8_error,
     windows_line_error,
 )
+from luthier.corpus.repeated import RepeatedTexts
 from luthier.corpus.texts import Texts
 from luthier.kbest.reading.line_errors import BadLines, LineErrors
 from luthier.kbest.reading.names import NameTable
@@ -104,6 +105,7 @@ class Block:
         Whether numbers are features only because nothing says that they are something else.
     by_source : bool
         Whether `ids` are the sources of the sentences, for want of ids; rows may then come in any order.
+    other_keys : RepeatedTexts of R rows, or None
     integer_ids : (R,) bool or None
         Which ids are numbers in a format where that makes a difference.
     """
@@ -122,6 +124,7 @@ class Block:
     guessed: bool = False
     by_source: bool = False
     integer_ids: Bool | None = None
+    other_keys: RepeatedTexts | None = None
 
     def __len__(self) -> int:
         return len(self.lines)
@@ -143,6 +146,7 @@ class Block:
             columns={name: column[rows] for name, column in self.columns.items()},
             rule_uses=None if self.rule_uses is None else self.rule_uses.take(rows),
             integer_ids=None if self.integer_ids is None else self.integer_ids[rows],
+            other_keys=None if self.other_keys is None else self.other_keys.take(rows),
         )
 
 

@@ -54,7 +54,8 @@ class Formula:
 
     def number(self, values: Mapping[str, float]) -> float:
         """Return its value, given those of all names; infinite or NaN if need be."""
-        return self.compiled(OF_NUMBERS)(values)
+        found: float = self.compiled(OF_NUMBERS)(values)
+        return found
 
     def compiled(self, operators: Operators) -> Callable[[Mapping[str, Any]], Any]:
         """Return the function from values to its value: of numbers or arrays, as the operators take them."""

@@ -25,6 +25,7 @@ from luthier.core.files.arrow import numbers
 from luthier.core.files.io import STDIN, atomic_write, regular
 from luthier.core.files.remote import fetch
 from luthier.core.params import path_of
+from luthier.corpus.repeated import RepeatedTexts
 from luthier.corpus.texts import Texts, Tokens, check_texts
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
@@ -281,7 +282,7 @@ def _naming(name: str) -> Iterator[None]:
 
 def _assemble(arrays: dict[str, npt.NDArray[Any]], meta: StoredMeta) -> Pool:
     parts = _Parts(arrays)
-    references = sources = derivations = None
+    references = sources = derivations = other_keys = None
     if parts.has("references.offsets"):
         references = References(
             parts.array("references.offsets"), parts.texts("references.texts"), parts.tokens("references.tokens")
@@ -299,6 +300,9 @@ def _assemble(arrays: dict[str, npt.NDArray[Any]], meta: StoredMeta) -> Pool:
             parts.features("derivations.features", meta.local_feature_names),
             tree,
         )
+    if parts.has("other_keys.ids"):
+        with _naming("other_keys"):
+            other_keys = RepeatedTexts(parts.texts("other_keys.texts"), parts.array("other_keys.ids"))
     return Pool(
         offsets=parts.array("offsets"),
         features=parts.features("features", meta.feature_names, costs=meta.costs, groups=meta.groups),
@@ -309,6 +313,7 @@ def _assemble(arrays: dict[str, npt.NDArray[Any]], meta: StoredMeta) -> Pool:
         references=references,
         sources=sources,
         derivations=derivations,
+        other_keys=other_keys,
         columns={name: parts.array(f"columns.{name}") for name in meta.columns},
         stats={
             signature: Statistics(names, parts.array(f"stats.{signature}", 2))

@@ -25,7 +25,7 @@ from luthier.core.plugins import available, load
 from luthier.core.segments import segment_of_rows
 from luthier.corpus.texts import Texts
 from luthier.kbest.features import Features
-from luthier.kbest.pool import Pool
+from luthier.kbest.pool import INTEGER_IDS, Pool
 from luthier.kbest.rerank import segment_blocks
 from luthier.kbest.storage.pool_file import save_pool
 
@@ -109,6 +109,22 @@ def row_blocks(pool: Pool) -> Iterator[tuple[int, int]]:
 def sentence_of_rows(pool: Pool) -> Int64:
     """Return the sentence of every row, (M,)."""
     return segment_of_rows(pool.offsets)
+
+
+def integer_ids(pool: Pool) -> pa.Array:
+    """Return which sentence ids came as numbers, (N,)."""
+    said, ids = pool.provenance.get(INTEGER_IDS), text_array(pool.sentence_ids)
+    written = pc.match_substring_regex(ids, "^-?(0|[1-9][0-9]{0,17})$")
+    if isinstance(said, list):
+        known = pa.array([name for name in said if isinstance(name, str)], pa.string())
+        return pc.and_(written, pc.is_in(ids, value_set=known))
+    return pc.and_(written, said is True)
+
+
+def id_array(pool: Pool) -> pa.Array:
+    """Return the sentence ids as they came, (N,): integers where all are, else texts."""
+    ids = text_array(pool.sentence_ids)
+    return ids.cast(pa.int64()) if len(ids) and pc.all(integer_ids(pool)).as_py() else ids
 
 
 def text_array(texts: Texts, first: int = 0, last: int | None = None) -> pa.Array:

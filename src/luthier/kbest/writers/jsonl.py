@@ -13,15 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from luthier.core.arrays import Float64
+from luthier.core.errors import LuthierError, excerpt
 from luthier.core.files.io import open_output
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool
+from luthier.kbest.reading.arrow_columns import texts_of
 from luthier.kbest.reading.column_roles import MEANINGS
+from luthier.kbest.reading.json_tape import FINE, read_tape
 from luthier.kbest.storage.writer import (
     Writer,
     check_columns,
     data_of,
+    integer_ids,
     joined,
     joined_lists,
     numbers_as_text,
@@ -55,7 +59,7 @@ class Method(Writer):
             for first, last in row_blocks(pool):
                 chosen = pa.array(sentences[first:last])
                 parts: list[pa.Array | str] = [heads.take(chosen)]
-                parts += [_quoted(text_array(pool.texts, first, last)), ', "features": ']
+                parts += [quoted(text_array(pool.texts, first, last)), ', "features": ']
                 parts += [_feature_objects(pool.features, first, last), tails.take(chosen)]
                 if pool.derivations is not None:
                     parts += [', "derivation": ', _derivations(pool.derivations, rules, first, last)]
@@ -78,7 +82,7 @@ def contribution_lines(pool: Pool, weights: Float64, scores: Float64) -> Iterato
     heads = _heads(pool)
     sentences = sentence_of_rows(pool)
     for first, last in row_blocks(pool):
-        hypotheses = _quoted(text_array(pool.texts, first, last))
+        hypotheses = quoted(text_array(pool.texts, first, last))
         yield data_of(
             joined(
                 heads.take(pa.array(sentences[first:last])),
@@ -87,15 +91,30 @@ def contribution_lines(pool: Pool, weights: Float64, scores: Float64) -> Iterato
                 _numbers(scores[first:last]),
                 ', "contributions": ',
                 _feature_objects(parts, first, last),
+                _other_members(pool, first, last),
                 "}\n",
             )
         )
 
 
-def _quoted(texts: pa.Array) -> pa.Array:
+def _other_members(pool: Pool, first: int, last: int) -> pa.Array | str:
+    """Return the other keys of each row's object behind a comma; nothing where there are none."""
+    if pool.other_keys is None:
+        return ""
+    kept, which = np.unique(pool.other_keys.ids[first:last], return_inverse=True)
+    texts = text_array(pool.other_keys.texts.take(kept))
+    whole = texts_of(joined("{", texts, "}"))
+    wrong = np.flatnonzero(read_tape(whole.data, whole.offsets[:-1], whole.offsets[1:]).status != FINE)
+    if len(wrong):  # in a pool that somebody else wrote
+        found = excerpt(whole[int(wrong[0])].encode(), 60)
+        raise LuthierError(f"expected members of a JSON object among other keys, found {found}")
+    return pc.if_else(pc.equal(texts, ""), "", joined(", ", texts)).take(pa.array(which.reshape(-1)))
+
+
+def quoted(texts: pa.Array) -> pa.Array:
     r"""Return each text as a JSON string: quotes, backslashes and control characters escaped.
 
-    >>> _quoted(pa.array(['say "é"', "a\tb"])).to_pylist()
+    >>> quoted(pa.array(['say "é"', "a\tb"])).to_pylist()
     ['"say \\"é\\""', '"a\\u0009b"']
     """
     for sign in ("\\", '"'):  # backslashes first: the quotes' own must not be doubled
@@ -130,22 +149,23 @@ def _feature_objects(features: Features, first: int, last: int) -> pa.Array:
 
 def _heads(pool: Pool) -> pa.Array:
     """Return what stands before the hypothesis, for each of N sentences."""
-    return joined('{"id": ', _quoted(text_array(pool.sentence_ids)), ', "hyp": ')
+    ids = text_array(pool.sentence_ids)
+    return joined('{"id": ', pc.if_else(integer_ids(pool), ids, quoted(ids)), ', "hyp": ')
 
 
 def _sentence_parts(pool: Pool) -> tuple[pa.Array, pa.Array]:
     """Return what stands before the hypothesis and behind its features, for each of N sentences."""
     tails = pa.array([""] * pool.n_sentences, pa.string())
     if pool.sources is not None:
-        tails = joined(', "source": ', _quoted(text_array(pool.sources)))
+        tails = joined(', "source": ', quoted(text_array(pool.sources)))
     if pool.references is not None:
-        lists = joined_lists(_quoted(text_array(pool.references.texts)), pool.references.offsets, ", ")
+        lists = joined_lists(quoted(text_array(pool.references.texts)), pool.references.offsets, ", ")
         tails = joined(tails, ', "refs": [', lists, "]")
     return _heads(pool), tails
 
 
 def _rule_objects(derivations: Derivations) -> pa.Array:
-    rules = _quoted(text_array(derivations.texts))
+    rules = quoted(text_array(derivations.texts))
     features = _feature_objects(derivations.features, 0, len(derivations.features))
     return joined('{"rule": ', rules, ', "features": ', features, "}")
 

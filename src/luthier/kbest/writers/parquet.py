@@ -13,7 +13,7 @@ from luthier.core.files.io import open_output
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References
-from luthier.kbest.storage.writer import Writer, check_columns, row_blocks, sentence_of_rows, text_array
+from luthier.kbest.storage.writer import Writer, check_columns, id_array, row_blocks, sentence_of_rows, text_array
 
 TAKEN = ("id", "hyp", "features", "source", "refs", "derivation")
 
@@ -67,7 +67,7 @@ class _Table:
 
 def _sentence_columns(pool: Pool) -> dict[str, pa.Array]:
     """Return the columns of N sentences that their rows repeat."""
-    columns = {"id": text_array(pool.sentence_ids)}
+    columns = {"id": id_array(pool)}
     if pool.sources is not None:
         columns["source"] = text_array(pool.sources)
     if pool.references is not None:

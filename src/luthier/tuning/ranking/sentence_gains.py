@@ -85,7 +85,7 @@ def outcome_gains(problem: ListProblem, outcomes: Outcomes, weights: Float64 | N
         everyone = np.arange(len(outcomes.stats))
         background = Background.of(problem, weights, 1.0)
         return background.gains(problem, outcomes, np.arange(len(outcomes.offsets) - 1), everyone)
-    gains = problem.metric.gain(problem.metric.sentence_score(outcomes.stats)) / FULL_SCORE
+    gains = problem.metric.sentence_gains(outcomes.stats) / FULL_SCORE
     return gains * np.repeat(list_lengths_in_words(problem.pool), np.diff(outcomes.offsets))
 
 

@@ -76,8 +76,8 @@ def _words(fault: int, value: Any, profile: Profile, identity: str) -> tuple[str
         hint = "a refusal or a call of a tool has no text; `skip_bad` leaves such sentences out"
         return f"a text in each hypothesis ({', '.join(profile.text[:3])})", "none", hint
     if fault == shape.ID_TYPE:
-        found = next((given for given in (_at(value, path) for path in profile.id) if given is not None), None)
-        return 'a string or an integer as "id"', described(found), ""
+        given = [item for item in (_at(value, path) for path in profile.id) if item is not None]
+        return 'a string or an integer as "id"', described(given[0] if given else None), ""
     if fault == shape.NULL_LOGPROB:
         hint = "prompts that are echoed have one without; ask for the log-probabilities of the answer alone"
         return f"a number as the log-probability of each token ({identity})", "null", hint

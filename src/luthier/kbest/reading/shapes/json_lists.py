@@ -277,7 +277,7 @@ class Numbers:
             inside = tape.kinds(entries) == OBJECT
             entries = np.where(inside, tape.find(only(tape, entries, OBJECT), ("logprob",))[0][:, 0], entries)
             self._blame(NULL_LOGPROB, rows[np.isin(tape.kinds(entries), (NULL, ABSENT))])
-            sums = np.bincount(rows, self._parse(rows, entries), minlength=len(objects))
+            sums: Float64 = np.bincount(rows, self._parse(rows, entries), minlength=len(objects)).astype(np.float64)
             self._named("logprob", has, sums[has])
             self._named("tokens", has, np.diff(members.offsets)[has].astype(np.float64))
         ids = only(tape, follow(tape, objects, "token_ids"), ARRAY)
@@ -308,7 +308,7 @@ class Numbers:
         kept = np.flatnonzero(fine)
         place = np.cumsum(fine)[owner[fine[owner]]] - 1
         sums = np.bincount(place, values * (counts[fine[owner]] + 1), minlength=len(kept))
-        self._named("logprob", rows[kept], sums)
+        self._named("logprob", rows[kept], sums.astype(np.float64))
         for name, entries in zip(keys[2:], highest, strict=True):
             fine, values = values_of(entries, np.ones(len(rows), dtype=np.bool_))
             if fine.any():

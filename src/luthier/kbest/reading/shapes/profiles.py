@@ -6,6 +6,7 @@ A path is keys with dots between them. A new tool is a new profile here, if the 
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 from luthier.kbest.reading.column_roles import Names
 
@@ -14,8 +15,10 @@ LISTS = (
     "completions", "choices", "responses",
 )  # fmt: skip
 IDS = ("id", "sentence_id", "segment_id", "utt_id", "utterance_id", "key", "audio_filepath", "audio", "request_id")
-TEXTS = ("hyp", "hypothesis", "text", "translation", "generated_text", "transcript", "mt", "message.content")
-TEXTS = (*TEXTS, "content", "response", "completion", "output")
+TEXTS = (
+    "hyp", "hypothesis", "text", "translation", "generated_text", "transcript", "mt", "message.content", "content",
+    "response", "completion", "output",
+)  # fmt: skip
 REFERENCES = ("refs", "ref", "references", "reference", "target", "transcript")
 SOURCES = ("source", "src", "prompt", "input", "instruction", "question")
 
@@ -52,7 +55,8 @@ class Profile:
         """Return the profile with the names that the user gave."""
         given = {"id": names.id, "text": names.text, "list": names.list, "source": names.source}
         given["references"] = names.refs
-        return dataclasses.replace(self, **{part: (name,) for part, name in given.items() if name})
+        changes: dict[str, Any] = {part: (name,) for part, name in given.items() if name}
+        return dataclasses.replace(self, **changes)
 
 
 GENERIC = Profile("nested")

@@ -13,11 +13,12 @@ from luthier.core.arrays import Int64
 from luthier.core.errors import InputError
 from luthier.core.files.arrow import numbers
 from luthier.kbest.reading.arrow_columns import is_number, is_text
+from luthier.kbest.reading.arrow_rows import check_names
 from luthier.kbest.reading.column_roles import MEANINGS, Names
 from luthier.kbest.reading.shapes.profiles import LISTS, TEXTS
 
+LONGEST = 200  # letters of a column's name that may have a system in it
 SINGULAR = {"scores": "score", "rewards": "reward"}
-BETWEEN = "[_.:-]"  # a score and its system
 
 
 def systems_in(header: Sequence[str], names: Names) -> dict[str, dict[str, str]]:
@@ -32,21 +33,25 @@ def systems_in(header: Sequence[str], names: Names) -> dict[str, dict[str, str]]
         return {}
     if not given and (any(name in header for name in names.of("text")) or names.text or names.list):
         return {}
-    found: dict[str, dict[str, str]] = {}
-    for system in given or [name for name in header if name not in usual]:
-        scores = {}
-        for name in header:
-            mark = re.fullmatch(f"(.+){BETWEEN}{re.escape(system)}|{re.escape(system)}{BETWEEN}(.+)", name)
-            if mark and name not in given:
-                scores[mark[1] or mark[2]] = name
-        if given or (scores and not any(system in of.values() for of in found.values())):
-            found[system] = scores
+    could_be = {*given} or {*header} - usual
+    scores: dict[str, dict[str, str]] = {system: {} for system in given}
+    for name in header:
+        for mark in (
+            re.finditer("[_.:-]", name) if name not in given and len(name) < LONGEST else ()
+        ):  # between a score and its system
+            left, right = name[: mark.start()], name[mark.end() :]
+            for system, score in ((left, right), (right, left)):
+                if system in could_be and score:
+                    scores.setdefault(system, {})[score] = name
+    taken = {name for of_system in scores.values() for name in of_system.values()}
+    found = {system: scores[system] for system in (given or header) if system in scores and system not in taken}
     alike = len({tuple(sorted(scores)) for scores in found.values()}) == 1
     return found if len(found) > 1 and (given or alike) else {}
 
 
 def rows_of(table: pa.Table, names: Names, path: str, first_row: int) -> tuple[pa.Table, Int64]:
     """Return a table with a row per hypothesis, and the row of each in the table given."""
+    check_names(table.schema, path)
     systems = systems_in(table.column_names, names)
     if systems:
         return _of_systems(table, systems, names, first_row)
