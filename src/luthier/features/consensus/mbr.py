@@ -137,7 +137,7 @@ def select_by(
         for i in np.flatnonzero(np.diff(pool.offsets[first : last + 1])) + first:
             own = values[pool.offsets[i] - span.start : pool.offsets[i + 1] - span.start]
             best = own.max()
-            k = int(np.argmax(own >= best - EQUAL * max(1.0, abs(best))))
+            k = int(np.argmax(own >= best - EQUAL * max(1.0, abs(best - utility.constant))))
             rows[i], found[i] = pool.offsets[i] + k, own[k]
 
     _over_blocks(pool, shown, work, threads)
@@ -169,12 +169,13 @@ def _pruned(utility: Utility, lists: Lists, batch: Batch) -> tuple[Float64, Bool
     """Return the sums of those candidates that may be best, −∞ for the others, and which were scored; (C,) each."""
     sentence = segment_of_rows(lists.cand_offsets)
     limits = utility.limits(lists, batch)
-    limits = limits + EQUAL * np.maximum(1.0, np.abs(limits))
+    whole = np.diff(np.concatenate([[0.0], np.cumsum(lists.weights[:, 0])])[lists.evid_offsets])  # (N,)
+    limits = limits + EQUAL * np.maximum(whole[sentence], np.abs(limits))
     order = np.lexsort((-limits, sentence))
     values, looked = np.full(len(limits), -np.inf), np.zeros(len(limits), dtype=bool)
     best, n = np.full(len(lists.offsets) - 1, -np.inf), 1
     while True:
-        slack = 2 * EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(best), best, 0.0)))
+        slack = 2 * EQUAL * np.maximum(whole, np.abs(np.where(np.isfinite(best), best, 0.0)))
         open_ = order[~looked[order] & (limits[order] >= (best - slack)[sentence[order]])]
         if not len(open_):
             return values, looked
