@@ -151,7 +151,7 @@ def grow():
     found = [in_fresh_process(__file__, "--one", *shape) for shape in shapes]
     rows = [(f"{s:,} × {k:,}", *(f"{one[x]:.2f}" for x in ("chrf", "pruned", "ter")), f"{one['beside']:,.0f}")
             for (s, k), one in zip(shapes, found, strict=True)]  # fmt: skip
-    show("growth, synthetic", ("lists", "chrf, s", "chrf pruned, s", "ter, s", "memory beside the pool, MB"), rows)
+    show("growth, synthetic", ("lists", "chrf, s", "chrf pruned, s", "ter, s", "memory above the lists, MB"), rows)
 
 
 def one_shape(sentences, k):

@@ -44,3 +44,21 @@ def test_errors(run_cli, home):
     code, _, err = run_cli("tradeoff", "pool.arrow", "--metric", "bleu,chrf", "--plot", "f.txt")
     assert code == 2
     assert "expected a picture's name" in err
+
+
+@pytest.mark.compiled
+@pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")
+def test_tuning_for_several_metrics(run_cli, home):
+    tune = ["tune", "pool.arrow", "--method", "mert", "-o", "w.txt"]
+    code, out, _ = run_cli(*tune, "--worst-of", "column:p,column:q", "--constraint", "column:p>=1", "--json")
+    parts = json.loads(out)["parts"]
+    assert code == 0
+    assert [part["metric"] for part in parts] == ["column", "column2", "column>=1"]
+    assert parts[2]["tuned"] >= 1
+    code, out, _ = run_cli(*tune, "--metric", "column:p", "--constraint", "column:q>=1")
+    assert code == 0
+    assert "each metric on the tuning sentences" in out
+    code, _, err = run_cli(*tune, "--constraint", "length>98")
+    assert (code, "expected a constraint such as 'length>=98' or 'ter<=50', found 'length>98'" in err) == (2, True)
+    code, _, err = run_cli(*tune, "--worst-of", "column:p")
+    assert (code, "expected two metrics or more, of which the worst counts, found 1" in err) == (2, True)

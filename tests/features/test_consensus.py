@@ -210,6 +210,11 @@ def test_matrices_from_elsewhere():
         np.testing.assert_allclose(found, wer(pool, **evidence))
     with pytest.raises(LuthierError, match="expected a matrix of 4 × 4 scores for the sentence '0', found shape"):
         matrix_utilities(pool, lambda name: np.zeros((3, 4)))
+    peaked = Evidence(posterior=np.array([1e6]), leave_self_out=True)
+    with pytest.raises(LuthierError, match="without one hypothesis no evidence of the sentence '0' counts"):
+        matrix_utilities(pool, lambda name: np.array(tables[name]), peaked)
+    with pytest.raises(LuthierError, match="expected a matrix of 4 × 4 scores"):
+        matrix_utilities(pool, lambda name: np.zeros((4, 5)))
     with pytest.raises(LuthierError, match="expected finite scores of pairs"):
         matrix_utilities(pool, lambda name: np.full((4, 4), np.nan))
 

@@ -1,4 +1,4 @@
-"""Score hypotheses by their agreement with others: minimum Bayes risk, as features or as a selection.
+"""Score or select by agreement within lists: minimum Bayes risk.
 
   luthier mbr pool.arrow --utility chrf --utility bleu --utility ter -o pool2.arrow
   luthier mbr pool.arrow --select chrf --prune -o out.txt

@@ -1,4 +1,4 @@
-"""Find what several metrics trade: the scores that no other weights beat in all of them.
+"""Show what several metrics trade: the scores that no weights beat.
 
   luthier tradeoff pool.arrow --metric bleu --metric chrf --metric length --axis lm --plot front.pdf
   luthier tradeoff pool.arrow --metric bleu,chrf,ter --axis lm --axis wp -o front.tsv

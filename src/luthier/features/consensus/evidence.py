@@ -117,7 +117,7 @@ def make_block(pool: Pool, evidence: Evidence, sentences: Int64) -> Block:
         others[row - cand_offsets[sentence]] -= own[row]
         norms[row] = others.sum(axis=0)
         equal[row] = others[text_of[shown_at][span] == text_of[cand_at][row]].sum(axis=0)
-    _check_norms(pool, sentences, cand_offsets, norms)
+    check_norms(pool, sentences, cand_offsets, norms)
     return Block(texts.take(distinct), made, candidates, equal, norms)
 
 
@@ -136,8 +136,6 @@ def list_weights(pool: Pool, evidence: Evidence) -> tuple[Float64, Int64, Float6
     own = np.zeros((pool.n_hypotheses, weights.shape[1]))
     if evidence.leave_self_out:
         own[rows] = np.minimum(weights, 1.0) if evidence.counts is not None else weights
-        norms = _segment_sums(offsets, weights)[segment_of_rows(pool.offsets)] - own
-        _check_norms(pool, sentences, pool.offsets, norms)
     return weights, offsets, own
 
 
@@ -192,7 +190,7 @@ def _check_weights(pool: Pool, sentences: Int64, offsets: Int64, shown_offsets: 
         raise LuthierError(f"expected evidence for every sentence, found none that counts for the sentence {name!r}")
 
 
-def _check_norms(pool: Pool, sentences: Int64, offsets: Int64, norms: Float64) -> None:
+def check_norms(pool: Pool, sentences: Int64, offsets: Int64, norms: Float64) -> None:
     """Raise where the rest of a list of several does not count once a hypothesis is left out."""
     alone = np.diff(offsets)[segment_of_rows(offsets)] == 1
     bad = np.flatnonzero(~(norms.min(axis=1, initial=np.inf) > 0) & ~alone)

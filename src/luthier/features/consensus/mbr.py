@@ -10,10 +10,11 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
+from luthier.core.progress import progress
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.core.threads import executor
 from luthier.features.consensus._gram_kernels import Lists
-from luthier.features.consensus.evidence import Block, Evidence, list_weights, make_block
+from luthier.features.consensus.evidence import Block, Evidence, check_norms, list_weights, make_block
 from luthier.features.consensus.utilities import Utility, text_batch
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import segment_blocks
@@ -82,20 +83,23 @@ def matrix_utilities(pool: Pool, matrices: Matrices, evidence: Evidence | None =
     """
     shown = evidence or Evidence()
     weights, shown_offsets, own = list_weights(pool, shown)
-    out: Float64 = np.zeros((pool.n_hypotheses, weights.shape[1]))
+    out, norms = np.zeros((2, pool.n_hypotheses, weights.shape[1]))
     for i in range(pool.n_sentences):
         first, last = int(pool.offsets[i]), int(pool.offsets[i + 1])
         if first == last:
             continue
         part = weights[shown_offsets[i] : shown_offsets[i + 1]]
         matrix = _checked(matrices(pool.sentence_ids[i]), last - first, len(part), pool.sentence_ids[i])
+        if shown.first is None and matrix.shape[1] > len(part):
+            raise _other_shape(last - first, len(part), pool.sentence_ids[i], matrix)
+        matrix = matrix[:, : len(part)]
         counted = np.repeat(part[None], last - first, axis=0)  # (K, R, T)
         at = np.arange(min(last - first, len(part)))
         counted[at, at] -= own[first : first + len(at)]
-        norms = counted.sum(axis=1)
-        sums = np.einsum("hr,hrt->ht", matrix, counted)
-        out[first:last] = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
-    return out
+        norms[first:last] = counted.sum(axis=1)
+        out[first:last] = np.einsum("hr,hrt->ht", matrix, counted)
+    check_norms(pool, np.arange(pool.n_sentences), pool.offsets, norms)
+    return np.divide(out, norms, out=np.zeros_like(out), where=norms > 0)
 
 
 def select_by(
@@ -133,7 +137,7 @@ def select_by(
         for i in np.flatnonzero(np.diff(pool.offsets[first : last + 1])) + first:
             own = values[pool.offsets[i] - span.start : pool.offsets[i + 1] - span.start]
             best = own.max()
-            k = int(np.argmax(own >= best - EQUAL * max(1.0, abs(best))))
+            k = int(np.argmax(own >= best - EQUAL * max(1.0, abs(best - utility.constant))))
             rows[i], found[i] = pool.offsets[i] + k, own[k]
 
     _over_blocks(pool, shown, work, threads)
@@ -149,25 +153,29 @@ def _over_blocks(pool: Pool, evidence: Evidence, work: Callable[[Block, Batch, s
         work(block, text_batch(block.texts, block.lists.offsets), slice(pool.offsets[first], pool.offsets[last]))
 
     blocks = segment_blocks(pool.offsets, BLOCK_ROWS)
-    if threads == 1 or len(blocks) == 1:
-        for block in blocks:
-            one(*block)
-        return
-    with executor(threads) as workers:
-        for task in [workers.submit(one, *block) for block in blocks]:
-            task.result()
+    with progress("lists scored", pool.n_sentences) as advance:
+        if threads == 1 or len(blocks) == 1:
+            for first, last in blocks:
+                one(first, last)
+                advance(last - first)
+            return
+        with executor(threads) as workers:
+            for (first, last), task in [(block, workers.submit(one, *block)) for block in blocks]:
+                task.result()
+                advance(last - first)
 
 
 def _pruned(utility: Utility, lists: Lists, batch: Batch) -> tuple[Float64, Bool]:
     """Return the sums of those candidates that may be best, −∞ for the others, and which were scored; (C,) each."""
     sentence = segment_of_rows(lists.cand_offsets)
     limits = utility.limits(lists, batch)
-    limits = limits + EQUAL * np.maximum(1.0, np.abs(limits))
+    whole = np.diff(np.concatenate([[0.0], np.cumsum(lists.weights[:, 0])])[lists.evid_offsets])  # (N,)
+    limits = limits + EQUAL * np.maximum(whole[sentence], np.abs(limits))
     order = np.lexsort((-limits, sentence))
     values, looked = np.full(len(limits), -np.inf), np.zeros(len(limits), dtype=bool)
     best, n = np.full(len(lists.offsets) - 1, -np.inf), 1
     while True:
-        slack = 2 * EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(best), best, 0.0)))
+        slack = 2 * EQUAL * np.maximum(whole, np.abs(np.where(np.isfinite(best), best, 0.0)))
         open_ = order[~looked[order] & (limits[order] >= (best - slack)[sentence[order]])]
         if not len(open_):
             return values, looked
@@ -199,9 +207,12 @@ def _count_pairs(lists: Lists, looked: Bool) -> tuple[int, int]:
 def _checked(matrix: Any, n_rows: int, n_columns: int, name: str) -> Float64:
     found = np.asarray(matrix, dtype=np.float64)
     if found.ndim != 2 or len(found) != n_rows or found.shape[1] < n_columns:
-        raise LuthierError(
-            f"expected a matrix of {n_rows} × {n_columns} scores for the sentence {name!r}, found shape {found.shape}"
-        )
+        raise _other_shape(n_rows, n_columns, name, found)
     if not np.isfinite(found).all():
         raise LuthierError(f"expected finite scores of pairs for the sentence {name!r}, found NaN or an infinity")
-    return found[:, :n_columns]
+    return found
+
+
+def _other_shape(n_rows: int, n_columns: int, name: str, found: Float64) -> LuthierError:
+    wanted = f"a matrix of {n_rows} × {n_columns} scores for the sentence {name!r}"
+    return LuthierError(f"expected {wanted}, found shape {found.shape}")
