@@ -24,7 +24,7 @@ BOUNDS := tests/corpus/test_vocab.py tests/corpus/test_texts.py tests/kbest/test
 	tests/decoding/test_lazy_kbest.py tests/decoding/test_forest_lines.py tests/landscape/test_certified_boxes.py
 TUNERS := $(foreach name,adagrad expected listwise mira mira_batch pairs penalties pro pro_all rampion svm,tests/tuning/test_$(name).py)
 
-.PHONY: demo test browser test-jit test-plain test-bounds test-neural test-pythons test-newest fuzz soak lint bench dist clean
+.PHONY: demo test browser test-jit test-plain test-bounds test-neural test-pythons test-newest fuzz soak lint bench docs dist clean
 
 demo: $(VENV)/.base
 	$(BIN)/luthier demo -o demo-out
@@ -89,6 +89,11 @@ lint: $(VENV)/.lint
 bench: $(VENV)/.bench
 	for script in benchmarks/bench_*.py; do echo "== $$script"; $(BIN)/python $$script $(if $(DATA),--data $(DATA)) || exit 1; done
 
+# The site, in build/site: guides, the API of every public name, the notebooks run anew. A link that leads nowhere fails.
+docs: $(VENV)/.docs
+	$(BIN)/python .ci/site
+	NO_MKDOCS_2_WARNING=1 PYTHONPATH=$(CURDIR)/src $(BIN)/mkdocs build
+
 # Wheels, and a look at them as a user's pip would have them: from a clean environment, outside of this folder. The first is
 # for all platforms. On Linux with x86-64 a second one, for this Python, brings the kernels compiled: the first compiles and
 # packs them, which takes minutes, and a newcomer's commands then compile nothing.
@@ -138,6 +143,10 @@ $(VENV)/.lint: pyproject.toml | $(VENV)/bin/python
 
 $(VENV)/.bench: pyproject.toml | $(VENV)/bin/python
 	$(call install,bench)
+	@touch $@
+
+$(VENV)/.docs: pyproject.toml | $(VENV)/bin/python
+	$(call install,docs)
 	@touch $@
 
 $(VENV)/.dist: pyproject.toml | $(VENV)/bin/python

@@ -147,6 +147,60 @@ def bench_start():
     show("start-up, wall clock", ("", ""), rows)
 
 
+def openai_batch(path, seed, requests=1500, choices=8, tokens=40):
+    """Write the answers of a batch with log-probabilities, as OpenAI and vLLM do."""
+    rng = np.random.default_rng(seed)
+    words = ["the", " house", " is", " small", " größer", " it", " rains", "\n"]
+    with open(path, "w", encoding="utf-8") as file:
+        for request in range(requests):
+            said = []
+            for index in range(choices):
+                chosen = [words[k] for k in rng.integers(len(words), size=tokens)]
+                content = [
+                    {"token": word, "logprob": p, "bytes": list(word.encode()), "top_logprobs": []}
+                    for word, p in zip(chosen, np.log(rng.random(tokens)).tolist(), strict=True)
+                ]
+                message = {"role": "assistant", "content": "".join(chosen)}
+                said.append({"index": index, "message": message, "logprobs": {"content": content}})
+            response = {"status_code": 200, "body": {"id": f"c{request}", "choices": said}}
+            file.write(json.dumps({"custom_id": f"r{request}", "response": response, "error": None}) + "\n")
+
+
+def summed_in_python(path, loads):
+    """Read a batch as its users do: parse each line, sum the log-probabilities of each choice."""
+    rows = []
+    with open(path, "rb") as file:
+        for line in file:
+            answer = loads(line)
+            for choice in answer["response"]["body"]["choices"]:
+                content = choice["logprobs"]["content"]
+                total = sum(token["logprob"] for token in content)
+                rows.append((answer["custom_id"], choice["message"]["content"], total, len(content)))
+    return rows
+
+
+def bench_batches(folder, seed):
+    """Compare reading an OpenAI batch into a pool with parsing it and summing in Python."""
+    from luthier import read_pool
+
+    path = folder / "batch.jsonl"
+    openai_batch(path, seed)
+    parsers = {"json": json.loads}
+    try:
+        import orjson
+    except ImportError:
+        pass
+    else:
+        parsers["orjson"] = orjson.loads
+    seconds, pool = cpu_seconds(lambda: read_pool(path))
+    rows = [("read_pool", path.stat().st_size / 2**20 / seconds, 1.0)]
+    for name, loads in parsers.items():
+        plain, found = cpu_seconds(lambda loads=loads: summed_in_python(path, loads))
+        assert pool.features.column("logprob").tolist() == [total for _, _, total, _ in found]
+        rows.append((f"{name}.loads, summed in Python", path.stat().st_size / 2**20 / plain, plain / seconds))
+    show("an OpenAI batch with log-probabilities", ("reader", "MB/s of CPU", "ratio"), rows)
+
+
 def main():
     if "--memory-of" in sys.argv:
         memory_of_reading(sys.argv[-2], [sys.argv[-1]])
@@ -159,6 +213,8 @@ def main():
 
     print(machine())
     bench_start()
+    with tempfile.TemporaryDirectory() as name:
+        bench_batches(Path(name), arguments.seed)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         path, refs = generated(folder, SIZES[arguments.size], arguments.seed)

@@ -82,7 +82,7 @@ def test_a_sentence_is_answered_before_the_next_comes(home):
         process.stdin.write(line(7, "a", lm=-1, kiwi=0.5).encode() + line(7, "b", lm=0, kiwi=0.5).encode())
         process.stdin.write(b"\n")  # a blank line: no other id is needed
         assert json.loads(process.stdout.readline()) == {
-            "id": "7", "hyp": "b", "score": 1.0, "contributions": {"lm": 0, "kiwi": 1},
+            "id": 7, "hyp": "b", "score": 1.0, "contributions": {"lm": 0, "kiwi": 1},
         }  # fmt: skip
         process.stdin.write(line(3, "c", lm=1, kiwi=0).encode())
         process.stdin.write(line("x", "d", lm=1, kiwi=0).encode())  # another id: 3 is complete

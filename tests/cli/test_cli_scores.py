@@ -74,7 +74,7 @@ def test_heldout_lists_have_scores_of_their_own(run_cli, files):
     common = (*common, "--refs", files / "refs", "--heldout-refs", files / "refs", "--method", "mert", "--allow-empty")
     code, out, err = run_cli(*common, "--heldout-join", f"kiwi={files / 'kiwi_b.txt'}")
     assert code == 0, err
-    assert "held out" in out
+    assert "held-out" in out
 
 
 def test_export_and_its_errors(run_cli, files):
@@ -106,4 +106,5 @@ def test_names_on_the_command_line(run_cli, files):
     code, out, err = run_cli("pool", files / "rows.csv", "--group-by", "source", "-o", files / "rows.arrow")
     assert code == 0, err
     assert "rank" in out  # said to be left out
+    assert "told apart by their sources" in " ".join(out.split())
     assert open_pool(files / "rows.arrow").list_lengths.tolist() == [2, 1]

@@ -148,6 +148,11 @@ JOBS = {
     "convert-zst": Job("data convert pool.arrow out/l.zst", answer="out/l.zst"),
     "convert-parquet": Job("data convert pool.arrow out/l.parquet", answer="out/l.parquet"),
     "rerank": Job("rerank pool.arrow --weights w1.txt w1.txt -o out/a.txt out/b.jsonl", answer="out/b.jsonl"),
+    "pairs": Job("pairs pool.arrow --weights w1.txt -o out/d.jsonl", answer="out/d.jsonl"),
+    "score-with": Job(
+        "score-with length pool.arrow --name n --cache out/kept -o out/p.arrow", grows="out/kept", answer="out/p.arrow"
+    ),
+    "parameters": Job("data weights w3.txt out/w.txt --to nemo", answer="out/w.txt"),
     "score": Job("score refs.txt --refs refs.txt --per-sentence out/s.tsv"),
     "shard": Job("data shard pool.arrow --shards 2 --metric bleu -o out/parts", answer="out/parts/manifest.json"),
     "split": Job("data split pool.arrow --into out/a.arrow=0.5 --into out/b.arrow=0.5", answer="out/b.arrow"),
@@ -211,7 +216,7 @@ def inputs(tmp_path_factory):
         "refs.txt": references, "w1.txt": "lm 1\nlength 0.5\n", "w2.txt": "p 1\nLanguageModel 1\n", "lm.arpa": ARPA,
         "rules.txt": RULES, "src": "das haus ist\n\nist\n", "one.src": "a b\n", "one.trg": "c d\n",
         "one.links": "0-0 1-1\n", "joshua.config": "lm = a\nlm 0.1\n", "choice.toml": CHOICE, "study.toml": STUDY,
-        "train.toml": TRAINING,
+        "train.toml": TRAINING, "w3.txt": "am 1\nlm 0.5\n",
     }  # fmt: skip
     for name, text in texts.items():
         (home / name).write_text(text)

@@ -4,17 +4,22 @@ import json
 
 import numpy as np
 import pytest
-from served import ask, changed, make_session, raw, serving, weights_of
+from served import ask, changed, make_pool, make_session, raw, serving, weights_of
 
 from luthier.explorer.app import answer
+from luthier.explorer.endpoints.about import about
+from luthier.explorer.endpoints.session import Named, Session
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank, selected_texts
 from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.weights import Weights, write_weights
 from luthier.landscape.lines.line_report import follow_line
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.metrics.batch import Batch
+from luthier.metrics.loading import load_metric
+from luthier.tuning.validation.baselines import baselines
 
 RANDOM = 1000  # weight vectors
 
@@ -234,3 +239,30 @@ def test_the_session_says_which_features_are_unused(server):
     assert why["rules2"].startswith("redundant: it is")
     assert [name for name, reason in why.items() if reason] == ["rules2", "same"]
     assert found["weights"][1] == server.session.named[1].weights.tolist()
+
+
+def test_unseen_sentences_stand_beside_with_what_the_commands_say():
+    pool = make_pool()
+    heldout = make_pool(6)
+    named = [Named("start.txt", weights_of(pool)), Named("other.txt", weights_of(pool, 1))]
+    session = Session(pool, load_metric("bleu"), named, heldout=heldout, seed=3)
+    metric, other = session.problem.metric, weights_of(pool, 1)
+    found = json.loads(answer(session, "unseen", b'{"weights": {"base": 1, "set": []}, "against": 0}').body())
+    problem = ListProblem.of(heldout, metric)
+    before, after = (problem.stats[problem.select(w)] for w in (weights_of(pool), other))
+    score = float(metric.score(after.sum(axis=0)))
+    assert found["score"] == score
+    assert found["shown"] == f"{score:.2f}"
+    assert found["sentences"] == 24
+    assert float(found["change"].replace("−", "-")) == pytest.approx(
+        score - float(metric.score(before.sum(axis=0))), abs=0.006
+    )
+    low, high = (float(end.replace("−", "-")) for end in found["interval"])
+    assert low <= float(found["change"].replace("−", "-")) <= high
+    # whatever is worse than one scorer alone says so
+    best = baselines(session.problem).best_alone
+    alone = float(metric.score(problem.stats[problem.select(best.weights)].sum(axis=0)))
+    assert bool(found["warning"]) == (score < alone)
+    assert about(session).values["lists"]["unseen"] == 24
+    nobody = Session(pool, load_metric("bleu"))
+    assert json.loads(answer(nobody, "unseen", b'{"weights": {"base": 0, "set": []}}').body())["sentences"] == 0

@@ -13,7 +13,7 @@ import pytest
 from browser import axe_script, open_browser, screen
 from PIL import Image
 from scipy.spatial import ConvexHull
-from served import ARABIC, HOSTILE, ask, changed, make_session, serving
+from served import ARABIC, HOSTILE, ask, changed, make_pool, make_session, serving
 
 from luthier.explorer.app import SCRIPTS, page_text
 from luthier.explorer.endpoints import surface
@@ -46,7 +46,7 @@ def trace(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(trace):
-    with serving(make_session(binned=True, traces=[str(trace)])) as found:
+    with serving(make_session(binned=True, traces=[str(trace)], heldout=make_pool(6))) as found:
         yield found
 
 
@@ -396,6 +396,18 @@ def test_a_small_screen_shows_everything_and_nothing_leaves_the_host(page, serve
     home = f"http://127.0.0.1:{server.port}/"
     assert addresses
     assert {url for url in addresses if not url.startswith((home, "about:", "blob:", "data:"))} == set()
+
+
+def test_unseen_sentences_stand_beside_after_a_drag(page, server):
+    shown = "return document.getElementById('unseen').textContent"
+    first = until(page, shown, bool)
+    assert first.startswith("24 unseen")
+    slide(page, 0, ["\ue010"])
+    moved = until(page, shown, lambda text: text != first)
+    value = page.execute_script("return document.querySelector('.weight input[type=number]').value")
+    found, _ = ask(server, "unseen", weights={"base": 0, "set": [[0, float(value)]]}, against=0)
+    assert found["shown"] in moved
+    assert found["change"] in moved
 
 
 @pytest.mark.parametrize("width, height, touch", [(390, 844, True), (768, 1024, True), (2560, 1440, False)])

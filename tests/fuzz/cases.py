@@ -94,18 +94,17 @@ class Cases(StateCases, ModelCases):
     case_text_list_2 = case_text_list_3 = case_text_list_4 = case_text_list
 
     def case_joined(self, rng):
-        """Damage a file of scores that is joined to a sound list."""
+        """Damage a file of scores, more or less, that is joined to a sound list."""
         n = samples.SENTENCES * samples.ROWS
         numbers = b"".join(b"%d.5\n" % k for k in range(n))
-        keyed = b"id\tindex\tqe\n" + b"".join(
-            b"%d\t%d\t0.5\n" % (k // samples.ROWS, k % samples.ROWS) for k in range(n)
-        )
-        raw = [numbers, keyed, self.lists["metricx"], self.lists["comet"]][rng.integers(4)]
+        rows = (b"%d\t%d\t0.5\n" % (k // samples.ROWS, k % samples.ROWS) for k in range(n))
+        scores, name = [
+            (numbers, "jsonl"), (b"id\tindex\tqe\n" + b"".join(rows), "jsonl"),
+            (self.lists["metricx"].replace(b"prediction", b"qe"), "metricx"),
+        ][rng.integers(3)]  # fmt: skip
         path = self.folder / "scores"
-        path.write_bytes(damage_text(rng, raw))
-        return self._list(
-            rng, self.lists["metricx" if raw in (self.lists["metricx"],) else "jsonl"], "list.j", "--join", path
-        )
+        path.write_bytes(damage_text(rng, scores) if rng.random() < 0.8 else scores)
+        return self._list(rng, self.lists[name], "list.scored", "--join", path)
 
     def case_table(self, rng):
         name = list(self.tables)[rng.integers(len(self.tables))]

@@ -189,7 +189,7 @@ def tools(rows):
                              for k, name in enumerate("ab")}, indent=1).encode(),
         "pipeline": json.dumps([[{"generated_text": t, "score": h[0]} for t, h in hyps] for hyps in lists]).encode(),
         "wide": wide.encode(),
-        "wide-csv": wide.replace("\t", ",").encode(),
+        "wide-csv": wide.replace(",", ";").replace("\t", ",").encode(),
     }  # fmt: skip
 
 

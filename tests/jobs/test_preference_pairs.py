@@ -43,7 +43,7 @@ def test_pairs_are_those_of_sorting(frame, tmp_path, margin):
             close += 1
             continue
         expected.append({
-            "id": str(i), "prompt": f"prompt {i} \n\"é\"",
+            "id": i, "prompt": f"prompt {i} \n\"é\"",
             "chosen": frame["hyp"][best], "rejected": frame["hyp"][worst],
             "score_chosen": score[best], "score_rejected": score[worst],
         })  # fmt: skip

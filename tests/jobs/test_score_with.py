@@ -70,10 +70,10 @@ def test_a_number_for_each_hypothesis(home):
 def test_what_a_program_is_given(home):
     text = START + "open('seen', 'w').write(sys.stdin.read())\n" + "print('\\n'.join(['1'] * 15))"
     found = score(command("read_all.py", text))
-    assert json.loads(Path("seen").read_text().splitlines()[0]) == {"id": "0", "src": "source 0", "hyp": "x"}
+    assert json.loads(Path("seen").read_text().splitlines()[0]) == {"id": 0, "src": "source 0", "hyp": "x"}
     found = score(f"{PYTHON} read_all.py", references=True, output="refs.arrow")
     assert json.loads(Path("seen").read_text().splitlines()[0]) == {
-        "id": "0",
+        "id": 0,
         "src": "source 0",
         "hyp": "x",
         "ref": ["ref 0", "other"],
@@ -107,11 +107,11 @@ def test_a_program_that_dies_is_started_again_and_what_it_said_is_kept(home):
 def test_one_that_dies_thrice_is_given_up(home):
     text = START + (
         "open('lives', 'a').write('.')\n"
-        "for line in lines:\n    if json.loads(line)['id'] == '2': print('no memory', file=sys.stderr); sys.exit(3)\n"
+        "for line in lines:\n    if json.loads(line)['id'] == 2: print('no memory', file=sys.stderr); sys.exit(3)\n"
         "    print(1, flush=True)\n"
     )
     with pytest.raises(
-        LuthierError, match=r"died 3 times \(exit code 3\) at sentence '2' \('xxxx'\), hypothesis 7 of 15"
+        LuthierError, match=r"died 3 times \(exit code 3\) at sentence 2 \('xxxx'\), hypothesis 7 of 15"
     ):
         score(command("dies.py", text))
     assert Path("lives").read_text() == "..."
@@ -122,9 +122,9 @@ def test_one_that_dies_thrice_is_given_up(home):
 
 
 BAD = [
-    ("print(1)", "output of .*:2: expected 15 numbers, one for each hypothesis, found 1, and none for sentence '0'"),
+    ("print(1)", "output of .*:2: expected 15 numbers, one for each hypothesis, found 1, and none for sentence 0"),
     ("[print(1) for _ in range(16)]", "output of .*:16: expected 15 numbers, .*found more, '1' the next"),
-    ("print(1); print('nan')", r"output of .*:2: expected a finite number for sentence '0' \('xxxx'\), found 'nan'"),
+    ("print(1); print('nan')", r"output of .*:2: expected a finite number for sentence 0 \('xxxx'\), found 'nan'"),
     ("print('score')", "output of .*:1: expected a finite number for .*found 'score'.*all else to standard error"),
     ("print('1e999')", "found '1e999'"),
     ("print('1_0')", "found '1_0'"),
@@ -202,9 +202,9 @@ class Own(Scorer):
 @pytest.mark.parametrize(
     ("answers", "said"),
     [
-        ((), "failed at sentence '0' or after it: RuntimeError: no memory"),
-        ((1.0, 2.0), "expected 15 numbers, found 2, after sentence '0'"),
-        ((float("nan"),), "expected a finite number for sentence '0' .*, found nan"),
+        ((), "failed at sentence 0 or after it: RuntimeError: no memory"),
+        ((1.0, 2.0), "expected 15 numbers, found 2, after sentence 0"),
+        ((float("nan"),), "expected a finite number for sentence 0 .*, found nan"),
         (("1",), "found '1'"),
     ],
 )

@@ -66,6 +66,7 @@ def test_merging_and_taking(tmp_path):
     kept = both.other_keys
     said = [json.loads(f"{{{kept.texts[i]}}}") for i in kept.ids]
     assert [one.get("system") for one in said] == [None, "A", "B"]
+    assert len(both.take([2]).other_keys.texts) == 1  # the others are not dragged along
     assert json.loads(f"{{{both.take([2]).other_keys.texts[int(both.take([2]).other_keys.ids[0])]}}}")["system"] == "B"
 
 

@@ -115,7 +115,7 @@ def _results(
     yield from engine.results(work, given, units, stop)
 
 
-def path_of(work: Work) -> str:
+def path_of(work: Callable[..., Any]) -> str:
     """Return the import path of a function, ``module:name``, under which any process finds it."""
     path = f"{work.__module__}:{work.__qualname__}"
     try:

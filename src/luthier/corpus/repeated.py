@@ -29,8 +29,11 @@ class RepeatedTexts:
         return len(self.ids)
 
     def take(self, rows: npt.ArrayLike) -> RepeatedTexts:
-        """Return the texts of the chosen rows."""
-        return RepeatedTexts(self.texts, self.ids[np.asarray(rows, dtype=np.int64)])
+        """Return the texts of the chosen rows, and no others."""
+        used, ids = np.unique(self.ids[np.asarray(rows, dtype=np.int64)], return_inverse=True)
+        return RepeatedTexts(
+            self.texts if len(used) == len(self.texts) else self.texts.take(used), ids.astype(np.int32).reshape(-1)
+        )
 
 
 def concatenate_repeated(parts: Sequence[RepeatedTexts | None], counts: Sequence[int]) -> RepeatedTexts | None:

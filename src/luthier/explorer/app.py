@@ -23,6 +23,7 @@ from luthier.explorer.endpoints.sentence import fan, sentence
 from luthier.explorer.endpoints.session import Session, Superseded
 from luthier.explorer.endpoints.surface import cell, surface
 from luthier.explorer.endpoints.traces import curves, state, trace
+from luthier.explorer.endpoints.unseen import unseen
 from luthier.explorer.middleware import Middleware
 
 # The files of the page, by their addresses: a fixed table, nothing else is ever read by request.
@@ -55,6 +56,7 @@ Answer = Callable[[Session, CheckedRequest], Reply]
 ANSWERS: Mapping[str, Answer] = {
     "select": select, "line": line, "lines": lines, "surface": surface, "cell": cell, "sentence": sentence, "fan": fan,
     "compare": comparison, "trace": trace, "state": state, "curves": curves,
+    "unseen": unseen,
 }  # fmt: skip
 Say = Callable[[str], None]
 

@@ -55,7 +55,7 @@ def write_report(session: Session, path: str, pairs: Sequence[tuple[int, int]] =
 def _recorded(session: Session, pairs: Sequence[tuple[int, int]]) -> dict[str, Any]:
     answers: dict[str, Any] = {}
     seen: set[int] = set()
-    first, rest = list(_selections(session)), list(_others(session, pairs))
+    first, rest = list(_selections(session)), [*_unseen(session), *_others(session, pairs)]
     with progress("recording answers", None) as advance:
         for question in first:
             reply = _answer(session, question)
@@ -79,6 +79,12 @@ def _selections(session: Session) -> Iterator[Question]:
         for against in range(len(session.named)):
             asked = {"weights": _at(base), "against": against}
             yield Question("select", asked, {**asked, "order": "worst", "count": MOST_CHANGES})
+
+
+def _unseen(session: Session) -> Iterator[Question]:
+    several = range(len(session.named)) if session.heldout is not None else ()
+    for asked in ({"weights": _at(base), "against": against} for base in several for against in several):
+        yield Question("unseen", asked, asked)
 
 
 def _others(session: Session, pairs: Sequence[tuple[int, int]]) -> Iterator[Question]:

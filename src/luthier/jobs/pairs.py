@@ -19,6 +19,7 @@ from luthier.core.params import path_of
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, weighted
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import in_order_of
+from luthier.kbest.storage.writer import ids_as_they_came
 from luthier.kbest.weights import read_weights
 
 
@@ -73,9 +74,10 @@ def pairs(pool: AnyPool, weights: AnyWeights, *, output: AnyPath, margin: float 
         raise LuthierError("expected lists with sources, which become prompts, found none. hint: give `source`")
     told, path, margins = {"close": 0, "one": 0}, path_of(output, "a file of pairs"), []
     with open_output(path) as file:
+        ids = ids_as_they_came(found)
         for pair in _pairs(found, scores, margin, told):
             margins.append(pair.margin)
-            file.write(_line(found, scores, pair))
+            file.write(_line(found, ids[pair.sentence], scores, pair))
     n = len(margins)
     mean = float(np.mean(margins)) if n else None
     return PairsReport(display_name(path), found.n_sentences, n, told["close"], told["one"], mean)
@@ -101,10 +103,10 @@ def _pairs(pool: Pool, scores: Float64, margin: float, told: dict[str, int]) -> 
             yield _Pair(sentence, first + best, first + worst, float(own[best] - own[worst]))
 
 
-def _line(pool: Pool, scores: Float64, pair: _Pair) -> bytes:
+def _line(pool: Pool, name: int | str, scores: Float64, pair: _Pair) -> bytes:
     assert pool.sources is not None
     found = {
-        "id": pool.sentence_ids[pair.sentence],
+        "id": name,
         "prompt": pool.sources[pair.sentence],
         "chosen": pool.texts[pair.chosen],
         "rejected": pool.texts[pair.rejected],

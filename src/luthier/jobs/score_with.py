@@ -26,6 +26,7 @@ from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.jobs.scoring_program import CountError, Program
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage.pool_file import save_pool
+from luthier.kbest.storage.writer import ids_as_they_came
 from luthier.scorers._scorer import PACKAGE, Item, Scorer
 
 KEPT = ".scores"  # beside the output: answers, so that a run that was ended goes on
@@ -97,7 +98,7 @@ def score_with(
     begin, items = time.monotonic(), _items(lists, references=references)
     digest = f"{opened.identity()} {scorer_version}"
     values, scored, kept = _all_scores(opened, items, digest, place, batch)
-    made = _with_scores(lists, name, values, references=references)
+    made = lists.with_columns({name: values}) if references else lists.with_features({name: values})
     save_pool(made.noting("score", name=name, scorer=_said(opened), version=scorer_version), path)
     n = len(values)
     low, mean, high = (float(f(values)) if n else None for f in (np.min, np.mean, np.max))
@@ -148,7 +149,7 @@ def _check(pool: Pool, name: str, *, references: bool, batch: int) -> None:
 
 def _items(pool: Pool, *, references: bool) -> list[Item]:
     """Return what a scorer is given of each hypothesis, (M,)."""
-    ids, sources = list(pool.sentence_ids), pool.sources
+    ids, sources = ids_as_they_came(pool), pool.sources
     src = [""] * pool.n_sentences if sources is None else list(sources)
     refs: list[tuple[str, ...] | None] = [None] * pool.n_sentences
     if references and pool.references is not None:
@@ -256,9 +257,3 @@ def _answers(scorer: Scorer | Program, items: Sequence[Item], batch: int) -> Ite
                     f"found {number!r}"
                 )
             yield float(number)
-
-
-def _with_scores(pool: Pool, name: str, values: Float64, *, references: bool) -> Pool:
-    if references:
-        return dataclasses.replace(pool, columns={**pool.columns, name: values})
-    return pool.with_features({name: values})

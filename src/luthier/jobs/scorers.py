@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import LuthierError
+from luthier.core.html import Shown
 from luthier.core.params import names_of, path_of
 from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.kbest.building.lists import add_scores
@@ -16,7 +17,7 @@ from luthier.kbest.pool import Pool
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Added:
+class Added(Shown):
     """A pool with more numbers for each hypothesis, and their names."""
 
     pool: Pool
@@ -70,7 +71,7 @@ def add(pool: AnyPool, scores: str | Sequence[str], *, column: str | Sequence[st
 
 
 @dataclasses.dataclass(frozen=True)
-class Exported:
+class Exported(Shown):
     """The files that were written, and how many hypotheses each has."""
 
     files: tuple[str, ...]

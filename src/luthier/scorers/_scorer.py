@@ -18,7 +18,7 @@ PACKAGE = "luthier.scorers"
 class Item:
     """A hypothesis to score; `refs` only where references were asked for."""
 
-    id: str
+    id: int | str
     src: str
     hyp: str
     refs: tuple[str, ...] | None = None

@@ -87,7 +87,7 @@ def test_failed_requests_are_said_and_counted(tmp_path):
     path = write(tmp_path / "batch.jsonl", rows)
     with pytest.raises(InputError) as caught:
         read(path)
-    told = f"{path}:2: expected a request that was answered (b), found an error (too late)"
+    told = f"{path}:2: expected a request that was answered (b), found an error ('too late')"
     assert str(caught.value).startswith(told)
     pool, reading = read(path, skip_bad=True)
     assert list(pool.sentence_ids) == ["a"]
@@ -264,6 +264,18 @@ def test_list_columns_of_parquet_and_frames(tmp_path):
         read(tmp_path / "short.parquet", format_options=NAMES)
 
 
+def test_a_row_without_a_list(tmp_path):
+    columns = {"completions": [["x"], None, ["y", "z"]], "scores": [[1.0], None, [2.0, 3.0]]}
+    pq.write_table(pa.table(columns), tmp_path / "null.parquet")
+    with pytest.raises(InputError, match=r"null.parquet:2: expected a value in the column 'hyp', found null"):
+        read(tmp_path / "null.parquet")
+    pool, reading = read(tmp_path / "null.parquet", skip_bad=True)
+    assert [(i, hyps) for i, _, _, hyps in shown(pool)] == [
+        ("0", [("x", {"score": 1})]), ("2", [("y", {"score": 2}), ("z", {"score": 3})]),
+    ]  # fmt: skip
+    assert dict(reading.faults.counts) == {"fields": 1}
+
+
 @pytest.mark.parametrize("mark", ["\t", ","])
 def test_a_column_for_each_system(tmp_path, mark):
     rows = ["src ref A B kiwi_A kiwi_B B:lm A:lm", "s0 r0 a0 b0 0.5 0.25 1 2", "s1 r1 a1 b1 1 0 3 4"]
@@ -294,6 +306,8 @@ OWN = [{"q": "s", "answers": [{"said": "x", "p": 1}, {"said": "y", "p": 2}], "go
 
 
 def test_names_of_the_users_own(tmp_path):
+    with pytest.raises(InputError, match="if its parts have names of their own, say them: `format_option` id=ID"):
+        read(write(tmp_path / "own.json", OWN))
     options = {"list": "answers", "text": "said", "refs": "gold", "id": "nr", "source": "q"}
     pool, _ = read(write(tmp_path / "own.json", OWN), format_options=options)
     assert shown(pool) == [("4", "s", ["x"], [("x", {"p": 1}), ("y", {"p": 2})])]
@@ -400,3 +414,16 @@ def test_supervisions_of_lhotse_are_a_manifest(tmp_path):
         ("u0", ["it rains"], "it reins"), ("u1", ["stop"], "stop"),
     ]  # fmt: skip
     assert pool.columns["duration"].tolist() == [1.5, 2.5]
+
+
+def test_a_hypothesis_may_have_lists_beside(tmp_path):
+    rows = [{"id": 1, "hyp": text, "lm": k, "choices": ["p", "q"]} for k, text in enumerate("ab")]
+    pool, reading = read(write(tmp_path / "rows.jsonl", rows))
+    assert (list(pool.texts), list(reading.formats.values())) == (["a", "b"], ["jsonl"])
+
+
+def test_systems_of_comet_have_as_many_rows(tmp_path):
+    row = {"src": "s", "mt": "m", "COMET": 0.5}
+    path = write(tmp_path / "comet.json", {"a": [row, {**row, "src": "t"}], "b": [row]})
+    with pytest.raises(InputError, match=r"comet.json: expected as many translations of each system, found 1 and 2"):
+        read(path)

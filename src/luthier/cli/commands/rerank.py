@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--to",
         choices=FORMS,
-        help="text; jsonl: id, hyp, score, contributions; moses: a list (default: by ending)",
+        help="text; jsonl: id, hyp, score, contributions, other keys of the list; moses: a list (default: by ending)",
     )
     parser.add_argument("-n", type=int, default=1, metavar="N", help="write the N best (jsonl and moses; default: 1)")
     add_strict_option(parser)

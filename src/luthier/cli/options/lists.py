@@ -267,7 +267,8 @@ def _read(options: argparse.Namespace, paths: Sequence[str], refs: Sequence[str]
     reading = read_lists(paths, refs, options.source, read_options(options))
     for name, form in reading.formats.items():
         if form != "pool":
-            notice(f"read {name} ({form}): {reading.rows[name]:,} hypotheses of {reading.pool.n_sentences:,} sentences")
+            told = f"read {name} ({form}): {reading.rows[name]:,} hypotheses of {reading.pool.n_sentences:,} sentences"
+            notice(told + (", told apart by their sources" if reading.by_source else ""))
     return _prepared(reading.pool, options)
 
 

@@ -20,6 +20,8 @@ def add_session_arguments(parser: argparse.ArgumentParser) -> None:
         "--trace", nargs="+", default=[], metavar="T", help="files of 'luthier tune --trace', or loops' folders"
     )
     parser.add_argument("--bins", metavar="BINS", help="a file of 'luthier engine bins', for response curves")
+    parser.add_argument("--heldout", metavar="POOL", help="unseen sentences, shown beside: a pool or a list")
+    parser.add_argument("--heldout-refs", nargs="+", default=[], metavar="R", help="references of the held-out list")
     add_metric_options(parser, "bleu")
     add_pool_options(parser)
 
@@ -35,6 +37,7 @@ def session_from(options: argparse.Namespace) -> Session:
     pool = pool_from(options, options.pool)
     bins = read_bins(options.bins) if options.bins else None
     title = "standard input" if options.pool == "-" else Path(options.pool).name
+    heldout = pool_from(options, options.heldout, options.heldout_refs) if options.heldout else None
     return Session(
         pool,
         metric,
@@ -42,6 +45,7 @@ def session_from(options: argparse.Namespace) -> Session:
         title=title,
         traces=options.trace,
         bins=bins,
+        heldout=heldout,
         seed=options.seed,
         threads=options.threads,
     )

@@ -24,6 +24,7 @@ def about(session: Session) -> Reply:
                 "hypotheses": pool.n_hypotheses,
                 "features": pool.n_features,
                 "left_out": session.n_left_out,
+                "unseen": 0 if session.heldout is None else session.heldout.n_sentences,
                 "references": pool.references is not None,
                 "sources": pool.sources is not None,
                 "derivations": pool.derivations is not None,

@@ -54,6 +54,7 @@ class Session:
     title : what the page calls the lists
     traces : files of states of tuners, or folders of loops, which may appear or grow later
     bins : for response curves, optional
+    heldout : lists of unseen sentences, optional
     """
 
     def __init__(
@@ -65,10 +66,12 @@ class Session:
         title: str = "",
         traces: Sequence[str] = (),
         bins: Bins | None = None,
+        heldout: Pool | None = None,
         seed: int = 0,
         threads: int = 1,
     ) -> None:
         self.problem = ListProblem.of(pool, metric)
+        self.heldout = None if heldout is None else ListProblem.beside(self.problem, heldout)
         self.sighted = ProjectionCache(self.problem)
         self.numbers: Int64 = np.flatnonzero(pool.list_lengths > 0)  # of sentences, in the pool as it was given
         self.n_left_out = pool.n_sentences - len(self.numbers)

@@ -7,8 +7,8 @@ import { makeCurves } from "./curves.js";
 import { button, byId, chooser, complain, element, fill } from "./elements.js";
 import { makeLine } from "./line.js";
 import { makeSentence } from "./sentence.js";
-import { askSession, isReport, reportHas, takeToken, token } from "./server.js";
-import { canRedo, canUndo, changed, fragment, goToNamed, listen, loadFragment, redo, session, state, undo } from "./state.js";
+import { ask, askSession, isReport, reportHas, takeToken, token } from "./server.js";
+import { asked, canRedo, canUndo, changed, fragment, goToNamed, listen, loadFragment, redo, session, state, undo } from "./state.js";
 import { makeSurface } from "./surface.js";
 import { makeTraces } from "./traces.js";
 import { makeWeights } from "./weights.js";
@@ -37,6 +37,7 @@ async function begin() {
   listen((what) => {
     if (what === "view" || what === "all") showView();
     if (what === "weights" || what === "score" || what === "all") showScore();
+    if (what === "weights" || what === "all") showUnseenLater();
   });
   document.addEventListener("keydown", shortcuts);
   changed("all");
@@ -53,6 +54,7 @@ function makeHeader() {
     element("div", { class: "score" }, element("span", { class: "metric", title: metric.signature }, metric.name, metric.higher_is_better ? " ↑" : " ↓"),
       element("output", { id: "score" }), element("span", { id: "delta", class: "delta" }), element("label", { class: "against" }, "against ", against),
       element("span", { id: "changed" })),
+    session.lists.unseen > 0 && element("div", { id: "unseen", class: "score", title: "The same weights on held-out sentences; the change is against the same weights as above, its interval is of 95 % by paired bootstrap" }),
     element("div", { class: "buttons" },
       !isReport && [
         button("Undo", undo, { id: "undo", title: "Undo (Ctrl+Z)" }), button("Redo", redo, { id: "redo", title: "Redo (Ctrl+Y)" }),
@@ -72,6 +74,27 @@ function showScore() {
   byId("delta").textContent = found.changes[state.against];
   byId("delta").className = `delta ${better > 0 ? "up" : better < 0 ? "down" : "even"}`;
   byId("changed").textContent = `${found.changed.toLocaleString("en")} changed`;
+}
+
+// ---- held-out sentences: after a drag, never during it ---------------------------------------------------------------
+
+let unseenLater = 0;
+
+function showUnseenLater() {
+  if (!session.lists.unseen) return;
+  clearTimeout(unseenLater);
+  unseenLater = setTimeout(showUnseen, isReport ? 0 : 250);
+}
+
+async function showUnseen() {
+  const found = await ask("unseen", "unseen", { weights: asked(), against: state.against });
+  if (!found) return;
+  const [low, high] = found.interval;
+  fill(byId("unseen"), element("span", { class: "metric" }, `${found.sentences.toLocaleString("en")} unseen`),
+    element("output", { id: "unseen-score" }, found.shown),
+    element("span", { id: "unseen-delta", class: `delta ${found.better > 0 ? "up" : found.better < 0 ? "down" : "even"}` }, found.change),
+    element("span", { class: "against" }, `${low} … ${high}`),
+    found.warning && element("span", { class: "delta down", id: "unseen-warning" }, `worse than one scorer alone: ${found.warning}`));
 }
 
 async function copyLink() {

@@ -172,6 +172,11 @@ class PoolBuilder:
         return np.asarray(kinds[sentences] == own)
 
     @property
+    def by_source(self) -> bool:
+        """Whether sources tell sentences apart."""
+        return self._numbers.by_source
+
+    @property
     def filled(self) -> dict[str, int]:
         """How many missing values of each feature were filled in; known once the pool is built."""
         return self._rows.features.filled

@@ -124,6 +124,7 @@ class Reading:
     empty_sentences: int
     filled: Mapping[str, int] = dataclasses.field(default_factory=dict)  # missing values filled in, by feature
     ignored: Sequence[str] = ()
+    by_source: bool = False
 
 
 def read_pool(
@@ -221,7 +222,7 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
     _check_roles(pool, options)
     reading = _finish(pool, faults, formats, rows, options)
     left_out = dict.fromkeys([*options.ignore, *sorted(roles.left_out)])
-    return dataclasses.replace(reading, filled=builder.filled, ignored=tuple(left_out))
+    return dataclasses.replace(reading, filled=builder.filled, ignored=tuple(left_out), by_source=builder.by_source)
 
 
 def _joining(options: ReadOptions) -> Callable[[Rows], Mapping[str, Float64]] | None:
@@ -377,7 +378,8 @@ def _likely_cause(head: bytes) -> str:
             return f"its columns are separated by {name}; write a CSV with commas, or a TSV with tabs"
         if len(words) > 1 and any(word != word.lower() for word in known):
             return f"columns are called in small letters here: {', '.join(word.lower() for word in known)}"
-    return ""
+    own = "if its parts have names of their own, say them: `format_option` id=ID,text=TEXT,list=LIST"
+    return own if first.startswith(("{", "[")) or "\t" in first else ""
 
 
 def _parameters(method: Any, options: ReadOptions) -> dict[str, Any]:

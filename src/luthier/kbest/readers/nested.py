@@ -73,6 +73,7 @@ from luthier.kbest.reading.shapes.profiles import GENERIC, LISTS, PROFILES, Prof
 
 _LIST_KEY = re.compile(rb'"(resps|%s)"\s*:\s*\[' % b"|".join(name.encode() for name in LISTS))
 _NAMED = re.compile(rb'\{\s*"[^"]*"\s*:\s*\[|\[\s*[\{\[]')
+_HYPOTHESIS = re.compile(rb'"hyp(othesis)?"\s*:\s*"')
 _FAILED = re.compile(rb'"custom_id"\s*:.*"(response|error)"\s*:')
 
 
@@ -89,7 +90,7 @@ class Method(NamedReader):
         text = head.removeprefix(BOM).lstrip()
         first = text.partition(b"\n")[0].strip()
         if text.startswith((b"{", b"[")) and (_LIST_KEY.search(text) or _FAILED.search(first)):
-            return 92
+            return 50 if _is_hypothesis(first) else 92
         return 50 if first in (b"{", b"[") or _NAMED.match(text) else 0
 
     @classmethod
@@ -103,6 +104,17 @@ class Method(NamedReader):
         for tape, lines in _tapes(source):
             reading = reading or _Reading(source, _profile(tape).called(self.called))
             yield reading.block(tape, lines)
+
+
+def _is_hypothesis(line: bytes) -> bool:
+    """Return whether a line is an object that is a hypothesis itself, whatever lists it has beside."""
+    if not _HYPOTHESIS.search(line):
+        return False
+    try:
+        value = parse_json(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(value, dict) and any(isinstance(value.get(name), str) for name in ("hyp", "hypothesis"))
 
 
 def _tapes(source: Source) -> Iterator[tuple[Tape, Lines]]:
@@ -169,7 +181,7 @@ class _Reading:
         bad.extend(lines.bad)
         self._on_syntax(bad, tape, lines)
         rows = np.flatnonzero(tape.roots >= 0)
-        sentences = Sentences.of(tape, profile, tape.roots[rows])
+        sentences = Sentences.of(tape, profile, tape.roots[rows], self._source.name)
         sentences = dataclasses.replace(sentences, rows=rows[sentences.rows])
         if profile.same:
             sentences = self._only_same(tape, sentences)

@@ -64,6 +64,7 @@ class Reranker:
         self.scorers: tuple[str, ...] = tuple(
             dict.fromkeys([*(name for name in self.weights if name not in formulas), *self._used])
         )
+        self._required = tuple(name for name in self.scorers if name not in self._optional)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Reranker:
@@ -179,9 +180,7 @@ class Reranker:
         if not isinstance(candidate, Mapping):
             raise _error(place, "scores by name", f"{type(candidate).__name__} {candidate!r:.60}")
         values, missing = dict(candidate), self._missing
-        wanted: Iterable[str] = self.scorers
-        if self._optional:
-            wanted = [name for name in self.scorers if name not in self._optional or name in candidate]
+        wanted = [*self._required, *(name for name in candidate if name in self._optional)]
         lacking = []
         for name in wanted:
             given = values.get(name)

@@ -121,6 +121,12 @@ def integer_ids(pool: Pool) -> pa.Array:
     return pc.and_(written, said is True)
 
 
+def ids_as_they_came(pool: Pool) -> list[int | str]:
+    """Return the sentence ids, N of them: those that came as numbers are numbers again."""
+    whole = integer_ids(pool).to_pylist()
+    return [int(name) if number else name for name, number in zip(pool.sentence_ids, whole, strict=True)]
+
+
 def id_array(pool: Pool) -> pa.Array:
     """Return the sentence ids as they came, (N,): integers where all are, else texts."""
     ids = text_array(pool.sentence_ids)

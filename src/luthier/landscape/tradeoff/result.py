@@ -11,6 +11,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64
 from luthier.core.files.tables import write_table
+from luthier.core.html import Shown
 from luthier.kbest.derived import derived_of
 from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
@@ -43,7 +44,7 @@ class Conflict:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Tradeoff:
+class Tradeoff(Shown):
     """The Pareto front of several metrics.
 
     Attributes

@@ -97,6 +97,7 @@ def reading_report(reading: Reading, pool: Pool, output: str) -> dict[str, Any]:
             {"path": path, "format": reading.formats[path], "hypotheses": rows} for path, rows in reading.rows.items()
         ],
         "sentences": pool.n_sentences,
+        "by_source": reading.by_source,
         "hypotheses": pool.n_hypotheses,
         "features": pool.n_features,
         "references": 0 if pool.references is None else len(pool.references.texts),
@@ -119,8 +120,9 @@ def reading_table(reading: Reading, pool: Pool, output: str) -> Any:
     """Return the same as sentences, and tables of what is out of the ordinary."""
     report = reading_report(reading, pool, output)
     lists = ", ".join(f"{item['path']} ({item['format']})" for item in report["lists"])
+    apart = ", told apart by their sources" if reading.by_source else ""
     told = (
-        f"{lists}: {report['hypotheses']:,} hypotheses of {report['sentences']:,} sentences, "
+        f"{lists}: {report['hypotheses']:,} hypotheses of {report['sentences']:,} sentences{apart}, "
         f"{report['references']:,} references; written to {output}"
     )
     parts: list[Any] = [paragraph(told)]

@@ -64,7 +64,9 @@ def answer_table(report: TuningReport) -> Any:
     adds = "tuned adds, 95 % interval"
     if folds is not None:
         digits = decimals_for([folds.score, *(rival.score for rival in folds.rivals)])
-        rows = [_rival_row(rival.name, rival.score, rival.difference, rival.interval, digits) for rival in folds.rivals]
+        rows: list[tuple[Any, ...]] = [
+            _rival_row(rival.name, rival.score, rival.difference, rival.interval, digits) for rival in folds.rivals
+        ]
         rows.append(("tuned", f"{folds.score:.{digits}f}", None))
         where = f"on {len(folds.folds):,} sentences, none seen by its weights ({folds.n_folds} folds)"
         return table(where, ("", code_of(report.metric), adds), rows)

@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any
 
-from luthier.core.errors import InputError
+from luthier.core.errors import InputError, excerpt
 from luthier.kbest.reading.json_errors import described
 from luthier.kbest.reading.json_tape import ARRAY, FALSE, INTEGER, NULL, OBJECT, STRING, TRUE, Tape
 from luthier.kbest.reading.shapes import json_lists as shape
@@ -82,7 +82,7 @@ def _words(fault: int, value: Any, profile: Profile, identity: str) -> tuple[str
         hint = "prompts that are echoed have one without; ask for the log-probabilities of the answer alone"
         return f"a number as the log-probability of each token ({identity})", "null", hint
     if fault == shape.LENGTHS:
-        key, numbers = next(_other_lengths(value, items))
+        key, numbers = next(_other_lengths(value, items), ("scores", []))
         return f'as many numbers in "{key}" as hypotheses ({len(items)})', str(len(numbers)), ""
     key, number = _wrong_number(value, finite=fault == shape.NOT_FINITE)
     word = "finite number" if fault == shape.NOT_FINITE else "number"
@@ -103,8 +103,10 @@ def _list(value: Any, profile: Profile) -> tuple[str, Any]:
 
 def _failure(value: Any, profile: Profile) -> str:
     error = _at(value, profile.failure[0])
+    if error is None:
+        return "the status " + described(_at(value, profile.failure[1])).removeprefix("the number ")
     message = error.get("message") or error.get("code") if isinstance(error, dict) else error
-    return f"an error ({message})" if error is not None else f"the status {_at(value, profile.failure[1]):g}"
+    return f"an error ({excerpt(str(message).encode(), 80)})"
 
 
 def _other_lengths(value: dict[str, Any], items: list[Any]) -> Any:

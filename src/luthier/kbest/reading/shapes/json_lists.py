@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from luthier.core.arrays import Bool, Bytes, Float64, Int32, Int64
+from luthier.core.errors import InputError
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.corpus.texts import Texts
@@ -67,7 +68,7 @@ class Sentences:
     numbers: Int64 | None = None  # ids, where the place in the file is one
 
     @classmethod
-    def of(cls, tape: Tape, profile: Profile, roots: Int64) -> Sentences:
+    def of(cls, tape: Tape, profile: Profile, roots: Int64, path: str) -> Sentences:
         """Return the sentences of lines: each an object or a list, an array of such, or an object that names them."""
         listed = first_of(tape, roots, profile.list, ARRAY) >= 0
         named = (tape.kinds(roots) == OBJECT) & ~listed & (first_of(tape, roots, profile.text, STRING) < 0)
@@ -77,7 +78,7 @@ class Sentences:
         if len(roots) == 1 and named[0] and len(kinds) and (kinds == ARRAY).all():
             systems = tape.members(inner.entries)
             if (first_of(tape, systems.entries, ("mt",), STRING) >= 0).all() and len(systems.entries):
-                return cls._of_systems(systems)
+                return cls._of_systems(systems, path)
         counts = np.diff(inner.offsets)
         own = named & (counts > 0) & ~inner.any((kinds != ARRAY) & ~has_list)
         rows_inside = (kinds == OBJECT) & (has_list | (len(roots) == 1))
@@ -90,9 +91,12 @@ class Sentences:
         return cls(entries, rows, np.where(own[rows], entries - 1, NO_ENTRY))
 
     @classmethod
-    def _of_systems(cls, systems: Members) -> Sentences:
+    def _of_systems(cls, systems: Members, path: str) -> Sentences:
         """Return the rows of COMET's object of systems: row i of all systems is sentence i."""
         counts = np.diff(systems.offsets)
+        if (counts != counts[0]).any():
+            found = " and ".join(map(str, np.unique(counts)[:3].tolist()))
+            raise InputError(expected="as many translations of each system", found=found, path=path, kind="length")
         numbers = np.arange(len(systems.entries)) - np.repeat(systems.offsets[:-1], counts)
         order = np.argsort(numbers, kind="stable")
         nothing = np.full(len(order), NO_ENTRY, dtype=np.int64)

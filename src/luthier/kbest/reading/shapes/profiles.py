@@ -14,7 +14,10 @@ LISTS = (
     "nbest", "n_best", "beams", "hypotheses", "hyps", "candidates", "sequences", "outputs", "predictions",
     "completions", "choices", "responses",
 )  # fmt: skip
-IDS = ("id", "sentence_id", "segment_id", "utt_id", "utterance_id", "key", "audio_filepath", "audio", "request_id")
+IDS = (
+    "id", "sentence_id", "segment_id", "utt_id", "utterance_id", "key", "audio_filepath", "audio", "request_id",
+    "custom_id", "doc_id",
+)  # fmt: skip
 TEXTS = (
     "hyp", "hypothesis", "text", "translation", "generated_text", "transcript", "mt", "message.content", "content",
     "response", "completion", "output",

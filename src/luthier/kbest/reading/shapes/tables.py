@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from luthier.core.arrays import Int64
 from luthier.core.errors import InputError
 from luthier.core.files.arrow import numbers
-from luthier.kbest.reading.arrow_columns import is_number, is_text
+from luthier.kbest.reading.arrow_columns import is_number, is_text, present
 from luthier.kbest.reading.arrow_rows import check_names
 from luthier.kbest.reading.column_roles import MEANINGS, Names
 from luthier.kbest.reading.shapes.profiles import LISTS, TEXTS
@@ -102,8 +102,10 @@ def _of_lists(table: pa.Table, name: str, names: Names, path: str, first_row: in
     if not _is_list(column.type):
         raise InputError(expected=f"lists in the column {name!r}", found=str(column.type), path=path, kind="type")
     counts = np.asarray(numbers(pc.fill_null(pc.list_value_length(column), 0)), dtype=np.int64)
-    rows = np.repeat(np.arange(len(counts)), counts)
-    items, made = pc.list_flatten(column), {}
+    lacking = ~present(column)
+    rows = np.repeat(np.arange(len(counts)), counts + lacking)  # a row without a list has a hypothesis without a text
+    place = pa.array(np.cumsum(~lacking[rows]) - 1, mask=lacking[rows])
+    items, made = pc.list_flatten(column).take(place), {}
     kind, called = items.type, names.text or MEANINGS["text"][0]
     if pa.types.is_struct(kind):
         text = names.text or _text_field(kind)
@@ -116,7 +118,8 @@ def _of_lists(table: pa.Table, name: str, names: Names, path: str, first_row: in
             continue
         if _is_list(values.type) and is_number(values.type.value_type):
             if not other.endswith("token_ids"):
-                made[SINGULAR.get(other, other)] = _flat_numbers(values, counts, other, path, first_row)
+                flat = _flat_numbers(values, counts, other, path, first_row)
+                made[SINGULAR.get(other, other)] = flat.take(place)
         elif not is_number(values.type) or other in names.of("id"):
             made[other] = values.take(pa.array(rows))
     return pa.table(made), rows

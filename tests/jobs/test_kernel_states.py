@@ -1,0 +1,77 @@
+"""Where every kernel is: packed, kept, or to be compiled, and why; kernels compiled ahead in a process of their own."""
+
+import json
+import subprocess
+
+import pytest
+
+from luthier.core.start_up import as_command
+from luthier.jobs import warm
+from luthier.jobs.warm import compile_ahead, entry_kernels, kernel_modules, kernel_states
+
+pytestmark = pytest.mark.compiled
+FILE = "luthier.core._hash_kernels"
+
+
+def test_every_kernel_that_python_calls_has_a_state_and_a_reason():
+    states, pack = kernel_states()
+    assert {f"luthier.{state.name}" for state in states} == set(entry_kernels(kernel_modules()))
+    assert all(bool(state.why) != (state.packed or state.kept) for state in states)
+    assert pack
+
+
+def test_one_file_can_be_asked_for():
+    states, _ = kernel_states(FILE)
+    assert {state.name.rpartition(".")[0] for state in states} == {FILE.removeprefix("luthier.")}
+
+
+def test_the_command_counts_them(run_cli):
+    code, out, _ = run_cli("warm", "--status", "--json")
+    found = json.loads(out)
+    assert code == 0
+    missing = [kernel for kernel in found["kernels"] if not (kernel["packed"] or kernel["kept"])]
+    assert found["counts"]["to compile"] == len(missing)
+    assert f"{len(found['kernels'])} kernels: " in run_cli("warm", "--status")[1]
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["host", "command"])
+def test_a_process_is_started_in_our_own_command_only_and_ends_with_the_block(monkeypatch, inside):
+    started = []
+
+    class Child:
+        def __init__(self, command, **_):
+            started.append(command[-1])
+
+        def wait(self):
+            started.append("waited")
+
+        kill = wait
+
+    lacking = warm.KernelState("a", packed=False, kept=False, why="never")
+    monkeypatch.setattr(warm, "kernel_states", lambda only: ([lacking], only))
+    monkeypatch.setattr(subprocess, "Popen", Child)
+    if inside:
+        with as_command(), compile_ahead(kernel_modules, FILE, threads=2) as wait:
+            wait()
+        assert "luthier.jobs.warm:kernel_modules" in started[0]
+        assert started[1:] == ["waited"] * 3
+    else:
+        with compile_ahead(kernel_modules, FILE, threads=2) as wait:
+            wait()
+        assert started == []
+
+
+def test_nothing_is_started_for_one_thread_or_where_all_kernels_are_there(monkeypatch):
+    monkeypatch.setattr(subprocess, "Popen", None)
+    there = warm.KernelState("a", packed=True, kept=False, why="")
+    monkeypatch.setattr(warm, "kernel_states", lambda only: ([there], only))
+    for threads in (1, 2):
+        with as_command(), compile_ahead(kernel_modules, FILE, threads=threads) as wait:
+            wait()
+
+
+def test_a_pack_needs_a_platform_that_has_one(run_cli, tmp_path, monkeypatch):
+    monkeypatch.setattr(warm.platform, "machine", lambda: "abacus")
+    code, _, err = run_cli("warm", "--pack", tmp_path)
+    assert code == 2
+    assert "expected Linux on x86_64 for a pack" in err
