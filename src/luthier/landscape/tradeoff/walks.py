@@ -78,7 +78,8 @@ def line_front(problem: ListProblem, line: Subspace, window: tuple[float, float]
 def same_scores(one: Float64, other: Float64) -> Bool:
     """Return which rows of scores, (n, K), agree in every metric, up to rounding."""
     size = np.maximum(np.abs(one), np.abs(other)).max(axis=0, initial=0.0)
-    return np.all(np.abs(one - other) <= ROUNDING * size, axis=1)
+    agree: Bool = np.all(np.abs(one - other) <= ROUNDING * size, axis=1)
+    return agree
 
 
 class _Intervals(NamedTuple):
