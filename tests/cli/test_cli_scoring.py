@@ -113,6 +113,13 @@ def test_identical_systems_have_p_one(run_cli, folder):
     assert all(m["results"][1]["against_baseline"]["randomisation_p"] == 1 for m in report["metrics"])
 
 
+def test_systems_of_a_pool_have_names_of_ones_own(run_cli, folder):
+    weights = ("--weights", folder / "weights.txt", "--weights", folder / "lm.txt", "--name", "old", "--name", "new")
+    few = ("--draws", "20", "--shuffles", "50", "--metric", "bleu", "--json")
+    report = json.loads(run_cli("compare", "--pool", folder / "pool.arrow", *weights, *few)[1])
+    assert [result["system"] for result in report["metrics"][0]["results"]] == ["old", "new"]
+
+
 def test_the_same_weights_once_three_and_nine_times(run_cli, folder):
     few = ("--draws", "50", "--shuffles", "200", "--metric", "bleu", "--json")
     found = []
@@ -145,6 +152,7 @@ def test_tables_and_sentences(run_cli, folder, form, mark):
         (["--refs", "r"], "expected --baseline"),
         (["--pool", "p", "--baseline", "h"], "--pool goes with --weights"),
         (["--refs", "r", "--baseline", "h", "--system", "only-a-name"], "expected --system NAME H"),
+        (["--pool", "p", "--weights", "a", "--weights", "b", "--name", "c"], "another --name for each --weights"),
     ],
 )
 def test_what_compare_does_not_take(run_cli, arguments, message):

@@ -66,6 +66,25 @@ def test_it_fits_a_terminal(demo, capsys, monkeypatch):
         assert f"| {rival.score:.2f} | {rival.difference:+.2f} (" in readme
 
 
+@pytest.mark.slow
+@pytest.mark.compiled
+def test_open_ends_with_the_explorer_of_the_same_list(demo, run_cli, monkeypatch):
+    from luthier.cli.commands import demo as command
+    from luthier.explorer import server
+
+    seen = []
+    monkeypatch.setattr(command, "_outputs", lambda options, output: demo)
+    monkeypatch.setattr(server, "open_browser", seen.append)
+    monkeypatch.setattr(server.Server, "run", lambda self: seen.append(self._socket.close()))
+    code, out, err = run_cli("demo", "--open")
+    assert code == 0, err
+    assert out.startswith("http://127.0.0.1:")
+    assert len(seen) == 2
+    code, _, err = run_cli("demo", "--open", "--system")
+    assert code == 2
+    assert "expected --open or --system, found both" in err
+
+
 def test_a_long_command_is_broken_before_an_option():
     command = "luthier surface " + " ".join(f"--axis name-{i}" for i in range(9))
     lines = command_lines(command)

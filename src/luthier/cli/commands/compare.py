@@ -34,6 +34,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--pool", metavar="POOL", help="instead of files of translations: a pool or a list")
     parser.add_argument("--weights", nargs="+", action="append", default=[], metavar="W", help="a system of the pool")
+    parser.add_argument(
+        "--name", action="append", default=[], metavar="NAME", help="of a system of --weights, in their order"
+    )
     add_strict_option(parser)
     parser.add_argument("--table", choices=("text", "markdown", "latex"), default="text", help="form of the table")
     parser.add_argument(
@@ -83,7 +86,12 @@ def _systems(options: argparse.Namespace) -> Mapping[str, Sequence[str]]:
     if options.pool:
         if options.baseline or options.system:
             raise LuthierError("--pool goes with --weights; --baseline and --system with files")
-        return named_by_files(options.weights)
+        if options.name and (len(options.name) != len(options.weights) or len(set(options.name)) < len(options.name)):
+            found = f"{len(options.name)} for {len(options.weights)}"
+            raise LuthierError(f"expected another --name for each --weights, or none at all, found {found}")
+        return (
+            dict(zip(options.name, options.weights, strict=True)) if options.name else named_by_files(options.weights)
+        )
     if options.weights or not options.baseline:
         raise LuthierError("expected --baseline H … and --system NAME H …, or --pool and --weights")
     files = {"baseline": options.baseline}

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace, output: Output) -> int:
     if options.system:
         return _system(options, output)
     found = _outputs(options, output)
-    return _explore(found, output) if options.open else 0
+    return _explore(found, options, output) if options.open else 0
 
 
 def _outputs(options: argparse.Namespace, output: Output) -> OutputsDemo:
@@ -87,14 +87,15 @@ def command_lines(command: str) -> str:
     return f" \\\n{INDENT}{MORE}".join(lines).join([INDENT, ""])
 
 
-def _explore(found: OutputsDemo, output: Output) -> int:
+def _explore(found: OutputsDemo, options: argparse.Namespace, output: Output) -> int:
     """Do as the command for the explorer that was printed does."""
     from luthier.cli.commands import explore
 
     parser = argparse.ArgumentParser()
     explore.add_arguments(parser)
     lists, weights, _ = found.files
-    explore.run(parser.parse_args([lists, "--metric", found.metric, "--weights", weights]), output)
+    given = [lists, "--metric", found.metric, "--weights", weights]
+    explore.run(parser.parse_args(given, namespace=argparse.Namespace(**vars(options))), output)
     return 0
 
 
