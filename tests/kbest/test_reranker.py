@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,7 +94,8 @@ heavy = [name for name in ("numpy", "numba", "scipy", "pyarrow", "msgspec") if n
 assert not heavy, heavy
 assert {{name.partition(".")[0] for name in sys.modules}} - sys.stdlib_module_names <= {{"luthier", "__main__"}}
 """
-    found = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=False)
+    home = {**os.environ, "PYTHONPATH": str(Path(luthier.__file__).parent.parent)}  # -S: nothing else is on the path
+    found = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, check=False, env=home)
     assert found.returncode == 0, found.stderr
 
 

@@ -1,5 +1,6 @@
 """Pareto fronts: against brute force over every interval and every cell of small lists, with ties."""
 
+import dataclasses
 import itertools
 from fractions import Fraction
 
@@ -153,6 +154,23 @@ def test_prices_and_the_mix_of_a_case_by_hand():
     pool = luthier.pool_from_frame({**frame, "hyp": texts, "ref": ["x y"] * 3, "p": [3.0, 2, 0]}, columns=["p"])
     found = luthier.tradeoff(pool, ["column:p", "length"], axis="lm", weights={"lm": -1.0, "tm": 4.0})
     assert found.scores.tolist() == [[3.0, 50.0], [2.0, 100.0]]
+
+
+@pytest.mark.parametrize("size", [1e-12, 1e12])
+def test_scales_of_metrics_and_features_do_not_matter(size):
+    pool = small_pool(11, 10, 6)
+    other = dataclasses.replace(
+        pool,
+        columns={name: size * column for name, column in pool.columns.items()},
+        features=dataclasses.replace(pool.features, dense=size * pool.features.dense),
+    )
+    options = {"axis": "g", "weights": {"f": 1.0, "g": 0.3137}}
+    found, scaled = (luthier.tradeoff(one, METRICS, **options) for one in (pool, other))
+    np.testing.assert_allclose(scaled.scores / size, found.scores, atol=1e-9)
+    np.testing.assert_allclose(scaled.weights, found.weights)
+    np.testing.assert_allclose(scaled.advantages, found.advantages, atol=1e-6)
+    assert (scaled.mix, scaled.best) == (found.mix, found.best)
+    assert scaled.holds.all()
 
 
 def test_held_out_lists_are_scored_too(tmp_path):

@@ -32,7 +32,7 @@ class RepeatedTexts:
         """Return the texts of the chosen rows, and no others."""
         used, ids = np.unique(self.ids[np.asarray(rows, dtype=np.int64)], return_inverse=True)
         return RepeatedTexts(
-            self.texts if len(used) == len(self.texts) else self.texts.take(used), ids.reshape(-1).astype(np.int32)
+            self.texts if len(used) == len(self.texts) else self.texts.take(used), ids.astype(np.int32).reshape(-1)
         )
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from luthier.core.errors import LuthierError
 from luthier.core.params import DEFAULT_SEED
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, pool_at, weighted
@@ -15,7 +13,7 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane, read_window
 from luthier.landscape.subspaces import read_start, read_subspace
 from luthier.landscape.tradeoff.result import Tradeoff
-from luthier.landscape.tradeoff.walks import inner_front, line_front, noise_at, plane_front, scores_at
+from luthier.landscape.tradeoff.walks import inner_front, line_front, noise_at, plane_front, same_scores, scores_at
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric, split_specs
 from luthier.metrics.several import Joint
@@ -90,8 +88,6 @@ def tradeoff(
         found = plane_front(plane, seed=seed, threads=cores(threads))
     else:
         found = inner_front(problem, start, noise, starts=starts, seed=seed)
-    gains = joint.gains(found.scores)
-    seen = joint.gains(scores_at(problem, found.weights))
     unseen = None if heldout is None else scores_at(_beside(problem, heldout), found.weights)
     return Tradeoff(
         problem=problem,
@@ -100,10 +96,10 @@ def tradeoff(
         exact=bool(axes),
         cells=found.cells,
         scores=found.scores,
-        gains=gains,
+        gains=joint.gains(found.scores),
         weights=found.weights,
         places=found.places,
-        holds=np.all(np.abs(seen - gains) <= 1e-9 * np.maximum(1.0, np.abs(gains)), axis=1),
+        holds=same_scores(scores_at(problem, found.weights), found.scores),
         seen=found.seen,
         start_scores=scores_at(problem, start)[0],
         noise=noise,

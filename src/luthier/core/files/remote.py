@@ -79,7 +79,11 @@ def _about(response: HTTPResponse) -> dict[str, Any]:
 def _answer(url: str, method: str) -> HTTPResponse:
     opener = urllib.request.build_opener(_SamePlace())
     request = urllib.request.Request(url, method=method, headers={"Accept-Encoding": "identity"})
-    response: HTTPResponse = opener.open(request, timeout=STALL_SECONDS)
+    try:
+        response: HTTPResponse = opener.open(request, timeout=STALL_SECONDS)
+    except urllib.error.HTTPError as error:
+        error.close()  # the answer that says so is an open connection
+        raise
     return response
 
 
@@ -94,6 +98,7 @@ class _SamePlace(urllib.request.HTTPRedirectHandler):
         """Return the next request, or raise."""
         before, after = (urllib.parse.urlsplit(url) for url in (req.full_url, newurl))
         if not _same(before, after):
+            fp.close()
             raise InputError(
                 expected=f"a file of {before.scheme}://{before.netloc}, which was named",
                 found=f"a redirect to {after.scheme}://{after.netloc.rpartition('@')[2]}",

@@ -9,8 +9,8 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 
-# Gains are compared up to so many decimals: sums of statistics are rounded.
-DECIMALS = 9
+# Gains are compared up to so many digits of the largest of each metric: sums of statistics are rounded.
+DIGITS = 10
 
 
 def pareto(gains: Float64, prefer: Float64 | None = None) -> Int64:
@@ -21,7 +21,8 @@ def pareto(gains: Float64, prefer: Float64 | None = None) -> Int64:
     >>> pareto(np.array([[1.0, 5.0], [2.0, 4.0], [2.0, 3.0], [0.0, 6.0], [2.0, 4.0]])).tolist()
     [1, 0, 3]
     """
-    rounded = np.round(gains, DECIMALS) + 0.0
+    largest = np.abs(gains).max(axis=0, initial=0.0)
+    rounded = np.round(gains / np.where(largest > 0.0, largest, 1.0), DIGITS) + 0.0
     keys = [-rounded[:, k] for k in reversed(range(rounded.shape[1]))]
     order = np.lexsort(keys if prefer is None else [-prefer, *keys])
     found: list[int] = []

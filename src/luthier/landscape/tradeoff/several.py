@@ -13,7 +13,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
 from luthier.kbest.pool import Pool
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import DRAWS
+from luthier.landscape.problem import DRAWS, ROUNDING
 from luthier.metrics.base import Metric
 from luthier.metrics.several import Constrained, Limit, WorstOf
 
@@ -22,10 +22,15 @@ FLOOR, FLOOR_TIMES = 1000.0, 10.0
 
 
 def selection_noise(metric: Metric, selected: npt.NDArray[Any]) -> float:
-    """Return s_sel, the standard deviation of a score over resamples of the sentences; (N, S) statistics."""
+    """Return s_sel, the standard deviation of a score over resamples of the sentences; (N, S) statistics.
+
+    0 where it is no more than rounding.
+    """
     n = len(selected)
     counts = make_rng(0).multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(np.float64)
-    return float(metric.score(counts @ selected).std(ddof=1))
+    scores = metric.score(counts @ selected)
+    noise = float(scores.std(ddof=1))
+    return noise if noise > ROUNDING * float(np.abs(scores).max()) else 0.0
 
 
 def worst_of(pool: Pool, metrics: Sequence[Metric], start: Float64 | None = None) -> WorstOf:
@@ -42,8 +47,7 @@ def worst_of(pool: Pool, metrics: Sequence[Metric], start: Float64 | None = None
         weights = problem.default_start() if start is None else start
         selected = problem.selected(weights[None])[0]
         baselines.append(float(metric.gain(metric.score(selected.sum(axis=0)))))
-        noise = selection_noise(metric, selected)
-        units.append(noise if noise > 1e-9 * max(1.0, abs(baselines[-1])) else 1.0)
+        units.append(selection_noise(metric, selected) or 1.0)
     return WorstOf(tuple(metrics), tuple(baselines), tuple(units))
 
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from luthier.core.arrays import Float64
+from luthier.core.arrays import Bool, Float64
 from luthier.core.progress import progress
 from luthier.core.rng import child_rng, make_rng
 from luthier.core.tasks import Serial, Shared, Threads, run_units
@@ -16,6 +16,7 @@ from luthier.landscape.curve import LineCurve, intervals_of, reach_of, sums_alon
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.survey import Stretch, SurveyOptions, Walk, runs_of_cells
+from luthier.landscape.problem import ROUNDING
 from luthier.landscape.tradeoff.front import Archive, pareto
 from luthier.landscape.tradeoff.several import selection_noise
 from luthier.landscape.units import effect_units, movable
@@ -24,6 +25,7 @@ from luthier.metrics.several import Joint
 SAMPLE = 4000  # places that a picture shows
 MOST_SWEEPS = 50
 LONGEST = 1e300  # of an interval without end
+NARROW = 1e-7  # lengths of the weights: rounding may move a place out of a narrower interval
 
 
 class Found(NamedTuple):
@@ -41,7 +43,7 @@ def noise_at(problem: ListProblem, weights: Float64) -> Float64:
     joint = _joint(problem)
     selected = problem.selected(weights[None])[0]
     found = [selection_noise(part, own) for part, own in joint.own(selected)]
-    return np.array([noise if noise > 0.0 else 1.0 for noise in found])
+    return np.array([noise or 1.0 for noise in found])
 
 
 def scores_at(problem: ListProblem, weights: Float64) -> Float64:
@@ -51,16 +53,33 @@ def scores_at(problem: ListProblem, weights: Float64) -> Float64:
 
 
 def line_front(problem: ListProblem, line: Subspace, window: tuple[float, float]) -> Found:
-    """Return the front of all intervals of a line within a window; if scores are equal, the widest interval's."""
+    """Return the front of all intervals of a line within a window; if scores are equal, the widest interval's.
+
+    Breakpoints that coincide but for rounding have an interval between them that no weights reach. One that does not
+    re-rank to its scores is left out, and the front is that of the others.
+    """
     intervals = _Intervals.of(problem, line.start, line.directions[0], window)
     n = len(intervals.scores)
     widths = np.minimum(intervals.places[:, 1] - intervals.places[:, 0], LONGEST)
-    kept = Archive.none(intervals.gains.shape[1], 1, np.int64).plus(intervals.gains, np.arange(n)[:, None], widths)
-    front = kept.places[:, 0]
+    reached = np.arange(n)
+    while True:
+        front = reached[pareto(intervals.gains[reached], widths[reached])]
+        weights = line.weights(intervals.places[front, 2:])
+        holds = same_scores(scores_at(problem, weights), intervals.scores[front])
+        others = np.setdiff1d(reached, front[~holds])
+        if holds.all() or not len(others):
+            break
+        reached = others
     low, high, position = intervals.places[front].T
     seen = intervals.scores[np.sort(make_rng(0).permutation(n)[:SAMPLE])]
-    places = {"low": low, "high": high, "position": position}
-    return Found(intervals.scores[front], line.weights(position[:, None]), places, n, seen)
+    return Found(intervals.scores[front], weights, {"low": low, "high": high, "position": position}, n, seen)
+
+
+def same_scores(one: Float64, other: Float64) -> Bool:
+    """Return which rows of scores, (n, K), agree in every metric, up to rounding."""
+    size = np.maximum(np.abs(one), np.abs(other)).max(axis=0, initial=0.0)
+    agree: Bool = np.all(np.abs(one - other) <= ROUNDING * size, axis=1)
+    return agree
 
 
 class _Intervals(NamedTuple):
@@ -203,6 +222,8 @@ class _Search:
         direction[axis] = 1.0
         found = _Intervals.of(self.problem, weights, direction, (-np.inf, np.inf))
         self.intervals += len(found.scores)
+        wide = found.places[:, 1] - found.places[:, 0] > NARROW * reach_of(weights, direction)
+        found = _Intervals(*(part[wide] for part in found))
         if len(self.seen) < SAMPLE:
             drawn = rng.permutation(len(found.scores))[: max(8, SAMPLE // 200)]
             self.seen = np.concatenate([self.seen, found.scores[drawn]])

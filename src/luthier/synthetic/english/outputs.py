@@ -91,7 +91,10 @@ def _scores(text: str, mistakes: set[str], rng: np.random.Generator) -> dict[str
     }
 
     def score(best: float, costs: dict[str, float]) -> float:
-        return best - sum(costs[kind] * count for kind, count in seen.items()) + float(rng.normal(0.0, costs["noise"]))
+        total = 0.0
+        for kind, count in seen.items():  # `sum` rounds otherwise in other versions of Python
+            total += costs[kind] * count
+        return best - total + float(rng.normal(0.0, costs["noise"]))
 
     return {
         "logprob": round(score(0.0, LOGPROB), 3),
