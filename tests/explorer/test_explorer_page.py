@@ -21,7 +21,7 @@ from luthier.explorer.report_file import IMPORT, write_report
 from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.weights import Weights, write_weights
 
-PATIENCE = 1800  # seconds, as good as endless: the first surface may have to be compiled, on a busy machine
+PATIENCE = 300  # seconds: the first surface may have to be compiled, on a busy machine
 
 N_FEATURES = 14  # ten that matter, two that do not, two bins
 VIEWS = ("line", "surface", "compare", "traces", "curves")

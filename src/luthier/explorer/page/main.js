@@ -94,7 +94,7 @@ async function showUnseen() {
     element("output", { id: "unseen-score" }, found.shown),
     element("span", { id: "unseen-delta", class: `delta ${found.better > 0 ? "up" : found.better < 0 ? "down" : "even"}` }, found.change),
     element("span", { class: "against" }, `${low} … ${high}`),
-    found.warning && element("span", { class: "delta down", id: "unseen-warning" }, `worse than one scorer alone: ${found.warning}`));
+    found.warning && element("span", { class: "delta down", id: "unseen-warning", title: `On these sentences ${found.warning}` }, "below one scorer"));
 }
 
 async function copyLink() {
