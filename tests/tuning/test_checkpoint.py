@@ -170,6 +170,10 @@ def changed(record, **changes):
             "the gains that the",
         ),
         (lambda r: changed(r, states=[changed(s, more=1) for s in r["states"]]), "a finished run"),
+        (lambda r: changed(r, states=[changed(s, record=7) for s in r["states"]]), "a record of '7'"),
+        (lambda r: changed(r, states=[changed(s, record={"c": []}) for s in r["states"]]), "a record of"),
+        (lambda r: changed(r, states=[changed(s, note=3) for s in r["states"]]), "a state without words"),
+        (lambda r: changed(r, states=[changed(s, objective="x") for s in r["states"]]), "an objective of 'x'"),
     ],
 )
 def test_runs_that_cannot_be_of_the_job_are_refused(tmp_path, change, complaint):

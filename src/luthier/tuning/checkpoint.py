@@ -117,7 +117,18 @@ def _run_of(record: Record, identity: dict[str, Any]) -> tuple[int, Saved]:
     numbers = [*(state.gain for state in states), *heldout]
     if not all(type(value) is float and math.isfinite(value) for value in numbers):
         raise ValueError("a gain that is no finite number")
+    for state in states:
+        if not all(isinstance(text, str) for text in (state.did, state.note)):
+            raise ValueError("a state without words")
+        if not isinstance(state.record, dict) or not all(map(_is_number, state.record.values())):
+            raise ValueError(f"a record of {str(state.record)[:40]!r}")
+        if state.objective is not None and not _is_number(state.objective):
+            raise ValueError(f"an objective of {str(state.objective)[:40]!r}")
     return number, (states, heldout)
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float)
 
 
 def _weights(values: Any, identity: dict[str, Any]) -> Any:

@@ -90,7 +90,7 @@ def ablation_tables(found: Ablation, written: Sequence[str]) -> Any:
         *found.notes,
     ]
     columns = ("scorer", "without", "alone", "Δ", "95 % interval", "p", "verdict", "seen from")
-    first = [c for c, column in enumerate(columns) if column not in ("without", "seen from")]
+    first = [c for c, column in enumerate(columns) if column != "without"]
     short = [[row[c] for c in first] for row in rows]
     below = {"caption": "\n".join(told), "legend": "\n".join(legend)}
     parts = [
