@@ -5,12 +5,15 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 from luthier.core.errors import InputError, LuthierError
+
+HALVES = re.compile(r"\\u[dD][89a-fA-F]")  # what may be half of a character
 
 
 def parse_json(raw: str | bytes, **options: Any) -> Any:
@@ -19,8 +22,8 @@ def parse_json(raw: str | bytes, **options: Any) -> Any:
     Raises
     ------
     ValueError
-        What is no JSON, no UTF-8, has whole numbers of thousands of digits, is nested deeper than Python can go, or
-        has a key twice: readers differ in which of the values they take.
+        What is no JSON, no UTF-8, has whole numbers of thousands of digits, is nested deeper than Python can go, has
+        half of a character, which no file can hold, or a key twice: readers differ in which of the values they take.
 
     >>> parse_json("[" * 100_000)
     Traceback (most recent call last):
@@ -28,9 +31,14 @@ def parse_json(raw: str | bytes, **options: Any) -> Any:
     ValueError: values nested too deep
     """
     try:
-        return json.loads(raw, **{"object_pairs_hook": _once, **options})
+        found = json.loads(raw, **{"object_pairs_hook": _once, **options})
+        if HALVES.search(raw if isinstance(raw, str) else raw.decode("utf-8")):
+            json.dumps(found, ensure_ascii=False, default=str).encode("utf-8")
     except RecursionError:
         raise ValueError("values nested too deep") from None
+    except UnicodeEncodeError:
+        raise ValueError("half of a character (\\ud800 to \\udfff without its other half)") from None
+    return found
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
