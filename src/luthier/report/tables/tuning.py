@@ -67,6 +67,9 @@ def answer_table(report: TuningReport) -> Any:
         rows: list[tuple[Any, ...]] = [
             _rival_row(rival.name, rival.score, rival.difference, rival.interval, digits) for rival in folds.rivals
         ]
+        if folds.baseline not in [rival.score for rival in folds.rivals]:
+            name, interval = "best baseline of each fold", folds.difference_interval
+            rows.append(_rival_row(name, folds.baseline, folds.difference, interval, digits))
         rows.append(("tuned", f"{folds.score:.{digits}f}", None))
         where = f"on {len(folds.folds):,} sentences, none seen by its weights ({folds.n_folds} folds)"
         return table(where, ("", code_of(report.metric), adds), rows)
@@ -239,9 +242,9 @@ def _verdict(report: TuningReport) -> str:
 def _told(interval: tuple[float, float], where: str, report: TuningReport) -> str:
     low, high = interval
     if low <= 0.0 <= high:
-        return f"the change is no more than chance on these {where} sentences: the interval holds 0"
+        return f"the change from the best baseline is no more than chance on these {where} sentences: it may be 0"
     better = (low > 0.0) == bool(report.problem.metric.higher_is_better)
-    told = "the answer is better than the baseline" if better else "the answer is worse than the baseline"
+    told = f"the answer is {'better' if better else 'worse'} than the best baseline"
     return f"{told} by more than chance on these {where} sentences: the interval does not hold 0"
 
 
