@@ -132,7 +132,7 @@ def test_the_same_weights_once_three_and_nine_times(run_cli, folder):
     assert len({row["randomisation_p"] for row in rows}) == 1
     assert [row["difference"] for row in rows] == pytest.approx([rows[0]["difference"]] * 3)
     assert [len(report["warnings"]) for report in found] == [0, 1, 1]
-    assert found[2]["warnings"][0].startswith("lm.txt: 1 of 9 replicas differ in some sentence")
+    assert found[2]["warnings"][0].startswith("lm.txt: 9 replicas, 1 without copies")
     assert found[0]["randomisation_p_is_about"] == "these runs on other sentences, not other runs"
 
 

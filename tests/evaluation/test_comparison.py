@@ -88,11 +88,11 @@ def test_copies_of_a_run_change_nothing_and_are_said():
     assert [part.warnings for part in found] == [
         (),
         (
-            "better: 1 of 3 replicas differ in some sentence; an equal one adds no run, "
+            "better: 3 replicas, 1 without copies; an equal one adds no run, "
             "and makes s_opt, the interval and the tests between runs too sure",
         ),
         (
-            "better: 1 of 9 replicas differ in some sentence; an equal one adds no run, "
+            "better: 9 replicas, 1 without copies; an equal one adds no run, "
             "and makes s_opt, the interval and the tests between runs too sure",
         ),
     ]

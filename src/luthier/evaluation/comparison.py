@@ -172,7 +172,7 @@ def _warnings(systems: Sequence[System]) -> Iterator[str]:
         distinct = system.distinct_replicas()
         if distinct < system.n_replicas:
             yield (
-                f"{system.name}: {distinct} of {system.n_replicas} replicas differ in some sentence; "
+                f"{system.name}: {system.n_replicas} replicas, {distinct} without copies; "
                 "an equal one adds no run, and makes s_opt, the interval and the tests between runs too sure"
             )
 
