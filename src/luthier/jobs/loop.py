@@ -156,8 +156,9 @@ def run_loop(config: LoopConfig, folder: str, *, resume: bool, threads: int = 1)
 
 
 def _own(config: LoopConfig, part: Sentences, name: str, threads: int) -> OwnDecoder:
-    model, sentences = TranslationModel.open(config.model), read_lines(part.source)
-    references = tuple(read_parallel(part.refs, sentences, part.source))
+    model, lines = TranslationModel.open(config.model), read_lines(part.source)
+    references = tuple(model.target_lines(refs) for refs in read_parallel(part.refs, lines, part.source))
+    sentences = model.source_lines(lines)
     decoder = model.decoder(model.grammar(sentences, threads=threads))
     return OwnDecoder(decoder, sentences, references, config.k if name == "tune" else 1, config.unique, threads)
 

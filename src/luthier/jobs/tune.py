@@ -249,7 +249,7 @@ def forest_problem(
     """Return the problem of forests and the references of their sentences; those without translation are left out."""
     from luthier.decoding.forests.lines import ForestLines
 
-    table = read_sentence_table(refs, None, first_id=0, keyed=False, fix=False)
+    table = read_sentence_table(refs, None, first_id=0, keyed=False)
     if table is None or table.references is None or table.reference_offsets is None:
         raise LuthierError("expected references of the forests' sentences, found none. hint: give `refs`")
     if len(table.ids) != len(forests.forests):
