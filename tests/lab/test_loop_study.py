@@ -41,8 +41,7 @@ iterations = 1
 psi = 1.0
 [loop]
 iterations = 2
-least_change = 0.0
-least_gain = 0.0
+patience = 0
 [start]
 LanguageModel = 1.0
 WordPenalty = -1.0
