@@ -206,12 +206,12 @@ class _Loop:
         self.turns.append(turn)
 
     def _turn(self, number: int, weights: Weights) -> tuple[Iteration, Seconds]:
-        clock = time.perf_counter()
+        clock, stopwatch = time.perf_counter(), Stopwatch()
         pool = self._decoded(self.decode, LISTS, number - 1, weights)
         digest = pool.digest()
         new, same = self._add(pool)
         decoded = self._score(ListProblem.of(pool, self.metric), weights)
-        after_decoding = time.perf_counter()
+        after_decoding, decode_cpu = time.perf_counter(), round(stopwatch.seconds()[0], 3)
         assert self.merged is not None
         problem = self._problem(number)
         stopwatch = Stopwatch()
@@ -241,7 +241,7 @@ class _Loop:
             heldout_lists=heldout_digest,
         )
         clocks = np.diff([clock, after_decoding, after_tuning, time.perf_counter()]).round(3).tolist()
-        return turn, Seconds(decode=clocks[0], tune=clocks[1], heldout=clocks[2], tune_cpu=cpu)
+        return turn, Seconds(decode=clocks[0], tune=clocks[1], heldout=clocks[2], tune_cpu=cpu, decode_cpu=decode_cpu)
 
     def _problem(self, turns: int) -> Problem:
         """Return the problem of all that was decoded so far: lists, or what a decoder has kept of its searches."""

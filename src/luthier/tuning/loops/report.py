@@ -76,12 +76,13 @@ class Iteration:
 
 @dataclasses.dataclass(frozen=True)
 class Seconds:
-    """How long the parts of a turn took, by the clock, and what tuning took of the processor; None where not known."""
+    """How long the parts of a turn took, by the clock and of this process's CPU time; None where not known."""
 
     decode: float | None = None
     tune: float | None = None
     heldout: float | None = None
     tune_cpu: float | None = None
+    decode_cpu: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
