@@ -207,8 +207,8 @@ class _Results:
         tried = [point for point in self.choices.get(name, ()) if point["bits"] == bits]
         if not tried:
             return None
-        best: Mapping[str, Any] = max(tried, key=lambda point: float(point["gain"]))
-        return Setting(name, bits, best["values"])
+        found = [Setting(name, bits, point["values"]) for point in sorted(tried, key=lambda point: -point["gain"])]
+        return next((setting for setting in found if self.loops(setting)), found[0])
 
     def _neighbours(self, name: str, axis: str, settings: Mapping[str, Setting]) -> tuple[ConditionResult, ...]:
         """Return the chosen setting among those that differ in one parameter, by the first replica."""
