@@ -103,7 +103,8 @@ def test_one_reading_adds_counts_up_and_a_merge_of_pools_does_not(tmp_path):
     assert once.features.names == ("lm",)
     assert read_pool(path, counts="n", keep_duplicates=True).columns["n"].tolist() == [1.0] * 11
     assert read_pool([path, path], counts="n", any_order=True).columns["n"].tolist() == [6, 4, 2, 4, 4, 2]
-    assert read_pool(write_samples(path, counts=[2, 0, 1, 1, 4, 3]), counts="n").columns["n"].tolist() == [7, 3, 1, 3, 5, 1]
+    own = write_samples(path, counts=[2, 0, 1, 1, 4, 3])
+    assert read_pool(own, counts="n").columns["n"].tolist() == [7, 3, 1, 3, 5, 1]
     save_pool(once, str(tmp_path / "one.arrow"))
     other = write_samples(path, counts=[9] * 6)
     save_pool(read_pool(other, counts="n"), str(tmp_path / "two.arrow"))

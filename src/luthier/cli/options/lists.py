@@ -325,7 +325,8 @@ def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool
     from luthier.kbest.shards.manifest import read_manifest
     from luthier.kbest.shards.shard import check_files
 
-    for name in (*OF_LISTS, "counts", "join", "refs", "source", "manifest", *(() if with_features else ("add", "cost"))):
+    whole = (*OF_LISTS, "counts", "join", "refs", "source", "manifest", *(() if with_features else ("add", "cost")))
+    for name in whole:
         if getattr(options, name):
             flag = f"--{name.replace('_', '-')}"
             raise LuthierError(f"{path}: {flag} is for whole pools and lists, and this is a sharded pool")

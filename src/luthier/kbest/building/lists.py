@@ -100,7 +100,8 @@ class ReadOptions:
         object.__setattr__(self, "manifest", path_of(self.manifest, "a manifest"))
         if self.missing not in POLICIES:
             raise LuthierError(f"expected missing values as {', '.join(POLICIES)}, found {self.missing!r}")
-        roles = {"a column": set(self.roles.columns), "be ignored": set(self.ignore), "be a feature": set(self.features)}
+        known = self.roles
+        roles = {"a column": known.columns, "be ignored": known.ignored, "be a feature": known.features}
         for (one, some), (other, others) in itertools.combinations(roles.items(), 2):
             if some & others:
                 raise LuthierError(f"{min(some & others)!r} cannot be {one.removeprefix('be ')} and {other}")
@@ -108,8 +109,8 @@ class ReadOptions:
     @property
     def roles(self) -> Roles:
         """What was said of numbers."""
-        columns, more = frozenset({*self.columns, self.counts} - {""}), frozenset(self.features)
-        return Roles(columns, frozenset(self.ignore), more, self.counts)
+        names = {*self.columns, self.counts} - {""}, self.ignore, self.features
+        return Roles(frozenset(names[0]), frozenset(names[1]), frozenset(names[2]), self.counts)
 
 
 READ_SETTINGS = tuple(field.name for field in dataclasses.fields(ReadOptions))
@@ -157,8 +158,7 @@ def read_pool(
     """
     if options is not None and (settings or not isinstance(options, ReadOptions)):
         raise LuthierError("expected settings by name, or options=ReadOptions(…) with all of them")
-    unknown = [name for name in settings if name not in READ_SETTINGS]
-    if unknown:
+    if unknown := [name for name in settings if name not in READ_SETTINGS]:
         raise LuthierError(f"read_pool has no setting {unknown[0]!r}. it has: {', '.join(READ_SETTINGS)}")
     source = None if source is None else path_of(source, "a file of sources")
     files = paths_of(lists, "a list"), paths_of(refs, "a file of references")
