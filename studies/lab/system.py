@@ -93,8 +93,10 @@ def read_pair(table: Table, path: str) -> PairData:
     table.end()
     if min(hold_out, tune, test) < 0:
         raise LuthierError(f"{path}: expected 0 pairs or more to hold out, found {min(hold_out, tune, test)}")
-    if sentences is not None and (sentences < 1 or tune):
-        raise LuthierError(f"{path}: expected at least one sentence of {name!r} to tune on, and none held out for that")
+    if sentences is not None and sentences < 1:
+        raise LuthierError(f"{path}: expected at least one sentence of {name!r} to tune on, found {sentences}")
+    if sentences is not None and tune:
+        raise LuthierError(f"{path}: expected sentences of {name!r} to tune on, or pairs held out for that, found both")
     return PairData(name, training, hold_out, synthetic, sentences, tune, test)
 
 
