@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -79,8 +80,6 @@ def published_signature(metric: Metric, references: int) -> str:
     """Return sacrebleu's own signature of BLEU on ordinary text; "" of what it would compute otherwise."""
     if metric.name != "bleu" or type(metric)() != dataclasses.replace(metric, tokenizer="none", lowercase=False):  # type: ignore[call-arg]
         return ""
-    import sacrebleu
-
     case = "lc" if metric.lowercase else "mixed"  # type: ignore[attr-defined]
-    tokenizer, version = metric.tokenizer, sacrebleu.__version__  # type: ignore[attr-defined]
-    return f"sacrebleu: BLEU|nrefs:{references}|case:{case}|eff:no|tok:{tokenizer}|smooth:exp|version:{version}"
+    how = f"nrefs:{references}|case:{case}|eff:no|tok:{metric.tokenizer}|smooth:exp"  # type: ignore[attr-defined]
+    return f"sacrebleu: BLEU|{how}|version:{version('sacrebleu')}"
