@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import warnings
 from typing import NamedTuple
 
@@ -28,7 +27,7 @@ from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
 from luthier.grammar import _rule_kernels, _trie_kernels
 from luthier.grammar.grammar import NO_SENTENCES, Grammar, make_grammar, no_trie
-from luthier.grammar.reader import HEAD_BYTES, PACKAGE, Reader, first_fields
+from luthier.grammar.reader import HEAD_BYTES, PACKAGE, Reader, phrase_table_hint
 from luthier.grammar.storage import is_grammar_file, open_grammar
 
 
@@ -190,19 +189,9 @@ def find_reader(head: bytes, format: str, name: str) -> Reader:  # noqa: A002
             found=excerpt(head.partition(b"\n")[0]),
             path=name,
             line=1,
-            hint=PHRASES if _is_phrase_table(head) else "",
+            hint=phrase_table_hint(head),
         )
     return load(PACKAGE, best)()  # type: ignore[no-any-return]
-
-
-PHRASES = "this is a table of phrases; of Moses' tables only hierarchical ones are read, whose sides end in [X]"
-
-
-def _is_phrase_table(head: bytes) -> bool:
-    """Return whether the first line has two sides and numbers, and no label."""
-    fields = first_fields(head)
-    numbers = fields[2] if len(fields) > 2 else []
-    return bool(numbers) and all(re.fullmatch(rb"[-+.0-9eE]+", number) for number in numbers)
 
 
 def _read_block(block: LineBlock, reader: Reader, table: RuleTable, name: str) -> None:

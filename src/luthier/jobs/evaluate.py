@@ -90,15 +90,15 @@ def evaluate(
     raw = any(opened.text is not None for opened in models)
     alike = raw and all(opened.text == models[0].text for opened in models)
     metrics = {label: for_text(one) if raw else one for label, one in asked.items()}
-    tokenised = {f"{label}, tokenised": one for label, one in asked.items() if alike}
+    in_words = {f"{label}, tokenised": one for label, one in asked.items() if alike}
     for name, opened in zip(names, models, strict=True):
         found = opened.translated(sentences, threads=n_threads)
         texts = opened.restored(found, sentences)
         batch = Batch.from_lines(texts, references)
         stats = {label: one.stats(batch)[None] for label, one in metrics.items()}
-        if tokenised:
+        if in_words:
             batch = Batch.from_lines(found, [opened.target_lines(column) for column in references])
-            stats |= {label: one.stats(batch)[None] for label, one in tokenised.items()}
+            stats |= {label: one.stats(batch)[None] for label, one in in_words.items()}
         systems.append(System(name, stats, [texts]))
         if name == names[-1] and output is not None:
             with answers.answer(output):
@@ -106,7 +106,7 @@ def evaluate(
     if written is None:
         answers.check()
     published = tuple(filter(None, (published_signature(one, len(files)) for one in metrics.values() if raw)))
-    metrics |= tokenised
+    metrics |= in_words
     intervals = {
         system.name: {label: _interval(system, label, one, settings) for label, one in metrics.items()}
         for system in systems

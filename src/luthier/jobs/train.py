@@ -331,12 +331,12 @@ class Training:
         c, places = self.config, self.translations(name)
         weights = [START, *(self.weights_of(r) for r in range(c.replicas))]
         outputs = [path for paths in places.values() for path in paths]
-        tokenised = [f"{PREPARED}/{path}" for path in outputs] if c.text else outputs
+        in_words = [f"{PREPARED}/{path}" for path in outputs] if c.text else outputs
         inputs = [self.path(item) for item in (f"{name}.grammar", LM, *weights, *([TEXT] if c.text else []))]
 
         def work() -> None:
             decoder = self.decoder(name, part, 1)
-            for vector, output, plain in zip(weights, tokenised, outputs, strict=True):
+            for vector, output, plain in zip(weights, in_words, outputs, strict=True):
                 found = decoder.decoder.decode(
                     decoder.sentences, read_weights(self.path(vector)), derivations=False, threads=self.threads
                 )
@@ -346,15 +346,15 @@ class Training:
                     write_lines(self.path(plain), TextForm.read(self.home).restored(found.texts, lines))
 
         key = self.steps.key([*inputs, part.source], dataclasses.asdict(c.search))
-        self.steps.run(f"translation of {name}", key, list(dict.fromkeys([*outputs, *tokenised])), work)
+        self.steps.run(f"translation of {name}", key, list(dict.fromkeys([*outputs, *in_words])), work)
 
     def compare(self, name: str) -> dict[str, Comparison]:
         """Compare the translations of a part, by title: as people read them and, of ordinary text, as tuned too."""
         metric, files = self.config.settings.metric, self.translations(name)
         found = {name: self._compared(files, self.given.parts[name], for_text(metric) if self.config.text else metric)}
         if self.config.text:
-            tokenised = {system: [f"{PREPARED}/{path}" for path in paths] for system, paths in files.items()}
-            found[f"{name}, tokenised"] = self._compared(tokenised, self.config.parts[name], metric)
+            in_words = {system: [f"{PREPARED}/{path}" for path in paths] for system, paths in files.items()}
+            found[f"{name}, tokenised"] = self._compared(in_words, self.config.parts[name], metric)
         return found
 
     def _compared(self, files: Mapping[str, Sequence[str]], part: Sentences, metric: Metric) -> Comparison:
