@@ -76,7 +76,8 @@ def score_with(
     ----------
     scorer
         A command, which gets lines of JSON (``id, src, hyp``) and prints a number a line; or the name of a scorer that
-        runs in this process (``ngram``, ``length`` …) with its `option`; or such a scorer.
+        runs in this process (``ngram``, ``length`` …) with its `option`; or such a scorer. The option of a command is
+        ``seconds``: how long it may be silent before it is ended, an hour unless given.
     pool, name, output
         Lists, what the numbers are called, and the pool that is written.
     references
@@ -115,12 +116,12 @@ def scorer_of(scorer: str | Scorer, option: Mapping[str, Any]) -> Scorer | Progr
             raise LuthierError(f"expected a command, or a scorer's name and options, found {scorer!r}")
         return scorer
     if not plugins.is_known(PACKAGE, scorer):
-        if option:
+        if set(option) - {"seconds"}:
             raise LuthierError(
-                f"options are for scorers of this process, and {scorer!r} is a command. "
-                f"hint: such scorers are {', '.join(plugins.available(PACKAGE))}"
+                f"{scorer!r} is a command, whose only option is seconds: how long it may be silent. "
+                f"hint: scorers with other options are {', '.join(plugins.available(PACKAGE))}"
             )
-        return Program(scorer)
+        return Program(scorer, **option)
     method = plugins.load(PACKAGE, scorer)
     known = [field.name for field in dataclasses.fields(method)]
     unknown = [name for name in option if name not in known]

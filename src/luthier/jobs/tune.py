@@ -205,8 +205,10 @@ class _Wanted:
     @classmethod
     def of(cls, metric: str | Metric, worst: str | Sequence[str | Metric], limits: str | Sequence[str]) -> _Wanted:
         several = split_specs(worst) if isinstance(worst, str) else worst
+        if not isinstance(several, Sequence):
+            raise LuthierError(f"expected metrics as `worst_of`, such as 'bleu,chrf', found {worst!r}")
         found = tuple(as_metric(one) for one in several if one != "")
-        texts = [limits] if isinstance(limits, str) else limits
+        texts = names_of(limits, "constraints")
         return cls(as_metric(metric), found, tuple(Limit.parse(text) for text in texts))
 
     def on(self, source: Candidates, start: AnyWeights | None) -> Metric:
