@@ -123,7 +123,7 @@ def test_a_pipe_gives_its_bytes_once(files, kind):
         with pytest.raises(InputError, match=r"pipe:2: expected a finite number on each line, found 'x'"):
             read(files, given)
     elif kind == "unnamed":
-        with pytest.raises(LuthierError, match="expected NAME=FILE to join, found .*pipe"):
+        with pytest.raises(LuthierError, match=r"expected NAME=FILE to join, found .*pipe"):
             read(files, given)
     else:
         found = {"numbers": [0.25, 0.5, 0.75, 1.0], "table": [3, 7, 8, 9], "list": [2, 1, 4]}

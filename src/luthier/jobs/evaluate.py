@@ -11,7 +11,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import check_apart, check_writable, write_lines
 from luthier.core.files.written import Written
 from luthier.core.html import Shown
-from luthier.core.params import DEFAULT_SEED, path_of, paths_of
+from luthier.core.params import DEFAULT_SEED, checked, path_of, paths_of
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -37,6 +37,7 @@ class Evaluation(Shown):
         return {**self.comparison.as_dict(), "intervals": {name: dict(of) for name, of in self.intervals.items()}}
 
 
+@checked
 def evaluate(
     model: AnyPath,
     source: AnyPath,

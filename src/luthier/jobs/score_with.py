@@ -19,7 +19,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import check_apart, check_writable, display_name
 from luthier.core.files.journal import JournalWriter, read_journal
 from luthier.core.html import Shown
-from luthier.core.params import path_of
+from luthier.core.params import checked, path_of
 from luthier.core.progress import notice, progress
 from luthier.core.segments import segment_of_rows
 from luthier.jobs.opening import AnyPath, AnyPool, pool_at
@@ -55,6 +55,7 @@ class ScoringReport(Shown):
         return dataclasses.asdict(self)
 
 
+@checked
 def score_with(
     scorer: str | Scorer,
     pool: AnyPool,

@@ -78,8 +78,8 @@ class Program:
             if run.stalled:
                 raise ProgramError(
                     f"{run.name} was silent for {self.seconds:g} s at {_where(items[done])}, hypothesis {done + 1} of "
-                    f"{len(items)} that it was to score, and was ended. {run.said} hint: seconds=S is another limit, as "
-                    "an option; what is printed must be flushed"
+                    f"{len(items)} that it was to score, and was ended. {run.said} "
+                    "hint: the option seconds=S is another limit; what is printed must be flushed"
                 )
             deaths = 1 if done > before else deaths + 1
             if code == 0:

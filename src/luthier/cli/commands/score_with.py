@@ -5,9 +5,9 @@
   luthier score-with 'python comet.py' pool.arrow --references --name comet -o scored.arrow
 
 A command gets a line of JSON for each hypothesis (id, src, hyp; ref with --references) and prints a number a
-line, in the same order. It is started again when it dies, and ended when it is silent for an hour. Answers are kept beside the output as they come:
-nothing is scored twice, and the same command goes on where it was ended. 'luthier list scorers' names those
-that need no command.
+line, in the same order. It is started again when it dies, and ended when it is silent for an hour. Answers are
+kept beside the output as they come: nothing is scored twice, and the same command goes on where it was ended.
+'luthier list scorers' names those that need no command.
 """
 
 from __future__ import annotations
