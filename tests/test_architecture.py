@@ -68,6 +68,7 @@ MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer"}, {"rich", "sht
 ONLY_IN = {
     "numba": {"core/jit.py", "core/kernel_cache.py", "core/kernel_options.py", "core/kernel_pack.py"},
     "threadpoolctl": {"core/threads.py"},
+    "msgspec": {"core/settings.py"},  # imported when something is checked
     "dask": {"distributed/engine.py"},  # imported when a cluster is asked for
     "distributed": {"distributed/engine.py"},
     "fsspec": {"core/files/remote.py"},  # imported when a file is named by a URL

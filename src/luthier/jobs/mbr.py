@@ -90,11 +90,11 @@ def mbr(
     """
     specs = [utility] if isinstance(utility, str | Metric) else list(utility)
     _check_request(specs, select, matrix, prune=prune, rover=rover, aggregate=aggregate)
-    lists = pool_at(pool)
+    lists = pool_at(pool, counts=counts or "")
     grid = tuple(np.atleast_1d(np.asarray(temperature, dtype=np.float64)).tolist())
     if grid and posterior is None:
         raise LuthierError("a temperature is of a posterior. hint: give its weights too (`posterior`)")
-    shown = None if evidence is None else pool_at(evidence)
+    shown = None if evidence is None else pool_at(evidence, counts=counts or "")
     shown, weights = _posterior(lists, shown, posterior)
     settings = Evidence(shown, first, counts, weights, grid or (1.0,), leave_self_out)
     if rover:

@@ -26,8 +26,8 @@ AnyWeights = Mapping[str, float] | npt.ArrayLike | os.PathLike[str]
 AnyMetrics = str | Metric | Mapping[str, Metric]
 
 
-def pool_at(source: AnyPool) -> Pool:
-    """Return a pool: itself, the one in a file, or what a list of any format makes."""
+def pool_at(source: AnyPool, *, counts: str = "") -> Pool:
+    """Return a pool: itself, the one in a file, or what a list of any format makes, repeats counted in a column."""
     if not isinstance(source, str | os.PathLike):
         return pool_of(source)
     path = path_of(source, "a pool or a list")
@@ -41,7 +41,7 @@ def pool_at(source: AnyPool) -> Pool:
         return open_pool(path)
     from luthier.kbest.building.lists import read_pool
 
-    return read_pool(path)
+    return read_pool(path, counts=counts)
 
 
 def lists_at(source: AnyPool | Manifest) -> Pool | Manifest:
