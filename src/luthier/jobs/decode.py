@@ -15,7 +15,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.files.io import STDIN, check_apart, check_distinct, check_writable, write_lines
 from luthier.core.files.written import Written
 from luthier.core.html import Shown
-from luthier.core.params import path_of, paths_of
+from luthier.core.params import checked, path_of, paths_of
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -71,6 +71,7 @@ class Decoding(Shown):
         return dataclasses.asdict(self.summary)
 
 
+@checked
 def decode(
     source: AnyPath,
     *,

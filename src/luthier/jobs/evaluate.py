@@ -11,7 +11,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import check_apart, check_writable, write_lines
 from luthier.core.files.written import Written
 from luthier.core.html import Shown
-from luthier.core.params import DEFAULT_SEED, path_of, paths_of
+from luthier.core.params import DEFAULT_SEED, checked, path_of, paths_of
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -40,6 +40,7 @@ class Evaluation(Shown):
         return told | ({"published": list(self.published)} if self.published else {})
 
 
+@checked
 def evaluate(
     model: AnyPath,
     source: AnyPath,

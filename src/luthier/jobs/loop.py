@@ -12,7 +12,7 @@ import numpy as np
 from luthier.core.arrays import Int64
 from luthier.core.files.io import make_folder, write_lines
 from luthier.core.files.written import secondary
-from luthier.core.params import DEFAULT_SEED, path_of
+from luthier.core.params import DEFAULT_SEED, checked, path_of
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -100,6 +100,7 @@ class ForestDecoder(PackedDecoder):
 TABLE, PICTURE, FORESTS = "table.md", "loop.png", "forests"
 
 
+@checked
 def loop(
     config: AnyPath,
     output: AnyPath | None = None,

@@ -15,7 +15,7 @@ from luthier import __version__
 from luthier.core.errors import InputError
 from luthier.core.files.io import content_hash, make_folder, open_output, regular, write_lines
 from luthier.core.files.written import secondary
-from luthier.core.params import DEFAULT_SEED, path_of
+from luthier.core.params import DEFAULT_SEED, checked, path_of
 from luthier.core.progress import notice
 from luthier.core.settings import parse_json
 from luthier.core.tasks import Threads
@@ -116,6 +116,7 @@ UNTUNED, TUNED = "untuned", "tuned"
 SAMPLES = 5
 
 
+@checked
 def train(
     config: AnyPath,
     output: AnyPath | None = None,
