@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -78,10 +78,13 @@ class Problem(abc.ABC):
     metric : Metric
     bounds : Bounds
         Limits on the weights.
+    size_means : str
+        Why the size of weights counts, not their direction alone; '' where it does not.
     """
 
     metric: Metric
     bounds: Bounds
+    size_means: ClassVar[str] = ""
 
     @property
     @abc.abstractmethod

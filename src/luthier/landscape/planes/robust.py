@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from luthier.geometry.plane.polygons import gaussian_shares
 from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.landscape.curve import mean_gains, worst_gains
-from luthier.landscape.lines.line_report import LineReport
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.landscape.units import effect_units
+
+if TYPE_CHECKING:
+    from luthier.landscape.lines.line_report import LineReport
 
 LEAST_NOISE, MOST_NOISE = 1e-6, 1e3  # mean effects; beyond, shares of cells would be all rounding
 PLACES, INTERVALS = 2000, 200  # places that are tried evenly, and the middles of the best intervals
