@@ -18,9 +18,8 @@ from luthier.jobs.lab import system as loops
 from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
 from luthier.jobs.lab.kinds import conditions
 from luthier.jobs.lab.system import pack_statistics, unpack_statistics
-from luthier.jobs.sweep import choose
+from luthier.jobs.sweep import DecodedPoints, choose
 from luthier.jobs.sweep_config import read_sweep
-from luthier.jobs.sweep_decoding import DecodedPoints
 from luthier.jobs.trained_model import TranslationModel
 from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import read_weights

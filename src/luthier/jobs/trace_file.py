@@ -19,8 +19,8 @@ from types import TracebackType
 
 from luthier.core.files.io import PACKED, STDIN, open_output
 from luthier.core.progress import notice
+from luthier.tuning.answer import Watch, unwatched
 from luthier.tuning.base import State
-from luthier.tuning.traces import Watch, unwatched
 from luthier.tuning.validation.report import TuningReport
 
 WatchSeed = Callable[[int], Watch]

@@ -22,17 +22,16 @@ from luthier.evaluation.bootstrap import paired_interval
 from luthier.jobs.trace_file import WatchSeed, nobody
 from luthier.kbest.shards.shard import open_shard
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import Problem
+from luthier.landscape.problem import Problem, effect_units
 from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.landscape.subspaces import Directions, directions_along, rescaled, standardized
-from luthier.landscape.units import effect_units
+from luthier.tuning.answer import Result
 from luthier.tuning.base import Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.diagnostics import warnings_after, warnings_before
 from luthier.tuning.options import RunOptions
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run import open_checkpoint, run
-from luthier.tuning.traces import Result
 from luthier.tuning.validation.baselines import Baselines, baselines
 from luthier.tuning.validation.folds import overlap_note
 from luthier.tuning.validation.report import Tuned, TuningReport, numbered

@@ -23,8 +23,7 @@ from luthier.kbest.weights import read_weights
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.curve import LineCurve
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import Problem
-from luthier.landscape.units import movable
+from luthier.landscape.problem import Problem, movable
 
 
 def read_start(pool: Pool, weights: str | Float64 | None) -> Float64:

@@ -1,6 +1,6 @@
 """Robust optima of lines and planes: the best mean score under noise of the weights, the best of the worst nearby.
 
-Noise is Gaussian, in units of a feature's mean effect at w0 (`luthier.landscape.units`), independent for every weight;
+Noise is Gaussian, in units of a feature's mean effect at w0 (`effect_units`), independent for every weight;
 what counts here is its part along the line or within the plane. Means are exact: sums of error functions over the
 whole line, or over all cells of a window, each with its share of the noise; nothing is sampled. A line's window says
 where the optimum may be, not where noise ends; what lies beyond the window of a plane is left out of the mean. That no
@@ -24,7 +24,7 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.landscape.curve import mean_gains, worst_gains
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.surface import SurfaceReport
-from luthier.landscape.units import effect_units
+from luthier.landscape.problem import effect_units
 
 if TYPE_CHECKING:
     from luthier.landscape.lines.line_report import LineReport

@@ -16,7 +16,7 @@ from luthier.tuning.margin import _svm_kernels as kernels
 from luthier.tuning.margin._mira_kernels import Box
 from luthier.tuning.margin.neighbour_model import NeighbourModel
 from luthier.tuning.margin.steps import best_rows, oracle_rows, shared_scale, step_scale, sum_of_rows
-from luthier.tuning.neighbours.options import NeighbourTuner
+from luthier.tuning.neighbours.penalty import NeighbourTuner
 from luthier.tuning.ranking.sentence_gains import Outcomes, outcome_gains
 from luthier.tuning.restarts import rescaled
 
