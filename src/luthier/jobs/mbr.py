@@ -15,6 +15,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
+from luthier.core.params import checked
 from luthier.features.consensus.evidence import Evidence
 from luthier.features.consensus.mbr import expected_utilities, matrix_utilities, select_by
 from luthier.features.consensus.result import Consensus, UtilityFeature
@@ -31,6 +32,7 @@ UNREADABLE = (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error)
 AnyMatrices = Mapping[str, AnyPath | Mapping[str, Float64]]
 
 
+@checked
 def mbr(
     pool: AnyPool,
     utility: str | Metric | Sequence[str | Metric] = (),
