@@ -16,7 +16,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.core.params import path_of
+from luthier.core.params import checked, path_of
 from luthier.features.consensus.evidence import Evidence, list_weights
 from luthier.features.consensus.mbr import (
     Consensus,
@@ -44,6 +44,7 @@ UNREADABLE = (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zl
 AnyMatrices = Mapping[str, AnyPath | Mapping[str, Float64]]
 
 
+@checked
 def mbr(
     pool: AnyPool,
     utility: str | Metric | Sequence[str | Metric] = (),
