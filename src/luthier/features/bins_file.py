@@ -74,11 +74,19 @@ def read_bins(path: str | os.PathLike[str]) -> Bins:
     InputError
         What is no file of bins, misses something, or has bins that overlap; with the file and the feature.
     """
-    name = display_name(path)
     with open_bytes(path) as stream:
         raw = stream.read(MOST_BYTES + 1)
+    name = display_name(path)
     try:
-        content = parse_json(raw.decode("utf-8"), parse_constant=_refuse)
+        return parse_bins(raw.decode("utf-8"), name)
+    except UnicodeDecodeError as error:
+        raise _fault(name, str(error)) from None
+
+
+def parse_bins(text: str, name: str) -> Bins:
+    """Return bins from the text of a file; `name` is that of the file, for what is wrong in it."""
+    try:
+        content = parse_json(text, parse_constant=_refuse)
     except ValueError as error:
         raise _fault(name, f"{str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("kind") != KIND:

@@ -7,12 +7,8 @@ again, a choice goes on where it was.
 from __future__ import annotations
 
 import dataclasses
-import functools
-import hashlib
-import json
 import math
 import os
-import shutil
 import time
 from pathlib import Path
 from typing import Any
@@ -20,132 +16,29 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, unwarned
-from luthier.core.files.io import content_hash, make_folder
+from luthier.core.files.io import make_folder
 from luthier.core.files.journal import JournalWriter, Record, read_journal
 from luthier.core.files.written import secondary
 from luthier.core.html import Shown
-from luthier.core.params import path_of
+from luthier.core.params import checked, path_of
 from luthier.core.progress import progress
 from luthier.core.tasks import Engine, Processes, Serial, Shared, run_units
-from luthier.corpus.lines import read_lines
-from luthier.corpus.texts import Texts
-from luthier.decoding.decoder import Decoder
 from luthier.features.bins import Bins
 from luthier.features.bins_file import write_bins
-from luthier.features.fit_bins import bins_of_grammar, bins_of_pool
+from luthier.features.fit_bins import BinOptions, bins_of_grammar, bins_of_pool
 from luthier.features.induction import induce_pool
-from luthier.grammar.grammar import Grammar
-from luthier.jobs.loop import OwnDecoder
-from luthier.jobs.loop_config import Sentences
+from luthier.grammar.storage import open_grammar
 from luthier.jobs.opening import AnyPath
-from luthier.jobs.score import read_parallel
-from luthier.jobs.sweep_config import Decoding, Point, Sweep, read_sweep, texts_of
-from luthier.jobs.trained_model import TranslationModel, model_identity
+from luthier.jobs.sweep_config import Point, Sweep, read_sweep, texts_of
+from luthier.jobs.sweep_decoding import DecodedPoints
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.landscape.list_problem import ListProblem
-from luthier.metrics.batch import Batch
 from luthier.report.figures.tuning import draw_chosen
 from luthier.tuning.answer import Result
-from luthier.tuning.loops.folder import LISTS
-from luthier.tuning.loops.loop import LoopPlace, tune_loop
 from luthier.tuning.run import RunOptions, run
 from luthier.tuning.sweep import Chosen, Tried
-
-LOOPS = "loops"
-
-
-class DecodedPoints:
-    """A trained system, and the loops of points in ``loops`` of the choice's folder."""
-
-    def __init__(self, choosing: Sweep, folder: Path) -> None:
-        assert choosing.decoding is not None
-        self.choosing, self.folder, self._decoding = choosing, folder, choosing.decoding
-        parts = [self._decoding.tune, self._decoding.heldout]
-        texts = [path for part in parts for path in (part.source, *part.refs)]
-        self.digests = model_identity(str(self._decoding.model), texts), self._own_settings()
-
-    def _own_settings(self) -> str:
-        decoding: Decoding = self._decoding
-        said = json.dumps([decoding.k, decoding.features, repr(decoding.options)])
-        return hashlib.blake2b(said.encode(), digest_size=16).hexdigest()
-
-    @functools.cached_property
-    def model(self) -> TranslationModel:
-        """The system, with its own weights."""
-        return TranslationModel.open(self._decoding.model)
-
-    @functools.cached_property
-    def start(self) -> Weights:
-        """The weights of the first turn; a bin has none before it is tuned."""
-        return self.model.weights if self.choosing.start is None else read_weights(self.choosing.start)
-
-    def identity(self, point: Point) -> Record:
-        """Return what a point is, in full."""
-        start = self.choosing.start
-        named = "the system's" if start is None else content_hash(start)
-        return self.choosing.identity(point, named, self.digests)
-
-    def sentences(self, part: Sentences) -> tuple[Texts, tuple[Texts, ...], Grammar]:
-        """Return sentences, references, and the rules for them with the features that are used."""
-        sentences = read_lines(part.source)
-        grammar = self.model.grammar(sentences)
-        if self._decoding.features is not None:
-            grammar = grammar.select_features(self._decoding.features)
-        return sentences, tuple(read_parallel(part.refs, sentences, part.source)), grammar
-
-    @functools.cached_property
-    def _parts(self) -> tuple[tuple[Texts, tuple[Texts, ...], Grammar], ...]:
-        return self.sentences(self._decoding.tune), self.sentences(self._decoding.heldout)
-
-    def bins(self, point: Point) -> Bins:
-        """Return the bins of a point, of the rules for the tuning sentences."""
-        with unwarned():  # of features with few values, at every point
-            return bins_of_grammar(self._parts[0][2], self.choosing.bins["features"], self.choosing.bin_options(point))
-
-    def place(self, point: Point) -> Path:
-        """Return the folder of a point's loop."""
-        said = json.dumps(self.identity(point), sort_keys=True).encode()
-        return self.folder / LOOPS / hashlib.blake2b(said, digest_size=8).hexdigest()
-
-    def answer(self, point: Point) -> tuple[Weights, Bins]:
-        """Return the weights and the bins of a point that was tried."""
-        return read_weights(self.place(point) / "weights.json"), self.bins(point)
-
-    def tried(self, point: Point) -> Record:
-        """Run the loop of a point, or resume it, translate the held-out sentences, and return its line."""
-        clock = time.process_time()
-        choosing, decoding, bins = self.choosing, self._decoding, self.bins(point)
-        (sentences, references, grammar), (others, answers, rules) = self._parts
-        search = self.model.settings.search
-        decode = OwnDecoder(Decoder(grammar, self.model.lms, search, bins=bins), sentences, references, decoding.k)
-        result = tune_loop(
-            decode,
-            self.start,
-            choosing.tuner(point),
-            choosing.metric,
-            decoding.options,
-            place=LoopPlace(str(self.place(point)), resume=True, decoder=" ".join(self.digests)),
-        )
-        heldout = Decoder(rules, self.model.lms, search, bins=bins).decode(others, result.weights, derivations=False)
-        stats = choosing.metric.stats(Batch.from_lines(heldout.texts, answers))
-        score = choosing.metric.score(stats.sum(axis=0))
-        return {
-            **self.identity(point),
-            "features": len(decode.decoder.feature_names),
-            "tuned": result.iterations[-1].after,
-            "heldout": float(score),
-            "gain": float(choosing.metric.gain(score)),
-            "cpu_seconds": round(time.process_time() - clock, 3),
-            "note": result.ended,
-            "record": {},
-        }
-
-    def after(self, point: Point) -> None:
-        """Remove the lists of a loop once its line is kept: they are large."""
-        shutil.rmtree(self.place(point) / LISTS, ignore_errors=True)
-
 
 POINTS, PICTURE, WEIGHTS, BINS = "points.jsonl", "choice.png", "weights.txt", "bins.json"
 NUMBERS = ("tuned", "heldout", "gain", "cpu_seconds")
@@ -187,15 +80,16 @@ class Points:
         options = self.choosing.bin_options(point)
         if self._induced is None or self._induced[0] != options.bins:
             with unwarned():  # of features with few values, at every point
-                bins = bins_of_pool(
-                    self.pools[0],
-                    self.choosing.bins["features"],
-                    options,
-                    scope=self.choosing.scope,
-                    by_use=bool(self.choosing.bins.get("by_use", False)),
-                )
+                bins = self._bins(options)
             self._induced = options.bins, bins, (induce_pool(self.pools[0], bins), induce_pool(self.pools[1], bins))
         return self._induced[1:]
+
+    def _bins(self, options: BinOptions) -> Bins:
+        choosing, features = self.choosing, self.choosing.bins["features"]
+        if choosing.grammar is not None:
+            return bins_of_grammar(open_grammar(choosing.grammar), features, options)
+        by_use = bool(choosing.bins.get("by_use", False))
+        return bins_of_pool(self.pools[0], features, options, scope=choosing.scope, by_use=by_use)
 
     def tuned(self, point: Point) -> tuple[ListProblem, ListProblem, Result]:
         """Return both problems at a point, and the weights tuned there."""
@@ -265,6 +159,7 @@ class Swept(Shown):
         return {**self.chosen.as_dict(), "written": list(self.written)}
 
 
+@checked
 def sweep(config: AnyPath, output: AnyPath | None = None, *, jobs: int = 1, engine: Engine | None = None) -> Swept:
     """Choose bits, β and other constants on held-out lists, as a settings file says: induce, tune, re-rank, score.
 
