@@ -25,7 +25,7 @@ LONGEST_ANSWER = 1 << 16
 
 
 class CountError(InputError):
-    """More numbers than hypotheses, or fewer: nobody knows which belongs to which."""
+    """More numbers than hypotheses, or fewer: they cannot be matched."""
 
 
 @dataclasses.dataclass(frozen=True)
