@@ -23,7 +23,7 @@ MAY_IMPORT = {
     # threadpoolctl holds a BLAS that is loaded already; pyarrow reads zst; both inside functions only
     "core": (set(), {"numpy", "numba", "llvmlite", "threadpoolctl", "pyarrow", "fsspec", "msgspec"}),
     "distributed": ({"core"}, {"dask", "distributed"}),
-    "corpus": ({"core"}, {"numpy", "sacrebleu"}),
+    "corpus": ({"core"}, {"numpy", "sacrebleu", "sacremoses"}),
     "synthetic": ({"core", "corpus", "kbest"}, {"numpy"}),
     "alignment": ({"core", "corpus"}, {"numpy"}),
     "lm": ({"core", "corpus"}, {"numpy"}),

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import STDIN
-from luthier.core.params import names_of, path_of
+from luthier.core.params import path_of, paths_of
 from luthier.core.threads import available_threads
 from luthier.kbest.pool import Pool, pool_of
 from luthier.metrics.base import Metric
@@ -110,7 +110,7 @@ def axes_at(axis: AnyPath | Sequence[AnyPath]) -> list[str]:
     """Return axes as texts, of one or of several."""
     if isinstance(axis, str | os.PathLike):
         return [path_of(axis, "an axis")]
-    return names_of([path_of(one, "an axis") for one in axis], "axes")
+    return paths_of(axis, "an axis")
 
 
 def cores(threads: int | None) -> int:

@@ -20,7 +20,7 @@ from luthier.core.files.io import make_folder
 from luthier.core.files.journal import JournalWriter, Record, read_journal
 from luthier.core.files.written import secondary
 from luthier.core.html import Shown
-from luthier.core.params import path_of
+from luthier.core.params import checked, path_of
 from luthier.core.progress import progress
 from luthier.core.tasks import Engine, Processes, Serial, Shared, run_units
 from luthier.features.bins import Bins
@@ -159,6 +159,7 @@ class Swept(Shown):
         return {**self.chosen.as_dict(), "written": list(self.written)}
 
 
+@checked
 def sweep(config: AnyPath, output: AnyPath | None = None, *, jobs: int = 1, engine: Engine | None = None) -> Swept:
     """Choose bits, β and other constants on held-out lists, as a settings file says: induce, tune, re-rank, score.
 
