@@ -58,7 +58,7 @@ def ablate(
     threads: int | None = None,
     **options: Any,
 ) -> Ablation:
-    """Say of every scorer of some lists whether it helps, hurts, or cannot be told to do either.
+    """Say whether each scorer of some lists helps, hurts, or cannot be told.
 
     Each is left out, and the others are tuned again from the weights of all. Every sentence is re-ranked by weights
     that were tuned on other folds. The statistics of all sentences make one score of each model.

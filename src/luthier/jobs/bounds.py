@@ -178,7 +178,7 @@ MOST_COLUMNS = 100  # many index vectors are put to a linear program over so man
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SelectionBounds(Shown):
-    """The report on all lists, and how it changes with features and sentences where that is asked for."""
+    """The report on all lists, and how it changes with features and sentences, where `against` names them."""
 
     report: GeometryReport
     curves: ConstraintCurves | None

@@ -49,7 +49,7 @@ LEAST_NOISE, MOST_NOISE = 1e-6, 1e3
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Surface(Shown):
-    """Every cell of a window, and the place that is the answer.
+    """Every cell of a window, and the chosen point.
 
     Attributes
     ----------
@@ -237,7 +237,7 @@ def _change(problem: ListProblem, start: Float64, weights: Float64) -> dict[str,
 
 
 def check_at_least(**numbers: int | None) -> None:
-    """Raise where a number of cells or boxes is too small to ask for."""
+    """Raise where a number of cells or boxes is too small."""
     for name, value in numbers.items():
         least = 0 if name == "check" else 1
         if value is not None and value < least:

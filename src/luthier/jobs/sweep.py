@@ -53,7 +53,7 @@ class SweepRecipe:
     digests: tuple[str, str]
 
     def open(self) -> AnyPoints:
-        """Return the pools; refuse others than those of the process that asks."""
+        """Return the pools; refuse others than those of the calling process."""
         points = open_points(self.path, self.folder)
         if points.digests != self.digests:
             raise LuthierError(f"{self.path}: the pools are not the same here")

@@ -27,7 +27,7 @@ WatchSeed = Callable[[int], Watch]
 
 
 def nobody(seed: int) -> Watch:  # noqa: ARG001
-    """Return who is told of states where nobody is."""
+    """Return a watcher of states that does nothing."""
     return unwatched
 
 
@@ -58,7 +58,7 @@ class GrowingTrace:
         self._context = contextvars.copy_context()  # who is told of anything, also by a thread
 
     def watch(self, seed: int) -> Watch:
-        """Return who is told of the states of a seed."""
+        """Return the watcher of the states of a seed."""
         if self._path is None:
             return unwatched
 

@@ -80,7 +80,7 @@ def tune(
     files: tuple[PoolFile | None, PoolFile | None] = (None, None),
     **options: Any,
 ) -> TuningReport:
-    """Tune the weights of linear models on candidates, for a metric; return them by name, with scores.
+    """Tune the weights of a linear model for a metric; return them by name, with scores.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ MOST_COLUMNS = 8  # of the pool that the cross-metric table shows
 
 
 def check_validation(job: TuningJob, resamples: int | None, folds: int | None, fold_by: str) -> None:
-    """Raise where resamples or folds are asked for with what they cannot go with."""
+    """Raise where resamples or folds exclude another option."""
     for name, value in (("resamples", resamples), ("folds", folds)):
         if value is not None and value < 2:
             raise LuthierError(f"expected at least 2, found {value}. hint: `{name}`")

@@ -205,7 +205,7 @@ def _count_as_0(what: str, names: Sequence[str]) -> None:
 
 
 def read_weights(path: str | os.PathLike[str]) -> Weights:
-    """Read weights: ``name value`` lines, a Moses ``[weight]`` section, or a JSON object; told by content.
+    """Read weights: ``name value`` lines, a Moses ``[weight]`` section, or a JSON object, by content.
 
     Sparse weights of a Moses configuration are in the file that its ``[weight-file]`` names, and are read with it.
     """

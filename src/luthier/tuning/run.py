@@ -115,7 +115,7 @@ def run_tuner(
     *,
     heldout: Problem | None = None,
 ) -> Result:
-    """Run a tuner as `run` does, for people at a Python prompt.
+    """Run a tuner on a problem from a start, as `run` does with its defaults.
 
     Raises
     ------

@@ -251,7 +251,7 @@ class CurveSettings:
     draws: int = param(20, low=1, high=100_000, help="draws of features and sentences for each number of features")
     timed_sentences: int = param(64, low=1, high=10_000, help="most sentences given to lp-mert")
     timed_k: int = param(20, low=2, high=100_000, help="hypotheses of a sentence given to lp-mert")
-    time_limit: float = param(5.0, low=0.0, high=1e6, help="seconds after which an lp-mert run is given up")
+    time_limit: float = param(5.0, low=0.0, high=1e6, help="seconds after which an lp-mert run ends")
     timed_draws: int = param(3, low=0, high=1000, help="lp-mert runs for each size (0: none)")
 
     def __post_init__(self) -> None:

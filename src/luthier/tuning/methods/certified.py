@@ -45,7 +45,7 @@ class Method(ListTuner):
     principal: bool = param(True, help="boxes along the principal axes of differences within lists")
     ties: bool = param(True, help="count scores that are reached by ties only (without a window they never count)")
     gap: float = param(0.01, low=0.0, help="how far below the best the answer may be, in points of the score")
-    limit: int = param(20_000, low=1, help="boxes to look at, at most")
+    limit: int = param(20_000, low=1, help="boxes, at most")
     threads: int = param(1, low=1, help="threads")
 
     def __post_init__(self) -> None:
