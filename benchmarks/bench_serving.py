@@ -73,9 +73,8 @@ def main():
         thread.join()
     counts = {status: sum(s == status for s, _ in found) for status in sorted({s for s, _ in found})}
     waited = [took for status, took in found if status == 200]
-    print(
-        f"{options.clients} clients, {options.seconds:g} s: {counts}, {counts.get(200, 0) / options.seconds:.1f} lines/s"
-    )
+    rate = len(waited) / options.seconds
+    print(f"{options.clients} clients, {options.seconds:g} s: {counts}, {rate:.1f} lines/s")
     shares = ", ".join(f"{share} % within {np.percentile(waited, share):.2f} s" for share in (50, 95, 100))
     print(f"answered: {shares}; refused after {np.mean([took for s, took in found if s == 429] or [0]):.3f} s")
     return 0 if set(counts) <= {200, 429} else 1

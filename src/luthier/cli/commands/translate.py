@@ -6,9 +6,9 @@
   luthier translate model --explain < text
   luthier translate model --mbr chrf < text
 
-On a terminal there is a prompt. Each line is answered as soon as it has come, by one line; an empty line is answered by
-an empty line. With -n a line is answered by its number, a translation and its score, N times, as Moses writes lists;
-with --explain by the translation, what would have won without it, and the rules that made it.
+On a terminal there is a prompt. Each line is translated as soon as it is read, into one line; an empty line gives an
+empty line. With -n each line gives N lines, number ||| translation ||| score, as Moses writes lists. With --explain it
+gives the translation, the second best and why it lost, and the rules of the first.
 """
 
 from __future__ import annotations
