@@ -78,7 +78,7 @@ ONLY_IN = {
     "torch": {"scorers/causal_lm.py"},  # imported when it scores
     "transformers": {"scorers/causal_lm.py"},
     "cma": {"tuning/methods/cma.py"},
-    "starlette": {"explorer/app.py", "explorer/middleware.py"},
+    "starlette": {"explorer/app.py", "explorer/middleware.py", "explorer/server.py", "serving/service.py"},
     "uvicorn": {"explorer/server.py"},
     "shtab": {"cli/commands/completion.py"},
 }

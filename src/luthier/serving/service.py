@@ -84,7 +84,7 @@ def _app(translator: Translator, port: int, token: str | None, say: Callable[[st
     ]
     app = Starlette(routes=routes, exception_handlers={404: _lost, 405: _lost, Exception: _lost})
     app.router.redirect_slashes = False
-    hint = f"send what --token says as the header {TOKEN_HEADER}"
+    hint = f"send the one that the service was started with as the header {TOKEN_HEADER}"
     return Middleware(app, token, port, questions=QUESTIONS, hint=hint)
 
 
