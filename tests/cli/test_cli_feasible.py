@@ -191,7 +191,9 @@ def test_of_sparse_features_those_that_differ_within_a_list_count(run_cli, tmp_p
         assert code in (0, 1)
         assert json.loads(out)
     sparse_pool(tmp_path / "wide.arrow", 3000, 900)
-    for command, most in ((["geometry", "feasible", "--select", "first"], 200), (["geometry", "bounds"], 100)):
-        code, _, err = run_cli(*command[:2], tmp_path / "wide.arrow", *command[2:], "--metric", "column:worth")
-        assert code == 2
-        assert f"expected at most {most} features that differ within a list, found 900" in err
+    code, _, err = run_cli("geometry", "bounds", tmp_path / "wide.arrow", "--metric", "column:worth")
+    assert code == 2
+    assert "expected at most 100 features that differ within a list, found 900" in err
+    code, out, _ = run_cli("geometry", "feasible", tmp_path / "wide.arrow", "--select", "first")
+    assert code == 0
+    assert "others may have a larger margin" in out

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from luthier.geometry.lp.certificates import Feasible
+from luthier.geometry.lp.certificates import Feasible, Infeasible
 from luthier.geometry.minkowski.checks import Checksum, Coverage
 from luthier.landscape.cones.fan_scenes import FanScene, RegularizedScene, joint_name
 from luthier.landscape.cones.minkowski import SearchReport
@@ -130,6 +130,7 @@ def feasible_table(verdict: Verdict) -> Any:
         told = "Nothing has to be kept apart: any weights make this selection."
     elif verdict.selects:
         told = "Of all weights with |w| ≤ 1 these have the largest margin; a re-rank with them selects it."
+        told = told if verdict.largest else "A re-rank with these weights selects it; others may have a larger margin."
     return stack(
         table(
             "feasible",
@@ -161,15 +162,37 @@ def infeasible_table(verdict: Verdict) -> Any:
             "infeasible",
             ("selection", "sentences", "score"),
             [(verdict.choice.name, verdict.n_sentences, _score(verdict))],
-            caption="\n".join(["No weights make this selection.", EXACT, *_metric(verdict)]),
+            caption="\n".join([*_no(verdict), *_metric(verdict)]),
         ),
         table(
             f"{len(constraints)} constraints that contradict each other",
             ("sentence", "wanted", "its text", "above", "its text", "multiplier"),
             constraints,
-            caption="The differences of their features, times the multipliers, sum to zero, exactly: whatever the\n"
-            "weights, so do the differences of their scores, and they cannot all be positive.",
+            caption=_why_not(verdict),
         ),
+    )
+
+
+def _no(verdict: Verdict) -> list[str]:
+    assert isinstance(verdict.proof, Infeasible)
+    if not verdict.proof.epsilon:
+        return ["No weights make this selection.", EXACT]
+    return [
+        f"No weights make this selection by a margin above {verdict.proof.epsilon:.2g}, where |w_k| times the largest",
+        "difference of feature k is at most 1: no weights that a re-rank could tell from a tie.",
+    ]
+
+
+def _why_not(verdict: Verdict) -> str:
+    assert isinstance(verdict.proof, Infeasible)
+    if not verdict.proof.epsilon:
+        return (
+            "The differences of their features, times the multipliers, sum to zero, exactly: whatever the\n"
+            "weights, so do the differences of their scores, and they cannot all be positive."
+        )
+    return (
+        "The differences of their features, times the multipliers, sum to next to nothing; that was reckoned\n"
+        "without rounding. So does the mean of the margins, and the least of them is no larger."
     )
 
 
