@@ -226,7 +226,7 @@ def _metric(verdict: Verdict) -> list[str]:
 MOST_CONSTRAINTS = 8
 
 
-def separability_tables(models: Sequence[Model]) -> Any:
+def separability_tables(models: Sequence[Model], *, all_pairs: bool = False) -> Any:
     """Return oracles and pairs of every model, then the proofs against them."""
     rows = [_row(model, "oracles", model.oracle, None) for model in models]
     rows += [_row(model, "pairs", model.pairs, model.misordered) for model in models]
@@ -247,7 +247,29 @@ def separability_tables(models: Sequence[Model]) -> Any:
         caption="A constraint: one hypothesis beats another. In conflict: all weights that go against no constraint\n"
         "leave it tied. Misordered: by a logistic fit. Verdicts were proved, and the proofs checked exactly.",
     )
-    return stack(verdicts, *filter(None, (_proof(model) for model in models)))
+    implied = [_implications(models)] if all_pairs else []
+    return stack(verdicts, *implied, *filter(None, (_proof(model) for model in models)))
+
+
+def _implications(models: Sequence[Model]) -> Any:
+    """Return where PRO's constraints can be met, and where LP-MERT's and MIRA's can."""
+    rows = []
+    for model in models:
+        for scope, pairs, oracle in (
+            ("each sentence alone", model.pairs.alone, model.oracle.alone),
+            ("all together", [model.pairs.together.separable], [model.oracle.together.separable]),
+        ):
+            first, second = np.asarray(pairs, bool), np.asarray(oracle, bool)
+            counts = ((first & second), (~first & second), (~first & ~second), (first & ~second))
+            rows.append((model.name, scope, *(int(cells.sum()) for cells in counts)))
+    return table(
+        "what can be met",
+        ("model", "scope", "PRO and LP-MERT", "LP-MERT only", "neither", "PRO only"),
+        rows,
+        caption="PRO: every pair of a list in the order of its gains. LP-MERT: a best hypothesis above all of lower\n"
+        "gain, which are some of these pairs; so nothing is ever PRO's only. MIRA with C → ∞ asks for LP-MERT's\n"
+        "constraints by a margin, which longer weights give: it can be met wherever they can.",
+    )
 
 
 def _row(model: Model, kind: str, report: Report, misordered: float | None) -> tuple[Any, ...]:
