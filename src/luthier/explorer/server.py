@@ -21,6 +21,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.progress import notice
 from luthier.explorer.app import make_app
 from luthier.explorer.endpoints.session import Session
+from luthier.explorer.endpoints.workspace import Workspace
 from luthier.explorer.middleware import TOKEN_HEADER
 
 # Who is connected: those that have shown the token are always served, the others are few, and soon gone.
@@ -112,17 +113,17 @@ TOKEN_BYTES = 24
 
 
 class Server:
-    """A session on a port of this machine.
+    """A session, or folders of runs, on a port of this machine.
 
     Parameters
     ----------
-    session : Session
+    session : Session or Workspace
     port : int
         0 for any that is free.
     say : told of errors that are ours, in a sentence
     """
 
-    def __init__(self, session: Session, port: int = 0, *, say: Callable[[str], None] = notice) -> None:
+    def __init__(self, session: Session | Workspace, port: int = 0, *, say: Callable[[str], None] = notice) -> None:
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
         self.token = secrets.token_urlsafe(TOKEN_BYTES)

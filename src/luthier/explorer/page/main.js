@@ -6,8 +6,9 @@ import { makeCompare } from "./compare.js";
 import { makeCurves } from "./curves.js";
 import { button, byId, chooser, complain, element, fill } from "./elements.js";
 import { makeLine } from "./line.js";
+import { showRuns } from "./runs.js";
 import { makeSentence } from "./sentence.js";
-import { ask, askSession, isReport, reportHas, takeToken, token } from "./server.js";
+import { ask, askSession, isReport, openedRuns, openSession, reportHas, takeToken, token } from "./server.js";
 import { asked, canRedo, canUndo, changed, fragment, goToNamed, listen, loadFragment, redo, session, state, undo } from "./state.js";
 import { makeSurface } from "./surface.js";
 import { makeTraces } from "./traces.js";
@@ -19,11 +20,13 @@ async function begin() {
   applyTheme();
   takeToken();
   try {
-    Object.assign(session, await askSession());
+    Object.assign(session, await firstAnswer());
   } catch (error) {
+    if (openedRuns().length) makeBrand("", runsButton()); // the way back to the table
     complain(error.message);
     return;
   }
+  if (session.folders) { makeBrand("runs"); showRuns(); return; }
   document.title = `${session.title} · Luthier explorer`;
   const usable = session.features.map((_, d) => d).filter((d) => !session.features[d].unused);
   state.feature = usable[0] ?? 0;
@@ -43,6 +46,28 @@ async function begin() {
   changed("all");
 }
 
+/** The session, once it is open; kernels may have to be compiled first. */
+async function firstAnswer() {
+  let found = await askSession();
+  while (found.opening) {
+    makeBrand(found.title, element("p", { id: "opening", role: "status" }, `${found.sentences.toLocaleString("en")} sentences, ${found.hypotheses.toLocaleString("en")} hypotheses. Compiling what computes the picture: this is needed once on a machine, and takes a minute or two.`));
+    await new Promise((done) => setTimeout(done, 300));
+    found = await askSession();
+  }
+  const runs = found.folders ? openedRuns() : [];
+  if (!runs.length) return found;
+  makeBrand("", element("p", { id: "opening", role: "status" }, "Opening the lists of the run…"));
+  return openSession(runs);
+}
+
+/** A header before there is a session. */
+function makeBrand(title, ...more) {
+  fill(byId("header"), element("div", { class: "brand" }, element("h1", {}, "luthier"), element("span", {}, title)), more, element("span", { class: "score" }),
+    element("div", { class: "buttons" }, button("◐", toggleTheme, { "aria-label": "Light or dark", title: "Light or dark" })));
+}
+
+const runsButton = () => openedRuns().length > 0 && button("Runs", () => { history.replaceState(null, "", location.pathname); location.reload(); }, { id: "back-to-runs", title: "Back to the table of runs" });
+
 // ---- header -----------------------------------------------------------------------------------------------------------
 
 function makeHeader() {
@@ -56,6 +81,7 @@ function makeHeader() {
       element("span", { id: "changed" })),
     session.lists.unseen > 0 && element("div", { id: "unseen", class: "score", title: "The same weights on held-out sentences; the change is against the same weights as above, its interval is of 95 % by paired bootstrap" }),
     element("div", { class: "buttons" },
+      runsButton(),
       !isReport && [
         button("Undo", undo, { id: "undo", title: "Undo (Ctrl+Z)" }), button("Redo", redo, { id: "redo", title: "Redo (Ctrl+Y)" }),
         button("Reset", () => goToNamed(0), { id: "reset", title: "Back to the start" }),

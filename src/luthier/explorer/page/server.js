@@ -6,7 +6,7 @@ const TOKEN = "luthier-token";
 const recorded = readRecorded();
 const flights = new Map();
 const pageNumber = crypto.getRandomValues(new Uint32Array(1))[0];
-let numbers = 0;
+let numbers = 0, sessionNumber = 0;
 
 export const isReport = recorded !== null;
 
@@ -27,10 +27,28 @@ export function takeToken() {
 
 export const token = () => sessionStorage.getItem(TOKEN) || "";
 
-/** The answer of the session itself. */
+/** What is open: the session itself, or that there are folders of runs, or that it is still being opened. */
 export async function askSession() {
   if (isReport) return recorded.session;
   return read(await fetch("/api/session", { headers: { "X-Luthier-Token": token() } }));
+}
+
+/** The runs of the address, by their numbers. */
+export function openedRuns() {
+  const found = /(?:^#|&)open=([\d.]+)/.exec(location.hash);
+  return found ? found[1].split(".").map(Number) : [];
+}
+
+/** Open the session of runs; all that is asked from now on is asked of it. */
+export async function openSession(runs) {
+  sessionNumber = (await askOnce("open", { runs })).session;
+  return askOnce("about", {});
+}
+
+/** Ask a question that no view waits for; an error is thrown. */
+export async function askOnce(name, body) {
+  const heads = { "Content-Type": "application/json", "X-Luthier-Token": token() };
+  return read(await fetch(`/api/${name}`, { method: "POST", headers: heads, body: JSON.stringify({ ...body, session: sessionNumber }) }));
 }
 
 /**
@@ -62,7 +80,7 @@ async function take(flight) {
     const reply = await fetch(`/api/${name}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Luthier-Token": token() },
-      body: JSON.stringify({ ...body, page: pageNumber, number }),
+      body: JSON.stringify({ ...body, session: sessionNumber, page: pageNumber, number }),
       signal: control.signal,
     });
     found = await read(reply);
