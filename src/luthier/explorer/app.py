@@ -15,6 +15,7 @@ from starlette.routing import Route
 from luthier.core.errors import LuthierError, printable
 from luthier.core.progress import notice
 from luthier.explorer.endpoints.about import about
+from luthier.explorer.endpoints.agreement import agreement
 from luthier.explorer.endpoints.comparison import comparison
 from luthier.explorer.endpoints.line import line, lines
 from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest
@@ -24,7 +25,8 @@ from luthier.explorer.endpoints.sentence import fan, sentence
 from luthier.explorer.endpoints.session import Session, Superseded
 from luthier.explorer.endpoints.surface import cell, surface
 from luthier.explorer.endpoints.traces import curves, state, trace
-from luthier.explorer.endpoints.unseen import unseen
+from luthier.explorer.endpoints.tradeoff import tradeoff
+from luthier.explorer.endpoints.unseen import intervals, promises, region, unseen
 from luthier.explorer.endpoints.workspace import Workspace, beside, open_runs, runs
 from luthier.explorer.middleware import Middleware
 
@@ -35,7 +37,7 @@ KINDS = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "
 SCRIPTS = (
     "numbers.js", "elements.js", "colors.js", "server.js", "state.js", "diff.js", "canvas.js", "export.js",
     "weights.js", "line.js", "surface.js", "changes.js", "fan.js", "sentence.js", "compare.js", "traces.js",
-    "curves.js", "runs.js", "main.js",
+    "curves.js", "tradeoff.js", "runs.js", "main.js",
 )  # fmt: skip
 STYLE, PAGE = "style.css", "index.html"
 
@@ -58,7 +60,9 @@ Answer = Callable[[Session, CheckedRequest], Reply]
 ANSWERS: Mapping[str, Answer] = {
     "select": select, "line": line, "lines": lines, "surface": surface, "cell": cell, "sentence": sentence, "fan": fan,
     "compare": comparison, "trace": trace, "state": state, "curves": curves,
-    "unseen": unseen, "about": lambda session, asked: about(session),  # noqa: ARG005
+    "unseen": unseen, "promises": promises, "intervals": intervals, "region": region,
+    "tradeoff": tradeoff, "agreement": agreement,
+    "about": lambda session, asked: about(session),  # noqa: ARG005
 }  # fmt: skip
 FOLDER_ANSWERS: Mapping[str, Callable[[Workspace, CheckedRequest], Reply]] = {
     "runs": runs, "beside": beside, "open": open_runs,

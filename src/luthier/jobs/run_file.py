@@ -6,6 +6,7 @@ leaves a file that says "running", with the number of a process that is no more.
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import json
 import os
@@ -53,7 +54,7 @@ class RunFile:
     Parameters
     ----------
     answer : the file of weights it will write, or None: then nothing is recorded
-    kind : ``tune``, ``loop`` or ``train``
+    kind : ``tune``, ``loop`` or ``train``; a ``tune`` that ends without an answer leaves the record that was there
     """
 
     def __init__(self, answer: str | os.PathLike[str] | None, kind: str, **about: Any) -> None:
@@ -61,6 +62,7 @@ class RunFile:
         self._lock = threading.Lock()
         self._begun, self._written = False, -np.inf
         self._states, self._best = 0, -np.inf
+        self._before: bytes | None = None
         self._record: dict[str, Any] = {
             "kind": kind,
             "version": __version__,
@@ -107,12 +109,24 @@ class RunFile:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not None and self._begun and self._record["state"] == RUNNING:
-            self.finish(INTERRUPTED if issubclass(kind, KeyboardInterrupt) else FAILED)
+        if not self._begun or self._record["state"] != RUNNING:
+            return
+        if self._record["kind"] != "tune":
+            self.finish(INTERRUPTED if kind is not None and issubclass(kind, KeyboardInterrupt) else FAILED)
+        elif self.path:
+            with secondary(self.path):
+                if self._before is None:
+                    Path(self.path).unlink()
+                else:
+                    with open_output(self.path) as file:
+                        file.write(self._before)
 
     def _write(self) -> None:
         if not self.path:
             return
+        if not self._begun:
+            with contextlib.suppress(OSError):
+                self._before = Path(self.path).read_bytes()
         self._begun, self._written = True, time.monotonic()
         text = json.dumps(self._record, indent=1, ensure_ascii=False, default=float)
         path, self.path = self.path, ""  # what cannot be written once is not tried again

@@ -162,8 +162,10 @@ def run(options: argparse.Namespace, output: Output) -> int:
         kept = _kept_size(report, options)
         files = _write(report, options, kept)
         written = files.paths
-        about = about_tuning(report, _answers(options), normalized=not kept)
-        record.finish(INTERRUPTED if report.interrupted else DONE, **about)
+        answers = _answers(options)
+        if set(answers) <= set(written):
+            about = about_tuning(report, answers, normalized=not kept)
+            record.finish(INTERRUPTED if report.interrupted else DONE, **about)
     output.note(f"seed {options.seed}")
     shares = {share.name: share.as_dict() for share in weight_shares(report)}
     weights = {"as_found": bool(kept), "why": kept or None, "features": shares}

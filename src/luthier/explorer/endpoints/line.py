@@ -9,8 +9,9 @@ from luthier.explorer.endpoints.request import CheckedRequest
 from luthier.explorer.endpoints.responses import Reply, finite, shown, signed
 from luthier.explorer.endpoints.session import Session
 from luthier.geometry.subspace import Subspace
-from luthier.landscape.lines.coordinate_gains import coordinate_gains
+from luthier.landscape.lines.coordinate_gains import CoordinateGain, coordinate_gains
 from luthier.landscape.lines.line_report import Interval, see_line
+from luthier.landscape.lines.projection_cache import ProjectionCache
 
 MOST_LINES = 64  # features with the largest effect
 
@@ -40,10 +41,7 @@ def line(session: Session, asked: CheckedRequest) -> Reply:
 def lines(session: Session, asked: CheckedRequest) -> Reply:
     """Return what the best value of each weight alone would gain, and the feature with the most to gain."""
     problem, weights = session.problem, asked.weights(session)
-    usable = np.flatnonzero(session.units > 0)
-    effects = np.abs(weights[usable]) * problem.spread[usable]
-    tried = np.sort(usable[np.argsort(-effects, kind="stable")[:MOST_LINES]])
-    found = coordinate_gains(session.sighted, weights, tried)
+    found = best_values(session.sighted, session, weights)
     most = max(found, key=lambda item: item.gain, default=None)
     sign = float(problem.metric.gain(np.array(1.0)))
     return Reply(
@@ -61,6 +59,14 @@ def lines(session: Session, asked: CheckedRequest) -> Reply:
             "most": most.feature if most is not None and most.gain > 0 else None,
         }
     )
+
+
+def best_values(problem: ProjectionCache, session: Session, weights: Float64) -> list[CoordinateGain]:
+    """Return the best place along each of the features with the largest effect, by the sentences of a problem."""
+    usable = np.flatnonzero(session.units > 0)
+    effects = np.abs(weights[usable]) * session.problem.spread[usable]
+    tried = np.sort(usable[np.argsort(-effects, kind="stable")[:MOST_LINES]])
+    return coordinate_gains(problem, weights, tried)
 
 
 def along(session: Session, weights: Float64, axis: int) -> Subspace:

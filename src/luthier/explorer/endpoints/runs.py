@@ -22,12 +22,13 @@ from luthier.core.errors import LuthierError
 from luthier.core.files.journal import unseal
 from luthier.core.settings import parse_json
 from luthier.explorer.endpoints.responses import shown, signed
-from luthier.jobs.run_file import RUNNING, SUFFIX
+from luthier.jobs.run_file import RUNNING, SUFFIX, run_path
 from luthier.kbest.storage.pool_file import is_pool, stored_digest
 from luthier.kbest.weights import SPARSE_SECTION, Weights, read_weights
 from luthier.metrics.base import VERSION_MARK
 from luthier.tuning.loops.folder import ANSWER, HELDOUT, LISTS, TURNS
 
+LARGEST = 1e300
 MOST_FILES, MOST_RUNS, DEEPEST = 200_000, 5_000, 12
 LARGEST_RECORD, LARGEST_WEIGHTS, HEAD = 1 << 20, 4 << 20, 1 << 16
 STUDY, STOPPED = "units.jsonl", "stopped"
@@ -73,30 +74,36 @@ class Run:
 
     def text(self, *keys: str) -> str:
         """Return a text of the record, '' where there is none."""
-        value = self._value(*keys)
+        value = value_at(self.about, *keys)
         return value[:2000] if isinstance(value, str) else ""
 
     def number(self, *keys: str) -> float | None:
         """Return a finite number of the record."""
-        value = self._value(*keys)
-        return float(value) if type(value) in (int, float) and abs(value) < 1e300 else None
-
-    def _value(self, *keys: str) -> Any:
-        value: Any = self.about
-        for key in keys:
-            value = value.get(key) if isinstance(value, Mapping) else None
-        return value
+        return number_at(self.about, *keys)
 
     @property
     def state(self) -> str:
         """How far it is: running, done, interrupted, failed; stopped where it says it runs and its process is gone."""
         said = self.text("state")
-        return STOPPED if said == RUNNING and not _alive(self.text("machine"), self._value("process")) else said
+        return STOPPED if said == RUNNING and not _alive(self.text("machine"), self.about.get("process")) else said
 
     @property
     def metric(self) -> str:
         """The metric, as it can be loaded."""
         return self.text("signature").partition(VERSION_MARK)[0]
+
+
+def value_at(record: Any, *keys: str) -> Any:
+    """Return what a record has below some keys; None where it has nothing."""
+    for key in keys:
+        record = record.get(key) if isinstance(record, Mapping) else None
+    return record
+
+
+def number_at(record: Any, *keys: str) -> float | None:
+    """Return a finite number of a record."""
+    value = value_at(record, *keys)
+    return float(value) if type(value) in (int, float) and abs(value) < LARGEST else None
 
 
 def _alive(machine: str, process: Any) -> bool:
@@ -319,6 +326,16 @@ def _read_record(path: Path) -> dict[str, Any] | None:
         return None
     found = parse_json(raw)
     return found if isinstance(found, dict) else None
+
+
+def record_of(answer: str) -> dict[str, Any]:
+    """Return what stands beside a file of weights about its run; nothing where that is about another file."""
+    try:
+        found = _read_record(Path(run_path(answer))) if run_path(answer) else None
+    except (OSError, ValueError):
+        return {}
+    names = {} if found is None else found.get("answers")
+    return found if found is not None and isinstance(names, list) and Path(answer).name in names else {}
 
 
 def _read_turns(path: Path) -> dict[str, Any] | None:

@@ -86,11 +86,11 @@ class Workspace:
         """Return the session of runs on the same lists: their weights, held-out lists and traces."""
         assert self.folders is not None
         pool, title = self._lists(runs)
-        named = [pair for run in runs for pair in self.folders.weights_of(run).items()]
-        for _, weights in named:
+        named = [(*pair, run.about) for run in runs for pair in self.folders.weights_of(run).items()]
+        for _, weights, _ in named:
             pool = with_derived(pool, weights.derived)
         names = pool.features.names
-        vectors = [Named(name, frozen(weights.vector(names, source=name))) for name, weights in named]
+        vectors = [Named(name, frozen(own.vector(names, source=name)), about) for name, own, about in named]
         specs = list(dict.fromkeys(run.metric for run in runs if run.metric))
         if len(specs) > 1:
             raise LuthierError(f"expected runs that are tuned for one metric, found {len(specs)}")

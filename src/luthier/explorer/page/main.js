@@ -12,6 +12,7 @@ import { ask, askSession, isReport, openedRuns, openSession, reportHas, takeToke
 import { asked, canRedo, canUndo, changed, fragment, goToNamed, listen, loadFragment, redo, session, state, undo } from "./state.js";
 import { makeSurface } from "./surface.js";
 import { makeTraces } from "./traces.js";
+import { makeTradeoff } from "./tradeoff.js";
 import { makeWeights } from "./weights.js";
 
 const views = new Map();
@@ -79,11 +80,11 @@ function makeHeader() {
     element("div", { class: "score" }, element("span", { class: "metric", title: metric.signature }, metric.name, metric.higher_is_better ? " ↑" : " ↓"),
       element("output", { id: "score" }), element("span", { id: "delta", class: "delta" }), element("label", { class: "against" }, "against ", against),
       element("span", { id: "changed" })),
-    session.lists.unseen > 0 && element("div", { id: "unseen", class: "score", title: "The same weights on held-out sentences; the change is against the same weights as above, its interval is of 95 % by paired bootstrap" }),
+    session.unseen && element("div", { id: "unseen", class: "score", title: "The same weights on held-out sentences; the change is against the same weights as above, its interval is of 95 % by paired bootstrap" }),
     element("div", { class: "buttons" },
       runsButton(),
       !isReport && [
-        button("Undo", undo, { id: "undo", title: "Undo (Ctrl+Z)" }), button("Redo", redo, { id: "redo", title: "Redo (Ctrl+Y)" }),
+        button("↶", undo, { id: "undo", "aria-label": "Undo", title: "Undo (Ctrl+Z)" }), button("↷", redo, { id: "redo", "aria-label": "Redo", title: "Redo (Ctrl+Y)" }),
         button("Reset", () => goToNamed(0), { id: "reset", title: "Back to the start" }),
         button("Copy link", copyLink, { id: "copy", title: "A link that reopens this, with the token" })],
       button("◐", toggleTheme, { "aria-label": "Light or dark", title: "Light or dark" }),
@@ -107,7 +108,7 @@ function showScore() {
 let unseenLater = 0;
 
 function showUnseenLater() {
-  if (!session.lists.unseen) return;
+  if (!session.unseen) return;
   clearTimeout(unseenLater);
   unseenLater = setTimeout(showUnseen, isReport ? 0 : 250);
 }
@@ -115,11 +116,12 @@ function showUnseenLater() {
 async function showUnseen() {
   const found = await ask("unseen", "unseen", { weights: asked(), against: state.against });
   if (!found) return;
+  if (!found.sentences) { fill(byId("unseen"), element("span", { class: "hint" }, "no unseen score here: these weights were not cross-validated")); return; }
   const [low, high] = found.interval;
-  fill(byId("unseen"), element("span", { class: "metric" }, `${found.sentences.toLocaleString("en")} unseen`),
+  fill(byId("unseen"), element("span", { class: "metric", title: found.by === "held-out" ? "Sentences that were held out" : `Each sentence re-ranked by weights that have not seen it: ${found.by}` }, `${found.sentences.toLocaleString("en")} unseen`),
     element("output", { id: "unseen-score" }, found.shown),
     element("span", { id: "unseen-delta", class: `delta ${found.better > 0 ? "up" : found.better < 0 ? "down" : "even"}` }, found.change),
-    element("span", { class: "against" }, `${low} … ${high}`),
+    low !== undefined && element("span", { class: "against" }, `${low} … ${high}`),
     found.warning && element("span", { class: "delta down", id: "unseen-warning", title: `On these sentences ${found.warning}` }, "below one scorer"));
 }
 
@@ -136,7 +138,7 @@ async function copyLink() {
 
 function fillHelp() {
   const keys = [["Tab", "go from control to control"], ["← →", "move a slider, the pointer of a picture, a trace's state"], ["Enter", "go to the interval or cell under the pointer"],
-    ["+ − 0", "zoom a picture; the usual window"], ["↑ ↓", "go through the changed sentences"], ["Ctrl+Z, Ctrl+Y", "undo, redo"], ["1 … 5", "choose a view"]];
+    ["+ − 0", "zoom a picture; the usual window"], ["↑ ↓", "go through the changed sentences"], ["Ctrl+Z, Ctrl+Y", "undo, redo"], ["1 … 6", "choose a view"]];
   fill(byId("help"), element("h2", {}, "What is this?"),
     element("p", {}, "Each hypothesis is scored by the sum of weight times feature; the highest of each list wins. Drag a weight and see, at once, what the metric does and which sentences change."),
     element("p", {}, "To find the weight that hurts most, look for the filled chip: it says how much the best value of that weight alone would gain. Click it. The changed sentences below begin with those that the weight, as it was, has hurt most."),
@@ -150,6 +152,7 @@ function fillHelp() {
 function makeViews(usable) {
   if (usable > 0) views.set("line", ["Line", makeLine()]);
   if (usable > 1 && (!isReport || reportHas("surfaces").length)) views.set("surface", ["Surface", makeSurface()]);
+  if (!isReport && session.metrics.length > 1) views.set("tradeoff", ["Trade-off", makeTradeoff()]);
   if (!isReport || reportHas("compare").length) views.set("compare", ["Compare", makeCompare()]);
   if (session.traces.length) views.set("traces", ["Traces", makeTraces()]);
   if (session.curves) views.set("curves", ["Curves", makeCurves()]);
@@ -184,7 +187,7 @@ function shortcuts(event) {
   const key = event.key.toLowerCase();
   if ((event.ctrlKey || event.metaKey) && key === "z" && !event.shiftKey) undo();
   else if ((event.ctrlKey || event.metaKey) && (key === "y" || (key === "z" && event.shiftKey))) redo();
-  else if (!event.ctrlKey && !event.metaKey && !event.altKey && /^[1-5]$/.test(key) && [...views.keys()][Number(key) - 1]) {
+  else if (!event.ctrlKey && !event.metaKey && !event.altKey && /^[1-6]$/.test(key) && [...views.keys()][Number(key) - 1]) {
     state.view = [...views.keys()][Number(key) - 1];
     changed("view");
   } else return;

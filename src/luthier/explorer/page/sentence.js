@@ -51,14 +51,31 @@ function drawSentence(found, open) {
       element("h3", {}, second ? "What the score is made of: winner, second" : "What the score is made of"), bars(found),
       part("list", `the list: first ${Math.min(20, found.hypotheses)} of ${found.hypotheses}`, listTable(found)),
       found.derivation && part("tree", `derivation: ${found.derivation.length} rules`, tree(found.derivation)),
-      !isReport && fanPart(found.sentence, part("fan", "fan over two features"))));
+      !isReport && lazyPart(part("agree", "which other hypotheses agree with it"), () => agreementElement(found.sentence)),
+      !isReport && lazyPart(part("fan", "fan over two features"), () => fanElement(found.sentence))));
 }
 
-/** The fan is asked for when its part is opened. */
-function fanPart(sentence, made) {
-  const show = () => { if (made.open && made.childElementCount === 1) made.append(fanElement(sentence)); };
+/** What costs is asked for when its part is opened. */
+function lazyPart(made, content) {
+  const show = () => { if (made.open && made.childElementCount === 1) made.append(content()); };
   made.addEventListener("toggle", show);
   show();
+  return made;
+}
+
+/** The texts of the list that are closest to the winner: what many say is rarely far off. */
+function agreementElement(sentence) {
+  const made = element("div", { class: "agreement" }, element("p", { class: "hint" }, "Comparing…"));
+  ask("agreement", "agreement", { sentence, weights: asked() }).then((found) => {
+    if (!found) return;
+    if (!found.rows.length) { fill(made, element("p", { class: "hint" }, "There are no other words in the list.")); return; }
+    fill(made,
+      element("p", {}, `On average the ${found.others.toLocaleString("en")} other texts agree with it by ${found.utility} ${found.mean}.`,
+        found.rank !== null && ` By agreement with the whole list (minimum Bayes risk) it is number ${found.rank} of ${found.of}, with an expected ${found.utility} of ${found.expected}.`),
+      element("table", { class: "plain" },
+        element("thead", {}, element("tr", {}, ["", found.utility, "text"].map((head) => element("th", { scope: "col" }, head)))),
+        element("tbody", {}, found.rows.map((row) => element("tr", {}, element("td", {}, row.place + 1), element("td", {}, row.shown), element("td", {}, diffElement(current.rows[0].text, row.text)))))));
+  });
   return made;
 }
 

@@ -68,6 +68,21 @@ export function ask(view, name, body, { abort = false } = {}) {
   });
 }
 
+const turns = new Map();
+
+/** Ask for what is made in the background: again until it is there, or until the view asks for something else. */
+export async function askWaiting(view, name, body) {
+  const turn = (turns.get(view) || 0) + 1;
+  turns.set(view, turn);
+  for (;;) {
+    const found = await ask(view, name, body);
+    if (!found || turns.get(view) !== turn) return null;
+    if (!found.waiting) return found;
+    await new Promise((done) => setTimeout(done, document.hidden ? 3000 : 600));
+    if (turns.get(view) !== turn) return null;
+  }
+}
+
 async function take(flight) {
   const { name, body, resolve } = flight.waiting;
   const control = new AbortController();
