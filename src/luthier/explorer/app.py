@@ -35,7 +35,7 @@ from luthier.explorer.middleware import Middleware
 KINDS = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 # In the order in which they build upon one another.
 SCRIPTS = (
-    "numbers.js", "elements.js", "colors.js", "server.js", "state.js", "diff.js", "canvas.js", "export.js",
+    "numbers.js", "elements.js", "words.js", "colors.js", "server.js", "state.js", "diff.js", "canvas.js", "export.js",
     "weights.js", "line.js", "surface.js", "changes.js", "fan.js", "sentence.js", "compare.js", "traces.js",
     "curves.js", "tradeoff.js", "runs.js", "main.js",
 )  # fmt: skip

@@ -12,6 +12,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.landscape.lines.coordinate_gains import CoordinateGain, coordinate_gains
 from luthier.landscape.lines.line_report import Interval, see_line
 from luthier.landscape.lines.projection_cache import ProjectionCache
+from luthier.report.console import decimals_for
 
 MOST_LINES = 64  # features with the largest effect
 
@@ -29,8 +30,14 @@ def line(session: Session, asked: CheckedRequest) -> Reply:
             "origin": float(weights[axis]),
             "intervals": len(report.scores),
             "start": report.start_score,
-            "start_shown": f"{report.start_score:.4f}",
-            "best": {**best.as_dict(float(weights[axis])), "shown": f"{best.score:.4f}", "width_shown": _width(best)},
+            "start_shown": shown(report.start_score),
+            "decimals": decimals_for([report.start_score]),
+            "best": {
+                **best.as_dict(float(weights[axis])),
+                "shown": shown(best.score),
+                "shown_exact": f"{best.score:.4f}",
+                "width_shown": _width(best),
+            },
             "low": finite(float(report.low[0])),
             "high": finite(float(report.high[-1])),
         },
@@ -77,4 +84,4 @@ def along(session: Session, weights: Float64, axis: int) -> Subspace:
 
 
 def _width(best: Interval) -> str:
-    return f"{best.width:.4g}" if np.isfinite(best.width) else "without end"
+    return f"{best.width:.2g}" if np.isfinite(best.width) else "without end"

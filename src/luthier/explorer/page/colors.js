@@ -28,15 +28,18 @@ export function shareOf(score, low, high, higherIsBetter) {
 
 const THEME = "luthier-theme";
 
+/** A file of the disk, or a frame of a notebook, has no memory of its own. */
+const keepsNothing = () => !location.protocol.startsWith("http");
+
 /** Follow the system, or what the reader chose last. */
 export function applyTheme() {
-  const chosen = location.protocol === "file:" ? null : localStorage.getItem(THEME);
+  const chosen = keepsNothing() ? null : localStorage.getItem(THEME);
   if (chosen) document.documentElement.dataset.theme = chosen;
 }
 
 export function toggleTheme() {
   const dark = themeColor("scheme") === "dark";
   document.documentElement.dataset.theme = dark ? "light" : "dark";
-  if (location.protocol !== "file:") localStorage.setItem(THEME, dark ? "light" : "dark");
+  if (!keepsNothing()) localStorage.setItem(THEME, dark ? "light" : "dark");
   document.dispatchEvent(new Event("themechange"));
 }

@@ -6,6 +6,7 @@ import { csvButton } from "./export.js";
 import { shortNumber } from "./numbers.js";
 import { ask, isReport, openedRuns, reportHas } from "./server.js";
 import { asked, changed, session, state } from "./state.js";
+import { term } from "./words.js";
 
 const HERE = "the weights here";
 let found = null;
@@ -38,11 +39,11 @@ async function runCompare() {
   if (!found) { fill(result); return; }
   fill(result,
     element("table", { class: "plain" },
-      element("thead", {}, element("tr", {}, found.columns.slice(1).map((head) => element("th", { scope: "col" }, head)))),
+      element("thead", {}, element("tr", {}, found.columns.slice(1).map((head) => element("th", { scope: "col" }, term(head))))),
       element("tbody", {}, found.rows.map((row) => element("tr", {}, row.map((value) => element("td", {}, value ?? "")))))),
-    found.unseen_rows.length > 0 && [element("h3", {}, "The same on unseen sentences"),
+    found.unseen_rows.length > 0 && [element("h3", {}, "The same on ", term("unseen"), " sentences"),
       element("table", { class: "plain", id: "compare-unseen" },
-        element("thead", {}, element("tr", {}, found.unseen_columns.slice(1).map((head) => element("th", { scope: "col" }, head)))),
+        element("thead", {}, element("tr", {}, found.unseen_columns.slice(1).map((head) => element("th", { scope: "col" }, term(head))))),
         element("tbody", {}, found.unseen_rows.map((row) => element("tr", {}, row.map((value) => element("td", {}, value ?? ""))))))],
     weightTable(body),
     element("h3", {}, "Sentences that differ most"),

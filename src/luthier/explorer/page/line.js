@@ -6,6 +6,7 @@ import { button, chooser, element, fill } from "./elements.js";
 import { pictureButtons } from "./export.js";
 import { clamp, countBelow, shortNumber } from "./numbers.js";
 import { ask, askWaiting, isReport } from "./server.js";
+import { term } from "./words.js";
 import { asked, changed, listen, remember, session, setWeight, state, weightOf } from "./state.js";
 
 let curve = null; // {feature, others, origin, steps, scores, best}
@@ -24,7 +25,7 @@ export function makeLine() {
   canvas.addEventListener("keydown", lineKey);
   picker = chooser("Feature", session.features.map((f, d) => [d, f.name]).filter(([d]) => !session.features[d].unused), state.feature,
     (value) => { state.feature = Number(value); changed("view"); });
-  const bar = element("div", { class: "view-bar" }, element("label", {}, "along ", picker),
+  const bar = element("div", { class: "view-bar" }, element("label", {}, term("along", "line"), " ", picker),
     button("−", () => zoomLine(1.6), { "aria-label": "Show more of the line", title: "Show more" }),
     button("+", () => zoomLine(0.6), { "aria-label": "Show less of the line", title: "Show less" }),
     button("Usual", () => { range = null; picture.redraw(); }, { title: "Show the usual range" }),
@@ -146,9 +147,9 @@ function tell() {
   const name = session.metric.name;
   const where = cursor === null ? weightOf(curve.feature) : cursor;
   const i = intervalAt(where);
-  fill(readout, element("b", {}, `best ${name} ${best.shown}`), ` at ${shortNumber(best.position)}, on an interval of width ${best.width_shown} · `,
-    region && `on resamples the best lies from ${shortNumber(region.region[0] ?? -Infinity, 3)} to ${shortNumber(region.region[1] ?? Infinity, 3)} (${region.share}, the bar below) · `,
-    `${curve.intervals.toLocaleString("en")} intervals · ${cursor === null ? "here" : "pointer"}: ${shortNumber(where)} → ${curve.scores[i].toFixed(4)}`);
+  fill(readout, element("b", { title: `${name} ${best.shown_exact} at ${best.position}` }, `best ${name} ${best.shown}`), ` at ${shortNumber(best.position, 3)}, on an `, term("interval"), ` of width ${best.width_shown} · `,
+    region && [term("on resamples", "region"), ` the best lies from ${shortNumber(region.region[0] ?? -Infinity, 3)} to ${shortNumber(region.region[1] ?? Infinity, 3)} (${region.share}, the bar below) · `],
+    `${curve.intervals.toLocaleString("en")} intervals · ${cursor === null ? "here" : "pointer"}: ${shortNumber(where, 4)} → ${curve.scores[i].toFixed(curve.decimals)}`);
 }
 
 /** Go into the middle of the interval at a weight. */

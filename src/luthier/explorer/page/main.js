@@ -14,6 +14,7 @@ import { makeSurface } from "./surface.js";
 import { makeTraces } from "./traces.js";
 import { makeTradeoff } from "./tradeoff.js";
 import { makeWeights } from "./weights.js";
+import { glossary, makeTips, offerTour, startTour, term } from "./words.js";
 
 const views = new Map();
 
@@ -45,6 +46,8 @@ async function begin() {
   });
   document.addEventListener("keydown", shortcuts);
   changed("all");
+  makeTips();
+  if (!isReport) offerTour();
 }
 
 /** The session, once it is open; kernels may have to be compiled first. */
@@ -77,8 +80,8 @@ function makeHeader() {
   fill(byId("header"),
     element("div", { class: "brand" }, element("h1", {}, "luthier"), element("span", { title: `${lists.hypotheses.toLocaleString("en")} hypotheses, ${lists.features} features` },
       `${session.title} · ${lists.sentences.toLocaleString("en")} sentences`)),
-    element("div", { class: "score" }, element("span", { class: "metric", title: metric.signature }, metric.name, metric.higher_is_better ? " ↑" : " ↓"),
-      element("output", { id: "score" }), element("span", { id: "delta", class: "delta" }), element("label", { class: "against" }, "against ", against),
+    element("div", { class: "score" }, element("span", { class: "metric", title: metric.signature }, term(`${metric.name} ${metric.higher_is_better ? "↑" : "↓"}`, "metric")),
+      element("output", { id: "score" }), element("span", { id: "delta", class: "delta" }), element("label", { class: "against" }, term("against"), " ", against),
       element("span", { id: "changed" })),
     session.unseen && element("div", { id: "unseen", class: "score", title: "The same weights on held-out sentences; the change is against the same weights as above, its interval is of 95 % by paired bootstrap" }),
     element("div", { class: "buttons" },
@@ -118,7 +121,7 @@ async function showUnseen() {
   if (!found) return;
   if (!found.sentences) { fill(byId("unseen"), element("span", { class: "hint" }, "no unseen score here: these weights were not cross-validated")); return; }
   const [low, high] = found.interval;
-  fill(byId("unseen"), element("span", { class: "metric", title: found.by === "held-out" ? "Sentences that were held out" : `Each sentence re-ranked by weights that have not seen it: ${found.by}` }, `${found.sentences.toLocaleString("en")} unseen`),
+  fill(byId("unseen"), element("span", { class: "metric", title: found.by === "held-out" ? "Sentences that were held out" : `Each sentence re-ranked by weights that have not seen it: ${found.by}` }, `${found.sentences.toLocaleString("en")} `, term("unseen")),
     element("output", { id: "unseen-score" }, found.shown),
     element("span", { id: "unseen-delta", class: `delta ${found.better > 0 ? "up" : found.better < 0 ? "down" : "even"}` }, found.change),
     low !== undefined && element("span", { class: "against" }, `${low} … ${high}`),
@@ -143,8 +146,10 @@ function fillHelp() {
     element("p", {}, "Each hypothesis is scored by the sum of weight times feature; the highest of each list wins. Drag a weight and see, at once, what the metric does and which sentences change."),
     element("p", {}, "To find the weight that hurts most, look for the filled chip: it says how much the best value of that weight alone would gain. Click it. The changed sentences below begin with those that the weight, as it was, has hurt most."),
     element("table", { class: "plain" }, element("tbody", {}, keys.map(([key, what]) => element("tr", {}, element("th", { scope: "row" }, key), element("td", {}, what))))),
+    glossary(),
     element("p", { class: "hint" }, `${session.metric.name}: ${session.metric.signature} · luthier ${session.version} · seed ${session.seed}`),
-    button("Close", () => byId("help").close(), { class: "primary" }));
+    element("div", { class: "tools" }, button("Close", () => byId("help").close(), { class: "primary" }),
+      button("Tour", () => { byId("help").close(); startTour(); }, { id: "start-tour", title: "Five steps through the page" })));
 }
 
 // ---- views ----------------------------------------------------------------------------------------------------------

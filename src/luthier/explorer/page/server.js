@@ -3,16 +3,31 @@
 import { complain } from "./elements.js";
 
 const TOKEN = "luthier-token";
-const recorded = readRecorded();
+const written = document.getElementById("recorded");
+let recorded = null;
 const flights = new Map();
 const pageNumber = crypto.getRandomValues(new Uint32Array(1))[0];
 let numbers = 0, sessionNumber = 0;
 
-export const isReport = recorded !== null;
+export const isReport = written !== null;
 
-function readRecorded() {
-  const found = document.getElementById("recorded");
-  return found ? JSON.parse(found.textContent) : null;
+/** What a report has recorded: packed, and every longer text once. */
+async function readRecorded() {
+  const { texts, record } = JSON.parse(new TextDecoder().decode(await unpacked(written.textContent)));
+  const restore = (value) => {
+    if (typeof value === "string") return value.startsWith("\u0001") ? texts[parseInt(value.slice(1), 36)] : value;
+    if (Array.isArray(value)) return value.map(restore);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, restore(item)]));
+  };
+  const answers = new Proxy(record.answers, { get: (all, key) => restore(all[key]) });
+  return { ...record, session: restore(record.session), answers };
+}
+
+/** The bytes of compressed ones in letters. */
+async function unpacked(letters) {
+  const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 /** Take the token out of the address bar; keep it for this tab. */
@@ -29,7 +44,10 @@ export const token = () => sessionStorage.getItem(TOKEN) || "";
 
 /** What is open: the session itself, or that there are folders of runs, or that it is still being opened. */
 export async function askSession() {
-  if (isReport) return recorded.session;
+  if (isReport) {
+    recorded = await readRecorded();
+    return recorded.session;
+  }
   return read(await fetch("/api/session", { headers: { "X-Luthier-Token": token() } }));
 }
 
@@ -134,9 +152,7 @@ function unpackArrays(buffer) {
 /** An answer of a report: plain, or compressed bytes in letters. */
 async function unpackRecord(answer) {
   if (typeof answer !== "string") return answer;
-  const bytes = Uint8Array.from(atob(answer), (letter) => letter.charCodeAt(0));
-  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return unpackArrays(await new Response(plain).arrayBuffer());
+  return unpackArrays(await unpacked(answer));
 }
 
 /** The name under which a report keeps the answer to a question. */

@@ -88,7 +88,7 @@ let saving = 0;
 
 function saveLater() {
   clearTimeout(saving);
-  if (location.protocol === "file:") return; // a report begins anew
+  if (!location.protocol.startsWith("http")) return; // a report begins anew
   saving = setTimeout(() => history.replaceState(null, "", `#${fragment()}`), 150);
 }
 

@@ -6,6 +6,7 @@ import { announce, button, chooser, element, fill } from "./elements.js";
 import { pictureButtons } from "./export.js";
 import { shortNumber } from "./numbers.js";
 import { ask, askWaiting, isReport, reportHas } from "./server.js";
+import { term } from "./words.js";
 import { asked, changed, goTo, listen, session, state, weightOf } from "./state.js";
 
 const STAGES = [48, 128, 384];
@@ -20,7 +21,7 @@ export function makeSurface() {
   about = element("div", { class: "cell-about" });
   listenToPointer(picture.canvas);
   pickers = [0, 1].map((i) => chooser(i ? "Vertical axis" : "Horizontal axis", axisOptions(), state.axes[i], (value) => pickAxis(i, Number(value)), { id: `axis-${i}` }));
-  const bar = element("div", { class: "view-bar" }, isReport ? pairPicker() : [element("label", {}, "over ", pickers[0]), element("label", {}, "and ", pickers[1])],
+  const bar = element("div", { class: "view-bar" }, isReport ? pairPicker() : [element("label", {}, term("over", "surface"), " ", pickers[0]), element("label", {}, "and ", pickers[1])],
     !isReport && [
       button("−", () => zoomSurface(1.6), { "aria-label": "Zoom out", title: "Zoom out" }),
       button("+", () => zoomSurface(0.6), { "aria-label": "Zoom in", title: "Zoom in", id: "zoom-in" }),
@@ -300,11 +301,11 @@ async function lookAtCell([x, y]) {
   if (!found) return;
   chosenCell = found;
   goTo(found.weights);
-  fill(about, element("h3", {}, "This cell"),
+  fill(about, element("h3", {}, "This ", term("cell")),
     element("dl", {}, [
       [session.metric.name, found.shown], found.unseen !== null && ["on unseen sentences", `${found.unseen} (${found.unseen_change} against the start)`],
       ...found.named.map(([name, value]) => [`weight of ${name}`, value]), ["area", found.sized],
-      ["reached by floating point", found.representable ? "yes, for certain" : "not for certain"]].filter(Boolean).map(([k, v]) => [element("dt", {}, k), element("dd", {}, v)])),
+      ["reached by floating point", found.representable ? "yes, for certain" : "not for certain"]].filter(Boolean).map(([k, v]) => [element("dt", {}, term(k)), element("dd", {}, v)])),
     element("h4", {}, "Beyond its sides"),
     element("ul", {}, found.neighbours.map((item) => element("li", {},
       button(`${item.id}`, () => { state.sentence = item.sentence; changed("sentence"); }, { class: "link", title: "Why did it win?" }),

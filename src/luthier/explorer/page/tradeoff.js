@@ -6,6 +6,7 @@ import { announce, button, chooser, element, fill } from "./elements.js";
 import { pictureButtons } from "./export.js";
 import { ask, askWaiting } from "./server.js";
 import { asked, goTo, session, state } from "./state.js";
+import { term } from "./words.js";
 
 const PLACES = [["all", "all weights"], ["line", "the line in hand"], ["plane", "the surface's two features"]];
 let found = null, about = null, chosen = null, places = [], busy = false;
@@ -22,7 +23,7 @@ export function makeTradeoff() {
   metrics = [0, Math.max(1, session.metrics.findIndex((name) => name === (session.metric.name === "chrf" ? "bleu" : "chrf")))];
   const pick = (k) => chooser(k ? "Second metric" : "First metric", options, metrics[k], (value) => { metrics[k] = Number(value); }, { id: `tradeoff-${k}` });
   run = button("Find the front", findFront, { id: "tradeoff-run", class: "primary", title: "Weights that no others beat in both metrics" });
-  const bar = element("div", { class: "view-bar" }, element("label", {}, "of ", pick(0)), element("label", {}, "and ", pick(1)),
+  const bar = element("div", { class: "view-bar" }, element("label", {}, term("of", "trade-off"), " ", pick(0)), element("label", {}, "and ", pick(1)),
     element("label", {}, "over ", chooser("Where", PLACES, place, (value) => { place = value; })), run,
     pictureButtons("tradeoff", picture, frontRows));
   tell();
@@ -54,9 +55,9 @@ function tell() {
 
 function drawFront(pen, box) {
   if (!found) return;
-  const dots = [...found.points.map((it) => it.scores), ...found.seen, found.start, ...found.points.filter((it) => it.unseen).map((it) => it.unseen)];
-  const ends = [0, 1].map((k) => { const own = dots.map((dot) => dot[k]).sort((a, b) => a - b); const low = own[Math.floor(own.length * 0.02)], high = own[own.length - 1]; const front = found.points.map((it) => it.scores[k]); return [Math.min(low, ...front, found.start[k]), Math.max(high, ...front)]; });
-  const axes = ends.map(([low, high], k) => { const pad = 0.06 * (high - low) || 1; return { low: low - pad, high: high + pad, name: `${found.labels[k]}${found.higher[k] === false ? ", lower is better" : ""}` }; });
+  const dots = [...found.points.map((it) => it.scores), found.start, ...found.points.filter((it) => it.unseen).map((it) => it.unseen)];
+  const ends = [0, 1].map((k) => [Math.min(...dots.map((dot) => dot[k])), Math.max(...dots.map((dot) => dot[k]))]); // others may lie outside
+  const axes = ends.map(([low, high], k) => { const pad = 0.12 * (high - low) || 1; return { low: low - pad, high: high + pad, name: `${found.labels[k]}${found.higher[k] === false ? ", lower is better" : ""}` }; });
   const [toX, toY] = drawAxes(pen, box, axes[0], axes[1]);
   pen.clip(box.left, box.top, box.width, box.height, () => {
     for (const dot of found.seen) pen.circle(toX(dot[0]), toY(dot[1]), 1.5, themeColor("line"));

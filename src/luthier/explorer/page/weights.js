@@ -4,6 +4,7 @@ import { button, byId, chooser, complain, element, fill } from "./elements.js";
 import { saveFile } from "./export.js";
 import { clamp, shortNumber } from "./numbers.js";
 import { ask, askWaiting, isReport } from "./server.js";
+import { term, TERMS } from "./words.js";
 import { asked, changed, goTo, goToNamed, listen, remember, session, setWeight, state, weightOf } from "./state.js";
 
 const MOST_SHOWN = 100;
@@ -39,11 +40,11 @@ function drawPanel() {
     element("ul", { class: "weight-list" }, used.map(row)),
     session.features.length > found.length && element("p", { class: "hint" }, `${found.length} of ${session.features.length} features; search for others by name.`),
     unused.length > 0 && element("details", { class: "unused" },
-      element("summary", {}, `unused (${unused.length})`),
+      element("summary", { title: TERMS.unused }, `unused (${unused.length})`),
       element("ul", {}, unused.map((d) => element("li", {}, element("b", {}, session.features[d].name), ` ${session.features[d].unused}.`)))),
     element("p", { class: "hint" }, isReport
       ? "A report shows the named weights. To drag weights, open the lists with 'luthier explore'."
-      : "The chip beside a weight says what its best value alone would gain. Click it to go there."));
+      : [term("The chip", "chip"), " beside a weight says what its best value alone would gain. Click it to go there. The bar below a slider is its ", term("resampled interval"), "."]));
   showWeights();
   markFeature();
 }
