@@ -29,6 +29,7 @@ from luthier.explorer.endpoints.runs import value_at
 from luthier.explorer.endpoints.session import Session
 
 WAIT = 0.02  # seconds between two looks at what is made in the background
+PLACES = ("steps", "corners")  # where things are drawn: seven digits will do
 SHORT, MARK = 12, "\x01"  # texts of fewer letters are not shared; who begins a text so is shared always
 PIXELS, MOST_CHANGES, MOST_LISTED, MOST_LINES, MOST_NAMED = 256, 200, 10, 64, 8
 IMPORT = re.compile(r'^import \{ (.*) \} from "\./(\w+)\.js";$', re.M)
@@ -143,7 +144,10 @@ def _packed(reply: Reply) -> Any:
     """Return an answer for JSON: as it is, or with arrays as compressed bytes in letters."""
     if not reply.arrays:
         return dict(reply.values)
-    return _letters(reply.body())
+    arrays = {name: array.astype(np.float32) if name in PLACES else array for name, array in reply.arrays.items()}
+    if reply.values.get("form") == "raster":
+        arrays["scores"] = arrays["scores"].astype(np.float32)  # for colours; the best is there as a text
+    return _letters(Reply(reply.values, arrays).body(shuffled=True))
 
 
 def _letters(raw: bytes) -> str:

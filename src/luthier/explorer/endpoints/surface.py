@@ -60,9 +60,16 @@ def surface(session: Session, asked: CheckedRequest) -> Reply:
                 "corners": corners.reshape(-1),
                 "scores": scores,
             }
+            head["best_shown"] = _best(session, scores)
             return Reply({**head, "form": "cells", "cells": int(found.sized.sum())}, arrays)
     scores = _raster(view, lists, pixels, session.threads)
+    head["best_shown"] = _best(session, scores)
     return Reply({**head, "form": "raster", "pixels": pixels}, {"scores": scores.reshape(-1)})
+
+
+def _best(session: Session, scores: Float64) -> str:
+    gain = session.problem.metric.gain
+    return shown(float(gain(np.max(gain(scores)))))  # a gain's gain is the score
 
 
 def cell(session: Session, asked: CheckedRequest) -> Reply:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import frozen
-from luthier.core.errors import LuthierError
+from luthier.core.errors import LuthierError, unwarned
 from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest
 from luthier.explorer.endpoints.responses import Reply
 from luthier.explorer.endpoints.runs import Folders, Run
@@ -71,7 +71,8 @@ class Workspace:
         if key in self._sessions:
             self._sessions.move_to_end(key)
             return self._sessions[key][0]
-        return self._keep(key, self._make(self.chosen(chosen)))
+        with unwarned():  # the page shows which features have no weight
+            return self._keep(key, self._make(self.chosen(chosen)))
 
     def chosen(self, numbers: Sequence[int]) -> list[Run]:
         """Return the runs of some numbers."""

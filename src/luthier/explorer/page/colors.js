@@ -1,5 +1,7 @@
 // Colours: those of the style sheet, light or dark, and a scale that is safe for colour-blind readers.
 
+import { isServed } from "./elements.js";
+
 export function themeColor(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
@@ -28,18 +30,15 @@ export function shareOf(score, low, high, higherIsBetter) {
 
 const THEME = "luthier-theme";
 
-/** A file of the disk, or a frame of a notebook, has no memory of its own. */
-const keepsNothing = () => !location.protocol.startsWith("http");
-
 /** Follow the system, or what the reader chose last. */
 export function applyTheme() {
-  const chosen = keepsNothing() ? null : localStorage.getItem(THEME);
+  const chosen = !isServed() ? null : localStorage.getItem(THEME);
   if (chosen) document.documentElement.dataset.theme = chosen;
 }
 
 export function toggleTheme() {
   const dark = themeColor("scheme") === "dark";
   document.documentElement.dataset.theme = dark ? "light" : "dark";
-  if (!keepsNothing()) localStorage.setItem(THEME, dark ? "light" : "dark");
+  if (isServed()) localStorage.setItem(THEME, dark ? "light" : "dark");
   document.dispatchEvent(new Event("themechange"));
 }

@@ -38,7 +38,7 @@ async function runCompare() {
   found = await ask("compare", "compare", body);
   if (!found) { fill(result); return; }
   fill(result,
-    element("table", { class: "plain" },
+    element("table", { class: "plain", id: "compare-rows" },
       element("thead", {}, element("tr", {}, found.columns.slice(1).map((head) => element("th", { scope: "col" }, term(head))))),
       element("tbody", {}, found.rows.map((row) => element("tr", {}, row.map((value) => element("td", {}, value ?? "")))))),
     found.unseen_rows.length > 0 && [element("h3", {}, "The same on ", term("unseen"), " sentences"),

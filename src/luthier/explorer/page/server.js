@@ -137,22 +137,29 @@ async function read(reply) {
 }
 
 /** Values, and arrays as views of the bytes. */
-function unpackArrays(buffer) {
+function unpackArrays(buffer, shuffled = false) {
   const size = new DataView(buffer).getUint32(0, true);
   const found = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
   let at = 4 + size;
   for (const [name, kind, length] of found.arrays) {
     const type = { float64: Float64Array, float32: Float32Array, int32: Int32Array }[kind];
-    found[name] = new type(buffer, at, length);
+    found[name] = shuffled ? ordered(type, new Uint8Array(buffer, at, length * type.BYTES_PER_ELEMENT), length) : new type(buffer, at, length);
     at += Math.ceil(found[name].byteLength / 8) * 8;
   }
   return found;
 }
 
+/** Numbers whose first bytes all stand first, then their second ones, and so on. */
+function ordered(type, bytes, length) {
+  const size = type.BYTES_PER_ELEMENT, found = new Uint8Array(length * size);
+  for (let i = 0; i < length; i++) for (let k = 0; k < size; k++) found[i * size + k] = bytes[k * length + i];
+  return new type(found.buffer);
+}
+
 /** An answer of a report: plain, or compressed bytes in letters. */
 async function unpackRecord(answer) {
   if (typeof answer !== "string") return answer;
-  return unpackArrays(await unpacked(answer));
+  return unpackArrays(await unpacked(answer), true);
 }
 
 /** The name under which a report keeps the answer to a question. */

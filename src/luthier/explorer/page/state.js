@@ -1,5 +1,6 @@
 // What the page is about: weights with their history, the view, the sentence, the filter; kept in the address.
 
+import { isServed } from "./elements.js";
 import { openedRuns } from "./server.js";
 
 export const state = {
@@ -88,7 +89,7 @@ let saving = 0;
 
 function saveLater() {
   clearTimeout(saving);
-  if (!location.protocol.startsWith("http")) return; // a report begins anew
+  if (!isServed()) return; // a report begins anew
   saving = setTimeout(() => history.replaceState(null, "", `#${fragment()}`), 150);
 }
 

@@ -100,7 +100,7 @@ async function followSurface() {
   region = null;
   clearTimeout(resting);
   if (shown.form === "cells" && !isReport) resting = setTimeout(findRegion, 700); // few cells: it is soon there
-  announce(`surface: ${shown.form === "cells" ? `${shown.cells} cells` : "raster"}, best ${session.metric.name} ${bestShown().toFixed(2)}`);
+  announce(`surface: ${shown.form === "cells" ? `${shown.cells} cells` : "raster"}, best ${session.metric.name} ${shown.best_shown}`);
 }
 
 function extremes() {
@@ -108,8 +108,6 @@ function extremes() {
   for (const score of shown.scores) { if (score < low) low = score; if (score > high) high = score; }
   return [low, high];
 }
-
-const bestShown = () => extremes()[session.metric.higher_is_better ? 1 : 0];
 
 async function findRegion() {
   if (!shown) return;
@@ -223,7 +221,7 @@ function tellSurface() {
   const what = shown.form === "cells" ? `${shown.cells.toLocaleString("en")} cells, exactly` : `${shown.pixels}² points, each exact`;
   const at = pointer ? ` · pointer ${placeText(pointer)}` : "";
   const moves = region ? ` · the ring holds the best place of ${region.share}` : "";
-  readout.textContent = `${what} · best seen ${bestShown().toFixed(2)}${moves}${at}${isReport ? "" : " · click goes there, drag moves, wheel zooms"}`;
+  readout.textContent = `${what} · best seen ${shown.best_shown}${moves}${at}${isReport ? "" : " · click goes there, drag moves, wheel zooms"}`;
 }
 
 /** A place of the plane as weights by name; along a file of weights, how much of it is added. */

@@ -1,6 +1,6 @@
 // What the words of the page mean, in one sentence each; tips for keyboard and touch; a tour of five steps.
 
-import { button, byId, element, fill } from "./elements.js";
+import { button, byId, element, fill, isServed } from "./elements.js";
 
 export const TERMS = {
   metric: "What a selection is scored by, with the same number that 'luthier score' prints; the arrow says which way is better.",
@@ -92,7 +92,7 @@ export function startTour() {
 }
 
 export function offerTour() {
-  if (location.protocol.startsWith("http") && !document.cookie.split("; ").includes(SEEN)) startTour();
+  if (isServed() && !document.cookie.split("; ").includes(SEEN)) startTour();
 }
 
 function showStep() {
@@ -113,5 +113,5 @@ function showStep() {
 function leaveTour() {
   document.querySelectorAll(".toured").forEach((place) => place.classList.remove("toured"));
   byId("tour").hidden = true;
-  if (location.protocol.startsWith("http")) document.cookie = `${SEEN}; max-age=31536000; path=/; SameSite=Strict`;
+  if (isServed()) document.cookie = `${SEEN}; max-age=31536000; path=/; SameSite=Strict`;
 }
