@@ -23,7 +23,7 @@ MAY_IMPORT = {
     # threadpoolctl holds a BLAS that is loaded already; pyarrow reads zst; both inside functions only
     "core": (set(), {"numpy", "numba", "llvmlite", "threadpoolctl", "pyarrow", "fsspec", "msgspec"}),
     "distributed": ({"core"}, {"dask", "distributed"}),
-    "corpus": ({"core"}, {"numpy", "sacrebleu"}),
+    "corpus": ({"core"}, {"numpy", "sacrebleu", "sacremoses"}),
     "synthetic": ({"core", "corpus", "kbest"}, {"numpy"}),
     "alignment": ({"core", "corpus"}, {"numpy"}),
     "lm": ({"core", "corpus"}, {"numpy"}),
@@ -68,6 +68,7 @@ MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer"}, {"rich", "sht
 ONLY_IN = {
     "numba": {"core/jit.py", "core/kernel_cache.py", "core/kernel_options.py", "core/kernel_pack.py"},
     "threadpoolctl": {"core/threads.py"},
+    "msgspec": {"core/settings.py"},  # imported when something is checked
     "dask": {"distributed/engine.py"},  # imported when a cluster is asked for
     "distributed": {"distributed/engine.py"},
     "fsspec": {"core/files/remote.py"},  # imported when a file is named by a URL

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from luthier.core.files.io import make_folder, open_output
 from luthier.core.tasks import Engine
@@ -15,7 +18,9 @@ from luthier.jobs.sweep_config import BITS, texts_of
 from luthier.kbest.merge import drop_duplicates, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.storage.pool_file import open_pool, save_pool
-from luthier.kbest.weights import read_weights
+from luthier.kbest.weights import Weights
+from luthier.landscape.list_problem import ListProblem
+from luthier.tuning.run import RunOptions, run
 from luthier.tuning.sweep import Tried
 
 from .base import Place
@@ -35,19 +40,25 @@ class Point(NamedTuple):
 
 
 def make_choices(
-    study: ConditionStudy, system: System, weights: Mapping[str, Path], place: Place, engine: Engine | None
+    study: ConditionStudy, system: System, weights: Mapping[str, Weights], place: Place, engine: Engine | None
 ) -> dict[str, list[Point]]:
     """Return the points that were tried for each condition with something to choose, the best first.
 
     The lists are decoded once with the tuned weights of each condition of `weights`, and merged. Each choice is a file
-    of `luthier engine sweep` in ``choices/CONDITION``; ``choices.json`` of the study's folder has all points.
+    of `luthier engine sweep` in ``choices/CONDITION``; ``choices.json`` of the study's folder has all points, and
+    beside them what conditions without a choice reach on the same lists.
     """
     found: dict[str, list[Point]] = {}
     tried: dict[str, list[dict[str, Any]]] = {}
-    for condition in (condition for condition in study.conditions if condition.has_choice):
+    decoded = _decode(study, system, weights)
+    for condition in study.conditions:
         folder = system.home / CHOICES / condition.name.replace(" ", "-")
         make_folder(folder)
-        pools = [_select(study, lists, condition, folder) for lists in _decode(study, system, weights)]
+        pools = [_select(study, lists, condition, folder) for lists in decoded]
+        if not condition.has_choice:
+            if not condition.bits:
+                tried[condition.name] = [_plain_record(condition, system, pools)]
+            continue
         with open_output(folder / FILE) as file:
             file.write(choice_text(study, condition, system, pools).encode("utf-8"))
         chosen, _ = choose(folder / FILE, folder / CHOICE, engine=engine)
@@ -58,6 +69,24 @@ def make_choices(
     with open_output(place.folder / ALL) as file:
         file.write((json.dumps(everything, indent=1, ensure_ascii=False) + "\n").encode("utf-8"))
     return found
+
+
+def _plain_record(condition: Condition, system: System, pools: Sequence[Path]) -> dict[str, Any]:
+    """Return what a condition without bins and choices reaches by re-ranking the lists."""
+    settings, clock = system.config.settings, time.process_time()
+    problem, heldout = (ListProblem.of(open_pool(path), settings.metric) for path in pools)
+    tuner = dataclasses.replace(settings.tuner, **condition.parameters(()))
+    found = run(tuner, problem, np.zeros(problem.n_features), RunOptions(seed=settings.options.seed))
+    gain = heldout.gain(found.weights)
+    tuned, score = (float(settings.metric.gain(np.array(value))) for value in (found.gain, gain))
+    numbers = {"features": problem.n_features, "tuned": tuned, "heldout": score, "gain": gain}
+    return {
+        "bits": 0,
+        "values": "",
+        **numbers,
+        "cpu_seconds": round(time.process_time() - clock, 3),
+        "note": found.note,
+    }
 
 
 def point_of(condition: Condition, tried: Tried) -> Point:
@@ -73,6 +102,8 @@ def choice_text(study: ConditionStudy, condition: Condition, system: System, poo
     tuner = {field.name: getattr(settings.tuner, field.name) for field in dataclasses.fields(settings.tuner)}
     given = {**tuner, **condition.tuner}
     bits: Any = list(condition.bits) if len(condition.bits) > 1 else condition.bits[0]
+    grammar = system.home / f"{TUNE}.grammar"  # what loops are cut by, too
+    counted = {"by_use": True} if condition.by_use else {"grammar": str(grammar.absolute())}
     tables: dict[str, dict[str, Any]] = {
         "": {
             "tune": str(pools[0].absolute()),
@@ -82,7 +113,7 @@ def choice_text(study: ConditionStudy, condition: Condition, system: System, poo
             "order": study.order,
             "passes": study.passes,
         },
-        "bins": {"features": condition.cut, BITS: bits, "induction": condition.induction},
+        "bins": {"features": condition.cut, BITS: bits, "induction": condition.induction, **counted},
         "tuner": {"method": settings.tuner.name},
         "tuner.parameters": {name: value for name, value in given.items() if value is not None},
     }
@@ -93,11 +124,12 @@ def choice_text(study: ConditionStudy, condition: Condition, system: System, poo
     return "\n".join(lines) + "\n"
 
 
-def _decode(study: ConditionStudy, system: System, weights: Mapping[str, Path]) -> list[Path]:
+def _decode(study: ConditionStudy, system: System, weights: Mapping[str, Weights]) -> list[Path]:
     """Return the lists of both parts with all features and derivations, decoded unless they are there."""
     made = [f"{CHOICES}/{part}.arrow" for part in (TUNE, HELDOUT)]
     grammars = [system.home / f"{part}.grammar" for part in (TUNE, HELDOUT)]
-    key = system.steps.key([*grammars, *weights.values()], [study.choice_k, system.inputs])
+    about = [study.choice_k, system.inputs, [sorted(found.items()) for found in weights.values()]]
+    key = system.steps.key(grammars, about)
 
     def work() -> None:
         make_folder(system.home / CHOICES)
@@ -108,13 +140,13 @@ def _decode(study: ConditionStudy, system: System, weights: Mapping[str, Path]) 
     return [system.home / output for output in made]
 
 
-def _lists(study: ConditionStudy, system: System, part: str, weights: Mapping[str, Path]) -> Pool:
+def _lists(study: ConditionStudy, system: System, part: str, weights: Mapping[str, Weights]) -> Pool:
     """Decode a part with each of the weights; hypotheses that several find stand once."""
     decoder = system.decoder(part, system.grammar(part).feature_names)
     sentences, references = system.sentences(part)
     pools = [
-        decoder.decode(sentences, read_weights(path), k=study.choice_k, unique=True, references=references).pool
-        for path in weights.values()
+        decoder.decode(sentences, found, k=study.choice_k, unique=True, references=references).pool
+        for found in weights.values()
     ]
     # the decoder's total is of its weights
     return drop_duplicates(dataclasses.replace(merge(pools), columns={}))

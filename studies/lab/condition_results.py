@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,27 +10,25 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import content_hash, regular
+from luthier.core.files.io import regular
 from luthier.core.files.journal import Record
-from luthier.core.progress import notice
 from luthier.core.settings import parse_json
 from luthier.evaluation.comparison import Comparison, Difference, Settings, compare
 from luthier.evaluation.replicas import optimizer_spread
 from luthier.evaluation.systems import System
-from luthier.features.bins_file import read_bins
+from luthier.features.bins_file import parse_bins
 from luthier.features.curves import Curve, curves
-from luthier.kbest.weights import read_weights
+from luthier.kbest.weights import Weights
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.report.figures.bins import draw_curves
-from luthier.tuning.loops.folder import ANSWER
 
 from .base import UNITS, Place, write_tables
 from .condition_settings import Condition, ConditionStudy
 from .condition_tables import ConditionResult, ConditionTables, Setting, Tries, draw_turns, table_parts
-from .system import unpack_statistics
+from .lines import unpack_statistics, unpack_text, unpack_weights
 
-CHOICES, BINS = "choices.json", "bins.json"
+CHOICES = "choices.json"
 
 Choices = Mapping[str, Sequence[Mapping[str, Any]]]  # condition → its points, in the order they were tried
 
@@ -50,7 +49,7 @@ def write_results(study: ConditionStudy, records: Sequence[Record], place: Place
         if done:
             paths.append(str(place.folder / f"{entry.name}.turns.png"))
             draw_turns(done, f"{study.name}: {entry.name}", Path(paths[-1]))
-        shapes = results.shapes(place)
+        shapes = results.shapes()
         if shapes:
             paths.append(str(place.folder / f"{entry.name}.shapes.png"))
             draw_curves(shapes, Path(paths[-1]))
@@ -94,24 +93,49 @@ class _Results:
         """Return all that is shown of the data set."""
         main = {c.name: self.chosen(c) for c in self.study.conditions}
         settings = {name: setting for name, setting in main.items() if setting is not None}
-        against = self._comparisons(settings)
+        swept = self._sweep()
+        against = self._comparisons([*settings.values(), *swept])
         results = {
-            name: None if name not in settings else self.result(settings[name], against.get(name, {})) for name in main
+            name: None if name not in settings else self.result(settings[name], against.get(settings[name], {}))
+            for name in main
         }
         more = {}
         for record in self.lines:
-            if record["condition"] == self.study.sweep and record["more_features"] is not None:
+            if record["condition"] in self.study.sweep and record["more_features"] is not None:
                 more[record["bits"]] = record["more_features"]
+        by_bits = [self.result(setting, against.get(setting, {})) for setting in swept]
         return ConditionTables(
             data,
             (self.metric.name, self.metric.signature),
             results,
             self.study.baselines,
-            self._sweep(settings),
+            tuple(result for result in by_bits if result is not None),
             more,
             {name: self._neighbours(name, axis, settings) for name, axis in self.study.confirm.items()},
             tuple(self._tries(name) for name in self.choices),
+            self._longer(settings),
+            self._size(),
         )
+
+    def _size(self) -> tuple[str, ...]:
+        """Return how large the study is: tuning and test sentences, K, replicas, turns, loops, CPU hours of these."""
+        known = [record for record in self.lines if "size" in record]
+        sizes = sorted({tuple(record["size"]) for record in known})
+        k, tune, test = ("/".join(f"{size[i]:,}" for size in sizes) or "–" for i in range(3))
+        turns = sorted({len(record["decoded"]) for record in self.lines})
+        spent = [r.get("cpu_seconds", r["decode_seconds"] + r["tune_seconds"]) for r in self.lines]
+        spent += [point["cpu_seconds"] for tried in self.choices.values() for point in tried]
+        shown = f"{turns[0]} to {turns[-1]}" if turns[0] != turns[-1] else str(turns[0])
+        return tune, test, k, str(self.wanted), shown, str(len(self.lines)), f"{sum(spent) / 3600:.1f}"
+
+    def _longer(self, settings: Mapping[str, Setting]) -> tuple[ConditionResult, ...]:
+        """Return the loops with more turns, each after the one that it continues."""
+        found = []
+        for setting in (settings[name] for name in self.study.longer if name in settings):
+            values = f"{setting.values} turns={self.study.longer_turns}".strip()
+            results = [self.result(s, {}) for s in (setting, dataclasses.replace(setting, values=values))]
+            found += [result for result in results if result is not None and None not in results]
+        return tuple(found)
 
     def chosen(self, condition: Condition) -> Setting | None:
         """Return the chosen setting of a condition; None where there is none yet."""
@@ -146,39 +170,45 @@ class _Results:
             max(record.get("together", 1) for record in loops),
         )
 
-    def _comparisons(self, settings: Mapping[str, Setting]) -> dict[str, dict[str, Difference]]:
-        """Return how every condition differs from each baseline: condition → baseline → difference."""
-        systems = {name: self._system(name, self.loops(setting)) for name, setting in settings.items()}
-        done = {name: system for name, system in systems.items() if system is not None}
-        found: dict[str, dict[str, Difference]] = {name: {} for name in done}
-        for baseline in (name for name in self.study.baselines if name in done):
-            others = [system for name, system in done.items() if name != baseline]
+    def _comparisons(self, settings: Sequence[Setting]) -> dict[Setting, dict[str, Difference]]:
+        """Return how every setting differs from each baseline: setting → baseline → difference."""
+        systems = {setting: self._system(setting, self.loops(setting)) for setting in settings}
+        done = {setting: system for setting, system in systems.items() if system is not None}
+        found: dict[Setting, dict[str, Difference]] = {setting: {} for setting in done}
+        for baseline in (setting for setting in done if setting.condition in self.study.baselines):
+            others = [setting for setting in done if setting != baseline]
             if not others:
                 continue
+            systems_here = [done[baseline], *(done[setting] for setting in others)]
             compared: Comparison = compare(
-                [done[baseline], *others], {self.metric.name: self.metric}, Settings(seed=self.study.seed)
+                systems_here, {self.metric.name: self.metric}, Settings(seed=self.study.seed)
             )
-            for result in compared.metrics[0].results[1:]:
+            for setting, result in zip(others, compared.metrics[0].results[1:], strict=True):
                 assert result.against_baseline is not None
-                found[result.system][baseline] = result.against_baseline
+                found[setting][baseline.condition] = result.against_baseline
         return found
 
-    def _system(self, name: str, loops: Sequence[Record]) -> System | None:
+    def _system(self, setting: Setting, loops: Sequence[Record]) -> System | None:
         if not loops:
             return None
         try:
             stats = np.stack([unpack_statistics(r["statistics"], len(self.metric.stat_names)) for r in loops])
         except ValueError as error:
-            raise LuthierError(f"the lines of {name!r} have {error}, or of unlike sentences") from None
-        return System(name, {self.metric.name: stats})
+            raise LuthierError(f"the lines of {setting.condition!r} have {error}, or of unlike sentences") from None
+        return System(f"{setting.condition} {setting.bits} {setting.values}", {self.metric.name: stats})
 
-    def _sweep(self, settings: Mapping[str, Setting]) -> tuple[ConditionResult, ...]:
-        if self.study.sweep not in settings:
-            return ()
-        values = settings[self.study.sweep].values
-        bits = self.study.condition(self.study.sweep).bits
-        found = [self.result(Setting(self.study.sweep, b, values), {}) for b in bits]
-        return tuple(result for result in found if result is not None)
+    def _sweep(self) -> list[Setting]:
+        """Return the settings of conditions that are run with several bits, each with what is best for them."""
+        return [s for name, bits in self.study.sweep.items() for b in bits if (s := self._best_at(name, b)) is not None]
+
+    def _best_at(self, name: str, bits: int) -> Setting | None:
+        if not self.study.condition(name).has_choice:
+            return Setting(name, bits, "")
+        tried = [point for point in self.choices.get(name, ()) if point["bits"] == bits]
+        if not tried:
+            return None
+        found = [Setting(name, bits, point["values"]) for point in sorted(tried, key=lambda point: -point["gain"])]
+        return next((setting for setting in found if self.loops(setting)), found[0])
 
     def _neighbours(self, name: str, axis: str, settings: Mapping[str, Setting]) -> tuple[ConditionResult, ...]:
         """Return the chosen setting among those that differ in one parameter, by the first replica."""
@@ -202,21 +232,16 @@ class _Results:
         best = max(range(len(points)), key=lambda k: points[k]["gain"])
         return Tries(name, tuple(rows), settings[best])
 
-    def shapes(self, place: Place) -> list[Curve]:
-        """Return what the study draws of weights, from the folders of loops; nothing where these are not here."""
+    def shapes(self) -> list[Curve]:
+        """Return what the study draws of weights; nothing where lines have none."""
         found: list[Curve] = []
         for name, features in self.study.shapes.items():
-            if name not in self.choices:
-                continue
-            tried = [p for p in self.choices[name] if p["bits"] == self.study.shape_bits]
-            best = max(tried, key=lambda point: point["gain"])
-            for record in self.loops(Setting(name, best["bits"], best["values"]))[:1]:
-                folder = place.folder / record["folder"]
-                if not (folder / ANSWER).exists() or content_hash(folder / ANSWER) != record["weights"]:
-                    notice(f"{folder}: the weights of this loop are not here; their shape is not drawn")
-                    continue
-                made = curves(read_bins(folder / BINS), read_weights(folder / ANSWER))
-                found += [curve for curve in made if curve.bins.feature in features]
+            setting = self._best_at(name, self.study.shape_bits)
+            for record in [] if setting is None else self.loops(setting)[:1]:
+                if record.get("bins"):
+                    bins = parse_bins(unpack_text(record["bins"], "bins"), UNITS)
+                    made = curves(bins, Weights(unpack_weights(record["answer"])))
+                    found += [curve for curve in made if curve.bins.feature in features]
         return found
 
 

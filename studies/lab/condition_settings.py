@@ -29,6 +29,7 @@ class Condition:
     induction : what columns a value fires
     bits : how many bits of bins to choose from; none without `cut`
     tuner : parameters in place of the training's; a tuple has the values to choose from
+    by_use : whether a rule counts, where values are cut, once for each use in lists; else once for each sentence
     """
 
     name: str
@@ -37,6 +38,7 @@ class Condition:
     induction: str = "indicator"
     bits: tuple[int, ...] = ()
     tuner: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    by_use: bool = False
 
     @property
     def axes(self) -> dict[str, tuple[Any, ...]]:
@@ -64,7 +66,8 @@ class ConditionStudy(Study):
     choice_k : hypotheses of these lists
     order, passes : how the points of a choice are gone through, see `luthier.jobs.sweep_config.Sweep`
     baselines : conditions that all are compared with
-    sweep : the condition that is run with all its bits, or ''
+    sweep : condition → bits that it is run with, each with the constants that are best for them
+    longer, longer_turns : conditions whose first replica is also run with more turns, and how many
     confirm : condition → parameter: run with the neighbours of the chosen value too
     shapes : condition → features whose weights are drawn
     shape_bits : bits of these
@@ -79,7 +82,9 @@ class ConditionStudy(Study):
     order: str
     passes: int
     baselines: tuple[str, ...]
-    sweep: str
+    sweep: Mapping[str, tuple[int, ...]]
+    longer: tuple[str, ...]
+    longer_turns: int
     extra: tuple[str, ...]
     confirm: Mapping[str, str]
     shapes: Mapping[str, tuple[str, ...]]
@@ -100,7 +105,7 @@ class ConditionStudy(Study):
         conditions = tuple(_condition(table, path) for table in _tables(file, "condition", path))
         data = tuple(read_pair(table, path) for table in _tables(file, "data", path))
         choice, tables = file.table("choice"), file.table("tables")
-        shapes = tables.table("shapes")
+        shapes, longer = tables.table("shapes"), tables.table("longer")
         shape_bits = shapes.take("bits", int, 4)
         study = cls(
             name=file.take("name", str),
@@ -113,13 +118,15 @@ class ConditionStudy(Study):
             order=choice.take("order", str, "grid"),
             passes=choice.take("passes", int, 1),
             baselines=tables.texts("baselines", ()),
-            sweep=tables.take("sweep", str, ""),
+            sweep={k: tuple(v) for k, v in tables.table("sweep").rest().items()},
+            longer=longer.texts("conditions", ()),
+            longer_turns=longer.take("turns", int, 0),
             extra=tables.texts("sweep_with", ()),
             confirm=tables.table("confirm").rest(),
             shapes={k: tuple(v) for k, v in shapes.rest().items()},
             shape_bits=shape_bits,
         )
-        for table in (choice, tables, file):
+        for table in (longer, choice, tables, file):
             table.end()
         _check(study, path)
         return study
@@ -141,6 +148,7 @@ def _condition(table: Table, path: str) -> Condition:
         table.take("induction", str, "indicator"),
         table.numbers("bits", ()),
         {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()},
+        table.take("by_use", bool, False),
     )
     table.end()
     load_induction(found.induction)
@@ -163,11 +171,14 @@ def _check(study: ConditionStudy, path: str) -> None:
         if len(set(names)) != len(names):
             raise LuthierError(f"{path}: expected each {kind} once")
     known = {condition.name: condition for condition in study.conditions}
-    named = (*study.lists_of, *study.baselines, *study.confirm, *study.shapes, *filter(None, [study.sweep]))
+    named = (*study.lists_of, *study.baselines, *study.confirm, *study.shapes, *study.sweep, *study.longer)
     require_known("condition", named, known, path)
     for name, axis in study.confirm.items():
         if axis not in known[name].axes:
             raise LuthierError(f"{path}: {name!r} has no {axis!r} to choose, so there is nothing to confirm")
+    for name, bits in study.sweep.items():
+        if not set(bits) <= set(known[name].bits):
+            raise LuthierError(f"{path}: {name!r} is to be run with bits that it has not")
     for name in study.shapes:
         if study.shape_bits not in known[name].bits:
             raise LuthierError(

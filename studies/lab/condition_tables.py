@@ -73,9 +73,11 @@ class ConditionTables:
     metric : its name and signature
     main : a result for each condition, None where no loop has ended
     baselines : whom they are compared with
-    sweep : one condition with all its bits, and its features if others were cut too, by bits
+    sweep : conditions with several bits, and the numbers of features if others were cut too, by bits
     confirmed : the chosen setting of some conditions among its neighbours, by decoding
-    tries : what choices were made among
+    tries : what choices were made among, and what conditions without one reach on the same lists
+    longer : loops with more turns, each after the one that it continues
+    size : sentences to tune and to test on, K, replicas, turns, loops, CPU hours
     """
 
     data: str
@@ -86,6 +88,8 @@ class ConditionTables:
     more_features: Mapping[int, int]
     confirmed: Mapping[str, tuple[ConditionResult, ...]]
     tries: tuple[Tries, ...]
+    longer: tuple[ConditionResult, ...] = ()
+    size: tuple[str, ...] = ("–",) * 7
 
 
 def table_parts(tables: ConditionTables) -> Iterator[str]:
@@ -93,9 +97,13 @@ def table_parts(tables: ConditionTables) -> Iterator[str]:
     label, signature = tables.metric
     yield f"## {tables.data}\n"
     yield f"Metric: {label}, `{signature}`. Every loop that the tables count has ended.\n"
+    head = ["sentences to tune on", "to test on", "K", "replicas", "turns", "loops", "CPU hours"]
+    yield markdown(head, [tables.size], range(0))
     yield f"### Conditions on the test sentences\n\n{main_table(tables)}"
     if tables.sweep:
-        yield f"### {tables.sweep[0].setting.condition} by bits\n\n{sweep_table(tables)}"
+        yield f"### By bits\n\n{sweep_table(tables)}"
+    if tables.longer:
+        yield f"### More turns\n\n{longer_table(tables.longer)}"
     for condition, results in tables.confirmed.items():
         if not results:
             continue
@@ -150,15 +158,27 @@ def _spread(result: ConditionResult) -> str:
 
 
 def sweep_table(tables: ConditionTables) -> str:
-    """Return one condition with all its bits."""
-    more = tables.more_features
-    head = ["bits", "features", *(["and counts cut too"] if more else []), "replicas", tables.metric[0], "s_opt"]
+    """Return conditions with several bits, each with the constants that are best for them."""
+    more, (baseline, *_) = tables.more_features, (*tables.baselines, "")
+    head = ["condition", "bits", "chosen", "features", *(["and counts cut too"] if more else []), "replicas"]
+    head += [tables.metric[0], "s_opt", *([f"Δ {baseline}", "95 % interval", "p (these runs)"] if baseline else [])]
     rows = []
     for result in tables.sweep:
-        bits = result.setting.bits
-        cells = [str(bits), f"{result.features:,}", *([f"{more[bits]:,}"] if more else [])]
-        rows.append([*cells, f"{len(result.scores)} of {result.wanted}", f"{result.mean:.2f}", _spread(result)])
-    return markdown(head, rows, range(0))
+        cells = [*_setting(result.setting), f"{result.features:,}"]
+        cells += [f"{more[result.setting.bits]:,}" if result.setting.bits in more else "–"] if more else []
+        cells += [f"{len(result.scores)} of {result.wanted}", f"{result.mean:.2f}", _spread(result)]
+        rows.append([*cells, *(difference_cells(result.against.get(baseline)) if baseline else [])])
+    return markdown(head, rows, (0, 2))
+
+
+def longer_table(results: Sequence[ConditionResult]) -> str:
+    """Return loops with more turns beside those they continue: the first replica."""
+    rows = [
+        [*_setting(r.setting), str(len(r.decoded[0])), f"{max(r.decoded[0]):.2f}", f"{r.decoded[0][-1]:.2f}",
+         f"{r.scores[0]:.2f}"]
+        for r in results
+    ]  # fmt: skip
+    return markdown(["condition", "bits", "values", "turns", "tuning, best", "tuning, last", "test"], rows, range(3))
 
 
 def _scores_table(results: Sequence[ConditionResult]) -> str:

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import base64
 import dataclasses
+import json
 import math
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
+from luthier.core.arrays import Float64
 from luthier.core.errors import InputError
 from luthier.core.files.journal import Record, read_journal
+
+MOST_BYTES = 1 << 28  # of what a line packs into a text
 
 Kept = dict[tuple[Any, ...], Record]
 
@@ -85,3 +94,69 @@ def require_counts(record: Record, *names: str, least: int = 0) -> None:
 def is_number(value: Any) -> bool:
     """Return whether a value is a finite number."""
     return type(value) in (int, float) and math.isfinite(value)
+
+
+def pack_statistics(stats: npt.NDArray[Any]) -> str:
+    """Return the statistics of N sentences, (N, S), as a text.
+
+    >>> unpack_statistics(pack_statistics(np.array([[3, 4], [5, 6]])), 2).tolist()
+    [[3.0, 4.0], [5.0, 6.0]]
+    """
+    return _pack(np.ascontiguousarray(stats.T, dtype="<f8").tobytes())  # a column's numbers are alike: it packs well
+
+
+def pack_weights(weights: Mapping[str, float]) -> str:
+    """Return weights as a text.
+
+    >>> unpack_weights(pack_weights({"a": 0.1, "b": -2.0}))
+    {'a': 0.1, 'b': -2.0}
+    """
+    return pack_text(json.dumps(dict(weights)))
+
+
+def unpack_weights(text: str) -> dict[str, float]:
+    """Return weights again; raise `ValueError` for a text that has none."""
+    found = json.loads(unpack_text(text, "weights"))
+    if not isinstance(found, dict) or not all(is_number(value) for value in found.values()):
+        raise ValueError("no weights")
+    return found
+
+
+def pack_text(text: str) -> str:
+    """Return a long text as a shorter one."""
+    return _pack(text.encode("utf-8"))
+
+
+def unpack_text(text: str, what: str) -> str:
+    """Return the long text again; raise `ValueError` where there is none."""
+    return _unpack(text, what).decode("utf-8")
+
+
+def _pack(data: bytes) -> str:
+    return base64.b64encode(zlib.compress(data, 9)).decode("ascii")
+
+
+def _unpack(text: str, what: str) -> bytes:
+    try:
+        machine = zlib.decompressobj()
+        data = machine.decompress(base64.b64decode(text, validate=True), MOST_BYTES)
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"no {what} ({error})") from None
+    if not machine.eof:
+        raise ValueError(f"no {what}, or too much")
+    return data
+
+
+def unpack_statistics(text: str, n_stats: int) -> Float64:
+    """Return statistics again, (N, S).
+
+    Raises
+    ------
+    ValueError
+        If the text is none of so many columns, or has a number that is not finite.
+    """
+    data = _unpack(text, "statistics")
+    numbers = np.frombuffer(data[: len(data) // 8 * 8], dtype="<f8").astype(np.float64)
+    if len(data) % (8 * n_stats) or not len(numbers) or not np.isfinite(numbers).all():
+        raise ValueError(f"no statistics of {n_stats} columns")
+    return np.ascontiguousarray(numbers.reshape(n_stats, -1).T)

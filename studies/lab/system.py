@@ -5,21 +5,17 @@ Text, held-out pairs, alignment, language model and rules are made once for each
 
 from __future__ import annotations
 
-import base64
 import dataclasses
 import functools
 import hashlib
 import json
 import shutil
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-import numpy.typing as npt
 
-from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError, unwarned
 from luthier.core.files.io import make_folder, regular, write_lines
 from luthier.core.files.journal import Record
@@ -29,7 +25,7 @@ from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.decoding.decoder import Decoder
 from luthier.features.bins import Bins
-from luthier.features.fit_bins import BinOptions, bins_of_grammar
+from luthier.features.fit_bins import BinOptions, bins_of_grammar, bins_of_pool
 from luthier.grammar.grammar import Grammar
 from luthier.grammar.storage import open_grammar
 from luthier.jobs.loop import OwnDecoder
@@ -39,6 +35,7 @@ from luthier.jobs.train import Steps, Training
 from luthier.jobs.train_config import TrainConfig, read_train_config
 from luthier.jobs.trained_model import LM
 from luthier.kbest.pool import Pool
+from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import Weights
 from luthier.lm.model import LanguageModel
 from luthier.lm.storage import open_lm
@@ -54,10 +51,9 @@ from .base import Entry, Place, Units, take_name
 
 SYSTEMS, CORPUS = "systems", "corpus"
 TUNE, HELDOUT, TEST = "tune", "heldout", "test"
-KEPT = ("train.source.gz", "train.target.gz", "heldout.source.gz", "heldout.target.gz")
+DRAWN = {"train": "train", HELDOUT: "heldout", TUNE: "drawn.tune", TEST: "drawn.test"}  # names of files begin so
 ALL_FEATURES = ("all",)
 LOOPS, TRANSLATIONS = "loops", "test.txt"  # of a system, and of a loop
-MOST_BYTES = 1 << 28  # of statistics
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +64,8 @@ class PairData(Entry):
     ----------
     training : a file of `luthier train`, beside the study's
     hold_out : pairs to choose by; they are neither aligned nor in a model
+    hold_out_tune : pairs to tune on in place of the training's, whose sentences then join those to test on
+    hold_out_test : pairs that join those to test on
     synthetic : sizes and seed of the synthetic language pair whose files the training reads; None for files of others
     sentences : of those to tune on, so many from the first on; None for all
     """
@@ -76,20 +74,30 @@ class PairData(Entry):
     hold_out: int
     synthetic: Mapping[str, Any] | None = None
     sentences: int | None = None
+    hold_out_tune: int = 0
+    hold_out_test: int = 0
+
+    @property
+    def drawn(self) -> dict[str, int]:
+        """How many pairs leave the parallel text, by what for, in the order they are drawn."""
+        sizes = {HELDOUT: self.hold_out, TUNE: self.hold_out_tune, TEST: self.hold_out_test}
+        return {part: size for part, size in sizes.items() if size}
 
 
 def read_pair(table: Table, path: str) -> PairData:
     """Return what is left of a table as a data set whose system is trained."""
     name, training = take_name(table, path), table.take("training", str)
-    hold_out = table.take("hold_out", int, 0)
+    hold_out, tune, test = (table.take(f"hold_out{part}", int, 0) for part in ("", "_tune", "_test"))
     synthetic = table.table("synthetic").rest() if table.has("synthetic") else None
     sentences = table.take("sentences", int, None)
     table.end()
-    if hold_out < 0:
-        raise LuthierError(f"{path}: expected 0 pairs or more to hold out, found {hold_out}")
+    if min(hold_out, tune, test) < 0:
+        raise LuthierError(f"{path}: expected 0 pairs or more to hold out, found {min(hold_out, tune, test)}")
     if sentences is not None and sentences < 1:
         raise LuthierError(f"{path}: expected at least one sentence of {name!r} to tune on, found {sentences}")
-    return PairData(name, training, hold_out, synthetic, sentences)
+    if sentences is not None and tune:
+        raise LuthierError(f"{path}: expected sentences of {name!r} to tune on, or pairs held out for that, found both")
+    return PairData(name, training, hold_out, synthetic, sentences, tune, test)
 
 
 class System:
@@ -126,9 +134,13 @@ class System:
         if self.entry.synthetic is not None:
             self._write_pair()
         plain = self._read()
-        if self.entry.hold_out:
-            key = self.steps.key([plain.source, plain.target], [self.entry.hold_out, self.seed])
-            self.steps.run("pairs held out", key, KEPT, lambda: self._hold_out(plain))
+        if self.entry.drawn:
+            key = self.steps.key([plain.source, plain.target], [self.entry.drawn, self.seed])
+            made = [file for part in ("train", *self.entry.drawn) for file in _drawn_files(part)]
+            self.steps.run("pairs held out", key, made, lambda: self._hold_out(plain))
+        if self._joined(plain):
+            files = [path for part in self._joined(plain) for path in (part.source, *part.refs)]
+            self.steps.run("sentences to test on", self.steps.key(files, []), _TESTED, lambda: self._join(plain))
         if self.entry.sentences:
             files, made = [plain.tune.source, *plain.tune.refs], _first_files(plain.tune)
             key = self.steps.key(files, [self.entry.sentences])
@@ -153,15 +165,37 @@ class System:
         """Draw the pairs that leave the parallel text."""
         sides = read_parallel([plain.target], read_lines(plain.source), plain.source)
         sides.insert(0, read_lines(plain.source))
-        n, wanted = len(sides[0]), self.entry.hold_out
+        n, wanted = len(sides[0]), sum(self.entry.drawn.values())
         if wanted >= n:
             raise LuthierError(f"{plain.source}: expected more than {wanted} pairs to hold {wanted} out, found {n}")
-        out = np.zeros(n, dtype=bool)
-        out[make_rng(self.seed).permutation(n)[:wanted]] = True
-        names = iter(KEPT)
-        for rows in (np.flatnonzero(~out), np.flatnonzero(out)):
-            for side in sides:
-                write_lines(self.home / next(names), side.take(rows))
+        order = make_rng(self.seed).permutation(n)
+        sizes = {**self.entry.drawn, "train": n - wanted}
+        for part, rows in zip(sizes, np.split(order, np.cumsum([*sizes.values()])[:-1]), strict=True):
+            for side, name in zip(sides, _drawn_files(part), strict=True):
+                write_lines(self.home / name, side.take(np.sort(rows)))
+
+    def _drawn(self, part: str) -> Sentences:
+        source, target = _drawn_files(part)
+        return Sentences(str(self.home / source), (str(self.home / target),))
+
+    def _joined(self, plain: TrainConfig) -> list[Sentences]:
+        """Return the sets that together are tested on; none where the training's own is all."""
+        assert plain.test is not None  # `_read` has seen to it
+        more = [plain.tune] if self.entry.hold_out_tune else []
+        more += [self._drawn(TEST)] if self.entry.hold_out_test else []
+        return [plain.test, *more] if more else []
+
+    def _join(self, plain: TrainConfig) -> None:
+        """Write the sentences to test on, set after set."""
+        sides: list[list[str]] = [[], []]
+        for part in self._joined(plain):
+            sentences = read_lines(part.source)
+            if len(part.refs) != 1:
+                raise LuthierError(f"{part.source}: expected one reference, to be joined with other sets, found more")
+            for side, lines in zip(sides, [sentences, *read_parallel(part.refs, sentences, part.source)], strict=True):
+                side += lines
+        for side, name in zip(sides, _TESTED, strict=True):
+            write_lines(self.home / name, side)
 
     def _take_first(self, files: Sequence[str], made: Sequence[str]) -> None:
         """Write the sentences to tune on that are wanted, and their references."""
@@ -184,12 +218,20 @@ class System:
         if self.entry.sentences:
             first = [str(self.home / name) for name in _first_files(config.tune)]
             config = dataclasses.replace(config, tune=Sentences(first[0], tuple(first[1:])))
-        if not self.entry.hold_out:
+        if not self.entry.drawn:
             return config
-        source, target, held_source, held_target = (str(self.home / name) for name in KEPT)
+        source, target = (str(self.home / name) for name in _drawn_files("train"))
         lm_text = target if config.lm_text == config.target else config.lm_text
-        heldout = Sentences(held_source, (held_target,))
-        return dataclasses.replace(config, source=source, target=target, lm_text=lm_text, heldout=heldout)
+        tested = Sentences(str(self.home / _TESTED[0]), (str(self.home / _TESTED[1]),))
+        return dataclasses.replace(
+            config,
+            source=source,
+            target=target,
+            lm_text=lm_text,
+            heldout=self._drawn(HELDOUT) if self.entry.hold_out else config.heldout,
+            tune=self._drawn(TUNE) if self.entry.hold_out_tune else config.tune,
+            test=tested if self._joined(config) else config.test,
+        )
 
     @functools.cached_property
     def parts(self) -> dict[str, Sentences]:
@@ -220,10 +262,16 @@ class System:
         """Return the rules for a part, with all features."""
         return open_grammar(self.home / f"{part}.grammar")
 
-    def bins(self, features: tuple[str, ...], induction: str, bits: int) -> Bins:
-        """Return bins of the rules for the tuning sentences; a rule counts once for every sentence that has it."""
+    def bins(self, features: tuple[str, ...], induction: str, bits: int, *, by_use: Path | None = None) -> Bins:
+        """Return bins of the rules for the tuning sentences; a rule counts once for every sentence that has it.
+
+        `by_use` is a pool: a rule then counts once for every use in its derivations.
+        """
+        options = BinOptions(bins=1 << bits, induction=induction)
         with unwarned():  # features of few values are as they are
-            return bins_of_grammar(self.grammar(TUNE), features, BinOptions(bins=1 << bits, induction=induction))
+            if by_use is not None:
+                return bins_of_pool(open_pool(by_use), features, options, by_use=True)
+            return bins_of_grammar(self.grammar(TUNE), features, options)
 
     def decoder(self, part: str, features: Sequence[str], bins: Bins | None = None) -> Decoder:
         """Return the decoder with features of rules for the sentences of a part."""
@@ -238,6 +286,13 @@ class System:
         """Return the features of a decoder that lists have: those of rules, and of its own the study's."""
         wanted = {*decoder.grammar.feature_names, *self.own}
         return tuple(name for name in decoder.feature_names if name in wanted)
+
+
+_TESTED = ("test.source.gz", "test.refs.gz")  # where several sets are tested on
+
+
+def _drawn_files(part: str) -> tuple[str, str]:
+    return f"{DRAWN[part]}.source.gz", f"{DRAWN[part]}.target.gz"
 
 
 def _first_files(tune: Sentences) -> list[str]:
@@ -308,32 +363,3 @@ def digest_of(record: Record, names: Sequence[str], size: int) -> str:
     """Return a digest of some members of a line, for the name of its folder."""
     identity = json.dumps([record[name] for name in names], sort_keys=True)
     return hashlib.blake2b(identity.encode(), digest_size=size).hexdigest()
-
-
-def pack_statistics(stats: npt.NDArray[Any]) -> str:
-    """Return the statistics of N sentences, (N, S), as a text.
-
-    >>> unpack_statistics(pack_statistics(np.array([[3, 4], [5, 6]])), 2).tolist()
-    [[3.0, 4.0], [5.0, 6.0]]
-    """
-    columns = np.ascontiguousarray(stats.T, dtype="<f8")  # a column's numbers are alike, which packs well
-    return base64.b64encode(zlib.compress(columns.tobytes(), 9)).decode("ascii")
-
-
-def unpack_statistics(text: str, n_stats: int) -> Float64:
-    """Return statistics again, (N, S).
-
-    Raises
-    ------
-    ValueError
-        If the text is none of so many columns, or has a number that is not finite.
-    """
-    try:
-        machine = zlib.decompressobj()
-        data = machine.decompress(base64.b64decode(text, validate=True), MOST_BYTES)
-    except (ValueError, zlib.error) as error:
-        raise ValueError(f"no statistics ({error})") from None
-    numbers = np.frombuffer(data[: len(data) // 8 * 8], dtype="<f8").astype(np.float64)
-    if not machine.eof or len(data) % (8 * n_stats) or not len(numbers) or not np.isfinite(numbers).all():
-        raise ValueError(f"no statistics of {n_stats} columns")
-    return np.ascontiguousarray(numbers.reshape(n_stats, -1).T)

@@ -65,6 +65,19 @@ def test_a_selection_is_a_text(run_cli, home):
 
 
 @pytest.mark.compiled
+def test_samples_are_counted_where_they_are_read(run_cli, home):
+    rows = ["a b", "x y z", "a b", "x y c", "a b"]
+    (home / "samples.jsonl").write_text("".join(json.dumps({"id": 0, "hyp": t, "lm": 1}) + "\n" for t in rows))
+    for more in (["--counts", "drawn"], ["--keep-duplicates"]):  # three of five draws are 'a b'
+        assert run_cli("mbr", "samples.jsonl", *more, "--select", "wer", "-o", "-")[:2] == (0, "a b\n")
+    assert luthier.mbr("samples.jsonl", select="wer", counts="drawn").texts == ["a b"]
+    assert run_cli("mbr", "samples.jsonl", "--select", "wer", "-o", "-")[:2] == (0, "x y z\n")
+    code, _, err = run_cli("tune", "pool.arrow", "--counts", "drawn")
+    assert code == 2
+    assert "there is no column 'drawn' to count by. known: n" in err
+
+
+@pytest.mark.compiled
 def test_matrices_from_elsewhere(run_cli, home):
     tables = {"0": np.array([[0, 0, 0], [1, 2, 3], [0, 0, 1.0]]), "1": np.array([[1, 0], [5, 1.0]])}
     np.savez("pairs.npz", **tables)

@@ -12,6 +12,7 @@ import pytest
 
 import luthier
 from luthier.cli.main import COMMANDS, GROUPS, common_options
+from luthier.core.params import KINDS, ParameterError
 from luthier.core.plugins import available
 from luthier.core.segments import segment_of_rows
 from luthier.kbest.storage.pool_file import save_pool
@@ -55,6 +56,41 @@ def pool():
     made = LISTS.generate(3)
     worth = np.round(np.random.default_rng(1).random(made.n_hypotheses), 2)
     return dataclasses.replace(made, columns={**made.columns, "worth": worth})
+
+
+SIMPLE = {"int": 1, "float": 0.5, "bool": True, "str": "x"}
+GARBAGE = (object(), [None], {"a": 1}, b"x", ("a",), 2.5j)
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_every_simple_argument_of_another_kind_is_answered_by_a_sentence(name, pool, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    function, looked_at = getattr(luthier, name), 0
+    parameters = inspect.signature(function).parameters
+    needed = [key for key, one in parameters.items() if one.default is one.empty and one.kind is not one.VAR_KEYWORD]
+    for key, parameter in parameters.items():
+        kind, _, rest = str(parameter.annotation).partition(" | ")
+        if kind not in KINDS or rest not in ("", "None") or parameter.kind is parameter.VAR_KEYWORD:
+            continue
+        looked_at += 1
+        for bad in (*GARBAGE, *([True, 1.5] if kind == "int" else ["1"] if kind != "str" else [3])):
+            with pytest.raises(ParameterError, match=rf"the '{key}' parameter of {name} must be an? {kind}"):
+                function(**{one: SIMPLE.get(parameters[one].annotation, pool) for one in needed} | {key: bad})
+    assert looked_at or not any(one.annotation in KINDS for one in parameters.values())
+
+
+@pytest.mark.parametrize("key", ["worst_of", "constraint", "axis", "add", "feature", "bins", "refs", "also", "bound"])
+@pytest.mark.parametrize("bad", [True, 3, object(), [None], [3]], ids=repr)
+def test_lists_and_files_of_another_kind_are_answered_by_a_sentence(pool, key, bad):
+    with pytest.raises(luthier.LuthierError):
+        luthier.tune(pool, METRIC, method="random", folds=2, **{key: bad})
+
+
+def test_numbers_of_numpy_are_numbers(pool):
+    one = luthier.ablate(
+        pool, METRIC, method="random", folds=np.int64(2), level=np.float64(0.1), forward=np.bool_(False)
+    )
+    assert one.as_dict() == luthier.ablate(pool, METRIC, method="random", folds=2, level=0.1).as_dict()
 
 
 def test_the_list_of_names_is_whole():

@@ -10,10 +10,11 @@ from pathlib import Path
 import samples
 from lying_pools import read_raw, write_raw
 from model_cases import ModelCases
-from mutations import damage_bytes, damage_text, lie
+from mutations import damage_any, damage_bytes, damage_text, lie
 from runs import Run
 from state_cases import StateCases
 
+from luthier.kbest.serving.reranker import Reranker
 from luthier.kbest.shards.manifest import NAME, _seal
 
 
@@ -60,6 +61,10 @@ class Cases(StateCases, ModelCases):
     def _rerank(self, pool):
         return ["rerank", pool, "--weights", self.folder / "w.txt", "-o", self.folder / "out.txt"]
 
+    def _fold(self, pool):
+        tuner = ["--method", "random", "--rounds", "1", "--batch", "2"]
+        return ["tune", pool, *tuner, "--folds", "2", "--also", "ter", "-o", self.folder / "folded.txt"]
+
     def _score(self, cache):
         return ["score-with", "length", self.pool, "--name", "n", "--cache", cache, "-o", self.scored]
 
@@ -72,6 +77,10 @@ class Cases(StateCases, ModelCases):
             ["oracle", path, "--metric", "bleu"],
             ["tune", path, "--method", "mert", "--sweeps", "1", "-o", f / "t.txt"],
             ["pool", path, self.pool, "-o", f / "merged.arrow"],
+            self._fold(path), ["ablate", path, "--metric", "bleu", "--folds", "2", "--method", "random"],
+            ["mbr", path, "--select", "chrf", "-o", f / "chosen.txt"],
+            ["pairs", path, "--weights", f / "w.txt", "-o", f / "pairs.jsonl"],
+            ["export", path, "--for", "metricx", "-o", f / "scoring"],
         ]  # fmt: skip
         return Run(
             [self._rerank(path), some[rng.integers(len(some))]],
@@ -85,7 +94,8 @@ class Cases(StateCases, ModelCases):
         refs = ["--refs", self.folder / "refs.txt"] if rng.random() < 0.3 else []
         skip = ["--skip-bad"] if rng.random() < 0.5 else []
         read = ["pool", path, *refs, *skip, *more, "-o", made]
-        return Run([read, ["inspect", made, "--verify"], ["data", "convert", made, self.folder / "again.jsonl"]])
+        used = [["data", "convert", made, self.folder / "again.jsonl"], self._fold(made)][rng.random() < 0.2]
+        return Run([read, ["inspect", made, "--verify"], used])
 
     def case_text_list(self, rng):
         name = list(self.lists)[rng.integers(len(self.lists))]
@@ -150,6 +160,30 @@ class Cases(StateCases, ModelCases):
         path = self.folder / "damaged.answers"
         path.write_bytes(damage_text(rng, self.scorer_answers))
         return Run([self._score(path), ["inspect", self.scored, "--verify"]])
+
+    def case_scorer(self, rng):
+        """Have a program answer with damaged numbers, more or fewer than it was asked for."""
+        path = self.folder / "said.txt"
+        path.write_bytes(damage_text(rng, b"".join(b"%d.25\n" % k for k in range(samples.SENTENCES * samples.ROWS))))
+        call = self._score(self.folder / "said.kept")
+        (self.folder / "said.kept").unlink(missing_ok=True)
+        return Run([[call[0], f"cat {path}", *call[2:]], ["inspect", self.scored, "--verify"]])
+
+    def case_reranker(self, rng):
+        """Load damaged weights into a `Reranker`, or give it candidates whose values are none."""
+        path = self.folder / "served.json"
+        raw = self.weights["json" if rng.random() < 0.5 else "full.json"]
+        path.write_bytes(damage_any(rng, raw) if rng.random() < 0.6 else raw)
+        wrong = [None, True, "1", float("nan"), 10**400, 1e308, -1e308, [], {}, b"1", "\ud800"]
+        names = [*json.loads(self.weights["json"]), "text", "words"]
+
+        def some(depth):
+            if rng.random() < 0.1 * depth:
+                return wrong[rng.integers(len(wrong))]
+            return {n: wrong[rng.integers(len(wrong))] if rng.random() < 0.05 else 0.5 for n in names}
+
+        candidates = wrong[rng.integers(len(wrong))] if rng.random() < 0.1 else [some(1) for _ in range(3)]
+        return Run([lambda: Reranker.load(path).rank(candidates)])
 
     def case_weights(self, rng):
         ending = list(self.weights)[rng.integers(len(self.weights))]

@@ -24,9 +24,17 @@ LAST = [""]  # what the last command said
 
 
 def command(arguments):
-    """Run one command in this process; return its exit code and what is wrong with that, if anything."""
+    """Run one command, or a call, in this process; return its exit code and what is wrong with that, if anything."""
     from luthier.cli.main import main
+    from luthier.core.errors import LuthierError
 
+    if callable(arguments):
+        try:
+            return (0, "") if arguments() is not None else (1, "no answer")
+        except LuthierError:
+            return 2, ""
+        except Exception:
+            return None, "traceback: " + traceback.format_exc()[-1500:]
     out, err = io.StringIO(), io.StringIO()
     try:
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
@@ -51,7 +59,8 @@ def run(made):
     for k, arguments in enumerate(made.commands):
         code, wrong = command(arguments)
         if wrong:
-            return "failed", f"{' '.join(map(str, arguments))}\n{wrong}"
+            said = "a call" if callable(arguments) else " ".join(map(str, arguments))
+            return "failed", f"{said}\n{wrong}"
         if code:
             return "refused" if k == 0 else "refused later", ""
     if made.answer is None or made.answer.read_bytes() == made.expected:

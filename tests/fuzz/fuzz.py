@@ -91,7 +91,7 @@ def _count(record, ended, failures):
         record["wrong"] = f"slow: {record['cpu']:.1f} s of processor time"
         record["ended"] = "failed"
     ended[record["ended"]] += 1
-    ended[f"  {record['case'].rstrip('_23')}: {record['ended']}"] += 1
+    ended[f"  {record['case'].rstrip('_234')}: {record['ended']}"] += 1
     if record["wrong"]:
         failures.append(record)
         print(f"mutant {record['mutant']}: {record['wrong']}", file=sys.stderr, flush=True)

@@ -11,7 +11,7 @@ SLOW = 10.0  # seconds of processor time that no mutant may take
 
 @dataclasses.dataclass
 class Run:
-    """Commands over damaged files, in order; the next runs only if the one before ended with 0.
+    """Commands over damaged files, or calls, in order; the next runs only if the one before ended with 0.
 
     Where the sound file's answer is known, `answer` names the file that holds it: after a run that ended well, another
     answer than `expected` is a silent difference, unless `verify` refuses the file.

@@ -170,6 +170,35 @@ def test_the_highest_rows_are_those_of_plain_sums_wherever_rows_were_sighted(see
         assert ready.highest(weights, sighting).tolist() == expected
 
 
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10**6), kind=st.sampled_from(["real", "whole", "far", "unlike"]))
+def test_heights_moved_from_place_to_place_hide_no_row(seed, kind):
+    """Weights that swell to a thousand times their size and shrink again leave rounding behind: it is counted."""
+    rng = np.random.default_rng(seed)
+    d = int(rng.integers(1, 6))
+    offsets = np.concatenate([[0], np.cumsum([40, *rng.integers(1, 80, 3)])])
+    features = (
+        rng.integers(-2, 3, (offsets[-1], d)).astype(float) if kind == "whole" else rng.normal(size=(offsets[-1], d))
+    )
+    features += 1e6 if kind == "far" else 0.0
+    features *= 10.0 ** rng.integers(-12, 10, d) if kind == "unlike" else 1.0
+    ready, weights = Envelopes(offsets, features), rng.normal(size=d)
+    seen = ready.projections_at(weights)
+    for turn in range(12):
+        weights = weights.copy()
+        weights[rng.integers(0, d)] = np.round(rng.normal() * (1e3 if turn % 3 == 0 else 1.0), int(rng.integers(0, 9)))
+        rows, seen = ready.highest_and_moved(weights, seen)
+        scores = np.zeros(offsets[-1])
+        for j in range(d):
+            scores = scores + weights[j] * features[:, j]
+        assert rows.tolist() == [low + int(np.argmax(scores[low:high])) for low, high in itertools.pairwise(offsets)]
+        heights = (features - np.repeat(features[offsets[:-1]], np.diff(offsets), axis=0)) @ weights
+        bounds = np.repeat(ready._units(seen.moves)[0] * ready._rows.radius @ seen.sizes, np.diff(offsets))
+        assert np.all(np.abs(seen.heights - heights) <= bounds + 1e-9 * np.abs(features) @ np.abs(weights))
+    directions = np.concatenate([np.eye(d), rng.normal(size=(2, d))])
+    assert_same(ready.along(weights, directions, seen), ready.along_sorted(weights, directions))
+
+
 def test_what_float32_cannot_hold_is_not_sighted():
     ready = Envelopes(np.array([0, 30]), np.arange(30.0)[:, None])
     assert ready.projections_at(np.array([1e30])) is None

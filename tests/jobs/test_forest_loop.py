@@ -40,8 +40,7 @@ forests = {forests}
 method = "{method}"
 [loop]
 iterations = 3
-least_change = 0
-least_gain = 0
+patience = 0
 """
 
 

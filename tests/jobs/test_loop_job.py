@@ -45,8 +45,7 @@ def settings(folder, mode="well", *, style="text", name="loop.toml", more="", so
         method = "simplex"
         [loop]
         iterations = 4
-        least_change = 0
-        least_gain = 0
+        patience = 0
         """
     )
     return folder / name
@@ -103,9 +102,12 @@ def test_weights_go_into_a_configuration_of_moses(tmp_path):
 
 @pytest.mark.slow
 def test_a_decoder_that_ignores_the_weights_is_told_apart(tmp_path, run_cli):
-    code, out, said = run_cli("loop", settings(tmp_path, "deaf"), "--json")
+    path = settings(tmp_path, "deaf")
+    path.write_text(path.read_text().replace("simplex", "mert").replace("plain = -1.0", "plain = 1.0"))  # which moves
+    code, out, said = run_cli("loop", path, "--json")
     result = json.loads(out)
     assert code == 0
+    assert result["iterations"][0]["change"] > 0
     assert [turn["new"] > 0 for turn in result["iterations"]] == [True, False]
     assert "the decoder ignores the weights" in result["ended"]
     assert "the decoder ignores the weights" in said

@@ -173,6 +173,30 @@ def test_ctrl_c_keeps_what_is_scored_and_the_run_goes_on(home):
     assert luthier.open_pool("out.arrow").features.column("kiwi").tolist() == lengths()
 
 
+def test_one_that_is_silent_too_long_is_ended_and_its_answers_kept(home, run_cli):
+    text = START + (
+        "import time\nprint('loading', file=sys.stderr)\n"
+        "for k, line in enumerate(lines):\n    print(1, flush=True)\n"
+        "    if k == 2 and not os.path.exists('second'): time.sleep(600)\n"
+    )
+    scorer = command("stuck.py", text)
+    call = ["score-with", scorer, "pool.arrow", "--name", "kiwi", "-o", "out.arrow", "--option", "seconds=0.5"]
+    code, _, said = run_cli(*call)
+    assert (code, (home / "out.arrow").exists()) == (2, False)
+    assert "was silent for 0.5 s at sentence 1" in said
+    assert "hypothesis 4 of 15" in said
+    assert "loading" in said
+    assert run_cli(*call[:-1], "seconds=never")[0] == 2
+    Path("second").touch()
+    found = score(scorer, option={"seconds": 60.0})
+    assert (found.scored, found.kept) == (12, 3)  # the limit is no part of what the numbers depend on
+
+
+def test_one_that_answers_all_and_does_not_end_is_ended(home):
+    text = START + "import time\nfor line in lines: print(1, flush=True)\nsys.stdin.close(); time.sleep(600)\n"
+    assert score(command("stays.py", text), option={"seconds": 0.5}).scored == 15
+
+
 def test_a_damaged_file_of_answers_is_refused(home):
     one = command("good.py", GOOD)
     score(one)
@@ -223,8 +247,9 @@ def test_scorers_of_others_in_this_process(home, answers, said):
         ({"scorer": "length", "option": {"size": 1}}, "the scorer length has no option 'size'. it has: unit, relative"),
         (
             {"scorer": "other x", "option": {"size": 1}},
-            "is a command. hint: such scorers are causal-lm, endpoint, length",
+            "is a command, whose only option is seconds.*other options are causal-lm, endpoint, length",
         ),
+        ({"scorer": "other x", "option": {"seconds": -1}}, "the 'seconds' parameter of Program must be"),
         ({"scorer": 3}, "expected a command, or a scorer's name"),
         ({"scorer": "length", "name": "lm"}, "the lists have 'lm' already"),
         ({"scorer": "length", "name": "a b"}, "expected a `name` without white space"),

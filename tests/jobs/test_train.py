@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+import sacrebleu
 
 from luthier.corpus.lines import read_lines
 from luthier.jobs.evaluate import translate_lines
@@ -170,3 +171,93 @@ def test_a_folder_that_is_no_model(run_cli, tmp_path):
     code, _, said = run_cli("translate", tmp_path)
     assert code == 2
     assert "expected a folder with a trained model (model.json), found no such file or directory" in said
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    """A system of ordinary text: sentences with capitals and signs glued to words, and Windows line ends."""
+    home = tmp_path_factory.mktemp("raw")
+    PairGenerator().write(home / "corpus", train=150, tune=6, heldout=0, test=6, seed=0)
+    for path in (home / "corpus").glob("*.txt"):
+        if "links" not in path.name:
+            lines = path.read_text().splitlines()
+            path.write_bytes("".join(f"{_ordinary(line)}\r\n" for line in lines).encode())
+    (home / "train.toml").write_text('[text]\nsource = "de"\ntarget = "en"\n' + SETTINGS)
+    return home, run_training(home)
+
+
+def _ordinary(line):
+    plain = re.sub(r" ([.,!?])", r"\1", line)
+    return plain[:1].upper() + plain[1:]
+
+
+def test_ordinary_text_in_and_out(raw, run_cli):
+    home, found = raw
+    assert list(found.comparisons) == ["tune", "tune, tokenised", "test", "test, tokenised"]
+    assert re.search(r"BLEU\|nrefs:2\|case:mixed\|eff:no\|tok:13a\|smooth:exp\|version:", found.signature)
+    answers = list(read_lines(home / "model" / "test.tuned.1.txt"))
+    assert not any(" ." in line or "\r" in line for line in answers)
+    assert all(line[0].isupper() for line in answers)
+    source = home / "corpus/test.source.txt"
+    model = TranslationModel.open(home / "model")
+    assert list(translate_lines(model, io.BytesIO(source.read_bytes()))) == answers
+    out = home / "out.txt"
+    code, _, said = run_cli("engine", "decode", source, "--model", home / "model", "-o", out)
+    assert code == 0, said
+    assert list(read_lines(out)) == answers
+
+
+def test_evaluate_scores_ordinary_text_and_words(raw, run_cli):
+    home, found = raw
+    refs = [home / f"corpus/test.refs.{r}.txt" for r in range(2)]
+    arguments = ("--source", home / "corpus/test.source.txt", "--refs", *refs, "--json")
+    code, out, said = run_cli("engine", "evaluate", home / "model", *arguments)
+    assert code == 0, said
+    told = json.loads(out)
+    scores = {metric["metric"]: metric["results"][0]["mean"] for metric in told["metrics"]}
+    for label, name in (("bleu", "test"), ("bleu, tokenised", "test, tokenised")):
+        assert scores[label] == found.comparisons[name].metrics[0].results[1].mean
+    rival = sacrebleu.corpus_bleu(
+        list(read_lines(home / "model/test.tuned.1.txt")), [list(read_lines(path)) for path in refs]
+    )
+    assert scores["bleu"] == pytest.approx(rival.score, abs=1e-9)
+    assert told["published"][0].startswith("sacrebleu: BLEU|nrefs:2|")
+
+
+def test_a_loop_sees_the_text_as_the_model_does(raw, run_cli, tmp_path):
+    home, found = raw
+    (tmp_path / "loop.toml").write_text(
+        f'''
+[tune]
+source = "{home}/corpus/tune.source.txt"
+refs = "{home}/corpus/tune.refs.0.txt"
+[decoder]
+model = "{home}/model"
+k = 6
+[start]
+file = "{home}/model/start.json"
+[tuner]
+method = "simplex"
+[loop]
+iterations = 1
+'''
+    )
+    code, out, said = run_cli("loop", tmp_path / "loop.toml", "--json", "--seed", "1")
+    assert code == 0, said
+    assert json.loads(out)["iterations"][0]["decoded"] == found.loops[0].iterations[0].decoded
+
+
+def test_settings_of_text_are_checked(raw, run_cli, tmp_path):
+    home, _ = raw
+    wrong = {
+        'text = "raw"': 'expected text = "as-is" or a table [text] with two languages',
+        "[text]": "language of the source side",
+        '[text]\nsource = "de"\ntarget = "en"\nstemming = true': "[text] has no setting 'stemming'",
+    }
+    for text, message in wrong.items():
+        (home / "wrong.toml").write_text(f"{text}\n{SETTINGS}")
+        code, _, said = run_cli("train", home / "wrong.toml", "-o", tmp_path / "model")
+        assert code == 2
+        assert message in said
+    (home / "as-is.toml").write_text(f'text = "as-is"\n{SETTINGS}')
+    assert read_train_config(home / "as-is.toml", seed=1, threads=1).text is None

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import threading
 
 import numpy as np
 import pytest
@@ -105,6 +107,28 @@ def test_a_line_that_is_no_number(files, bad):
     (files / "kiwi.txt").write_text(f"1\n2\n{bad}\n4\n")
     with pytest.raises(InputError, match=r"kiwi.txt:3: expected a finite number on each line"):
         read(files, files / "kiwi.txt")
+
+
+@pytest.mark.parametrize("kind", ["numbers", "table", "list", "wrong", "unnamed"])
+def test_a_pipe_gives_its_bytes_once(files, kind):
+    table = "id\tindex\tqe\n" + "".join(f"{i}\t{k}\t{i + k}\n" for i, k in [(3, 0), (7, 0), (7, 1), (7, 2)])
+    rows = [{"source": row["source"], "hypothesis": row["hyp"], "qe": row["lm"]} for row in ROWS]
+    text = {"table": table, "list": "".join(json.dumps(row) + "\n" for row in rows), "wrong": "1\nx\n"}
+    content = text.get(kind, (files / "kiwi.txt").read_text())
+    os.mkfifo(files / "pipe")
+    feeder = threading.Thread(target=lambda: (files / "pipe").write_text(content))
+    feeder.start()
+    given = files / "pipe" if kind == "unnamed" else f"qe={files / 'pipe'}"
+    if kind == "wrong":
+        with pytest.raises(InputError, match=r"pipe:2: expected a finite number on each line, found 'x'"):
+            read(files, given)
+    elif kind == "unnamed":
+        with pytest.raises(LuthierError, match=r"expected NAME=FILE to join, found .*pipe"):
+            read(files, given)
+    else:
+        found = {"numbers": [0.25, 0.5, 0.75, 1.0], "table": [3, 7, 8, 9], "list": [2, 1, 4]}
+        assert read(files, given).features.column("qe").tolist() == found[kind]
+    feeder.join()
 
 
 def test_names(files):

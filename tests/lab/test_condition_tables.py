@@ -51,7 +51,8 @@ def test_conditions_and_what_is_missing():
 
 def test_bits_turns_and_tries():
     assert sweep_table(TABLES).splitlines()[2:] == [
-        "| 4 | 1,234 | 70 | 2 of 3 | 30.50 | 0.71 |", "| 8 | 1,234 | 1,300 | 1 of 3 | 33.00 | – |"
+        "| Disc | 4 | – | 1,234 | 70 | 2 of 3 | 30.50 | 0.71 | – | – | – |",
+        "| Disc | 8 | – | 1,234 | 1,300 | 1 of 3 | 33.00 | – | – | – | – |",
     ]  # fmt: skip
     # 20 twice, 25 and 24, 26 of one replica; the last turns brought 1 and 4
     assert turns_table(TABLES).splitlines()[2] == "| P | 20.00 | 24.50 | 26.00 | +2.50 |"
@@ -62,5 +63,5 @@ def test_bits_turns_and_tries():
 
 def test_the_page_leaves_out_what_there_is_nothing_of():
     text = "\n".join(table_parts(TABLES))
-    assert "### Disc by bits" in text
+    assert "### By bits" in text
     assert "confirmed by decoding" not in text

@@ -56,6 +56,9 @@ def test_units_tables_and_a_second_run(tmp_path):
         for system, scores in line["found"].items():
             assert list(scores) == ["BLEU", "TER"]
             assert ("p" in scores["BLEU"]) == (system != SYSTEMS[0])
+    assert lines[0]["weights"] == {}
+    assert {name: len(found) for name, found in lines[1]["weights"].items()} == {SYSTEMS[k]: 2 for k in (0, 5, 6)}
+    assert "mbr_chrf" in lines[1]["weights"][SYSTEMS[5]][0]
     assert set(lines[2]["found"]["best"]) == {"bleu", "ter", "the mix"}
     tables = (tmp_path / "results" / "tables.md").read_text()
     assert "## lists, folds, tuned for B" in tables

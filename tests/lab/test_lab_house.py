@@ -43,7 +43,7 @@ def test_files_are_small_and_import_each_other_in_one_direction():
     assert len([path for path in FILES if path.parent.name == "lab"]) <= 13
 
 
-@pytest.mark.parametrize("name", ["choices", "start_tables", "system"])
+@pytest.mark.parametrize("name", ["choices", "start_tables", "lines"])
 def test_examples_of_docstrings(name):
     found = doctest.testmod(importlib.import_module(f"luthier.jobs.lab.{name}"))
     assert found.attempted

@@ -7,17 +7,19 @@ import shutil
 import numpy as np
 import pytest
 
-from luthier.core.errors import LuthierError
+from luthier.core.errors import LuthierError, unwarned
 from luthier.core.files.io import content_hash
 from luthier.core.files.journal import seal, unseal
 from luthier.core.tasks import Processes
 from luthier.corpus.lines import read_lines
 from luthier.decoding.decoder import Decoder
-from luthier.features.bins_file import read_bins
+from luthier.features.bins_file import parse_bins, read_bins
+from luthier.features.fit_bins import BinOptions, bins_of_grammar
+from luthier.grammar.storage import open_grammar
 from luthier.jobs.lab import system as loops
 from luthier.jobs.lab.base import Place, UnitsRecipe, read_study, run_study
 from luthier.jobs.lab.kinds import conditions
-from luthier.jobs.lab.system import pack_statistics, unpack_statistics
+from luthier.jobs.lab.lines import pack_statistics, unpack_statistics, unpack_text, unpack_weights
 from luthier.jobs.sweep import choose
 from luthier.jobs.sweep_config import read_sweep
 from luthier.jobs.sweep_decoding import DecodedPoints
@@ -41,8 +43,8 @@ iterations = 1
 psi = 1.0
 [loop]
 iterations = 2
-least_change = 0.0
-least_gain = 0.0
+patience = 0
+choose = "last"
 [start]
 LanguageModel = 1.0
 WordPenalty = -1.0
@@ -56,7 +58,8 @@ own = ["WordPenalty", "Glue", "PassThrough", "LanguageModel", "LanguageModel_OOV
 choice = { lists = ["P", "log P"], k = 5 }
 [tables]
 baselines = ["log P"]
-sweep = "Disc P"
+sweep = { "Disc P" = [1, 2] }
+longer = { turns = 3, conditions = ["log P"] }
 sweep_with = ["C_F"]
 confirm = { "MNR C" = "beta" }
 shapes = { bits = 2, "MNR C" = ["C_F"] }
@@ -64,7 +67,9 @@ shapes = { bits = 2, "MNR C" = ["C_F"] }
 name = "synthetic"
 training = "pair.toml"
 hold_out = 5
-synthetic = { train = 155, tune = 6, test = 6, references = 1, seed = 0 }
+hold_out_tune = 6
+hold_out_test = 4
+synthetic = { train = 165, tune = 3, test = 6, references = 1, seed = 0 }
 [[condition]]
 name = "P"
 features = ["P_EgivenFCoherent"]
@@ -83,7 +88,7 @@ cut = ["C_F"]
 bits = [2]
 tuner = { neighbours = "mnr", beta = [1.0, 1e3] }
 """
-RUNS = 2 * (4 + 1) + 1  # two replicas of four conditions and of the sweep's other bits; β's neighbour once
+RUNS = 2 * (4 + 1) + 2  # two replicas of four conditions and of the sweep's other bits; β's neighbour, more turns once
 
 
 def written(folder, study=STUDY):
@@ -150,7 +155,12 @@ class TestWhole:
         ]  # fmt: skip
         lines = lines_of(home / "out" / "units.jsonl")
         assert len(lines) == RUNS
-        references = [read_lines(home / "out/systems/synthetic/corpus/test.refs.0.txt")]
+        system = home / "out/systems/synthetic"
+        references = [read_lines(system / "test.refs.gz")]
+        assert [*references[0]] == [
+            line for name in ("corpus/test.refs.0.txt", "corpus/tune.refs.0.txt", "drawn.test.target.gz")
+            for line in read_lines(system / name)
+        ]  # fmt: skip
         for line in lines:
             folder, metric = home / "out" / line["folder"], load_metric(line["metric"])
             assert content_hash(folder / "test.txt") == line["translations"]
@@ -158,23 +168,25 @@ class TestWhole:
             stats = metric.stats(Batch.from_lines(read_lines(folder / "test.txt"), references))
             assert metric.score(stats.sum(axis=0)) == line["test"]
             assert np.array_equal(unpack_statistics(line["statistics"], stats.shape[1]), stats)
-            assert 1 <= len(line["decoded"]) <= 2
+            assert len(line["decoded"]) == (3 if "turns=3" in line["values"] else 2)
+            assert unpack_weights(line["answer"]) == dict(read_weights(folder / "weights.json"))
+            assert line["size"] == [6, 6, 13]  # K, sentences to tune and to test on
             assert not (folder / "lists").exists()  # they are large
             rules = set(read_weights(folder / "weights.json")) - {"WordPenalty", "Glue", "PassThrough"}
             rules -= {"LanguageModel", "LanguageModel_OOV"}
             if line["bits"]:
-                bins = read_bins(folder / "bins.json")
-                kept = {"C_FE"} if line["condition"] == "MNR C" else set()
-                assert rules == {*bins.names, *kept}
                 assert line["features"] == len(rules) + 5
-            else:
+                assert bool(line["bins"]) == (line["condition"] == "MNR C" and line["replica"] == 0)
+            if line["bits"] and line["bins"]:
+                assert rules == {*parse_bins(unpack_text(line["bins"], "bins"), "a line").names, "C_FE"}
+            if not line["bits"]:
                 assert rules == {{"P": "P_EgivenFCoherent", "log P": "EgivenFCoherent"}[line["condition"]]}
 
     def test_pairs_held_out_are_in_no_model(self, whole):
         system = whole[0] / "out/systems/synthetic"
-        kept, held = ([*read_lines(system / f"{part}.source.gz")] for part in ("train", "heldout"))
-        assert (len(kept), len(held)) == (150, 5)
-        assert sorted(kept + held) == sorted(read_lines(system / "corpus/train.source.txt"))
+        parts = [[*read_lines(system / f"{p}.source.gz")] for p in ("train", "heldout", "drawn.tune", "drawn.test")]
+        assert [*map(len, parts)] == [150, 5, 6, 4]
+        assert sorted(line for part in parts for line in part) == sorted(read_lines(system / "corpus/train.source.txt"))
         assert len(read_lines(system / "links.gz")) == 150
 
     def test_choices_are_files_of_their_own_on_lists_with_the_condition_s_features(self, whole):
@@ -187,6 +199,12 @@ class TestWhole:
         points = json.loads((whole[0] / "out/choices.json").read_text())["synthetic"]
         assert [(p["bits"], p["values"]) for p in points["MNR C"]] == [(2, "beta=1"), (2, "beta=1000")]
         assert [p["bits"] for p in points["Disc P"]] == [1, 2]
+        assert [len(points[name]) for name in ("P", "log P")] == [1, 1]  # on the same lists
+        # what loops are cut by: the grammar of the tuning sentences
+        with unwarned():
+            cut = bins_of_grammar(open_grammar(system / "tune.grammar"), ["C_F"], BinOptions(bins=4))
+        found = read_bins(system / "choices/MNR-C/choice/bins.json").features[0]
+        assert np.array_equal(found.lows, cut.features[0].lows)
         assert (system / "choices/MNR-C/choice/points.jsonl").exists()
 
     def test_tables_come_from_lines_alone_and_say_what_is_missing(self, whole, tmp_path):
@@ -198,7 +216,7 @@ class TestWhole:
         assert text == (home / "out" / "tables.md").read_text()
         rows = [line for line in text.splitlines() if line.startswith("| MNR C | 2 | beta=")]
         assert "| 2 of 2 |" in rows[0]
-        assert "### Disc P by bits" in text
+        assert "### By bits" in text
         lines = [json.loads(line) for line in (home / "out/units.jsonl").read_text().splitlines()]
         scores = [line["test"] for line in lines if line["condition"] == "log P"]
         row = next(line for line in text.splitlines() if line.startswith("| log P |"))
@@ -282,7 +300,7 @@ class TestWhole:
         with pytest.raises(LuthierError, match="expected a readable file, found no such file"):
             read_sweep(changed(tmp_path / "c.toml", "heldout.source.gz", "none.gz"))
 
-    def test_results_of_others_are_enough_but_for_the_weights_that_choices_need(self, whole, tmp_path, monkeypatch):
+    def test_results_of_others_are_enough(self, whole, tmp_path, monkeypatch):
         home, _ = whole
         shutil.copytree(home / "out", tmp_path / "out")
         shutil.rmtree(tmp_path / "out/systems/synthetic/loops")
@@ -291,7 +309,7 @@ class TestWhole:
             conditions.ConditionUnits, "run", lambda self, unit: tuned.append(unit) or plain(self, unit)
         )
         run_study(written(tmp_path), tmp_path / "out")
-        assert [(unit.condition, unit.replica) for unit in tuned] == [("P", 0), ("log P", 0)]
+        assert not tuned
         assert tables_of(tmp_path / "out") == tables_of(home / "out")
 
     def test_lines_that_no_loop_can_have_are_refused(self, whole, tmp_path):
@@ -319,7 +337,9 @@ CASES = {
     'lists = ["P", "log P"], ': ("", "no lists to choose by"),
     '["P", "log P"]': ('["P", "Disc P"]', "come of conditions that need no choice"),
     "hold_out = 5": ("hold_out = 0", "data without pairs to choose by"),
-    'sweep = "Disc P"': ('sweep = "disc"', "there is no condition 'disc'"),
+    'sweep = { "Disc P"': ('sweep = { "disc"', "there is no condition 'disc'"),
+    "[1, 2] }": ("[1, 3] }", "is to be run with bits that it has not"),
+    "hold_out_test = 4": ("hold_out_test = -4", "expected 0 pairs or more to hold out"),
     'cut = ["C_F"]': ("", "features to cut and bits together"),
     "bits = [1, 2]": ("bits = [1, 1]", "each number of bits once"),
     "bits = [2]": ("bits = [40]", "bits from 1 to 20"),
@@ -346,12 +366,12 @@ def test_further_faults(tmp_path):
         run_study(written(tmp_path), tmp_path / "out", only="x")
 
 
-@pytest.mark.parametrize("name", ["study.toml", "synthetic.toml"])
+@pytest.mark.parametrize("name", ["study.toml", "small.toml", "synthetic.toml"])
 def test_the_studies_of_the_repository_are_read(name):
     from pathlib import Path
 
     study = read_study(Path(__file__).parents[2] / "studies" / "clark-2014" / name)
-    assert [condition.name for condition in study.conditions] == [
+    assert [condition.name for condition in study.conditions][:7] == [
         "P", "log P", "Disc P", "Over. P", "LNR P", "MNR P", "MNR C"
     ]  # fmt: skip
 

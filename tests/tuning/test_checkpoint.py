@@ -158,22 +158,28 @@ def changed(record, **changes):
     [
         (lambda r: changed(r, run=9), "a run numbered 9"),
         (lambda r: changed(r, run=-1), "a run numbered -1"),
-        (lambda r: changed(r, run="1"), "a run numbered '1'"),
+        (lambda r: changed(r, run="1"), "a whole number for 'run', found '1'"),
         (lambda r: changed(r, heldout=[1.0]), "7 states and 1 held-out gains"),
         (lambda r: changed(r, states=[]), "0 states and 0 held-out"),
-        (lambda r: changed(r, states=[changed(s, weights=s["weights"][:2]) for s in r["states"]]), "weights of shape"),
+        (
+            lambda r: changed(r, states=[changed(s, weights=s["weights"][:2]) for s in r["states"]]),
+            "weights of other features",
+        ),
         (lambda r: changed(r, states=[changed(s, weights=[1, 2, float("nan")]) for s in r["states"]]), "not finite"),
-        (lambda r: changed(r, states=[changed(s, gain=float("inf")) for s in r["states"]]), "no finite number"),
+        (lambda r: changed(r, states=[changed(s, gain=float("inf")) for s in r["states"]]), "not finite"),
         (lambda r: changed(r, states=[changed(s, gain=s["gain"] + 1) for s in r["states"]]), "the gains that"),
         (
             lambda r: changed(r, states=[changed(s, weights=[9.0, 8.0, -7.0]) for s in r["states"]]),
             "the gains that the",
         ),
-        (lambda r: changed(r, states=[changed(s, more=1) for s in r["states"]]), "a finished run"),
-        (lambda r: changed(r, states=[{**s, "record": 7} for s in r["states"]]), "a record of '7'"),
-        (lambda r: changed(r, states=[{**s, "record": {"c": []}} for s in r["states"]]), "a record of"),
-        (lambda r: changed(r, states=[changed(s, note=3) for s in r["states"]]), "a state without words"),
-        (lambda r: changed(r, states=[changed(s, objective="x") for s in r["states"]]), "an objective of 'x'"),
+        (lambda r: changed(r, states=[changed(s, more=1) for s in r["states"]]), "no keys but weights, gain"),
+        (lambda r: changed(r, states=[{**s, "record": 7} for s in r["states"]]), "a table for '.*record', found 7"),
+        (
+            lambda r: changed(r, states=[{**s, "record": {"c": []}} for s in r["states"]]),
+            "whole number or a number for",
+        ),
+        (lambda r: changed(r, states=[changed(s, note=3) for s in r["states"]]), "a text for '.*note', found 3"),
+        (lambda r: changed(r, states=[changed(s, objective="x") for s in r["states"]]), "for '.*objective', found 'x'"),
     ],
 )
 def test_runs_that_cannot_be_of_the_job_are_refused(tmp_path, change, complaint):

@@ -133,7 +133,7 @@ def test_a_line_cannot_see_the_cone_that_the_fan_holds():
     start, axis = np.array([1.0, 1.0]), np.array([1.0, 0.0])
     here = State(start, problem.gain(start), objective=problem.gain(start))
     curve = next(problem.curves(start, axis[None]))
-    line = penalized_search(problem, here, axis, curve, Penalty("l2", 0.01, start), tolerance=1e-7)
+    line = penalized_search(problem, problem, here, axis, curve, Penalty("l2", 0.01, start), tolerance=1e-7)
     fan = last(tuner("fan-regularized", epsilon=0.0, **WHOLE), problem, start)[-1]
     assert line.gain == fan.gain == 10.0
     assert problem.select(line.weights).tolist() == [4]

@@ -19,6 +19,7 @@ from luthier.tuning.search.line_search import (
     random_directions,
     search_all,
     search_in_turn,
+    seen_of,
     uphill,
 )
 from small_problems import last, problem_of, random_problem
@@ -159,10 +160,10 @@ def test_searching_in_turn_equals_one_line_at_a_time():
     problem = random_problem(11, sentences=9, k=12, features=5)
     start = State(np.ones(5), problem.gain(np.ones(5)), "start")
     names = list("abcde")
-    found = list(search_in_turn(problem, start, np.eye(5), names, Choice()))
+    found = list(search_in_turn(problem, seen_of(problem), start, np.eye(5), names, Choice()))
     here, expected = start, []
     for d in range(5):
-        better = search_all(problem, here, np.eye(5)[d : d + 1], names[d : d + 1], Choice())
+        better = search_all(problem, problem, here, np.eye(5)[d : d + 1], names[d : d + 1], Choice())
         if better is not None:
             here = better
             expected.append(better)
@@ -177,7 +178,7 @@ def test_bounds_are_kept():
     here = State(np.array([1.0, -1.0, 1.0]), -np.inf, "start")
     directions, _ = random_directions(problem, 6, np.random.default_rng(0))
     assert not directions[:, 2].any()
-    better = search_all(problem, here, directions, ["r"] * 6, Choice())
+    better = search_all(problem, problem, here, directions, ["r"] * 6, Choice())
     assert bounds.allow(better.weights)
     assert better.gain == problem.gain(better.weights)
 

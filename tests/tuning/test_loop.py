@@ -1,7 +1,9 @@
 """The loop around a decoder: what it merges, when it ends, and that it goes on from where it was."""
 
+import copy
 import dataclasses
 import functools
+import itertools
 import json
 import shutil
 
@@ -10,15 +12,16 @@ import pytest
 from toys import Scripted, Wanderer
 
 from luthier.core.errors import InputError, LuthierError
+from luthier.core.rng import child_rng
 from luthier.kbest.rerank import rerank
 from luthier.kbest.storage.pool_file import open_pool
-from luthier.kbest.weights import read_weights
+from luthier.kbest.weights import Weights, read_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.loops.folder import HELDOUT, LISTS, RecordedLists
 from luthier.tuning.loops.loop import LoopOptions, LoopPlace, tune_loop
-from luthier.tuning.loops.report import distance
+from luthier.tuning.loops.report import Iteration, distance, why_ended
 
 BLEU = load_metric("bleu")
 LISTS_OF = SyntheticLists(sentences=6, k=40, mean_length=6.0, n_features=4)
@@ -53,7 +56,7 @@ def files_of(folder):
 
 
 def small_loop(decode, folder=None, *, resume=False, heldout=None, threads=1, method=None, **options):
-    options = LoopOptions(**{"iterations": 4, "least_change": 0.0, "least_gain": 0.0, "threads": threads, **options})
+    options = LoopOptions(**{"iterations": 4, "patience": 0, "choose": "last", "threads": threads, **options})
     place = None if folder is None else LoopPlace(str(folder), resume)
     return tune_loop(decode, START, method or Wanderer(), BLEU, options, heldout=heldout, place=place)
 
@@ -112,18 +115,55 @@ def test_fewer_hypotheses_are_not_the_same_lists():
     assert "brought nothing new" in result.ended
 
 
+def test_the_limit_ends_it_too():
+    result = small_loop(Searching(), iterations=2)
+    assert "the limit of 2 turns" in result.ended
+    assert len(result.iterations) == 2
+
+
+class Reluctant(Wanderer):
+    """Hands its start back in some turns, which it knows by their seeds."""
+
+    idle = frozenset({1, 3})
+
+    def steps(self, problem, start, rng):
+        """Yield nothing but the start in an idle turn."""
+        turn = next(n for n in range(1, 9) if child_rng(n, 0).random() == copy.deepcopy(rng).random())
+        yield from itertools.islice(super().steps(problem, start, rng), 1 if turn in self.idle else None)
+
+
+def test_a_tuner_that_hands_its_start_back_does_not_end_the_loop():
+    decode = Searching()
+    result = small_loop(decode, method=Reluctant(), iterations=6)
+    assert [turn.change == 0 for turn in result.iterations[:3]] == [True, False, True]
+    assert (result.iterations[1].new, result.iterations[1].same) == (0, True)  # of the start: no sign of the decoder
+    assert result.iterations[2].new > 0
+    assert len(result.iterations) == 6
+
+
+def turns_of(scores, metric=BLEU):
+    made = [
+        Iteration(n, 9, 1, 9, same=False, decoded=score, before=0.0, after=0.0, change=1.0, heldout=None,
+                  weights=Weights({}), lists="")
+        for n, score in enumerate(scores, start=1)
+    ]  # fmt: skip
+    return why_ended(made, LoopOptions(iterations=99), higher_is_better=metric.higher_is_better)
+
+
 @pytest.mark.parametrize(
-    ("options", "words"),
+    ("scores", "ends"),
     [
-        ({"iterations": 2}, "the limit of 2 turns"),
-        ({"least_change": 9.0}, "the weights moved by"),
-        ({"least_gain": 99.0}, "tuning changed the score by"),
+        ([30.0], False),
+        ([30.0, 20.0, 25.0], False),
+        ([30.0, 20.0, 25.0, 30.005], True),  # 0.01 more is better
+        ([30.0, 20.0, 25.0, 30.02], False),
+        ([30.0, 31.0, 30.9, 31.0], False),
+        ([30.0, 31.0, 30.9, 31.0, 30.0], True),
     ],
 )
-def test_other_rules_end_it_too(options, words):
-    result = small_loop(Searching(), **options)
-    assert words in result.ended
-    assert len(result.iterations) == options.get("iterations", 1)
+def test_decoded_scores_of_several_turns_end_it(scores, ends):
+    assert bool(turns_of(scores)) == ends
+    assert bool(turns_of([100.0 - score for score in scores], load_metric("ter"))) == ends
 
 
 def test_distance_does_not_see_the_scale():

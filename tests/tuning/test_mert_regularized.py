@@ -68,11 +68,11 @@ def test_a_place_on_a_line_by_hand():
     direction = np.array([0.0, 1.0])
     curve = next(problem.curves(start, direction[None]))
     assert (curve.breakpoints.tolist(), curve.gains.tolist()) == ([2.0], [0.0, 10.0])
-    cheap = penalized_search(problem, here, direction, curve, Penalty("l2", 2.0, start), tolerance=1e-7)
+    cheap = penalized_search(problem, problem, here, direction, curve, Penalty("l2", 2.0, start), tolerance=1e-7)
     assert cheap.weights[1] == pytest.approx(2.0, abs=0.01)  # just inside, no further
     assert cheap.weights[1] > 2.0
     assert cheap.objective == pytest.approx(2.0, abs=0.1)
-    assert penalized_search(problem, here, direction, curve, Penalty("l2", 2.6, start), tolerance=1e-7) is None
+    assert penalized_search(problem, problem, here, direction, curve, Penalty("l2", 2.6, start), tolerance=1e-7) is None
 
 
 def test_l0_takes_a_weight_back_exactly():
@@ -83,7 +83,7 @@ def test_l0_takes_a_weight_back_exactly():
     here = State(weights, 5.0, objective=4.0)
     direction = np.array([0.0, 1.0])
     curve = next(problem.curves(weights, direction[None]))
-    better = penalized_search(problem, here, direction, curve, penalty, tolerance=1e-7)
+    better = penalized_search(problem, problem, here, direction, curve, penalty, tolerance=1e-7)
     assert better.weights.tolist() == [1.0, 0.1]
     assert better.objective == 5.0
 

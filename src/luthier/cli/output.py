@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 
 SCHEMA = 1  # of what --json prints: members may be added; none is renamed, or changes its meaning, under one number
+FIRST_LINE_SECONDS = 10.0
 JSON_ESCAPES = {code: f"\\u{code:04x}" for code in ESCAPES}  # JSON's own way to write the same text
 
 
@@ -76,7 +78,7 @@ class Output:
     def _display(self, label: str, total: int | None) -> Iterator[Advance]:
         """Show one more line of progress; work inside work adds lines to the same display."""
         if not self.bars:
-            yield lambda amount: None  # noqa: ARG005
+            yield _Lines(label, total, self.note)
             return
         if self._progress is None:
             from rich.console import Console
@@ -95,18 +97,34 @@ class Output:
                 MofNCompleteColumn(),
                 TimeElapsedColumn(),
                 TimeRemainingColumn(),
+                TextColumn("{task.fields[note]}", markup=False),
             )
             self._progress = Progress(*columns, console=Console(stderr=True), transient=True)
             self._progress.start()
         progress, outermost = self._progress, not self._progress.tasks
-        task = progress.add_task(printable(label), total=total)
+        task = progress.add_task(printable(label), total=total, note="")
         try:
-            yield lambda amount: progress.advance(task, amount)
+            yield lambda amount, note="": progress.update(task, advance=amount, **({"note": note} if note else {}))
         finally:
             progress.remove_task(task)
             if outermost:
                 progress.stop()
                 self._progress = None
+
+
+class _Lines:
+    """Progress where there is no terminal: a line after ten seconds, and whenever the time has doubled."""
+
+    def __init__(self, label: str, total: int | None, say: Callable[[str], None]) -> None:
+        self._label, self._of, self._say = label, "" if total is None else f" of {total:,}", say
+        self._done, self._begin, self._next = 0, time.monotonic(), FIRST_LINE_SECONDS
+
+    def __call__(self, amount: int, note: str = "", /) -> None:
+        self._done += amount
+        took = time.monotonic() - self._begin
+        if took > self._next:
+            self._next = 2 * took
+            self._say(f"{self._label}: {self._done:,}{self._of} after {took:.0f} s{note and f', {note}'}")
 
 
 def as_json(data: Mapping[str, Any]) -> str:

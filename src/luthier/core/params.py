@@ -6,15 +6,20 @@ Arguments that are no declared parameters (files, names) are looked at here too:
 from __future__ import annotations
 
 import dataclasses
+import functools
+import inspect
 import math
+import numbers
 import os
 import types
 import typing
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ParamSpec, TypeVar
 
 from luthier.core.errors import LuthierError
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
 DEFAULT_SEED = 20150531  # of the command line and of the functions of `luthier` alike
 
 
@@ -132,9 +137,9 @@ def names_of(names: Any, what: str) -> list[str]:
     if not isinstance(names, Iterable) or isinstance(names, Mapping | bytes):
         raise LuthierError(f"expected the names of {what}, found {_shown(names)}")
     found = list(names)
-    wrong = next((name for name in found if not isinstance(name, str)), None)
-    if wrong is not None:
-        raise LuthierError(f"expected the names of {what}, each a text, found {_shown(wrong)} among them")
+    for name in found:
+        if not isinstance(name, str):
+            raise LuthierError(f"expected the names of {what}, each a text, found {_shown(name)} among them")
     return found
 
 
@@ -143,6 +148,36 @@ def paths_of(paths: Any, what: str) -> list[str]:
     if isinstance(paths, str | os.PathLike) or not isinstance(paths, Iterable):
         return [path_of(paths, what)]
     return [path_of(path, what) for path in paths] if not isinstance(paths, bytes) else [path_of(paths, what)]
+
+
+# annotations of arguments that are looked at; numbers of NumPy are numbers
+KINDS: Mapping[str, type] = {"int": numbers.Integral, "float": numbers.Real, "bool": bool, "str": str}
+
+
+def checked(function: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return a function that answers an argument of another kind than its number, text, yes or no by a sentence."""
+    signature, wanted = inspect.signature(function), {}
+    for name, parameter in signature.parameters.items():
+        kind, _, rest = str(parameter.annotation).partition(" | ")
+        if kind in KINDS and rest in ("", "None") and parameter.kind is not parameter.VAR_KEYWORD:
+            wanted[name] = (kind, rest)
+
+    @functools.wraps(function)
+    def call(*arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
+        given = signature.bind(*arguments, **named).arguments
+        for name, (kind, rest) in wanted.items():
+            value = given.get(name)
+            if name not in given or (rest and value is None):
+                continue
+            yes_or_no = isinstance(value, bool) or type(value).__name__ in ("bool", "bool_")
+            if not (yes_or_no if kind == "bool" else isinstance(value, KINDS[kind]) and not yes_or_no):
+                words = f"{'an' if kind == 'int' else 'a'} {kind}{' or None' if rest else ''}"
+                raise ParameterError(
+                    f"the {name!r} parameter of {function.__name__} must be {words}, got {value!r:.80}"
+                )
+        return function(*arguments, **named)
+
+    return call
 
 
 def _shown(value: Any) -> str:

@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
+from typing import Protocol
 
-Advance = Callable[[int], None]
+
+class Advance(Protocol):
+    """Says that so much more is done, and what is best so far, where there is such a thing."""
+
+    def __call__(self, amount: int, note: str = "", /) -> None:
+        """Show it."""
+
+
 Display = Callable[[str, int | None], AbstractContextManager[Advance]]
 
 
-def _silence(amount: int) -> None:
+def _silence(amount: int, note: str = "", /) -> None:
     """Show nothing."""
 
 

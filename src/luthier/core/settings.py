@@ -1,18 +1,22 @@
-"""JSON from files that anybody may have written: whatever is wrong with it is one kind of error."""
+"""What strangers write, as JSON or TOML: read once, checked against the types of a record, refused in one sentence.
+
+`parse_json` and `read_toml` read; `typed` is the one validator of what they read; a `Table` takes settings one by one.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import os
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from luthier.core.errors import InputError, LuthierError
 
+MOST_BYTES = 1 << 28  # of a text that is read as one value
 HALVES = re.compile(r"\\u[dD][89a-fA-F]")  # what may be half of a character
 
 
@@ -22,14 +26,16 @@ def parse_json(raw: str | bytes, **options: Any) -> Any:
     Raises
     ------
     ValueError
-        What is no JSON, no UTF-8, has whole numbers of thousands of digits, is nested deeper than Python can go, has
-        half of a character, which no file can hold, or a key twice: readers differ in which of the values they take.
+        What is no JSON, no UTF-8, longer than 256 MB, nested deeper than Python can go, has whole numbers of thousands
+        of digits, half of a character, which no file can hold, or a key twice: readers differ in which value they take.
 
     >>> parse_json("[" * 100_000)
     Traceback (most recent call last):
     ...
     ValueError: values nested too deep
     """
+    if len(raw) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES >> 20} MB")
     try:
         found = json.loads(raw, **{"object_pairs_hook": _once, **options})
         if HALVES.search(raw if isinstance(raw, str) else raw.decode("utf-8")):
@@ -62,11 +68,83 @@ def repeated(pairs: Iterable[tuple[str, Any]]) -> str:
     return ""
 
 
-# Settings from TOML files: every key is taken once, with its kind; what nobody takes is an error.
-
 T = TypeVar("T")
-KINDS: dict[type, str] = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 REQUIRED: Any = object()
+WORDS = {
+    "str": "a text", "int": "a whole number", "float": "a number", "bool": "true or false", "array": "a list",
+    "object": "a table", "null": "nothing",
+}  # fmt: skip
+COMPLAINT = re.compile(r"(?:Expected `(?P<expected>[^`]+)`(?P<length> of length \d+)?, got `?(?P<got>[^`]+)`?|"
+                       r"Object missing required field `(?P<missing>[^`]+)`|(?P<other>.+?))"
+                       r"(?: - at `(?P<key>key` in `)?\$(?P<at>[^`]*)`)?", re.DOTALL)  # fmt: skip
+
+
+def typed(value: Any, kind: type[T], name: str = "", path: str = "") -> T:
+    """Return a value that was read as a `kind`: a dataclass, a number, ``list[str]``, every part of its type.
+
+    Raises
+    ------
+    InputError
+        With the first part that has another type, is missing, or is none of the record's; `name` says what the value
+        itself is.
+
+    >>> typed({"k": [5]}, dict[str, tuple[int, ...]])
+    {'k': (5,)}
+    >>> typed([1, "2"], list[int], "'sizes'")
+    Traceback (most recent call last):
+    ...
+    luthier.core.errors.InputError: expected a whole number for [1] of 'sizes', found '2'.
+    """
+    import msgspec  # eight milliseconds that commands without such files need not pay
+
+    try:
+        found: T = msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise _sentence(str(error), value, name, path) from None
+    unknown, known = _unknown(value, found)
+    if unknown:
+        raise InputError(expected=f"no keys but {', '.join(known)}", found=repr(unknown), path=path)
+    return found
+
+
+def _unknown(value: Any, found: Any) -> tuple[str, list[str]]:
+    """Return the first key that the record it stands in does not have, and those that it has; "" if there is none."""
+    pairs: Iterable[tuple[Any, Any]] = ()
+    if dataclasses.is_dataclass(found):
+        known = [field.name for field in dataclasses.fields(found)]
+        unknown = next((key for key in value if key not in known), "")
+        if unknown:
+            return unknown, known
+        pairs = ((part, getattr(found, key)) for key, part in value.items())
+    elif isinstance(found, dict):
+        pairs = ((value[key], part) for key, part in found.items())
+    elif isinstance(found, list | tuple) and found and dataclasses.is_dataclass(found[0]):
+        pairs = zip(value, found, strict=True)
+    return next((said for said in itertools.starmap(_unknown, pairs) if said[0]), ("", []))
+
+
+def _sentence(complaint: str, value: Any, name: str, path: str) -> InputError:
+    """Return what msgspec says of a value, in our words."""
+    said = COMPLAINT.fullmatch(complaint)
+    assert said is not None, "anything fits its last branch"
+    at = (said["at"] or "") + (f".{said['missing']}" if said["missing"] else "")
+    place = at.lstrip(".")
+    where = " of ".join(filter(None, (place, name))) if name else repr(place) if place else ""
+    if said["missing"]:
+        expected, found = "a value", "nothing"
+    elif said["expected"]:
+        expected = " or ".join(WORDS.get(word, word) for word in said["expected"].split(" | ")) + (said["length"] or "")
+        found = WORDS.get(said["got"], said["got"])
+        if said["got"] != "null" and not (said["key"] or said["length"] or "..." in at):
+            for key, index in re.findall(r"\.(\w+)|\[(\d+)\]", at):
+                value = value[key] if key else value[int(index)]
+            found = repr(value)
+    else:
+        expected, found = "a value that can be used", said["other"].lower()
+    return InputError(expected=expected + (f" for {where}" if where else ""), found=found, path=path)
+
+
+# Settings from TOML files: every key is taken once, with its kind; what nobody takes is an error.
 
 
 def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
@@ -79,7 +157,11 @@ def read_toml(path: str | os.PathLike[str], what: str) -> dict[str, Any]:
         whole ones beyond 64 bits (which TOML forbids) and nan.
     """
     try:
-        table = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        with open(path, "rb") as file:
+            raw = file.read(MOST_BYTES + 1)
+        if len(raw) > MOST_BYTES:
+            raise ValueError(f"more than {MOST_BYTES >> 20} MB")
+        table = tomllib.loads(raw.decode("utf-8"))
         _check_numbers(table)
         return table
     except OSError as error:
@@ -115,54 +197,39 @@ class Table:
         """Return whether a key is still there to be taken."""
         return key in self._left
 
+    def has_text(self, key: str) -> bool:
+        """Return whether a key is still there to be taken, and is a text."""
+        return isinstance(self._left.get(key), str)
+
     def take(self, key: str, kind: type[T], default: T | None = REQUIRED) -> T:
         """Return the value of a key, of that kind; the default where it is not given."""
         self._known.append(key)
-        if key not in self._left:
-            if default is REQUIRED:
-                raise self._fault(key, "nothing", KINDS.get(kind, "a value"))
+        where = f"{key!r} in [{self._name}]" if self._name else repr(key)
+        if key not in self._left and default is not REQUIRED:
             return default  # type: ignore[return-value]
-        value = self._left.pop(key)
-        if kind is float and type(value) is int:
-            value = float(value)
-        if type(value) is not kind:
-            raise self._fault(key, repr(value), KINDS.get(kind, f"a {kind.__name__}"))
-        return value
+        found: T = typed(self._left.pop(key, None), kind, where, self._path)
+        if default is REQUIRED and found in ((), []):
+            raise InputError(expected=f"something for {where}", found="an empty list", path=self._path)
+        return found
 
     def texts(self, key: str, default: tuple[str, ...] = REQUIRED) -> tuple[str, ...]:
         """Return a list of texts; a single text is a list of one."""
-        self._known.append(key)
-        if key not in self._left and default is not REQUIRED:
-            return default
-        value = self._left.pop(key, None)
-        found = [value] if isinstance(value, str) else value
-        if not isinstance(found, list) or not found or not all(isinstance(text, str) for text in found):
-            raise self._fault(key, "nothing" if value is None else repr(value), "a text or a list of texts")
-        return tuple(found)
+        found: str | tuple[str, ...] = self.take(key, cast(Any, str | tuple[str, ...]), default)
+        return (found,) if isinstance(found, str) else found
 
     def numbers(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Return a list of whole numbers."""
-        self._known.append(key)
-        value = self._left.pop(key, list(default))
-        if not isinstance(value, list) or not all(type(number) is int for number in value):
-            raise self._fault(key, repr(value), "a list of whole numbers")
-        return tuple(value)
+        return self.take(key, tuple[int, ...], default)
 
     def tables(self, key: str) -> list[Table]:
-        """Return a list of tables, ``[[key]]``, of which there is at least one."""
-        self._known.append(key)
-        value = self._left.pop(key, None)
-        if not isinstance(value, list) or not value or not all(isinstance(part, dict) for part in value):
-            raise self._fault(key, "nothing" if value is None else repr(value), "a list of tables")
-        return [Table(part, self._path, f"{self._name}.{key}" if self._name else key) for part in value]
+        """Return a list of tables, ``[[key]]``."""
+        found: list[dict[str, Any]] = self.take(key, list[dict[str, Any]])
+        return [Table(part, self._path, f"{self._name}.{key}" if self._name else key) for part in found]
 
     def table(self, key: str) -> Table:
         """Return a table in this one; an empty one if there is none."""
-        self._known.append(key)
-        value = self._left.pop(key, {})
-        if not isinstance(value, dict):
-            raise self._fault(key, repr(value), "a table")
-        return Table(value, self._path, f"{self._name}.{key}" if self._name else key)
+        found: dict[str, Any] = self.take(key, dict[str, Any], {})
+        return Table(found, self._path, f"{self._name}.{key}" if self._name else key)
 
     def rest(self) -> dict[str, Any]:
         """Take all that is left, whatever its keys."""
@@ -190,7 +257,3 @@ class Table:
             raise LuthierError(
                 f"{self._path}: {where} has no setting {key!r}. known: {', '.join(sorted(set(self._known)))}"
             )
-
-    def _fault(self, key: str, found: str, kind: str) -> InputError:
-        where = f"{key!r} in [{self._name}]" if self._name else repr(key)
-        return InputError(expected=f"{kind} for {where}", found=found, path=self._path)

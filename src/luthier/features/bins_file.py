@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-import math
 import os
-from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import display_name, open_bytes, open_output
 from luthier.core.plugins import available
-from luthier.core.settings import parse_json
+from luthier.core.settings import MOST_BYTES, parse_json, typed
 from luthier.features.bins import Bins, FeatureBins
 from luthier.features.induction import PACKAGE
 
@@ -73,21 +74,28 @@ def read_bins(path: str | os.PathLike[str]) -> Bins:
     InputError
         What is no file of bins, misses something, or has bins that overlap; with the file and the feature.
     """
-    name = display_name(path)
     with open_bytes(path) as stream:
-        raw = stream.read()
+        raw = stream.read(MOST_BYTES + 1)
+    name = display_name(path)
     try:
-        content = parse_json(raw.decode("utf-8"), parse_constant=_refuse)
+        return parse_bins(raw.decode("utf-8"), name)
+    except UnicodeDecodeError as error:
+        raise _fault(name, str(error)) from None
+
+
+def parse_bins(text: str, name: str) -> Bins:
+    """Return bins from the text of a file; `name` is that of the file, for what is wrong in it."""
+    try:
+        content = parse_json(text, parse_constant=_refuse)
     except ValueError as error:
         raise _fault(name, f"{str(error).splitlines()[0]}") from None
     if not isinstance(content, dict) or content.get("kind") != KIND:
         raise _fault(name, "something else")
     try:
-        return _bins(content)
-    except InputError:
-        raise
+        return _bins(typed(content, _File))
     except LuthierError as error:
-        raise InputError(expected="a whole file of bins", found=f"damage ({error})", path=name, hint=HINT) from None
+        found = f"damage ({str(error).rstrip('.')})"
+        raise InputError(expected="a whole file of bins", found=found, path=name, hint=HINT) from None
 
 
 def _fault(name: str, found: str) -> InputError:
@@ -98,70 +106,64 @@ def _refuse(text: str) -> float:
     raise ValueError(f"{text} is no number of JSON")
 
 
-def _bins(content: Mapping[str, Any]) -> Bins:
-    induction = _typed(content, "induction", str)
-    if induction not in available(PACKAGE):
-        raise LuthierError(f"there is no induction {induction!r}. known: {', '.join(available(PACKAGE))}")
-    features = _typed(content, "features", list)
-    return Bins(
-        tuple(_feature(feature) for feature in features),
-        _typed(content, "scope", str),
-        induction,
-        _typed(content, "exact", bool),
-        _typed(content, "origin", dict),
-        _pairs(content),
-    )
+@dataclasses.dataclass(frozen=True)
+class _Bin:
+    """A line of the file; the numbers are those of `FeatureBins`."""
+
+    name: str
+    low: float
+    high: float
+    mean: float
+    population: int
+    capped: float
 
 
-def _pairs(content: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    pairs = _typed(content, "conjunctions", list) if "conjunctions" in content else []
-    if not all(isinstance(pair, list) and len(pair) == 2 and all(isinstance(n, str) for n in pair) for pair in pairs):
-        raise LuthierError("'conjunctions' are no pairs of names")
-    return tuple((first, second) for first, second in pairs)
+@dataclasses.dataclass(frozen=True)
+class _Feature:
+    """A feature of the file."""
+
+    feature: str
+    keep: bool
+    wanted: int
+    values: int
+    error: float
+    bins: tuple[_Bin, ...]
 
 
-def _feature(content: Any) -> FeatureBins:
-    if not isinstance(content, dict):
-        raise LuthierError("a feature is no object")
-    name = _typed(content, "feature", str)
-    rows = _typed(content, "bins", list)
-    if not all(isinstance(row, dict) for row in rows):
-        raise LuthierError(f"a bin of {name!r} is no object")
-    numbers = {column: _numbers(rows, column, name) for column in COLUMNS[1:]}
+@dataclasses.dataclass(frozen=True)
+class _File:
+    """The whole file."""
+
+    kind: str
+    scope: str
+    induction: str
+    exact: bool
+    origin: dict[str, Any]
+    features: tuple[_Feature, ...]
+    conjunctions: tuple[tuple[str, str], ...] = ()
+
+
+def _bins(file: _File) -> Bins:
+    if file.induction not in available(PACKAGE):
+        raise LuthierError(f"there is no induction {file.induction!r}. known: {', '.join(available(PACKAGE))}")
+    features = tuple(map(_feature, file.features))
+    return Bins(features, file.scope, file.induction, file.exact, file.origin, file.conjunctions)  # type: ignore[arg-type]
+
+
+def _feature(file: _Feature) -> FeatureBins:
+    if not all(abs(one.population) < 2**62 for one in file.bins):
+        raise LuthierError(f"a bin of {file.feature!r} has a population that is out of range")
+    columns = {name: np.array([getattr(one, name) for one in file.bins]) for name in COLUMNS[1:]}
     return FeatureBins(
-        name,
-        tuple(_typed(row, "name", str) for row in rows),
-        numbers["low"],
-        numbers["high"],
-        numbers["mean"],
-        numbers["population"],
-        numbers["capped"],
-        _typed(content, "values", int),
-        _typed(content, "wanted", int),
-        float(_typed(content, "error", (int, float))),
-        _typed(content, "keep", bool),
+        feature=file.feature,
+        names=tuple(one.name for one in file.bins),
+        lows=columns["low"],
+        highs=columns["high"],
+        means=columns["mean"],
+        populations=columns["population"],
+        capped=columns["capped"],
+        n_values=file.values,
+        wanted=file.wanted,
+        error=file.error,
+        keep=file.keep,
     )
-
-
-def _numbers(rows: Sequence[Mapping[str, Any]], column: str, feature: str) -> Any:
-    import numpy as np
-
-    whole = column == "population"
-    values = [_typed(row, column, int if whole else (int, float)) for row in rows]
-    if not all(math.isfinite(value) and abs(value) < 2**62 if whole else _is_finite(value) for value in values):
-        raise LuthierError(f"a bin of {feature!r} has a {column} that is out of range")
-    return np.array(values, dtype=np.int64 if whole else np.float64)
-
-
-def _is_finite(value: float) -> bool:
-    try:
-        return math.isfinite(float(value))
-    except OverflowError:
-        return False
-
-
-def _typed(content: Mapping[str, Any], key: str, kind: Any) -> Any:
-    value = content.get(key)
-    if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-        raise LuthierError(f"{key!r} is missing or of a wrong kind")
-    return value

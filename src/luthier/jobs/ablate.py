@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.core.params import DEFAULT_SEED
+from luthier.core.params import DEFAULT_SEED, checked
 from luthier.core.tasks import Threads
 from luthier.evaluation.bootstrap import bootstrap_systems
 from luthier.evaluation.multiple_tests import detectable_effect, holm
@@ -44,6 +44,7 @@ CONFIDENCE = 0.95
 Pair = tuple[npt.NDArray[Any], npt.NDArray[Any]]  # statistics of each sentence without a scorer, and with it
 
 
+@checked
 def ablate(
     pool: AnyPool,
     metric: str | Metric = "bleu",

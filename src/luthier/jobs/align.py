@@ -20,6 +20,7 @@ from luthier.core.files.io import check_apart, check_distinct, check_writable, d
 from luthier.core.files.tables import check_table_path, write_table
 from luthier.core.files.written import Written
 from luthier.core.html import Shown
+from luthier.core.params import checked
 from luthier.jobs.opening import AnyPath, cores
 
 
@@ -48,6 +49,7 @@ class Aligned(Shown):
         return {**dataclasses.asdict(self.summary), "files": list(self.files)}
 
 
+@checked
 def align(
     source: Side,
     target: Side,

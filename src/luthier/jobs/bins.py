@@ -11,7 +11,7 @@ from typing import Any
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import STDIN, check_apart, check_writable, display_name, open_bytes, open_output
 from luthier.core.html import Shown
-from luthier.core.params import names_of, path_of
+from luthier.core.params import checked, names_of, path_of
 from luthier.features.bins import Bins, Scope
 from luthier.features.bins_file import read_bins
 from luthier.features.curves import Curve
@@ -35,6 +35,7 @@ from luthier.kbest.weights import read_weights
 MOST_BITS = 16
 
 
+@checked
 def bins(
     source: AnyPool,
     features: str | Sequence[str] | Mapping[str, int | None],
@@ -126,6 +127,7 @@ class Induced(Shown):
         return {"features": self.pool.n_features, "bins": fired}
 
 
+@checked
 def induce(pool: AnyPool, bins: Bins | AnyPath, *, output: AnyPath | None = None) -> Induced:
     """Give the hypotheses of a pool the columns of bins, from the rules in their derivations.
 
@@ -156,6 +158,7 @@ class Curves(Shown):
         return {"curves": [curve.as_dict() for curve in self.curves]}
 
 
+@checked
 def curves(
     weights: Mapping[str, float] | AnyPath, bins: Bins | AnyPath, *, features: str | Sequence[str] = ()
 ) -> Curves:
@@ -196,6 +199,7 @@ class Discretized(Shown):
         return dataclasses.asdict(self)
 
 
+@checked
 def discretize(grammar: AnyPath, bins: AnyPath, output: AnyPath) -> Discretized:
     """Write a grammar, or a folder of grammars, with bins in place of features.
 

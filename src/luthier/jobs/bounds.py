@@ -13,7 +13,7 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.html import Shown
 from luthier.core.jit import Stopwatch
-from luthier.core.params import DEFAULT_SEED
+from luthier.core.params import DEFAULT_SEED, checked
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.geometry.lp.feasible_subset import SelectionTests
@@ -187,6 +187,7 @@ class SelectionBounds(Shown):
         return self.report.as_dict() | ({} if self.curves is None else {"against": self.curves.as_dict()})
 
 
+@checked
 def bounds(
     pool: AnyPool,
     metric: str | Metric = "bleu",

@@ -9,6 +9,7 @@ from typing import Any
 from luthier.core.arrays import Float64
 from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.html import Shown
+from luthier.core.params import checked
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, weighted
 from luthier.kbest.derived import derived_of
 from luthier.kbest.weights import Weights
@@ -48,6 +49,7 @@ class Certified(Shown):
         }
 
 
+@checked
 def certify(
     pool: AnyPool,
     metric: str | Metric = "bleu",

@@ -13,7 +13,7 @@ import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.core.html import Shown
-from luthier.core.params import DEFAULT_SEED, paths_of
+from luthier.core.params import DEFAULT_SEED, checked, paths_of
 from luthier.core.progress import progress
 from luthier.core.tasks import Engine, Threads
 from luthier.corpus.texts import Texts
@@ -52,6 +52,7 @@ class Compared(Shown):
         return {**self.comparison.as_dict(), "sentences": [dataclasses.asdict(item) for item in self.sentences]}
 
 
+@checked
 def compare(
     systems: Mapping[str, AnyWeights | Sequence[AnyWeights]],
     metric: AnyMetrics = "bleu,ter,chrf,length",

@@ -8,7 +8,7 @@ from typing import Any
 
 from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.html import Shown
-from luthier.core.params import DEFAULT_SEED, path_of
+from luthier.core.params import DEFAULT_SEED, checked, path_of
 from luthier.core.tasks import Engine
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, weighted
 from luthier.kbest.derived import derived_of
@@ -44,6 +44,7 @@ class Cones(Shown):
         return {"seed": self.seed, **self.report.as_dict()}
 
 
+@checked
 def cones(
     pool: AnyPool,
     metric: str | Metric | None = "bleu",

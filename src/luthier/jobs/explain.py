@@ -9,6 +9,7 @@ import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.core.html import Shown
+from luthier.core.params import checked
 from luthier.jobs.opening import AnyPool, AnyWeights, weighted
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections.explanation import SentenceExplanation, explanation_of
@@ -91,6 +92,7 @@ class Explanation(Shown):
         return {**dataclasses.asdict(self), "gap": self.gap, "flip": None if flip is None else dataclasses.asdict(flip)}
 
 
+@checked
 def explain(
     pool: AnyPool, sentence: int | str, weights: AnyWeights | None = None, *, metric: str | Metric = "bleu"
 ) -> Explanation:

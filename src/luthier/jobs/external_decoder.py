@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import math
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -151,6 +152,7 @@ def end_group(process: subprocess.Popen[bytes]) -> None:
 PLACES = ("weights", "source", "kbest", "k", "iteration")
 # What a decoder may write: the log, and each hypothesis that it is asked for with its features.
 MOST_BYTES, BYTES_OF_HYPOTHESIS = 1 << 26, 1 << 16
+OPTION = re.compile(r"`([a-z_]+)`")
 ENDINGS = {"text": "txt", "equals": "txt", "moses": "ini", "json": "json"}
 
 
@@ -264,7 +266,8 @@ class ExternalDecoder(NumberedDecoder):
                 pool = read_lists([str(kbest)], self.refs, self.source, options).pool
             self._check(pool)
         except LuthierError as error:
-            raise ProgramError(f"{what} ended well, but its lists cannot be used: {error} {last_lines(log)}") from None
+            said = OPTION.sub(r"'\1' of [decoder]", str(error))  # here options are keys of a file, not flags
+            raise ProgramError(f"{what} ended well, but its lists cannot be used: {said} {last_lines(log)}") from None
         return pool
 
     def _check(self, pool: Pool) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import STDIN, check_apart, check_writable
 from luthier.core.html import Shown
-from luthier.core.params import path_of
+from luthier.core.params import checked, path_of
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.grammar.extraction.extract import Extracted
@@ -60,6 +60,7 @@ class Extraction(Shown):
         return dataclasses.asdict(self.summary)
 
 
+@checked
 def extract(
     sentences: AnyPath | None = None,
     *,

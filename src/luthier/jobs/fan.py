@@ -8,6 +8,7 @@ from typing import Any
 
 from luthier.core.errors import LuthierError
 from luthier.core.html import Shown
+from luthier.core.params import checked
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, weighted
 from luthier.landscape.cones.fan_scenes import FanScene, RegularizedScene, example_scene, pool_scene
 from luthier.landscape.cones.fan_scenes import regularize as choose_near
@@ -30,6 +31,7 @@ class Fan(Shown):
         return fan_data(self.scene) | ({} if self.near is None else {"regularized": regularized_data(self.near)})
 
 
+@checked
 def fan(
     pool: AnyPool | None = None,
     *,

@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.errors import LuthierError
+from luthier.core.params import checked
 from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.kbest.pool import Pool
 from luthier.landscape.selections.feasibility import Choice, Verdict, choose, judge
@@ -13,6 +14,7 @@ from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 
 
+@checked
 def feasible(pool: AnyPool, select: AnyPath | npt.ArrayLike, *, metric: str | Metric = "bleu") -> Verdict:
     """Decide whether some weights make a given selection, with a proof that was checked in exact arithmetic.
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 
 from luthier.core.errors import LuthierError
+from luthier.core.params import checked
 from luthier.jobs.opening import AnyPool, pool_at
 from luthier.kbest.inspect import PoolSummary
 from luthier.kbest.inspect import inspect as summarize
 
 
+@checked
 def inspect(pool: AnyPool, *, verify: bool = False) -> PoolSummary:
     """Summarise a pool: features, lists, repeats and redundancies.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from luthier.core.html import Shown
-from luthier.core.params import DEFAULT_SEED
+from luthier.core.params import DEFAULT_SEED, checked
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, weighted
 from luthier.jobs.surface import check_choice, check_resamples
 from luthier.kbest.derived import derived_of
@@ -53,6 +53,7 @@ class Line(Shown):
         return about
 
 
+@checked
 def line(
     pool: AnyPool,
     metric: str | Metric = "bleu",

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from luthier.core.files.io import check_apart, check_writable, display_name
 from luthier.core.files.tables import check_table_path, write_table
 from luthier.core.files.written import Written
+from luthier.core.params import checked
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.jobs.opening import AnyPath
@@ -21,6 +22,7 @@ from luthier.lm.storage import open_lm
 Sentences = AnyPath | Texts | Sequence[str]
 
 
+@checked
 def estimate_lm(
     text: Sentences,
     *,
@@ -56,6 +58,7 @@ def estimate_lm(
     return made
 
 
+@checked
 def perplexity(
     model: AnyPath | LanguageModel,
     text: Sentences,

@@ -12,7 +12,7 @@ import numpy as np
 from luthier.core.arrays import Int64
 from luthier.core.files.io import make_folder, write_lines
 from luthier.core.files.written import secondary
-from luthier.core.params import DEFAULT_SEED, path_of
+from luthier.core.params import DEFAULT_SEED, checked, path_of
 from luthier.core.progress import notice
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
@@ -101,6 +101,7 @@ class ForestDecoder(PackedDecoder):
 TABLE, PICTURE, FORESTS = "table.md", "loop.png", "forests"
 
 
+@checked
 def loop(
     config: AnyPath,
     output: AnyPath | None = None,
@@ -157,8 +158,9 @@ def run_loop(config: LoopConfig, folder: str, *, resume: bool, threads: int = 1)
 
 
 def _own(config: LoopConfig, part: Sentences, name: str, threads: int) -> OwnDecoder:
-    model, sentences = TranslationModel.open(config.model), read_lines(part.source)
-    references = tuple(read_parallel(part.refs, sentences, part.source))
+    model, lines = TranslationModel.open(config.model), read_lines(part.source)
+    references = tuple(model.target_lines(refs) for refs in read_parallel(part.refs, lines, part.source))
+    sentences = model.source_lines(lines)
     decoder = model.decoder(model.grammar(sentences, threads=threads))
     return OwnDecoder(decoder, sentences, references, config.k if name == "tune" else 1, config.unique, threads)
 

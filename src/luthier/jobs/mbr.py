@@ -15,6 +15,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
+from luthier.core.params import checked
 from luthier.features.consensus.evidence import Evidence
 from luthier.features.consensus.mbr import expected_utilities, matrix_utilities, select_by
 from luthier.features.consensus.result import Consensus, UtilityFeature
@@ -31,6 +32,7 @@ UNREADABLE = (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error)
 AnyMatrices = Mapping[str, AnyPath | Mapping[str, Float64]]
 
 
+@checked
 def mbr(
     pool: AnyPool,
     utility: str | Metric | Sequence[str | Metric] = (),
@@ -88,11 +90,11 @@ def mbr(
     """
     specs = [utility] if isinstance(utility, str | Metric) else list(utility)
     _check_request(specs, select, matrix, prune=prune, rover=rover, aggregate=aggregate)
-    lists = pool_at(pool)
+    lists = pool_at(pool, counts=counts or "")
     grid = tuple(np.atleast_1d(np.asarray(temperature, dtype=np.float64)).tolist())
     if grid and posterior is None:
         raise LuthierError("a temperature is of a posterior. hint: give its weights too (`posterior`)")
-    shown = None if evidence is None else pool_at(evidence)
+    shown = None if evidence is None else pool_at(evidence, counts=counts or "")
     shown, weights = _posterior(lists, shown, posterior)
     settings = Evidence(shown, first, counts, weights, grid or (1.0,), leave_self_out)
     if rover:

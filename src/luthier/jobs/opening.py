@@ -12,7 +12,7 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import STDIN
-from luthier.core.params import names_of, path_of
+from luthier.core.params import path_of, paths_of
 from luthier.core.threads import available_threads
 from luthier.kbest.pool import Pool, pool_of
 from luthier.metrics.base import Metric
@@ -26,8 +26,8 @@ AnyWeights = Mapping[str, float] | npt.ArrayLike | os.PathLike[str]
 AnyMetrics = str | Metric | Mapping[str, Metric]
 
 
-def pool_at(source: AnyPool) -> Pool:
-    """Return a pool: itself, the one in a file, or what a list of any format makes."""
+def pool_at(source: AnyPool, *, counts: str = "") -> Pool:
+    """Return a pool: itself, the one in a file, or what a list of any format makes, repeats counted in a column."""
     if not isinstance(source, str | os.PathLike):
         return pool_of(source)
     path = path_of(source, "a pool or a list")
@@ -41,7 +41,7 @@ def pool_at(source: AnyPool) -> Pool:
         return open_pool(path)
     from luthier.kbest.building.lists import read_pool
 
-    return read_pool(path)
+    return read_pool(path, counts=counts)
 
 
 def lists_at(source: AnyPool | Manifest) -> Pool | Manifest:
@@ -110,7 +110,7 @@ def axes_at(axis: AnyPath | Sequence[AnyPath]) -> list[str]:
     """Return axes as texts, of one or of several."""
     if isinstance(axis, str | os.PathLike):
         return [path_of(axis, "an axis")]
-    return names_of([path_of(one, "an axis") for one in axis], "axes")
+    return paths_of(axis, "an axis")
 
 
 def cores(threads: int | None) -> int:

@@ -15,7 +15,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import display_name, open_output
 from luthier.core.html import Shown
-from luthier.core.params import path_of
+from luthier.core.params import checked, path_of
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, weighted
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import in_order_of
@@ -47,6 +47,7 @@ class _Pair:
     margin: float
 
 
+@checked
 def pairs(pool: AnyPool, weights: AnyWeights, *, output: AnyPath, margin: float = 0.0) -> PairsReport:
     """Write the best and the worst output of each list as a preference, for DPO and its relatives.
 

@@ -12,7 +12,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import display_name, open_output
 from luthier.core.html import Shown
-from luthier.core.params import DEFAULT_SEED, paths_of
+from luthier.core.params import DEFAULT_SEED, checked, paths_of
 from luthier.corpus.lines import read_lines
 from luthier.corpus.texts import Texts
 from luthier.jobs.opening import AnyMetrics, AnyPath, AnyPool, lists_at, metrics_at
@@ -77,6 +77,7 @@ class Scores(Shown):
         return {"signatures": dict(self.signatures), "translations": files}
 
 
+@checked
 def score(
     hyps: AnyPath | Sequence[AnyPath], refs: AnyPath | Sequence[AnyPath], metric: AnyMetrics = "bleu,ter,chrf"
 ) -> Scores:
@@ -127,6 +128,7 @@ class Oracles(Shown):
         return {"seed": self.seed, "oracles": found}
 
 
+@checked
 def oracle(
     pool: AnyPool | Manifest,
     metric: AnyMetrics = "bleu",

@@ -19,7 +19,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import check_apart, check_writable, display_name
 from luthier.core.files.journal import JournalWriter, read_journal
 from luthier.core.html import Shown
-from luthier.core.params import path_of
+from luthier.core.params import checked, path_of
 from luthier.core.progress import notice, progress
 from luthier.core.segments import segment_of_rows
 from luthier.jobs.opening import AnyPath, AnyPool, pool_at
@@ -55,6 +55,7 @@ class ScoringReport(Shown):
         return dataclasses.asdict(self)
 
 
+@checked
 def score_with(
     scorer: str | Scorer,
     pool: AnyPool,
@@ -76,7 +77,8 @@ def score_with(
     ----------
     scorer
         A command, which gets lines of JSON (``id, src, hyp``) and prints a number a line; or the name of a scorer that
-        runs in this process (``ngram``, ``length`` …) with its `option`; or such a scorer.
+        runs in this process (``ngram``, ``length`` …) with its `option`; or such a scorer. The option of a command is
+        ``seconds``: how long it may be silent before it is ended, an hour unless given.
     pool, name, output
         Lists, what the numbers are called, and the pool that is written.
     references
@@ -115,12 +117,12 @@ def scorer_of(scorer: str | Scorer, option: Mapping[str, Any]) -> Scorer | Progr
             raise LuthierError(f"expected a command, or a scorer's name and options, found {scorer!r}")
         return scorer
     if not plugins.is_known(PACKAGE, scorer):
-        if option:
+        if set(option) - {"seconds"}:
             raise LuthierError(
-                f"options are for scorers of this process, and {scorer!r} is a command. "
-                f"hint: such scorers are {', '.join(plugins.available(PACKAGE))}"
+                f"{scorer!r} is a command, whose only option is seconds: how long it may be silent. "
+                f"hint: scorers with other options are {', '.join(plugins.available(PACKAGE))}"
             )
-        return Program(scorer)
+        return Program(scorer, **option)
     method = plugins.load(PACKAGE, scorer)
     known = [field.name for field in dataclasses.fields(method)]
     unknown = [name for name in option if name not in known]

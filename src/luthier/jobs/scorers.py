@@ -9,7 +9,7 @@ from typing import Any
 
 from luthier.core.errors import LuthierError
 from luthier.core.html import Shown
-from luthier.core.params import names_of, path_of
+from luthier.core.params import checked, names_of, path_of
 from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.kbest.building.lists import add_scores
 from luthier.kbest.building.scorer_files import Scorer, write_for_scorer
@@ -34,6 +34,7 @@ class Added(Shown):
         }
 
 
+@checked
 def add(pool: AnyPool, scores: str | Sequence[str], *, column: str | Sequence[str] = ()) -> Added:
     """Add scores that another program wrote to the hypotheses of a pool.
 
@@ -82,6 +83,7 @@ class Exported(Shown):
         return {"files": list(self.files), "hypotheses": self.hypotheses}
 
 
+@checked
 def export(pool: AnyPool, scorer: Scorer, output: AnyPath) -> Exported:
     """Write the hypotheses of a pool for a scorer, one after another, as ``luthier.add`` reads its answer.
 

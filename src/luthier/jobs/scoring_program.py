@@ -13,15 +13,18 @@ import shlex
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from luthier.core.errors import InputError, LuthierError, describe_os_error, excerpt
+from luthier.core.params import param, validate
 from luthier.jobs.external_decoder import ProgramError, end_group, last_lines
 from luthier.scorers._scorer import Item, stamp
 
 DEATHS = 3  # without an answer in between, and it is given up
 LONGEST_ANSWER = 1 << 16
+LOOK_SECONDS = 0.2  # between two looks at the clock of a silent program
 
 
 class CountError(InputError):
@@ -32,9 +35,11 @@ class CountError(InputError):
 class Program:
     """A command, as it was typed; no shell reads it."""
 
-    command: str
+    command: str = param("", help="its words; quotes hold blanks")
+    seconds: float = param(3600.0, low=0.1, help="how long it may be silent")
 
     def __post_init__(self) -> None:
+        validate(self)
         if not self.arguments:
             raise LuthierError("expected a command or the name of a scorer, found nothing")
 
@@ -56,7 +61,7 @@ class Program:
         Raises
         ------
         ProgramError
-            It cannot be started, or died thrice at one place.
+            It cannot be started, died thrice at one place, or was silent too long.
         InputError
             An answer that is no finite number, too few answers, or too many (`CountError`); with line and sentence.
         """
@@ -70,6 +75,12 @@ class Program:
                 code = run.end()
             if done == len(items):
                 return
+            if run.stalled:
+                raise ProgramError(
+                    f"{run.name} was silent for {self.seconds:g} s at {_where(items[done])}, hypothesis {done + 1} of "
+                    f"{len(items)} that it was to score, and was ended. {run.said} "
+                    "hint: the option seconds=S is another limit; what is printed must be flushed"
+                )
             deaths = 1 if done > before else deaths + 1
             if code == 0:
                 raise run.too_few(done - before)
@@ -94,6 +105,7 @@ class _Run:
     def __init__(self, program: Program, items: Sequence[Item]) -> None:
         self._items, self._arguments = items, program.arguments
         self.name, self.said = f"the scorer ({self._arguments[0]})", ""
+        self.stalled, self._seconds, self._ended = False, program.seconds, threading.Event()
         self._stack = contextlib.ExitStack()
 
     def __enter__(self) -> _Run:
@@ -110,7 +122,18 @@ class _Run:
                 raise ProgramError(f"{self.name} cannot be started: {why}") from None
         self._feeder = threading.Thread(target=self._feed, daemon=True)
         self._feeder.start()
+        self._heard = time.monotonic()
+        self._watcher = threading.Thread(target=self._watch, daemon=True)
+        self._watcher.start()
         return self
+
+    def _watch(self) -> None:
+        """End the program when it has been silent too long: who reads its answers then meets their end."""
+        while not self._ended.wait(LOOK_SECONDS):
+            if time.monotonic() - self._heard > self._seconds:
+                self.stalled = True
+                end_group(self._process)
+                return
 
     def _feed(self) -> None:
         """Write all lines; a program that has died, or reads no more, is the reader's business."""
@@ -128,6 +151,7 @@ class _Run:
             if not line or (len(line) < LONGEST_ANSWER and line[-1:] != b"\n" and self._process.wait() != 0):
                 return  # it has ended, or died while it wrote
             yield self._number(line, place)
+            self._heard = time.monotonic()
         rest = self._process.stdout.readline(LONGEST_ANSWER)
         if rest.strip():
             raise CountError(
@@ -173,6 +197,8 @@ class _Run:
         return code
 
     def __exit__(self, *error: object) -> None:
+        self._ended.set()
+        self._watcher.join()
         if self._process.poll() is None:
             end_group(self._process)
         self._feeder.join(1.0)

@@ -10,7 +10,7 @@ import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.core.html import Shown
-from luthier.core.params import DEFAULT_SEED, paths_of
+from luthier.core.params import DEFAULT_SEED, checked, paths_of
 from luthier.core.rng import make_rng
 from luthier.core.segments import segment_of_rows
 from luthier.features.bins import Bins
@@ -42,6 +42,7 @@ class Separable(Shown):
         return {"models": [model.as_dict() for model in self.models]}
 
 
+@checked
 def separable(
     pool: AnyPool,
     metric: str | Metric = "bleu",

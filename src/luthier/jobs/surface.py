@@ -11,7 +11,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.files.tables import write_table
 from luthier.core.html import Shown
-from luthier.core.params import DEFAULT_SEED
+from luthier.core.params import DEFAULT_SEED, checked
 from luthier.core.tasks import Engine
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, lists_at, pool_at, weighted
 from luthier.jobs.significance import changes
@@ -107,6 +107,7 @@ class Surface(Shown):
         write_table(path, cells, {**about, **self.report.as_dict(self.keep)})
 
 
+@checked
 def surface(
     pool: AnyPool,
     metric: str | Metric = "bleu",
@@ -251,6 +252,7 @@ class Raster(Shown):
         write_table(path, self.pixels.columns(), {"pool": self.digest, **self.as_dict()})
 
 
+@checked
 def raster(
     pool: AnyPool | Manifest,
     metric: str | Metric = "bleu",

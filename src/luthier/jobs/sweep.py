@@ -20,13 +20,14 @@ from luthier.core.files.io import make_folder
 from luthier.core.files.journal import JournalWriter, Record, read_journal
 from luthier.core.files.written import secondary
 from luthier.core.html import Shown
-from luthier.core.params import path_of
+from luthier.core.params import checked, path_of
 from luthier.core.progress import progress
 from luthier.core.tasks import Engine, Processes, Serial, Shared, run_units
 from luthier.features.bins import Bins
 from luthier.features.bins_file import write_bins
-from luthier.features.fit_bins import bins_of_pool
+from luthier.features.fit_bins import BinOptions, bins_of_grammar, bins_of_pool
 from luthier.features.induction import induce_pool
+from luthier.grammar.storage import open_grammar
 from luthier.jobs.opening import AnyPath
 from luthier.jobs.sweep_config import Point, Sweep, read_sweep, texts_of
 from luthier.jobs.sweep_decoding import DecodedPoints
@@ -79,15 +80,16 @@ class Points:
         options = self.choosing.bin_options(point)
         if self._induced is None or self._induced[0] != options.bins:
             with unwarned():  # of features with few values, at every point
-                bins = bins_of_pool(
-                    self.pools[0],
-                    self.choosing.bins["features"],
-                    options,
-                    scope=self.choosing.scope,
-                    by_use=bool(self.choosing.bins.get("by_use", False)),
-                )
+                bins = self._bins(options)
             self._induced = options.bins, bins, (induce_pool(self.pools[0], bins), induce_pool(self.pools[1], bins))
         return self._induced[1:]
+
+    def _bins(self, options: BinOptions) -> Bins:
+        choosing, features = self.choosing, self.choosing.bins["features"]
+        if choosing.grammar is not None:
+            return bins_of_grammar(open_grammar(choosing.grammar), features, options)
+        by_use = bool(choosing.bins.get("by_use", False))
+        return bins_of_pool(self.pools[0], features, options, scope=choosing.scope, by_use=by_use)
 
     def tuned(self, point: Point) -> tuple[ListProblem, ListProblem, Result]:
         """Return both problems at a point, and the weights tuned there."""
@@ -157,6 +159,7 @@ class Swept(Shown):
         return {**self.chosen.as_dict(), "written": list(self.written)}
 
 
+@checked
 def sweep(config: AnyPath, output: AnyPath | None = None, *, jobs: int = 1, engine: Engine | None = None) -> Swept:
     """Choose bits, β and other constants on held-out lists, as a settings file says: induce, tune, re-rank, score.
 

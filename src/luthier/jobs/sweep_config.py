@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.core.files.io import regular
+from luthier.core.files.io import content_hash, regular
 from luthier.core.settings import Table, read_toml
 from luthier.features.bins import SCOPES, Scope
 from luthier.features.fit_bins import BinOptions
@@ -24,7 +24,7 @@ BITS = "bits"
 ORDERS = ("grid", "axes")
 KEYS = {
     "": {"tune", "heldout", "metric", "seed", "order", "passes", "start", "bins", "tuner", "decode"},
-    "bins": {"features", BITS, "keep", "induction", "exact", "scope", "by_use"},
+    "bins": {"features", BITS, "keep", "induction", "exact", "scope", "by_use", "grammar"},
     "tuner": {"method", "parameters"},
 }
 DECODING = ("model", "k", "features", "loop")  # further keys where points are decoded
@@ -108,6 +108,11 @@ class Sweep:
         scope: Scope = self.bins.get("scope", "local")
         return scope
 
+    @property
+    def grammar(self) -> Path | None:
+        """The rules that bins are cut by; None where the derivations of the tuning pool are."""
+        return Path(self.path).parent / self.bins["grammar"] if "grammar" in self.bins else None
+
     def tuner(self, point: Point) -> Tuner:
         """Return the tuner at a point."""
         values = {**self.fixed, **dict(point)}
@@ -115,10 +120,11 @@ class Sweep:
 
     def identity(self, point: Point, start: str, pools: Sequence[str]) -> dict[str, Any]:
         """Return what a point is, in full, with words for its start and what its lists are of."""
+        bins = {**self.bins, **({} if self.grammar is None else {"grammar": content_hash(self.grammar)})}
         return {
             "values": texts_of(point),
             "tuner": self.tuner(point).spec,
-            "bins": repr((sorted(self.bins.items(), key=str), self.bin_options(point).bins)),
+            "bins": repr((sorted(bins.items(), key=str), self.bin_options(point).bins)),
             "metric": self.metric.signature,
             "seed": self.seed,
             "start": start,
@@ -197,6 +203,11 @@ def _check(choosing: Sweep) -> None:
         (
             choosing.decoding is not None and choosing.scope != "local",
             'a decoder has bins of rules only: scope = "local"',
+        ),
+        (
+            choosing.grammar is not None
+            and (choosing.decoding is not None or choosing.scope != "local" or "by_use" in choosing.bins),
+            "bins are cut by a grammar, by use or globally: one of them, and a decoder has its own grammar",
         ),
         (choosing.order not in ORDERS, f"order must be one of {', '.join(ORDERS)}, found {choosing.order!r}"),
         (choosing.scope not in SCOPES, f"scope must be one of {', '.join(SCOPES)}, found {choosing.scope!r}"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from luthier.core.errors import LuthierError
-from luthier.core.params import DEFAULT_SEED
+from luthier.core.params import DEFAULT_SEED, checked
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, pool_at, weighted
 from luthier.kbest.features import align_features
 from luthier.landscape.lines.line_report import read_window as read_line_window
@@ -21,6 +21,7 @@ from luthier.metrics.several import Joint
 PLACES = ("all weights", "line", "plane")
 
 
+@checked
 def tradeoff(
     pool: AnyPool,
     metric: str | Sequence[str | Metric],

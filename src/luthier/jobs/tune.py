@@ -12,7 +12,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.files.written import secondary
-from luthier.core.params import DEFAULT_SEED, names_of, paths_of
+from luthier.core.params import DEFAULT_SEED, checked, names_of, path_of, paths_of
 from luthier.core.plugins import load
 from luthier.core.segments import rows_of_segments
 from luthier.core.tasks import Engine
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 RUN_FIELDS = {field.name for field in dataclasses.fields(RunOptions)} - {"seed", "threads"}
 
 
+@checked
 def tune(
     pool: AnyPool | Manifest | Forests,
     metric: str | Metric = "bleu",
@@ -75,7 +76,7 @@ def tune(
     resamples: int | None = None,
     folds: int | None = None,
     fold_by: str = "",
-    also: Sequence[str | Metric] = (),
+    also: str | Sequence[str | Metric] = (),
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
     engine: Engine | None = None,
@@ -177,7 +178,7 @@ def tune(
                 Search.parse(search), [Derived.parse(text) for text in add], pools, wanted.metric, job_on
             )
         check_validation(job, resamples, folds, fold_by)
-        others = [as_metric(other) for other in also]
+        others = _metrics(also, "also")
         check_also(job, others)
         job, unseen = decided(job, folds, by=fold_by)
         report = dataclasses.replace(run_job(dataclasses.replace(job, watch=growing.watch)), searched=searched)
@@ -197,6 +198,14 @@ def tune(
     return dataclasses.replace(report, resampled=resampled, folds=validated)
 
 
+def _metrics(given: str | Sequence[str | Metric], what: str) -> tuple[Metric, ...]:
+    """Return metrics: of a text, in which commas are between them, or of a list."""
+    several = split_specs(given) if isinstance(given, str) else given
+    if not isinstance(several, Sequence):
+        raise LuthierError(f"expected metrics as `{what}`, such as 'bleu,chrf', found {given!r}")
+    return tuple(as_metric(one) for one in several if one != "")
+
+
 @dataclasses.dataclass(frozen=True)
 class _Wanted:
     """What to tune for: a metric, or several of which the worst counts, and limits on others."""
@@ -207,10 +216,8 @@ class _Wanted:
 
     @classmethod
     def of(cls, metric: str | Metric, worst: str | Sequence[str | Metric], limits: str | Sequence[str]) -> _Wanted:
-        several = split_specs(worst) if isinstance(worst, str) else worst
-        found = tuple(as_metric(one) for one in several if one != "")
-        texts = [limits] if isinstance(limits, str) else limits
-        return cls(as_metric(metric), found, tuple(Limit.parse(text) for text in texts))
+        texts = names_of(limits, "constraints")
+        return cls(as_metric(metric), _metrics(worst, "worst_of"), tuple(Limit.parse(text) for text in texts))
 
     def on(self, source: Candidates, start: AnyWeights | None) -> Metric:
         """Return the metric to tune for on these candidates."""
@@ -252,7 +259,7 @@ def forest_problem(
     """Return the problem of forests and the references of their sentences; those without translation are left out."""
     from luthier.decoding.forests.lines import ForestLines
 
-    table = read_sentence_table(refs, None, first_id=0, keyed=False, fix=False)
+    table = read_sentence_table(refs, None, first_id=0, keyed=False)
     if table is None or table.references is None or table.reference_offsets is None:
         raise LuthierError("expected references of the forests' sentences, found none. hint: give `refs`")
     if len(table.ids) != len(forests.forests):
@@ -322,10 +329,11 @@ def _prepared(
     pools = [source, *([] if unseen is None else [unseen])]
     pools = [add_derived(with_derived(one, formulas), [Derived.parse(text) for text in add]) for one in pools]
     if bins is not None:
+        from luthier.features.bins import Bins
         from luthier.features.bins_file import read_bins
         from luthier.features.induction import with_bins
 
-        made = read_bins(bins) if isinstance(bins, str | os.PathLike) else bins
+        made = bins if isinstance(bins, Bins) else read_bins(path_of(bins, "a file of bins"))
         pools = [with_bins(one, made) for one in pools]
     return pools[0], None if unseen is None else pools[1]
 

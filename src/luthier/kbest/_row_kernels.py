@@ -185,10 +185,10 @@ def same_numbers(dense, columns, indptr, indices, values, a, b):
 
 
 @kernel
-def first_of_equals(offsets, hashes, token_offsets, tokens, features, columns, with_features, table, keep):
-    """Mark in `keep` the first of each group of equal rows of a segment.
+def first_of_equals(offsets, hashes, token_offsets, tokens, features, columns, with_features, table, counts, keep):
+    """Mark in `keep` the first of each group of equal rows of a segment; add the `counts` of the others to its own.
 
-    `table` is scratch space, a power of two at least twice the longest segment.
+    `table` is scratch space, a power of two at least twice the longest segment; `counts` may be empty.
     """
     dense, indptr, indices, values = features
     for s in range(len(offsets) - 1):
@@ -210,6 +210,8 @@ def first_of_equals(offsets, hashes, token_offsets, tokens, features, columns, w
                     and (not with_features or same_numbers(dense, columns, indptr, indices, values, row, other))
                 ):
                     keep[row] = False
+                    if len(counts):
+                        counts[other] += counts[row]
                     break
                 slot = (slot + np.uint64(1)) & mask
             if keep[row]:

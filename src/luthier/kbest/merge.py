@@ -21,7 +21,7 @@ from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.derivations import concatenate_derivations
 from luthier.kbest.derived import Derived, add_derived
 from luthier.kbest.features import Features, concatenate_features
-from luthier.kbest.pool import INTEGER_IDS, Pool, References, Statistics, pool_of
+from luthier.kbest.pool import COUNTS, INTEGER_IDS, Pool, References, Statistics, pool_of
 
 # Smaller or other pools from a pool: shorter lists, parts by sentence.
 
@@ -135,15 +135,23 @@ def _chosen(features: Features, select: Sequence[str], drop: Sequence[str]) -> l
 def first_of_equals(pool: Pool, *, by_features: bool = True) -> Bool:
     """Return which rows are the first of their kind in their list, (M,).
 
-    With `by_features` two rows are equal if words, features and columns are; without, if the words are.
+    With `by_features` two rows are equal if words, features and columns are; without, if the words are. How often a row
+    was drawn (`COUNTS`) makes no difference.
     """
-    return first_rows(pool.offsets, pool.features, pool.tokens, pool.columns, by_features=by_features)
+    columns = {name: values for name, values in pool.columns.items() if name != pool.provenance.get(COUNTS)}
+    return first_rows(pool.offsets, pool.features, pool.tokens, columns, by_features=by_features)
 
 
 def first_rows(
-    offsets: Int64, f: Features, tokens: Tokens, columns: Mapping[str, Float64], *, by_features: bool = True
+    offsets: Int64,
+    f: Features,
+    tokens: Tokens,
+    columns: Mapping[str, Float64],
+    *,
+    by_features: bool = True,
+    counts: Float64 | None = None,
 ) -> Bool:
-    """Return the same of the parts of a pool, before they are one."""
+    """Return the same of the parts of a pool, before they are one; `counts` (M,) of equal rows go to the first."""
     given = np.column_stack(list(columns.values())) if by_features and columns else np.empty((len(f), 0))
     given = flat(np.where(np.isnan(given), np.nan, given))  # NaN has many bit patterns
     hashes = np.empty(len(f), dtype=np.uint64)
@@ -152,8 +160,9 @@ def first_rows(
     longest = int(np.diff(offsets).max(initial=1))
     table = np.empty(1 << (2 * longest).bit_length(), dtype=np.int64)
     keep = np.empty(len(f), dtype=np.bool_)
+    drawn = np.empty(0) if counts is None else counts
     kernels.first_of_equals(
-        flat(offsets), hashes, tokens.offsets, tokens.ids, f.arrays, given, by_features, table, keep
+        flat(offsets), hashes, tokens.offsets, tokens.ids, f.arrays, given, by_features, table, drawn, keep
     )
     return keep
 
@@ -289,7 +298,9 @@ def _provenance(pools: Sequence[Pool]) -> dict[str, Any]:
     lists = [item for pool in pools for item in pool.provenance.get("lists", [])]
     done = [item for pool in pools for item in pool.provenance.get("operations", [])]
     integers = _integer_ids(pools)
-    return {**integers, "lists": lists, "operations": [*done, {"operation": "merge", "pools": len(pools)}]}
+    named = {pool.provenance.get(COUNTS) for pool in pools}
+    counts = {COUNTS: named.pop()} if len(named) == 1 and None not in named else {}
+    return {**integers, **counts, "lists": lists, "operations": [*done, {"operation": "merge", "pools": len(pools)}]}
 
 
 def _integer_ids(pools: Sequence[Pool]) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from luthier.corpus.texts import Texts, Tokens
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 
+COUNTS = "counts"  # in the provenance: the column that says how often each hypothesis was drawn
 INTEGER_IDS = "integer_ids"  # in the provenance: True where all sentence ids came as numbers, else those that did
 MOST_SHOWN = 8  # features in a notebook
 

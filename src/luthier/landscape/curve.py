@@ -123,11 +123,20 @@ class ListLines:
         """Return what makes selections and curves near some weights fast; None where nothing does."""
         return None if self._envelopes is None else self._envelopes.projections_at(weights)
 
-    def select(self, weights: Float64, near: Projections | None = None) -> Int64:
-        """Return the selected row of each list, (D,) → (N,): as `rerank` does, and faster near what was sighted."""
-        known = self._envelopes is not None and near is not None
-        rows = self._envelopes.highest(weights, near) if known else None  # type: ignore[union-attr, arg-type]
-        return rerank(self._pool, weights) if rows is None else rows
+    def select_near(self, weights: Float64, near: Projections | None) -> tuple[Int64, Projections | None]:
+        """Return the selected row of each list, (D,) → (N,), as `rerank` does, and the heights there.
+
+        It is faster near what was sighted.
+        """
+        if self._envelopes is not None and near is not None:
+            if np.array_equal(near.weights, weights):
+                rows = self._envelopes.highest(weights, near)
+                found = None if rows is None else (rows, near)
+            else:
+                found = self._envelopes.highest_and_moved(weights, near)
+            if found is not None:
+                return found
+        return rerank(self._pool, weights), None
 
     def envelopes(self, start: Float64, directions: Float64, near: Projections | None = None) -> list[Envelope]:
         """Return the envelopes of all lists along each direction, (D,) and (Q, D)."""

@@ -7,6 +7,7 @@ one more line; the first line says of which job they are.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import warnings
 from collections.abc import Sequence
@@ -17,6 +18,7 @@ import numpy as np
 
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.core.files.journal import JournalWriter, Record, read_journal
+from luthier.core.settings import typed
 from luthier.tuning.base import State
 
 Saved = tuple[tuple[State, ...], tuple[float, ...]]
@@ -100,39 +102,44 @@ def _read(path: str, identity: dict[str, Any]) -> tuple[dict[int, Saved], int]:
     for line, record in enumerate(records[1:], start=2):
         try:
             number, saved = _run_of(record, identity)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(expected="a finished run", found=f"{error}", path=path, line=line) from None
+        except (InputError, ValueError) as error:
+            raise InputError(expected="a finished run", found=str(error).rstrip("."), path=path, line=line) from None
         finished[number] = saved
     return finished, length
 
 
+@dataclasses.dataclass(frozen=True)
+class _StoredState:
+    """A `State` as a line has it."""
+
+    weights: tuple[float, ...]
+    gain: float
+    did: str
+    objective: int | float | None
+    note: str
+    record: dict[str, int | float]
+
+
+@dataclasses.dataclass(frozen=True)
+class _StoredRun:
+    """A finished run as a line has it."""
+
+    run: int
+    states: tuple[_StoredState, ...]
+    heldout: tuple[float, ...]
+
+
 def _run_of(record: Record, identity: dict[str, Any]) -> tuple[int, Saved]:
     """Return number, states and held-out gains of a kept run; raise where they cannot be of this job."""
-    number, heldout = record["run"], tuple(record["heldout"])
-    states = tuple(State(**{**state, "weights": _weights(state["weights"], identity)}) for state in record["states"])
-    if type(number) is not int or not 0 <= number <= identity["restarts"]:
-        raise ValueError(f"a run numbered {number!r}")
-    if not states or len(heldout) != (len(states) if identity["heldout"] else 0):
-        raise ValueError(f"{len(states)} states and {len(heldout)} held-out gains")
-    numbers = [*(state.gain for state in states), *heldout]
-    if not all(type(value) is float and math.isfinite(value) for value in numbers):
-        raise ValueError("a gain that is no finite number")
-    for state in states:
-        if not all(isinstance(text, str) for text in (state.did, state.note)):
-            raise ValueError("a state without words")
-        if not isinstance(state.record, dict) or not all(map(_is_number, state.record.values())):
-            raise ValueError(f"a record of {str(state.record)[:40]!r}")
-        if state.objective is not None and not _is_number(state.objective):
-            raise ValueError(f"an objective of {str(state.objective)[:40]!r}")
-    return number, (states, heldout)
-
-
-def _is_number(value: Any) -> bool:
-    return type(value) in (int, float)
-
-
-def _weights(values: Any, identity: dict[str, Any]) -> Any:
-    weights = np.array(values, dtype=np.float64)
-    if weights.shape != (len(identity["start"]),) or not np.isfinite(weights).all():
-        raise ValueError(f"weights of shape {weights.shape}, or not finite")
-    return weights
+    kept: _StoredRun = typed(record, _StoredRun)
+    if not 0 <= kept.run <= identity["restarts"]:
+        raise ValueError(f"a run numbered {kept.run!r}")
+    if not kept.states or len(kept.heldout) != (len(kept.states) if identity["heldout"] else 0):
+        raise ValueError(f"{len(kept.states)} states and {len(kept.heldout)} held-out gains")
+    if any(len(state.weights) != len(identity["start"]) for state in kept.states):
+        raise ValueError("weights of other features")
+    numbers = [*kept.heldout, *(number for state in kept.states for number in (state.gain, *state.weights))]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError("a number that is not finite")
+    states = tuple(State(**{**vars(state), "weights": np.array(state.weights)}) for state in kept.states)
+    return kept.run, (states, kept.heldout)

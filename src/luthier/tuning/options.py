@@ -46,7 +46,7 @@ class RunOptions:
 
 # How a tuning loop is run, and when it ends; apart from the loop, so that asking for help loads little.
 
-ANSWERS = ("last", "decoded", "heldout")
+ANSWERS = ("decoded", "last", "heldout")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,14 +54,14 @@ class LoopOptions:
     """How a loop is run; the same for all decoders and tuners."""
 
     iterations: int = param(10, low=1, high=100_000, help="turns at most")
-    least_change: float = param(
-        0.001, low=0.0, help="end when the weights, scaled so that their sizes sum to 1, move by less"
+    patience: int = param(
+        3, low=0, help="end after so many turns in a row that decoded no better (0: after `iterations` alone)"
     )
-    least_gain: float = param(0.01, low=0.0, help="end when tuning changes the score by less")
+    least_gain: float = param(0.01, low=0.0, help="how much higher a decoded score must be to be better")
     choose: str = param(
-        "last",
+        "decoded",
         choices=ANSWERS,
-        help="whose weights are the answer: the last, those that decoded best, or the held-out best",
+        help="whose weights are the answer: those that decoded best, the last, or the held-out best",
     )
     seed: int = param(0, low=0, help="start of all randomness; every turn has a seed of its own")
     restarts: int = param(0, low=0, high=1_000_000, help="further runs of the tuner from other starts, in every turn")

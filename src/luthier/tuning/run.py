@@ -204,7 +204,7 @@ class _Runs:
     scale: Float64  # (D,)
     options: RunOptions
     stop: threading.Event = dataclasses.field(default_factory=threading.Event)
-    tick: Advance = lambda amount: None  # noqa: ARG005
+    tick: Advance = lambda amount, note="": None  # noqa: ARG005
     watch: Watch = unwatched
     ended: dict[int, RestartTrace] = dataclasses.field(default_factory=dict)  # in this process, by number
 
@@ -213,6 +213,11 @@ class _Runs:
         """Return them with the units in which other starts are drawn."""
         units = effect_units(problems[0].spread, start) if options.restarts else np.ones(len(start))
         return cls(tuner, *problems, start, options.restart_size * units, options)
+
+    def told(self, states: list[State]) -> str:
+        """Return what progress says of a run: the best score so far, and what was done last."""
+        best = max(state.gain for state in states)
+        return f"best {-best if self.problem.metric.higher_is_better is False else best:.5g}, {states[-1].did}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to another process without what belongs to this one."""
@@ -245,7 +250,7 @@ def run_one(runs: _Runs, unit: RunUnit) -> RestartTrace:
         for state in () if runs.stop.is_set() else runs.tuner.steps(runs.problem, begin, rng):
             gain = None if runs.heldout is None else runs.heldout.gain(state.weights)
             states.append(state)
-            runs.tick(1)
+            runs.tick(1, runs.told(states))
             runs.watch(unit.number, len(states) - 1, state, gain)
             if gain is not None:
                 heldout_gains.append(gain)

@@ -13,19 +13,35 @@ from luthier import __version__
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import content_hash, write_lines
 from luthier.core.files.journal import Record
+from luthier.core.jit import Stopwatch
 from luthier.core.tasks import Engine
-from luthier.features.bins_file import write_bins
+from luthier.features.bins_file import bins_text
+from luthier.kbest.weights import Weights
 from luthier.metrics.batch import Batch
 from luthier.tuning.base import Tuner
 from luthier.tuning.loops.folder import ANSWER
+from luthier.tuning.options import LoopOptions
 
 from ..base import Place
-from ..choices import Point, make_choices, text_of
-from ..condition_results import BINS, write_results
+from ..choices import CHOICES, Point, make_choices, text_of
+from ..condition_results import write_results
 from ..condition_settings import Condition, ConditionStudy, Values
-from ..lines import Kept, LineKind, is_number, require, require_counts, require_numbers, require_texts
-from ..system import LOOPS, TRANSLATIONS, LoopTask, LoopUnits, PairData, System, digest_of, pack_statistics
+from ..lines import (
+    Kept,
+    LineKind,
+    is_number,
+    pack_statistics,
+    pack_text,
+    pack_weights,
+    require,
+    require_counts,
+    require_numbers,
+    require_texts,
+    unpack_weights,
+)
+from ..system import LOOPS, TEST, TRANSLATIONS, TUNE, LoopTask, LoopUnits, PairData, System, digest_of
 
+TURNS = "turns"  # of a loop that has its own number of them, among its values
 REPLICA_SEEDS = 1000  # between the seeds of replicas: every turn of a loop has one
 
 
@@ -36,6 +52,10 @@ def _check_line(record: Record) -> None:
     require_counts(record, "bits", "replica", "replicas", "seed", "features")
     require(isinstance(record["decoded"], list) and bool(record["decoded"]), "decoded")
     require(all(map(is_number, record["decoded"])), "decoded")
+    if "answer" in record:  # lines of the first study lack it
+        require_texts(record, "answer", "bins")
+        require_numbers(record, "cpu_seconds")
+        require(isinstance(record["size"], list) and all(map(is_number, record["size"])), "size")
 
 
 LINES = LineKind(
@@ -68,7 +88,6 @@ class Method(ConditionStudy):
 
     def rounds(self, units: ConditionUnits, kept: Kept, engine: Engine | None) -> Iterator[ConditionUnits]:
         """Yield the loops that choices need, and then all others."""
-        units.forget(kept)
         yield units
         system, place, data = units.system, units.place, {entry.name for entry in self.data}
         weights = {unit.condition: units.weights_of(kept, unit) for unit in units.all()}
@@ -89,19 +108,26 @@ def all_units(study: ConditionStudy, points: Mapping[str, Sequence[Point]], repl
     """
     for replica in range(replicas):
         yield from (LoopUnit(c.name, *_chosen(c, points), replica) for c in study.conditions)
-        if study.sweep:
-            condition = study.condition(study.sweep)
-            bits, values = _chosen(condition, points)
-            yield from (LoopUnit(condition.name, b, values, replica) for b in condition.bits if b != bits)
+        for name, bits in study.sweep.items():
+            yield from (LoopUnit(name, *_best_at(study.condition(name), points, b), replica) for b in bits)
         if replica == 0:
             yield from _confirming(study, points)
-            yield from _shapes(study, points)
+            yield from (LoopUnit(n, *_best_at(study.condition(n), points, study.shape_bits), 0) for n in study.shapes)
+            for name in study.longer:
+                bits_of, values = _chosen(study.condition(name), points)
+                yield LoopUnit(name, bits_of, (*values, (TURNS, study.longer_turns)), 0)
 
 
 def _chosen(condition: Condition, points: Mapping[str, Sequence[Point]]) -> Point:
     if condition.has_choice:
         return points[condition.name][0]
     return Point(condition.bits[0] if condition.bits else 0, ())
+
+
+def _best_at(condition: Condition, points: Mapping[str, Sequence[Point]], bits: int) -> Point:
+    """Return the best point of a condition with so many bits."""
+    tried = points.get(condition.name, [Point(bits, ())])
+    return next(point for point in tried if point.bits == bits)
 
 
 def _confirming(study: ConditionStudy, points: Mapping[str, Sequence[Point]]) -> Iterator[LoopUnit]:
@@ -112,16 +138,6 @@ def _confirming(study: ConditionStudy, points: Mapping[str, Sequence[Point]]) ->
         at = known.index(dict(values)[axis])
         for other in known[max(0, at - 1) : at] + known[at + 1 : at + 2]:
             yield LoopUnit(name, bits, tuple((n, other if n == axis else v) for n, v in values), 0)
-
-
-def _shapes(study: ConditionStudy, points: Mapping[str, Sequence[Point]]) -> Iterator[LoopUnit]:
-    """Yield the loops whose weights are drawn, where the chosen bits are others: with the best values at theirs."""
-    for name in study.shapes:
-        condition = study.condition(name)
-        tried = points.get(name, [_chosen(condition, points)])
-        best = next(point for point in tried if point.bits == study.shape_bits)
-        if best != _chosen(condition, points):
-            yield LoopUnit(name, *best, 0)
 
 
 class ConditionUnits(LoopUnits):
@@ -143,17 +159,24 @@ class ConditionUnits(LoopUnits):
     def tuner(self, unit: LoopUnit) -> Tuner:
         """Return the tuner of a loop: the training's, with the condition's parameters."""
         own = self.study.condition(unit.condition).parameters(unit.values)
+        own.pop(TURNS, None)
         try:
             return dataclasses.replace(self.system.config.settings.tuner, **own)
         except TypeError as error:
             raise LuthierError(f"{unit.condition!r}: a parameter is not one that the tuner has: {error}") from None
 
+    def options(self, unit: LoopUnit) -> LoopOptions:
+        """Return how a loop is run: with a seed and, where it is a longer one, turns of its own."""
+        options = self.system.config.settings.options
+        turns = dict(unit.values).get(TURNS, options.iterations)
+        return dataclasses.replace(options, seed=options.seed + REPLICA_SEEDS * unit.replica, iterations=turns)
+
     def record(self, unit: LoopUnit) -> Record:
         """Return what identifies a loop, in full."""
         condition, settings = self.study.condition(unit.condition), self.system.config.settings
         made_of = [condition.features, condition.cut, condition.induction, unit.bits, self.study.own]
-        loop = dataclasses.asdict(settings.options)
-        seed = settings.options.seed + REPLICA_SEEDS * unit.replica
+        made_of += ["by use"] if condition.by_use else []
+        loop = dataclasses.asdict(self.options(unit))
         return {
             "study": self.study.name,
             "data": self.label,
@@ -161,13 +184,13 @@ class ConditionUnits(LoopUnits):
             "bits": unit.bits,
             "values": text_of(unit.values),
             "replica": unit.replica,
-            "seed": seed,
+            "seed": loop["seed"],
             "tuner": self.tuner(unit).spec,
             "metric": settings.metric.signature,
             "inputs": self.system.inputs,
             "made_of": json.dumps(made_of),
             "start": dict(self.system.config.start or {}),
-            "loop": {name: loop[name] for name in ("iterations", "least_change", "least_gain", "choose", "restarts")},
+            "loop": {name: loop[name] for name in ("iterations", "patience", "least_gain", "choose", "restarts")},
         }
 
     def folder(self, record: Record) -> Path:
@@ -176,40 +199,26 @@ class ConditionUnits(LoopUnits):
         words = [record["condition"], str(record["bits"]), record["values"], str(record["replica"] + 1), state]
         return self.system.home / LOOPS / ".".join(word.replace(" ", "-") for word in words if word)
 
-    def weights_of(self, kept: Kept, unit: LoopUnit) -> Path:
-        """Return the file of the weights that a finished loop found."""
-        path = self.folder(self.record(unit)) / ANSWER
-        line = kept[self.study.line.key_of(self.record(unit))]
-        if not path.is_file() or content_hash(path) != line["weights"]:
-            raise LuthierError(
-                f"{path}: not the weights that {self.place.folder} has a line of. hint: remove that line"
-            )
-        return path
-
-    def forget(self, kept: Kept) -> None:
-        """Take lines out whose weights are not here, as in results of others: these loops are run again."""
-        for unit in self.loops:
-            record = self.record(unit)
-            if not (self.folder(record) / ANSWER).is_file():
-                kept.pop(self.study.line.key_of(record), None)
+    def weights_of(self, kept: Kept, unit: LoopUnit) -> Weights:
+        """Return the weights that a finished loop found."""
+        return Weights(unpack_weights(kept[self.study.line.key_of(self.record(unit))]["answer"]))
 
     def run(self, unit: LoopUnit) -> Record:
         """Run or resume a loop; translate the test sentences; return its line."""
         identity = self.record(unit)
         folder, condition = self.folder(identity), self.study.condition(unit.condition)
-        bins = self.system.bins(condition.cut, condition.induction, unit.bits) if unit.bits else None
-        settings = self.system.config.settings
-        options = dataclasses.replace(settings.options, seed=identity["seed"])
-        task = LoopTask(condition.features, bins, self.tuner(unit), settings.metric, options)
+        lists = self.system.home / CHOICES / f"{TUNE}.arrow" if condition.by_use else None
+        bins = self.system.bins(condition.cut, condition.induction, unit.bits, by_use=lists) if unit.bits else None
+        settings, stopwatch = self.system.config.settings, Stopwatch()
+        task = LoopTask(condition.features, bins, self.tuner(unit), settings.metric, self.options(unit))
         result, names = self.loop(task, folder)
-        if bins is not None:
-            write_bins(bins, folder / BINS)
         texts = self.translate(condition.features, bins, result.weights)
         write_lines(folder / TRANSLATIONS, texts)
         stats = settings.metric.stats(Batch.from_lines(texts, self.test_sentences[1]))
         test = float(settings.metric.score(stats.sum(axis=0)))
-        spent = [[getattr(took, part) for took in result.seconds] for part in ("decode", "tune")]
-        decode, tune = (math.fsum(s for s in seconds if s is not None) for seconds in spent)
+        decode, tune = (
+            math.fsum(getattr(took, part) or 0.0 for took in result.seconds) for part in ("decode_cpu", "tune_cpu")
+        )
         return {
             **identity,
             "replicas": self.system.config.replicas,
@@ -221,17 +230,25 @@ class ConditionUnits(LoopUnits):
             "ended": result.ended,
             "decode_seconds": round(decode, 1),
             "tune_seconds": round(tune, 1),
+            "cpu_seconds": round(max(stopwatch.seconds()[0], decode + tune), 1),
+            "size": [self.system.config.k, *(len(self.system.sentences(part)[0]) for part in (TUNE, TEST))],
             "folder": str(folder.relative_to(self.place.folder)),
             "weights": content_hash(folder / ANSWER),
+            "answer": pack_weights(result.weights),
+            "bins": pack_text(bins_text(bins)) if bins is not None and self._is_drawn(unit) else "",
             "translations": content_hash(folder / TRANSLATIONS),
             "more_features": self._more_features(unit, len(names)),
             "luthier": __version__,
             "statistics": pack_statistics(stats),
         }
 
+    def _is_drawn(self, unit: LoopUnit) -> bool:
+        """Return whether the shape of its weights is shown."""
+        return unit.condition in self.study.shapes and unit.bits == self.study.shape_bits and not unit.replica
+
     def _more_features(self, unit: LoopUnit, n_features: int) -> int | None:
         """Return how many features there were if those that the study names beside the sweep were cut too."""
-        if unit.condition != self.study.sweep or not self.study.extra or unit.replica:
+        if unit.condition not in self.study.sweep or not self.study.extra or unit.replica:
             return None
         more = self.system.bins(self.study.extra, self.study.condition(unit.condition).induction, unit.bits)
         return n_features + len(more.names)

@@ -137,15 +137,18 @@ class ConsensusUnits(Units):
             return {**self.record(unit), "found": self._map()}
         goal = self.study.goals[unit.goal]
         pool = self.tune if unit.where == FOLDS else self.test
-        rows = {FEATURES: self._tuned(unit.where, goal, self.model_features)}
+        systems = {FEATURES: self.model_features, UTILITIES: self.utility_features}
+        systems[BOTH] = [*self.model_features, *self.utility_features]
+        tuned = {name: self._tuned(unit.where, goal, names) for name, names in systems.items()}
+        rows = {FEATURES: tuned[FEATURES][0]}
         rows["decoder"] = luthier.rerank(pool, self._vector(self._start(self.model_features)))[None]
         for name in self.utility_features:
             rows[f"MBR, {name.removeprefix('mbr_')}"] = luthier.rerank(pool, self._vector({name: 1.0}))[None]
         alike = dict.fromkeys(self.utility_features, 1.0)
         rows["MBR, average"] = luthier.rerank(pool, self._vector(alike))[None]
-        rows[UTILITIES] = self._tuned(unit.where, goal, self.utility_features)
-        rows[BOTH] = self._tuned(unit.where, goal, [*self.model_features, *self.utility_features])
-        return {**self.record(unit), "found": self._compared(pool, rows)}
+        rows |= {name: tuned[name][0] for name in (UTILITIES, BOTH)}
+        weights = {name: found for name, (_, found) in tuned.items() if found}
+        return {**self.record(unit), "found": self._compared(pool, rows), "weights": weights}
 
     @property
     def model_features(self) -> list[str]:
@@ -166,28 +169,33 @@ class ConsensusUnits(Units):
     def _vector(self, weights: Mapping[str, float]) -> Float64:
         return np.array([weights.get(name, 0.0) for name in self.tune.features.names])
 
-    def _tuned(self, where: str, goal: Metric, names: Sequence[str]) -> Int64:
-        """Return the rows that replicas select, (R, N): of the test lists, or of each fold by the others' weights."""
+    def _tuned(self, where: str, goal: Metric, names: Sequence[str]) -> tuple[Int64, list[dict[str, float]]]:
+        """Return the rows that replicas select, (R, N): of the test lists, or of each fold by the others' weights.
+
+        With the test lists, the weights of each replica come too.
+        """
         pool = Transforms(select=names).apply(self.tune)
         if where == TEST:
-            return np.array([luthier.rerank(self.test, w) for w in self._replicas(pool, goal, names)])
+            found = list(self._replicas(pool, goal, names))
+            vectors = np.array([self._vector(weights) for weights in found])
+            return np.array([luthier.rerank(self.test, vector) for vector in vectors]), found
         n = self.tune.n_sentences
         fold_of = make_rng(self.study.seed).permutation(n) % self.study.folds
         rows = np.empty((self.study.replicas, n), dtype=np.int64)
         for fold in range(self.study.folds):
             rest, own = np.flatnonzero(fold_of != fold), np.flatnonzero(fold_of == fold)
             for r, weights in enumerate(self._replicas(pool.take_sentences(rest), goal, names)):
-                rows[r, own] = luthier.rerank(self.tune, weights)[own]
-        return rows
+                rows[r, own] = luthier.rerank(self.tune, self._vector(weights))[own]
+        return rows, []
 
-    def _replicas(self, pool: Pool, goal: Metric, names: Sequence[str]) -> Iterator[Float64]:
+    def _replicas(self, pool: Pool, goal: Metric, names: Sequence[str]) -> Iterator[dict[str, float]]:
         study = self.study
         for r in range(study.replicas):
             found = _quietly(
                 luthier.tune, pool, goal, study.tuner, start=self._start(names), restarts=study.restarts,
                 seed=study.seed + r, threads=1,
             )  # fmt: skip
-            yield self._vector(found.weights)
+            yield dict(found.weights)
 
     def _compared(self, pool: Pool, rows: Mapping[str, Int64]) -> dict[str, Any]:
         """Return means, spreads and differences to tuned features by every metric; p is corrected for all systems."""
@@ -214,7 +222,10 @@ class ConsensusUnits(Units):
         )
         about = found.as_dict()
         points = {label: about["front"][i] for label, i in {**about["best"], "the mix": found.mix}.items()}
-        shown = {label: {"tune": one["scores"], "test": one["heldout"]} for label, one in points.items()}
+        shown = {
+            label: {"tune": one["scores"], "test": one["heldout"], "weights": one["weights"]}
+            for label, one in points.items()
+        }
         return {"points": len(found.scores), "best": shown, "conflicts": about["conflicts"]}
 
 

@@ -29,7 +29,16 @@ from luthier.tuning.loops.folder import ANSWER, LISTS
 from luthier.tuning.options import LoopOptions
 
 from ..base import Place, Starts, Study, read_metric, read_starts, read_tuner, require_known, take_seed, write_tables
-from ..lines import LineKind, is_number, require, require_counts, require_numbers, require_texts
+from ..lines import (
+    LineKind,
+    is_number,
+    pack_statistics,
+    require,
+    require_counts,
+    require_numbers,
+    require_texts,
+    unpack_statistics,
+)
 from ..system import (
     LOOPS,
     TEST,
@@ -40,9 +49,7 @@ from ..system import (
     PairData,
     System,
     digest_of,
-    pack_statistics,
     read_pair,
-    unpack_statistics,
 )
 from ..tuner_loop_tables import TunerLoop, TunerLoopTables, table_parts
 

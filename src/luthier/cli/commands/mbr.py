@@ -36,7 +36,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group("evidence")
     group.add_argument("--evidence", metavar="POOL2", help="compare with the lists of this pool (default: its own)")
     group.add_argument("--first", type=int, metavar="N", help="with the first N of each list only")
-    group.add_argument("--counts", metavar="COLUMN", help="a text counts as often as this column says")
     group.add_argument("--posterior", metavar="W", help="a text counts by softmax(w·h/τ) at these fixed weights")
     group.add_argument(
         "--temperature",
@@ -78,7 +77,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
         select=options.select,
         evidence=options.evidence,
         first=options.first,
-        counts=options.counts,
+        counts=options.counts or None,
         posterior=options.posterior,
         temperature=options.temperature,
         leave_self_out=options.leave_self_out,

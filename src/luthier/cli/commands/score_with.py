@@ -5,9 +5,9 @@
   luthier score-with 'python comet.py' pool.arrow --references --name comet -o scored.arrow
 
 A command gets a line of JSON for each hypothesis (id, src, hyp; ref with --references) and prints a number a
-line, in the same order. It is started again when it dies. Answers are kept beside the output as they come:
-nothing is scored twice, and the same command goes on where it was ended. 'luthier list scorers' names those
-that need no command.
+line, in the same order. It is started again when it dies, and ended when it is silent for an hour. Answers are
+kept beside the output as they come: nothing is scored twice, and the same command goes on where it was ended.
+'luthier list scorers' names those that need no command.
 """
 
 from __future__ import annotations
@@ -25,7 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--name", required=True, metavar="NAME", help="what the numbers are called")
     parser.add_argument("-o", "--output", required=True, metavar="POOL2", help="the pool with the numbers")
     parser.add_argument(
-        "--option", action="append", default=[], metavar="NAME=VALUE", help="an option of a scorer without a command"
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="an option of a scorer; of a command: seconds=S, how long it may be silent",
     )
     parser.add_argument(
         "--references", action="store_true", help="give it the references; the numbers are then a column to tune for"
@@ -49,6 +53,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_apart, check_writable
     from luthier.jobs.score_with import score_with
+    from luthier.jobs.scoring_program import Program
     from luthier.report.console import table
     from luthier.scorers._scorer import PACKAGE
 
@@ -57,8 +62,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
     check_writable(options.output)
     check_apart(options.output, options.pool)
     given = pairs(options.option, str, "--option", first=True)
-    if given and plugins.is_known(PACKAGE, options.scorer):
-        given = convert_fields(plugins.load(PACKAGE, options.scorer), given, options.scorer)
+    if given and (plugins.is_known(PACKAGE, options.scorer) or set(given) == {"seconds"}):
+        method = plugins.load(PACKAGE, options.scorer) if plugins.is_known(PACKAGE, options.scorer) else Program
+        given = convert_fields(method, given, options.scorer)
     found = score_with(
         options.scorer,
         pool_from(options, options.pool),

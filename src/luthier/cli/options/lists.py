@@ -58,6 +58,9 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         "--unpack-any", action="store_true", help="read lists that unpack to over 256 MB and 1,000 times their size"
     )
     group.add_argument("--keep-duplicates", action="store_true", help="keep repeated hypotheses")
+    group.add_argument(
+        "--counts", default="", metavar="COLUMN", help="how often a hypothesis was drawn; repeats are added up (1 each)"
+    )
 
 
 def _add_number_options(group: argparse._ArgumentGroup) -> None:
@@ -158,6 +161,7 @@ def read_options(options: argparse.Namespace) -> Any:
         columns=options.column,
         ignore=options.ignore,
         features=options.feature,
+        counts=options.counts,
         join=options.join,
         missing=options.missing,
         fill=_fill(options),
@@ -321,7 +325,8 @@ def manifest_from(options: argparse.Namespace, path: str, *, with_features: bool
     from luthier.kbest.shards.manifest import read_manifest
     from luthier.kbest.shards.shard import check_files
 
-    for name in (*OF_LISTS, "join", "refs", "source", "manifest", *(() if with_features else ("add", "cost"))):
+    whole = (*OF_LISTS, "counts", "join", "refs", "source", "manifest", *(() if with_features else ("add", "cost")))
+    for name in whole:
         if getattr(options, name):
             flag = f"--{name.replace('_', '-')}"
             raise LuthierError(f"{path}: {flag} is for whole pools and lists, and this is a sharded pool")
@@ -368,6 +373,9 @@ def _prepared(pool: Pool, options: argparse.Namespace) -> Pool:
     from luthier.kbest.derived import with_derived
     from luthier.kbest.weights import read_weights
 
+    if options.counts and options.counts not in pool.columns:
+        known = ", ".join(pool.columns) or "none"
+        raise LuthierError(f"there is no column {options.counts!r} to count by. known: {known}")
     if options.add or options.cost:
         pool = _with_features(pool, options)
     for path in _weight_files(options):

@@ -75,62 +75,66 @@ def projections_at(rows, w, heights):
 
 
 @kernel
-def highest_rows(rows, heights, moves, w, bounds, units, out):
-    """Write the highest row of every segment at w, the first if several are.
+def highest_rows(rows, heights, moves, w, bounds, units, out, moved):
+    """Write the highest row of every segment at w, the first if several are, and the heights there, (M,) or none.
 
-    `heights` were sighted elsewhere; w is there plus `moves`, (D,). `bounds` (D,) are the sizes of both together, which
-    errors are measured by. What may be the highest for all that is computed in float64.
+    `heights` were sighted elsewhere; w is there plus `moves`, (D,). `bounds` (D,) are the sizes of all that was added,
+    which errors are measured by. What may be the highest for all that is computed in float64.
     """
     offsets, features, n_columns = rows.offsets, rows.features, rows.features.shape[1]
     radius, size = rows.radius, rows.size
     longest = np.int64(1)
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    a32 = np.empty((longest + LANES - 1) // LANES * LANES, np.float32)
-    lanes, used, moved = np.empty(LANES, np.float32), np.empty(n_columns, np.int64), np.empty(n_columns, np.int64)
-    n_used, n_moved, moves32 = nonzero(w, used), nonzero(moves, moved), moves.astype(np.float32)
+    blocks = np.empty(((longest + LANES - 1) // LANES, LANES), np.float32)
+    a32, lanes = blocks.reshape(-1), np.empty(LANES, np.float32)
+    used, changed = np.empty(n_columns, np.int64), np.empty(n_columns, np.int64)
+    n_used, n_changed, moves32 = nonzero(w, used), nonzero(moves, changed), moves.astype(np.float32)
     for s in range(len(offsets) - 1):
         first, k = offsets[s], offsets[s + 1] - offsets[s]
         columns = rows.copy[n_columns * first : n_columns * (first + k)].reshape((n_columns, k))
         a32[:k] = heights[first : first + k]
-        for i in range(n_moved):
-            step, column = moves32[moved[i]], columns[moved[i]]
+        for i in range(n_changed):
+            step, column = moves32[changed[i]], columns[changed[i]]
             for r in range(k):
                 a32[r] += step * column[r]
-        wide = (k + LANES - 1) // LANES * LANES
-        a32[k:wide] = -np.inf
+        if len(moved):
+            moved[first : first + k] = a32[:k]
+        wide = (k + LANES - 1) // LANES
+        a32[k : wide * LANES] = -np.inf
         _, bound = error_bound(bounds, radius, size, s, units[0], units[1], units[2])
-        height = np.float64(highest_of(a32, wide, lanes))
+        height = np.float64(highest_of(blocks, wide, lanes))
         floor = np.float32(height - 2.0 * bound - units[0] * (abs(height) + bound))  # less what float32 rounds here
         best, top = first, -np.inf
-        for low in range(0, wide, LANES):
-            if not reaches(a32, low, floor):
+        for i in range(wide):
+            if not reaches(blocks[i], floor):
                 continue
-            for r in range(low, min(low + LANES, k)):
-                if a32[r] >= floor:
-                    score = dot(features, first + r, used, n_used, w)
+            for r in range(LANES):
+                if blocks[i, r] >= floor and i * LANES + r < k:
+                    row = first + i * LANES + r
+                    score = dot(features, row, used, n_used, w)
                     if score > top:
-                        best, top = first + r, score
+                        best, top = row, score
         out[s] = best
 
 
 @kernel
-def highest_of(a, wide, lanes):
-    """Return the largest of the first numbers, a multiple of LANES."""
+def highest_of(blocks, wide, lanes):
+    """Return the largest number of the first blocks."""
     lanes[:] = -np.inf
-    for low in range(0, wide, LANES):
+    for i in range(wide):
         for r in range(LANES):
-            v = a[low + r]
+            v = blocks[i, r]
             lanes[r] = v if v > lanes[r] else lanes[r]
     return lanes.max()
 
 
 @kernel
-def reaches(a, low, floor):
-    """Tell whether one of LANES numbers is at or above a floor."""
+def reaches(block, floor):
+    """Tell whether one number of a block is at or above a floor."""
     here = False
     for r in range(LANES):
-        here |= a[low + r] >= floor
+        here |= block[r] >= floor
     return here
 
 
@@ -248,24 +252,25 @@ def sorted_envelopes(a, b, offsets, segment, events):
 
 
 @kernel
-def fast_envelopes(rows, w, directions, units, sighted, segment, events):
+def fast_envelopes(rows, w, bounds, directions, units, sighted, segment, events):
     """Write the envelopes of all segments along all directions, as `sorted_envelopes` does.
 
     Every line is seen in float32 first: three passes find five high lines and drop what lies under
     them for certain. The rest are computed in float64, sorted and stacked. Where rows have been `sighted` at w, (M,),
-    they are not projected again.
+    they are not projected again; `bounds` (D,) are the sizes of all that was added for that.
     """
     offsets, n_columns = rows.offsets, rows.features.shape[1]
     longest = np.int64(1)
     for s in range(len(offsets) - 1):
         longest = max(longest, offsets[s + 1] - offsets[s])
-    padded = (longest + LANES - 1) // LANES * LANES
-    a32, b32, flags = np.empty(padded, np.float32), np.zeros(padded, np.float32), np.zeros(padded, np.uint8)
+    padded = (longest + LANES - 1) // LANES
+    a32, b32 = np.empty((padded, LANES), np.float32), np.zeros((padded, LANES), np.float32)
+    flat_a, flat_b, flags = a32.reshape(-1), b32.reshape(-1), np.zeros(padded * LANES, np.uint8)
     lines = Lines(np.empty(longest, np.int64), np.empty(longest), np.empty(longest))
     starts, kept, order = np.empty(longest), np.empty(longest, np.int64), np.empty(longest, np.int64)
     lanes = np.empty((2, LANES), np.float32)
     used_w, used_d = np.empty(n_columns, np.int64), np.empty(n_columns, np.int64)
-    chosen, probes, vertices = np.empty(2, np.int64), np.empty((4, 5)), np.empty((2, 4), np.float32)
+    chosen, probes, vertices = np.empty(2, np.int64), np.empty((3, 5)), np.empty((2, 4), np.float32)
     n_w, w32, directions32 = nonzero(w, used_w), w.astype(np.float32), directions.astype(np.float32)
     while segment < len(offsets) - 1:
         first, last = offsets[segment], offsets[segment + 1]
@@ -273,21 +278,26 @@ def fast_envelopes(rows, w, directions, units, sighted, segment, events):
         if not has_room(events, k):
             break
         columns = rows.copy[n_columns * first : n_columns * last].reshape((n_columns, k))
-        wide = (k + LANES - 1) // LANES * LANES
-        seen = Seen(a32[:wide], b32[:wide], flags[:wide], lanes, chosen, probes, vertices)
+        wide = (k + LANES - 1) // LANES
+        seen = Seen(a32[:wide], b32[:wide], flags[: wide * LANES], lanes, chosen, probes, vertices)
         if len(sighted):
-            a32[:k] = sighted[first:last]
+            flat_a[:k] = sighted[first:last]
         else:
-            project(columns, used_w, n_w, w32, a32)
-        a32[k:wide] = -np.inf
+            project(columns, used_w, n_w, w32, flat_a)
+        flat_a[k : wide * LANES] = -np.inf
+        spread_a, bound_a = error_bound(bounds, rows.radius, rows.size, segment, units[0], units[1], units[2])
         zero = np.float32(0.0)
-        tops(seen.a, seen.b, zero, zero, lanes[0], lanes[1], chosen)
+        tops(seen.a, seen.b, zero, zero, lanes, chosen)
         top = chosen[0]
         for q in range(len(directions)):
             d = directions[q]
             n_d = nonzero(d, used_d)
-            project(columns, used_d, n_d, directions32[q], b32)
-            n = survivors(rows, segment, Vector(w, used_w, n_w), Vector(d, used_d, n_d), units, top, seen, lines)
+            project(columns, used_d, n_d, directions32[q], flat_b)
+            spread_b, bound_b = error_bound(d, rows.radius, rows.size, segment, units[0], units[1], units[2])
+            differ = spread_b > 0.0
+            reach = min(units[3] * spread_a / spread_b, units[4]) if differ else 0.0
+            limits = (bound_a, bound_b, reach, differ)
+            n = survivors(rows, segment, Vector(w, used_w, n_w), Vector(d, used_d, n_d), limits, top, seen, lines)
             sort_by_slope(lines.b, order, n)
             n = stack_lines(lines.a, lines.b, order, n, starts, kept)
             write_events(events, q, segment, first, n, starts, kept, lines.b, lines.rows)

@@ -35,7 +35,7 @@ class Vector(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """The lines of a segment in float32, flags of those that may be on the envelope, and scratch to find them."""
+    """The lines of a segment in float32, (B, LANES), flags of those that may be on the envelope, and scratch for it."""
 
     a: np.ndarray
     b: np.ndarray
@@ -61,12 +61,6 @@ def dot(features, row, used, n_used, coefficients):
     for i in range(n_used):
         total += coefficients[used[i]] * features[row, used[i]]
     return total
-
-
-@inner_kernel
-def line(features, row, w, used_w, n_w, d, used_d, n_d):
-    """Return a and b of a row."""
-    return dot(features, row, used_w, n_w, w), dot(features, row, used_d, n_d, d)
 
 
 @inner_kernel
@@ -133,35 +127,34 @@ def project(columns, used, n_used, coefficients, out):
 
 
 @kernel
-def place_of(a, b, t, height):
-    """Return the first line with this height at t."""
-    for low in range(0, len(a), LANES):
-        here = False
+def tops(a, b, t1, t2, lanes, out):
+    """Write which line is highest at t1 and which at t2; of equals, any.
+
+    Lines lie in blocks of LANES, (B, LANES): two indices that count from 0 let the compiler see that no place is
+    negative, and compare whole vectors.
+    """
+    top1, top2 = lanes[0], lanes[1]
+    top1[:] = -np.inf
+    top2[:] = -np.inf
+    for i in range(len(a)):
         for r in range(LANES):
-            here |= a[low + r] + t * b[low + r] == height
-        if here:
-            for k in range(low, low + LANES):
-                if a[k] + t * b[k] == height:
-                    return k
-    return 0
+            v1 = a[i, r] + t1 * b[i, r]
+            v2 = a[i, r] + t2 * b[i, r]
+            top1[r] = v1 if v1 > top1[r] else top1[r]
+            top2[r] = v2 if v2 > top2[r] else top2[r]
+    out[0] = highest_in_lane(a, b, t1, np.argmax(top1))
+    out[1] = highest_in_lane(a, b, t2, np.argmax(top2))
 
 
 @kernel
-def tops(a, b, t1, t2, top1, top2, out):
-    """Write which line is highest at t1 and which at t2; ties go to the first.
-
-    Lengths are multiples of LANES. Heights are compared first; where the highest is, is looked up.
-    """
-    top1[:] = -np.inf
-    top2[:] = -np.inf
-    for low in range(0, len(a), LANES):
-        for r in range(LANES):
-            v1 = a[low + r] + t1 * b[low + r]
-            v2 = a[low + r] + t2 * b[low + r]
-            top1[r] = v1 if v1 > top1[r] else top1[r]
-            top2[r] = v2 if v2 > top2[r] else top2[r]
-    out[0] = place_of(a, b, t1, top1.max())
-    out[1] = place_of(a, b, t2, top2.max())
+def highest_in_lane(a, b, t, lane):
+    """Return the line that is highest at t of those at one place of their blocks."""
+    best, top = 0, -np.inf
+    for i in range(len(a)):
+        height = np.float64(a[i, lane] + t * b[i, lane])
+        if height > top:
+            best, top = i, height
+    return best * LANES + lane
 
 
 @kernel
@@ -194,17 +187,15 @@ def lay_polyline(a, b, reach, middle, vertices):
 
 
 @kernel
-def lower_floors(a, b, origin, bound_a, bound_b, vertices, floors):
-    """Write the height of the polyline at its vertices, relative to the first row, less the margin.
+def lower_floors(a, b, bound_a, bound_b, vertices, floors):
+    """Write the height of the polyline at its vertices less the margin.
 
     Between two vertices the polyline runs below the line that belongs there, because at both it is at
     most as high; so it is nowhere above the envelope, wherever the vertices are.
     """
     for i in range(4):
         t = np.float64(vertices[i])
-        left = (a[i] - origin[0]) + t * (b[i] - origin[1])
-        right = (a[i + 1] - origin[0]) + t * (b[i + 1] - origin[1])
-        floors[i] = min(left, right) - (bound_a + abs(t) * bound_b)
+        floors[i] = min(a[i] + t * b[i], a[i + 1] + t * b[i + 1]) - (bound_a + abs(t) * bound_b)
 
 
 @inner_kernel
@@ -238,36 +229,40 @@ def error_bound(coefficients, radius, size, segment, unit, exact_unit, tiny):
 
 
 @inner_kernel
-def survivors(rows, segment, start, along, units, top, seen, lines):
+def survivors(rows, segment, start, along, limits, top, seen, lines):
     """Write row, a and b of the lines that may be on the envelope of one segment; return how many.
 
-    `top` is the highest line at t = 0. It is inlined into its one caller, and takes each array out of its tuple once:
-    that is counted every time.
+    `limits` are bounds on the errors of a and b, how far the outer probes look, and whether slopes differ at all; `top`
+    is the highest line at t = 0. Probes are seen in float32 as all lines are, so margins are twice the bounds: few rows
+    of `features` are fetched that are not kept. It is inlined into its one caller, and takes each array out of its
+    tuple once: that is counted every time.
     """
-    offsets, features, _, radius, size, exact = rows
+    offsets, features, _, _, _, exact = rows
     (w, used_w, n_w), (d, used_d, n_d) = start, along
     a32, b32, flags, lanes, chosen, probes, vertices = seen
+    bound_a, bound_b, reach, differ = limits
+    flat_a, flat_b = a32.reshape(-1), b32.reshape(-1)
     first, k = offsets[segment], offsets[segment + 1] - offsets[segment]
-    spread_a, bound_a = error_bound(w, radius, size, segment, units[0], units[1], units[2])
-    spread_b, bound_b = error_bound(d, radius, size, segment, units[0], units[1], units[2])
-    reach = min(units[3] * spread_a / spread_b, units[4]) if spread_b > 0.0 else 0.0
-    probe_a, probe_b, middle, origin = probes[0], probes[1], probes[2], probes[3]
-    tops(a32, b32, np.float32(-reach), np.float32(reach), lanes[0], lanes[1], chosen)
-    probe_a[0], probe_b[0] = line(features, first + chosen[0], w, used_w, n_w, d, used_d, n_d)
-    probe_a[2], probe_b[2] = line(features, first + top, w, used_w, n_w, d, used_d, n_d)
-    probe_a[4], probe_b[4] = line(features, first + chosen[1], w, used_w, n_w, d, used_d, n_d)
+    probe_a, probe_b, middle = probes[0], probes[1], probes[2]
+    tops(a32, b32, np.float32(-reach), np.float32(reach), lanes, chosen)
+    left, right = chosen[0], chosen[1]
+    probe_a[0], probe_b[0] = flat_a[left], flat_b[left]
+    probe_a[2], probe_b[2] = flat_a[top], flat_b[top]
+    probe_a[4], probe_b[4] = flat_a[right], flat_b[right]
     middle[0] = crossing(probe_a, probe_b, 0, 2, -reach, 0.0)
     middle[1] = crossing(probe_a, probe_b, 2, 4, 0.0, reach)
-    tops(a32, b32, np.float32(middle[0]), np.float32(middle[1]), lanes[0], lanes[1], chosen)
-    probe_a[1], probe_b[1] = line(features, first + chosen[0], w, used_w, n_w, d, used_d, n_d)
-    probe_a[3], probe_b[3] = line(features, first + chosen[1], w, used_w, n_w, d, used_d, n_d)
-    origin[0], origin[1] = line(features, first, w, used_w, n_w, d, used_d, n_d)
+    tops(a32, b32, np.float32(middle[0]), np.float32(middle[1]), lanes, chosen)
+    probe_a[1], probe_b[1] = flat_a[chosen[0]], flat_b[chosen[0]]
+    probe_a[3], probe_b[3] = flat_a[chosen[1]], flat_b[chosen[1]]
     lay_polyline(probe_a, probe_b, reach, middle, vertices[0])
-    lower_floors(probe_a, probe_b, origin, bound_a, bound_b, vertices[0], vertices[1])
+    lower_floors(probe_a, probe_b, 2.0 * bound_a, 2.0 * bound_b, vertices[0], vertices[1])
     low, high = np.float32(-np.inf), np.float32(np.inf)
-    if n_d == 1 and exact[segment, used_d[0]] and abs(d[used_d[0]]) == 1.0:
-        bound_b = 0.0  # slopes are what they seem, and ties of them are ties
-    if spread_b > 0.0:
-        low, high = np.float32(probe_b[0] - origin[1] + bound_b), np.float32(probe_b[4] - origin[1] - bound_b)
-    mark(a32, b32, vertices[0], vertices[1], low, high, flags)
-    return gather(features, first, k, flags, w, used_w, n_w, d, used_d, n_d, probe_b[0], probe_b[4], lines)
+    gentle, steep = np.inf, -np.inf  # slopes between which none is extreme
+    if differ and n_d == 1 and exact[segment, used_d[0]] and abs(d[used_d[0]]) == 1.0:
+        low, high = flat_b[left], flat_b[right]  # slopes are what they seem, and ties of them are ties
+    elif differ:
+        low, high = np.float32(probe_b[0] + 2.0 * bound_b), np.float32(probe_b[4] - 2.0 * bound_b)
+        gentle = dot(features, first + left, used_d, n_d, d)
+        steep = dot(features, first + right, used_d, n_d, d)
+    mark(flat_a, flat_b, vertices[0], vertices[1], low, high, flags)
+    return gather(features, first, k, flags, w, used_w, n_w, d, used_d, n_d, gentle, steep, lines)

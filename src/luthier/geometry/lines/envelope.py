@@ -14,7 +14,12 @@ error is at most γ(D+3)·Σ|c_j|r_j, γ(n) = nu / (1 − nu) ([higham2002] sect
 roundings, the floor it is compared with one more: together γ(D+7)·(Σ|w_j|r_j + |t|·Σ|d_j|r_j). The float64
 lines themselves differ from the true ones by γ(D) in units of v, times Σ|c_j|s_j, for the row and for the
 first row; the floor adds six more such roundings. Numbers too small for float32 add at most 2⁻⁹⁹ each,
-as long as none is larger than 2⁵⁰. Hence the margin below, in which every constant is rounded up.
+as long as none is larger than 2⁵⁰. Hence the bound below, in which every constant is rounded up. The five lines
+are seen in float32 too and err by as much: the margin is twice the bound.
+
+Heights that were seen at one place serve at another: of each weight that moved, the column times the move is added.
+Each of these adds a rounded coefficient, product and sum: γ(D+3n+7) after n of them. The sums on the way may be
+larger than the last one; so in the bound the size of w_j gives way to that of w_j at first and all its moves, summed.
 """
 
 from __future__ import annotations
@@ -83,10 +88,16 @@ class Projections:
     weights : (D,) float64
     heights : (M,) float32
         Relative to the first row of each segment.
+    sizes : (D,) float64
+        How large a weight was at first, and all its moves since, added up.
+    moves : int
+        How often a column was added since.
     """
 
     weights: Float64
     heights: Float32
+    sizes: Float64
+    moves: int = 0
 
 
 class Envelopes:
@@ -127,14 +138,14 @@ class Envelopes:
         largest = max(np.abs(start).max(initial=0.0), np.abs(directions).max(initial=0.0))
         if not self._fits or largest > LARGEST:
             return self.along_sorted(start, directions)
-        units = self._units
-        known = sighting is not None and np.array_equal(sighting.weights, start)
-        sighted = sighting.heights if sighting is not None and known else NOTHING
+        near = sighting if sighting is not None and np.array_equal(sighting.weights, start) else None
+        units = self._units(0 if near is None else near.moves)
+        bounds, sighted = (start, NOTHING) if near is None else (near.sizes, near.heights)
         events = _room_for(len(directions), len(self.offsets) - 1, self._longest)
-        segment = kernels.fast_envelopes(self._rows, start, directions, units, sighted, 0, events)
+        segment = kernels.fast_envelopes(self._rows, start, bounds, directions, units, sighted, 0, events)
         while segment < len(self.offsets) - 1:
             events = _with_more_room(events)
-            segment = kernels.fast_envelopes(self._rows, start, directions, units, sighted, segment, events)
+            segment = kernels.fast_envelopes(self._rows, start, bounds, directions, units, sighted, segment, events)
         return _envelopes(events)
 
     def projections_at(self, weights: Float64) -> Projections | None:
@@ -144,7 +155,7 @@ class Envelopes:
             return None
         heights = np.empty(len(self.features), np.float32)
         height_kernels.projections_at(self._rows, weights, heights)
-        return Projections(weights, frozen(heights))
+        return Projections(frozen(weights), frozen(heights), frozen(np.abs(weights)))
 
     def highest(self, weights: Float64, near: Projections) -> Int64 | None:
         """Return the highest row of each segment at weights, (D,) → (N,); ties go to the first.
@@ -152,21 +163,28 @@ class Envelopes:
         It is exact, whatever was sighted: rows that may be the highest for all that is known are summed in float64, in
         the order of the columns. Time is O(M) for each weight that differs from those. None where one is too large.
         """
-        weights = flat(np.asarray(weights, np.float64))
-        moves = weights - near.weights
-        if np.abs(moves).max(initial=0.0) > LARGEST:
-            return None
-        rows, units = np.empty(len(self.offsets) - 1, np.int64), self._units
-        units[0] *= 1.0 + np.count_nonzero(moves) / 4.0  # each of these rounds three times more, others D + 8 times
-        bounds = np.abs(near.weights) + np.abs(moves)
-        height_kernels.highest_rows(self._rows, near.heights, moves, weights, bounds, units, rows)
-        return rows
+        found = self._highest(weights, near, np.zeros(0, np.float32))
+        return None if found is None else found[0]
 
-    @property
-    def _units(self) -> Float64:
-        """What the bounds on errors are made of."""
+    def highest_and_moved(self, weights: Float64, near: Projections) -> tuple[Int64, Projections] | None:
+        """Return what `highest` does, and the heights at these weights, in one pass."""
+        return self._highest(weights, near, np.empty(len(self.features), np.float32))
+
+    def _highest(self, weights: Float64, near: Projections, moved: Float32) -> tuple[Int64, Projections] | None:
+        weights = flat(np.array(weights, np.float64))
+        moves = weights - near.weights
+        sizes = near.sizes + np.abs(moves)
+        if sizes.max(initial=0.0) > LARGEST:
+            return None
+        rows, n_moves = np.empty(len(self.offsets) - 1, np.int64), near.moves + int(np.count_nonzero(moves))
+        units = self._units(n_moves)
+        height_kernels.highest_rows(self._rows, near.heights, moves, weights, sizes, units, rows, moved)
+        return rows, Projections(frozen(weights), frozen(moved), frozen(sizes), n_moves)
+
+    def _units(self, n_moves: int) -> Float64:
+        """What the bounds on errors are made of, after so many columns were added."""
         n = self.features.shape[1]
-        return np.array([(n + 8) * UNIT32 * (65 / 64), (4 * n + 16) * UNIT64, n * TINY, REACH, LARGEST])
+        return np.array([(n + 3 * n_moves + 8) * UNIT32 * (65 / 64), (4 * n + 16) * UNIT64, n * TINY, REACH, LARGEST])
 
     def along_sorted(self, start: Float64, directions: Float64) -> list[Envelope]:
         """Return the same as `along`, by sorting all lines of a segment by slope."""

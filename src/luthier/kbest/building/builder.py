@@ -22,7 +22,7 @@ from luthier.kbest.building.joining import Rows, check_new
 from luthier.kbest.building.rule_table import RuleTable
 from luthier.kbest.building.sentences import OrderCheck, SentenceNumbers, SentenceTable, SideData, is_number
 from luthier.kbest.merge import first_rows
-from luthier.kbest.pool import INTEGER_IDS, Pool, References
+from luthier.kbest.pool import COUNTS, INTEGER_IDS, Pool, References
 from luthier.kbest.reading.column_roles import Roles
 from luthier.kbest.reading.columns import decimals
 from luthier.kbest.reading.line_errors import BadLines
@@ -206,7 +206,12 @@ class PoolBuilder:
             columns = {name: column[order] for name, column in columns.items()}
             derivations = None if derivations is None else derivations.take(order)
             other_keys = None if other_keys is None else other_keys.take(order)
-        first = np.ones(len(tokens), np.bool_) if keep_duplicates else first_rows(offsets, features, tokens, columns)
+        drawn = self._drawn(columns, len(tokens), source.name)
+        first = np.ones(len(tokens), np.bool_)
+        if not keep_duplicates:
+            first = first_rows(offsets, features, tokens, columns, counts=drawn)
+        if drawn is not None:
+            columns[self._roles.counts] = drawn
         if not first.all():
             rows = np.flatnonzero(first)
             offsets = offsets_from_counts(counts_in_segments(offsets, rows))
@@ -228,7 +233,9 @@ class PoolBuilder:
             derivations=derivations,
             other_keys=other_keys,
             columns=columns,
-            provenance=self._about_ids(ids) | ({"missing": filled} if filled else {}),
+            provenance=self._about_ids(ids)
+            | ({"missing": filled} if filled else {})
+            | ({} if drawn is None else {COUNTS: self._roles.counts}),
         )
 
     def _about_ids(self, ids: Texts) -> dict[str, Any]:
@@ -304,6 +311,18 @@ class PoolBuilder:
             else:
                 columns[name] = column
         return columns
+
+    def _drawn(self, columns: dict[str, Float64], n: int, path: str) -> Float64 | None:
+        """Take out how often each row was drawn, (M,): by its column, or once; None where nobody wants to know."""
+        name = self._roles.counts
+        if not name:
+            return None
+        drawn = columns.pop(name, np.full(n, np.nan if name in self._rows.columns else 1.0)).copy()
+        wrong = np.flatnonzero(~((drawn >= 0) & (drawn == np.floor(drawn))))
+        if len(wrong):
+            found = "none" if np.isnan(drawn[wrong[0]]) else f"{drawn[wrong[0]]:g}"
+            raise InputError(expected=f"whole numbers from 0 on in {name!r}", found=found, path=path, kind="fields")
+        return drawn
 
     def _about_sentences(self, keys: Texts) -> tuple[References | None, Texts | None]:
         table = self._side.table(keys, self._known)

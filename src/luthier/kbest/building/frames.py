@@ -175,6 +175,7 @@ def pool_from_frame(
     list: str | None = None,  # noqa: A002 - the word of the other readers
     missing: str = ERROR,
     costs: Sequence[str] = (),
+    counts: str = "",
 ) -> Pool:
     """Return the pool of a table with a row for each hypothesis, or for each sentence with lists.
 
@@ -198,6 +199,8 @@ def pool_from_frame(
         What a missing feature counts, as for files: ``error``, ``zero``, ``worst`` or ``mean``.
     costs
         Features of which less is better.
+    counts
+        The column with how often a hypothesis was drawn, 1 where the table has none; repeats are added up.
 
     Examples
     --------
@@ -207,7 +210,8 @@ def pool_from_frame(
     if missing not in POLICIES:
         raise LuthierError(f"expected missing values as {', '.join(POLICIES)}, found {missing!r}")
     table, _ = rows_of(frame_table(frame), Names(id or "", text or "", list or "", source=source or ""), FRAME, 1)
-    roles = FrameRoles(id, text, references, source, features, columns)
+    own = [counts] if counts in table.column_names else []
+    roles = FrameRoles(id, text, references, source, features, [*names_of(columns, "columns"), *own])
     table = roles.arrange(table)
     if not table.num_rows:
         raise InputError(expected="at least one row", found="an empty table", path=FRAME, kind="empty")
@@ -218,7 +222,7 @@ def pool_from_frame(
         None,
         names,
         any_order=True,
-        roles=Roles(frozenset(columns)),
+        roles=Roles(frozenset({*columns, counts} - {""}), counts=counts),
         filling=Filling(missing, frozenset(costs)),
     )
     rows = Source(FRAME, LineErrors(), names, NameTable())

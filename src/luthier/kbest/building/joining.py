@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import shutil
+import tempfile
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import pyarrow.json as pajson
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError, excerpt
-from luthier.core.files.io import display_name, open_bytes
+from luthier.core.files.io import STDIN, display_name, open_bytes
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.segments import segment_of_rows
 from luthier.corpus.lines import read_lines
@@ -141,6 +143,26 @@ def read_scores(given: str, read_list: Callable[[str], Pool]) -> Scores:
     name, path = (name, path) if equals else ("", given)
     if not path or (equals and not name):
         raise LuthierError(f"expected NAME=FILE or FILE to join, found {given!r}")
+    return _piped(path, name, read_list) if path == STDIN or Path(path).is_fifo() else _read(path, name, read_list)
+
+
+def _piped(path: str, name: str, read_list: Callable[[str], Pool]) -> Scores:
+    """Read a pipe, which gives its bytes once, by a copy that can be looked at several times."""
+    with tempfile.TemporaryDirectory(prefix="luthier-join-") as folder:
+        copy = Path(folder, "scores")
+        with open_bytes(path) as stream, open(copy, "wb") as file:
+            shutil.copyfileobj(stream, file)
+        try:
+            found = _read(str(copy), name, read_list)
+        except InputError as error:
+            error.path = display_name(path)
+            raise
+    if found.by == ORDER and not name:
+        raise LuthierError(f"expected NAME=FILE to join, found {display_name(path)}: numbers of a pipe need a name")
+    return dataclasses.replace(found, path=path)
+
+
+def _read(path: str, name: str, read_list: Callable[[str], Pool]) -> Scores:
     with open_bytes(path) as stream:
         head = stream.peek(1 << 16)[: 1 << 16]
     line = head.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0].strip()
@@ -162,7 +184,7 @@ def read_scores(given: str, read_list: Callable[[str], Pool]) -> Scores:
 
 def _plain(path: str, name: str) -> Scores:
     """Read a number a line."""
-    lines = read_lines(path, fix=True)
+    lines = read_lines(path)
     values, status = parse_numbers(lines.data, lines.offsets[:-1], lines.offsets[1:])
     wrong = np.flatnonzero(status != NUMBER_OK)
     if len(wrong):

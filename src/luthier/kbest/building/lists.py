@@ -58,6 +58,7 @@ class ReadOptions:
     columns : names of numbers that are scores of hypotheses, and no features
     ignore : names that are left out
     features : names of numbers that are features, whatever they are called
+    counts : the column with how often a hypothesis was drawn: 1 where the lists have none; repeats are added up
     join : files of scores, FILE or NAME=FILE, that are joined to the hypotheses before repeats are dropped
     missing : what is done about holes in dense features of tables: "error", "zero", "worst" or "mean"
     fill : what single features count where they are missing, by name, whatever `missing` says
@@ -78,6 +79,7 @@ class ReadOptions:
     columns: Sequence[str] = ()
     ignore: Sequence[str] = ()
     features: Sequence[str] = ()
+    counts: str = ""
     join: Sequence[str] = ()
     missing: str = ERROR
     fill: Mapping[str, float] = dataclasses.field(default_factory=dict)
@@ -98,7 +100,8 @@ class ReadOptions:
         object.__setattr__(self, "manifest", path_of(self.manifest, "a manifest"))
         if self.missing not in POLICIES:
             raise LuthierError(f"expected missing values as {', '.join(POLICIES)}, found {self.missing!r}")
-        roles = {"a column": set(self.columns), "be ignored": set(self.ignore), "be a feature": set(self.features)}
+        known = self.roles
+        roles = {"a column": known.columns, "be ignored": known.ignored, "be a feature": known.features}
         for (one, some), (other, others) in itertools.combinations(roles.items(), 2):
             if some & others:
                 raise LuthierError(f"{min(some & others)!r} cannot be {one.removeprefix('be ')} and {other}")
@@ -106,7 +109,8 @@ class ReadOptions:
     @property
     def roles(self) -> Roles:
         """What was said of numbers."""
-        return Roles(frozenset(self.columns), frozenset(self.ignore), frozenset(self.features))
+        names = {*self.columns, self.counts} - {""}, self.ignore, self.features
+        return Roles(frozenset(names[0]), frozenset(names[1]), frozenset(names[2]), self.counts)
 
 
 READ_SETTINGS = tuple(field.name for field in dataclasses.fields(ReadOptions))
@@ -154,8 +158,7 @@ def read_pool(
     """
     if options is not None and (settings or not isinstance(options, ReadOptions)):
         raise LuthierError("expected settings by name, or options=ReadOptions(…) with all of them")
-    unknown = [name for name in settings if name not in READ_SETTINGS]
-    if unknown:
+    if unknown := [name for name in settings if name not in READ_SETTINGS]:
         raise LuthierError(f"read_pool has no setting {unknown[0]!r}. it has: {', '.join(READ_SETTINGS)}")
     source = None if source is None else path_of(source, "a file of sources")
     files = paths_of(lists, "a list"), paths_of(refs, "a file of references")
@@ -177,10 +180,9 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
     manifest = read_manifest(options.manifest) if options.manifest else None
     if manifest is not None and (refs or source):
         raise LuthierError("a manifest has the references: give it or files of references and sources, not both")
-    known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, fix=options.skip_bad)
+    known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed)
     known = known if manifest is None else manifest.table()
-    names, local_names = NameTable(), NameTable()
-    roles = options.roles
+    names, local_names, roles = NameTable(), NameTable(), options.roles
     filling = Filling(options.missing, frozenset(options.costs), options.fill)
     builder = PoolBuilder(
         known, names, any_order=options.any_order, roles=roles, filling=filling, join=_joining(options)
@@ -255,10 +257,9 @@ def _check_roles(pool: Pool, options: ReadOptions) -> None:
     if unknown:
         raise LuthierError(f"no number is called {unknown[0]!r}. known: {', '.join(pool.features.names[:12])}")
     if not pool.n_features:
-        warnings.warn(
+        warn(
             "the lists have no features: there is nothing to weigh. hint: numbers are features unless a 'features' "
             "object stands beside them, or `column` or `ignore` names them",
-            LuthierWarning,
             stacklevel=4,
         )
 
@@ -384,7 +385,7 @@ def _likely_cause(head: bytes) -> str:
 
 def _parameters(method: Any, options: ReadOptions) -> dict[str, Any]:
     """Return the parameters of a reader: those given, and the manifest if it takes one."""
-    takes = options.manifest and any(field.name == "manifest" for field in dataclasses.fields(method))
+    takes = options.manifest and "manifest" in {field.name for field in dataclasses.fields(method)}
     return {**options.format_options, **({"manifest": options.manifest} if takes else {})}
 
 

@@ -64,6 +64,7 @@ class Roles:
     columns: frozenset[str] = frozenset()
     ignored: frozenset[str] = frozenset()
     features: frozenset[str] = frozenset()  # whatever their names are
+    counts: str = ""  # the column with how often a row was drawn; repeats are added up
     left_out: set[str] = dataclasses.field(default_factory=set, compare=False)  # names that some block had
 
     @property

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -18,16 +18,14 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import atomic_write, regular
 from luthier.core.files.remote import fetch
-from luthier.core.settings import parse_json
-from luthier.kbest.groups import FeatureGroup, Groups, check_groups
+from luthier.core.settings import MOST_BYTES, parse_json, typed
+from luthier.kbest.groups import Groups, check_groups
 
 FORMAT = "luthier.parts"
 FORMAT_VERSION = 1
 NAME = "manifest.json"
-MOST_BYTES = 1 << 28
 MOST_PARTS = 1 << 16
 DIGEST = re.compile("[0-9a-f]{32}")
-KINDS = ("int64", "float64")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,7 +45,7 @@ class StoredStatistics:
     """Statistics that every part has: names of the S numbers, and their type."""
 
     names: tuple[str, ...]
-    kind: str
+    kind: Literal["int64", "float64"]
 
     @property
     def whole_numbers(self) -> bool:
@@ -188,10 +186,7 @@ def read_manifest(path: str | os.PathLike[str], url: str = "") -> Manifest:
         found = (error.strerror or str(error)).lower()
         raise InputError(expected="the manifest of a sharded pool", found=found, path=str(path)) from None
     try:
-        if len(raw) > MOST_BYTES:
-            raise LuthierError(f"more than {MOST_BYTES >> 20} MB")
-        said = parse_json(raw)
-        return dataclasses.replace(_parsed(said, str(path)), url=url)
+        return _parsed(parse_json(raw), str(path), url)
     except (LuthierError, ValueError, TypeError, KeyError, RecursionError) as error:
         raise InputError(
             expected="the manifest of a sharded pool, as luthier writes it",
@@ -201,84 +196,38 @@ def read_manifest(path: str | os.PathLike[str], url: str = "") -> Manifest:
         ) from None
 
 
-def _parsed(said: Any, path: str) -> Manifest:
+def _parsed(said: Any, path: str, url: str) -> Manifest:
     if not isinstance(said, dict) or said.get(FORMAT) != FORMAT_VERSION:
         raise LuthierError(f"no object of the format {FORMAT} {FORMAT_VERSION}")
     seal = said.pop("seal", "")
     if _seal(said) != seal:
         raise LuthierError(f"content of the seal {_seal(said)}, which was written as {seal!r}")
-    names = _texts(said["feature_names"])
-    spread = tuple(float(_number(value)) for value in _list(said["spread"]))
-    groups = tuple(FeatureGroup(_text(group["name"]), _texts(group["columns"])) for group in _list(said["groups"]))
-    check_groups(groups, set(names))
-    costs = frozenset(_texts(said["costs"]))
-    n_dense = _count(said["n_dense"])
-    if len(set(names)) != len(names) or len(spread) != len(names) or not costs <= set(names) or n_dense > len(names):
-        raise LuthierError("features that do not fit one another")
-    parts = tuple(_part(part) for part in _list(said["parts"]))
-    if not 1 <= len(parts) <= MOST_PARTS or len({part.file for part in parts}) != len(parts):
-        raise LuthierError("no parts, or one of them twice")
-    return Manifest(
-        path=path,
-        pool=_digest(said["pool"]),
-        lists=_digest(said["lists"]),
-        feature_names=names,
-        n_dense=n_dense,
-        costs=costs,
-        groups=groups,
-        spread=spread,
-        derived={_text(name): _text(formula) for name, formula in dict(said["derived"]).items()},
-        stats={_text(name): _statistics(stored) for name, stored in dict(said["stats"]).items()},
-        parts=parts,
-        seal=seal,
+    del said[FORMAT]
+    found: Manifest = typed({**said, "path": path, "url": url, "seal": seal}, Manifest)
+    _check(found)
+    return found
+
+
+def _check(found: Manifest) -> None:
+    """Raise for what no writer has said, although each part of it has its type."""
+    names, files = set(found.feature_names), {part.file for part in found.parts}
+    check_groups(found.groups, names)
+    whole = [found.n_dense, *(n for p in found.parts for n in (p.size, p.sentences, p.filled, p.hypotheses))]
+    files_beside = all(re.fullmatch(r"[\w-][\w.-]*\.arrow", file) for file in files)
+    digests = (found.pool, found.lists, *(part.digest for part in found.parts))
+    complaints = (
+        (not all(0 <= number < 1 << 62 for number in whole), "a count that is out of range"),
+        (not all(0 <= value < math.inf for value in found.spread), "a spread that is no number from 0"),
+        (len(names) != len(found.feature_names) or len(names) != len(found.spread), "a feature twice, or no spread"),
+        (not found.costs <= names or found.n_dense > len(names), "features that do not fit one another"),
+        (not 1 <= len(files) == len(found.parts) <= MOST_PARTS, "no parts, or one of them twice"),
+        (not files_beside, "a part that is no file beside the manifest"),
+        (not all(map(DIGEST.fullmatch, digests)), "what is no digest"),
+        (
+            any(p.sentences < 1 or p.filled > min(p.sentences, p.hypotheses) for p in found.parts),
+            "counts of a part that contradict each other",
+        ),
     )
-
-
-def _part(said: Any) -> Part:
-    file = _text(said["file"])
-    if not re.fullmatch(r"[\w.-]+\.arrow", file) or file.startswith("."):
-        raise LuthierError(f"{file[:80]!r} is no file beside the manifest")
-    counts = {name: _count(said[name]) for name in ("size", "sentences", "filled", "hypotheses")}
-    if not counts["sentences"] >= 1 or not counts["filled"] <= min(counts["sentences"], counts["hypotheses"]):
-        raise LuthierError(f"counts of {file} that contradict each other")
-    return Part(file=file, digest=_digest(said["digest"]), **counts)
-
-
-def _statistics(said: Any) -> StoredStatistics:
-    if said["kind"] not in KINDS:
-        raise LuthierError(f"statistics of the type {str(said['kind'])[:40]!r}")
-    return StoredStatistics(_texts(said["names"]), said["kind"])
-
-
-def _list(value: Any) -> list[Any]:
-    if not isinstance(value, list):
-        raise LuthierError(f"{str(value)[:40]!r} is no list")
-    return value
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise LuthierError(f"{str(value)[:40]!r} is no text")
-    return value
-
-
-def _texts(value: Any) -> tuple[str, ...]:
-    return tuple(_text(item) for item in _list(value))
-
-
-def _count(value: Any) -> int:
-    if type(value) is not int or not 0 <= value < 1 << 62:
-        raise LuthierError(f"{str(value)[:40]!r} is no count")
-    return value
-
-
-def _number(value: Any) -> float:
-    if type(value) not in (int, float) or not 0 <= value < math.inf:
-        raise LuthierError(f"{str(value)[:40]!r} is no spread")
-    return float(value)
-
-
-def _digest(value: Any) -> str:
-    if not DIGEST.fullmatch(_text(value)):
-        raise LuthierError(f"{value[:40]!r} is no digest")
-    return str(value)
+    for wrong, words in complaints:
+        if wrong:
+            raise LuthierError(words)

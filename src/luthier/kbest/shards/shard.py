@@ -143,7 +143,7 @@ def _manifest(pool: Pool, place: Path, written: list[Part]) -> Manifest:
             spread=tuple(spread_in_lists(filled).tolist()),
             derived=derived_of(pool),
             stats={
-                signature: StoredStatistics(stored.names, stored.values.dtype.name)
+                signature: StoredStatistics(stored.names, "int64" if stored.values.dtype.kind == "i" else "float64")
                 for signature, stored in pool.stats.items()
             },
             parts=tuple(written),

@@ -15,7 +15,7 @@ import numpy as np
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import atomic_write, regular
-from luthier.core.settings import parse_json
+from luthier.core.settings import parse_json, typed
 from luthier.geometry.minkowski.frontier import Arrays
 
 # What a reverse search has found so far, in numbers that are kept with its state.
@@ -38,11 +38,9 @@ class Tally:
 
 def checked_tally(tally: dict[str, Any], n_found: int, n_axes: int) -> Tally:
     """Return counts from a file, or complain: they are reported, and say how much of the rows to keep."""
-    found = Tally(**tally)
-    found.best_position = tuple(float(value) for value in found.best_position)
-    counts = (found.found, found.usable, found.uncertain, found.deepest, found.length)
-    if not all(type(count) is int and count >= 0 for count in counts) or type(found.best) is not int:
-        raise ValueError("counts that are no whole numbers")
+    found: Tally = typed(tally, Tally)
+    if min(found.found, found.usable, found.uncertain, found.deepest, found.length) < 0:
+        raise ValueError("counts below 0")
     within = max(found.usable, found.uncertain) <= found.found == n_found and -1 <= found.best < n_found
     if not within or len(found.best_position) not in (0, n_axes):
         raise ValueError("counts that contradict each other")

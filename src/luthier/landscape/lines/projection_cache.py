@@ -18,11 +18,12 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.pools import score_selections
 
 MOST_MOVED = 3  # weights that may differ before all rows are looked at again
+MOST_MOVES = 12  # of one weight, one after another, before that: each adds its rounding
 SELECTIONS = 16  # that are kept: the same weights are asked for several times
 
 
 class ProjectionCache:
-    """A problem and what was seen of it last; threads may ask at a time."""
+    """A problem and what was seen of it last; threads may ask at a time, a search has one of its own."""
 
     def __init__(self, problem: ListProblem) -> None:
         self.problem = problem
@@ -37,12 +38,7 @@ class ProjectionCache:
             if key in self._selections:
                 self._selections.move_to_end(key)
                 return self._selections[key]
-        rows = frozen(self.problem.lines.select(weights, self._near(weights)))
-        with self._lock:
-            self._selections[key] = rows
-            while len(self._selections) > SELECTIONS:
-                self._selections.popitem(last=False)
-        return rows
+        return self._look(weights)[0]
 
     def gain(self, weights: Float64) -> float:
         """Return the gain of one weight vector, (D,)."""
@@ -51,11 +47,20 @@ class ProjectionCache:
 
     def curves(self, start: Float64, directions: Float64) -> Iterator[LineCurve]:
         """Yield the gain along ``start + t·direction`` for each direction, (D,) and (Q, D)."""
-        return self.problem.lines.curves(start, directions, self._sighting)
-
-    def _near(self, weights: Float64) -> Projections | None:
-        """Return what was sighted near weights, if need be now."""
         near = self._sighting
-        if near is None or np.count_nonzero(near.weights != weights) > MOST_MOVED:
-            self._sighting = near = self.problem.lines.projections_at(weights)
-        return near
+        if near is not None and not np.array_equal(near.weights, start):
+            near = self._look(start)[1]
+        return self.problem.lines.curves(start, directions, near)
+
+    def _look(self, weights: Float64) -> tuple[Int64, Projections | None]:
+        """Return the selected rows and the heights of all rows at weights, and keep both."""
+        near, lines = self._sighting, self.problem.lines
+        moved = 0 if near is None else np.count_nonzero(near.weights != weights)
+        if near is None or moved > MOST_MOVED or near.moves + moved > MOST_MOVES:
+            near = lines.projections_at(weights)
+        rows, near = lines.select_near(weights, near)
+        with self._lock:
+            self._sighting, self._selections[weights.tobytes()] = near, frozen(rows)
+            while len(self._selections) > SELECTIONS:
+                self._selections.popitem(last=False)
+        return rows, near

@@ -142,6 +142,10 @@ class Method(Metric):
         values = np.ascontiguousarray(np.moveaxis(self.check_stats(stats), -1, 0), dtype=np.float64)
         hyp_len, ref_len = values[0], values[1]
         matches, totals = values[2 : 2 + self.order], values[2 + self.order :]  # (n, ...)
+        if smoothing in ("none", "floor", "exp") and values.size and values.min() > 0.0:
+            # no smoothing has a part, no order is missing: the same operations without what asks for that
+            logs = np.log(matches / totals).sum(axis=0) / self.order
+            return np.asarray(100.0 * np.exp(np.minimum(1.0 - ref_len / hyp_len, 0.0) + logs))
         matched = np.any(matches > 0, axis=0)
         value = self.smoothing_value_of(smoothing)
         if smoothing in ("add-k", "plus-one"):

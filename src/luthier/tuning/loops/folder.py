@@ -142,7 +142,8 @@ def read_result(folder: str | os.PathLike[str], tuner: str, metric: Metric, opti
     path = Path(folder) / TURNS
     records, _ = read_turns(path) if path.exists() else ([], 0)
     turns = [_turn(path, number, record) for number, record in enumerate(records[2:], start=1)]
-    ends = [turn.number for turn in turns if why_ended(turn, options)]
+    higher = metric.higher_is_better is True
+    ends = [n for n in range(1, len(turns) + 1) if why_ended(turns[:n], options, higher_is_better=higher)]
     if not ends:
         raise LuthierError(f"{folder}: expected a loop that has ended, found {len(turns)} turns")
     kept = turns[: ends[0]]

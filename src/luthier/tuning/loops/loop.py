@@ -31,7 +31,7 @@ from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics
 from luthier.tuning.base import Tuner
 from luthier.tuning.loops.folder import HELDOUT, LISTS, LoopFolder, identity_of, read_seconds
-from luthier.tuning.loops.report import Iteration, LoopResult, Seconds, distance, why_ended
+from luthier.tuning.loops.report import Iteration, LoopResult, Seconds, distance, ignores_weights, why_ended
 from luthier.tuning.options import LoopOptions as LoopOptions
 from luthier.tuning.run import RunOptions, run
 
@@ -89,7 +89,7 @@ def tune_loop(
     bounds: Ranges | None = None,
     place: LoopPlace | str | None = None,
 ) -> LoopResult:
-    """Decode, merge, tune, and again, until nothing new comes or nothing changes.
+    """Decode, merge, tune, and again, until several turns decode no better.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class _Loop:
         weights, ended = start, ""
         for turn in () if self.folder is None else tuple(self.folder.turns):
             self._revive(turn)
-            weights, ended = turn.weights, why_ended(turn, self.options)
+            weights, ended = turn.weights, self._why_ended()
             if ended:
                 break
         while not ended:
@@ -171,10 +171,13 @@ class _Loop:
             self.seconds.append(took)
             if self.folder is not None:
                 self.folder.keep_turn(turn, took)
-            weights, ended = turn.weights, why_ended(turn, self.options)
+            weights, ended = turn.weights, self._why_ended()
             notice(_said(turn, self.metric))
         notice(f"the loop ends: {ended}")
         return self._finish(start, start_heldout)
+
+    def _why_ended(self) -> str:
+        return why_ended(self.turns, self.options, higher_is_better=self.metric.higher_is_better is True)
 
     def _next_turn(self, weights: Weights, start: Weights, start_heldout: float | None) -> tuple[Iteration, Seconds]:
         """Return the next turn; Ctrl-C in one that is not the first has the result of those before it."""
@@ -207,21 +210,22 @@ class _Loop:
         self.turns.append(turn)
 
     def _turn(self, number: int, weights: Weights) -> tuple[Iteration, Seconds]:
-        clock = time.perf_counter()
+        clock, stopwatch = time.perf_counter(), Stopwatch()
         pool = self._decoded(self.decode, LISTS, number - 1, weights)
         digest = pool.digest()
         new, same = self._add(pool)
         decoded = self._score(ListProblem.of(pool, self.metric), weights)
-        after_decoding = time.perf_counter()
+        after_decoding, decode_cpu = time.perf_counter(), round(stopwatch.seconds()[0], 3)
         assert self.merged is not None
         problem = self._problem(number)
         stopwatch = Stopwatch()
-        tuned = weights if not new else self._tune(problem, weights, self.options.seed + number)
+        ignored = ignores_weights(self.turns, same=same)
+        tuned = weights if ignored else self._tune(problem, weights, self.options.seed + number)
         cpu = round(stopwatch.seconds()[0], 3)
         after_tuning = time.perf_counter()
-        heldout = self.turns[-1].heldout if not new and self.turns else None
-        heldout_digest = self.turns[-1].heldout_lists if not new and self.turns else ""
-        if new:
+        if self.turns and dict(tuned) == dict(weights):
+            heldout, heldout_digest = self.turns[-1].heldout, self.turns[-1].heldout_lists
+        else:
             if self.folder is not None:
                 self.folder.keep_weights(number, tuned)
             heldout, heldout_digest = self._watch(number, tuned)
@@ -241,7 +245,7 @@ class _Loop:
             heldout_lists=heldout_digest,
         )
         clocks = np.diff([clock, after_decoding, after_tuning, time.perf_counter()]).round(3).tolist()
-        return turn, Seconds(decode=clocks[0], tune=clocks[1], heldout=clocks[2], tune_cpu=cpu)
+        return turn, Seconds(decode=clocks[0], tune=clocks[1], heldout=clocks[2], tune_cpu=cpu, decode_cpu=decode_cpu)
 
     def _problem(self, turns: int) -> Problem:
         """Return the problem of all that was decoded so far: lists, or what a decoder has kept of its searches."""

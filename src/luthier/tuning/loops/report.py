@@ -14,6 +14,8 @@ from luthier.kbest.weights import Weights
 from luthier.metrics.base import Metric
 from luthier.tuning.options import LoopOptions
 
+STILL = 1e-9  # weights that move by less do not move
+
 
 @dataclasses.dataclass(frozen=True)
 class Iteration:
@@ -74,12 +76,13 @@ class Iteration:
 
 @dataclasses.dataclass(frozen=True)
 class Seconds:
-    """How long the parts of a turn took, by the clock, and what tuning took of the processor; None where not known."""
+    """How long the parts of a turn took, by the clock and of this process's CPU time; None where not known."""
 
     decode: float | None = None
     tune: float | None = None
     heldout: float | None = None
     tune_cpu: float | None = None
+    decode_cpu: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -127,7 +130,7 @@ class LoopResult(Shown):
             chosen=chosen,
             start=start,
             weights=turns[chosen - 1].weights if chosen else start,
-            ended=why_ended(turns[-1], options),
+            ended=why_ended(turns, options, higher_is_better=higher),
             start_heldout=start_heldout,
             iterations=tuple(turns),
             seconds=tuple(seconds),
@@ -160,22 +163,41 @@ def distance(before: Mapping[str, float], after: Mapping[str, float]) -> float:
     return math.fsum(np.abs(scaled[1] - scaled[0]))
 
 
-def why_ended(turn: Iteration, options: LoopOptions) -> str:
-    """Return why no turn follows this one, as a sentence; '' if one does."""
-    if turn.new == 0 and turn.number == 2 and turn.same:
+def why_ended(turns: Sequence[Iteration], options: LoopOptions, *, higher_is_better: bool) -> str:
+    """Return why no turn follows these, as a sentence; '' if one does.
+
+    What decides is the decoded scores of several turns. That one turn brings nothing new decides nothing: a tuner that
+    found nothing better on its lists hands its start back, and finds more with the next draw or the next lists.
+    """
+    last = turns[-1]
+    if last.new == 0 and ignores_weights(turns[:-1], same=last.same):
         return (
             "other weights brought the very same lists: the decoder ignores the weights. Re-ranking its lists is all "
             "that tuning can do for it, and that is done"
         )
-    if turn.new == 0:
-        return "the decoder brought nothing new: its lists hold all that it finds with weights near these"
-    if turn.change < options.least_change:
-        return f"the weights moved by {turn.change:.2g}, which is less than {options.least_change:g}"
-    if abs(turn.after - turn.before) < options.least_gain:
-        return f"tuning changed the score by {turn.after - turn.before:.2g}, which is less than {options.least_gain:g}"
-    if turn.number >= options.iterations:
+    if len(turns) > 1 and all(turn.new == 0 and turn.change < STILL for turn in turns[-2:]):
+        return "two turns brought nothing new, and tuning left the weights where they are"
+    if last.number >= options.iterations:
         return f"the limit of {options.iterations} turns was reached"
+    sign = 1.0 if higher_is_better else -1.0
+    since = last.number - _last_better([sign * turn.decoded for turn in turns], options.least_gain)
+    if options.patience and since >= options.patience:
+        return f"the last {since} turns decoded no better than the one before them"
     return ""
+
+
+def ignores_weights(before: Sequence[Iteration], *, same: bool) -> bool:
+    """Return whether the turn after the first has the `same` lists though the weights moved."""
+    return same and len(before) == 1 and before[0].change >= STILL
+
+
+def _last_better(gains: Sequence[float], least: float) -> int:
+    """Return the number, from 1, of the last gain that is above all before it by more than `least`."""
+    best, found = gains[0], 1
+    for number, gain in enumerate(gains[1:], start=2):
+        if gain > best + least:
+            best, found = gain, number
+    return found
 
 
 def choose(start_heldout: float | None, turns: Sequence[Iteration], *, by: str, higher_is_better: bool) -> int:

@@ -136,7 +136,8 @@ class Method(ListTuner):
                 claimed = _state(problem, simple, sums, found, "search")
                 best = claimed if _at_least(_objective(claimed), _objective(best)) else best
             if not progress.finished:
-                yield dataclasses.replace(best, did=f"bound {progress.bound + sums.constant:.6g}")
+                of = "" if sums.exact else " of sentence gains"
+                yield dataclasses.replace(best, did=f"bound {progress.bound + sums.constant:.6g}{of}")
         held = progress.weights is not None and _same(_objective(claimed), progress.value + sums.constant)
         note = self._note(progress, sums, held=held)
         if not _at_least(progress.bound + sums.constant, _objective(best)):

@@ -12,7 +12,15 @@ from luthier.core.params import param
 from luthier.landscape.lines.places import POINTS, SMOOTHINGS, Choice
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.search.line_search import axes, conjugate, random_directions, search_all, search_in_turn
+from luthier.tuning.search.line_search import (
+    Seen,
+    axes,
+    conjugate,
+    random_directions,
+    search_all,
+    search_in_turn,
+    seen_of,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,19 +51,20 @@ class Method(Tuner):
 
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each line search that improved."""
-        here = State(start, problem.gain(start), "start")
+        seen = seen_of(problem)
+        here = State(start, seen.gain(start), "start")
         yield here
         lines, names = axes(problem)
         for _ in range(self.sweeps):
             if self.directions in ("random", "both"):
                 lines, names = self._drawn(problem, rng)
             path = [here]
-            for state in self._sweep(problem, here, lines, names):
+            for state in self._sweep(problem, seen, here, lines, names):
                 path.append(state)
                 yield state
             if self.directions == "powell" and len(path) > 2:
                 lines, names, whole = conjugate(lines, names, path)
-                for state in self._sweep(problem, path[-1], whole[None], ["the whole move"]):
+                for state in self._sweep(problem, seen, path[-1], whole[None], ["the whole move"]):
                     path.append(state)
                     yield state
             if len(path) == 1:
@@ -70,9 +79,11 @@ class Method(Tuner):
         lines, names = axes(problem)
         return np.concatenate([lines, drawn]), names + drawn_names
 
-    def _sweep(self, problem: Problem, here: State, lines: Float64, names: Sequence[str]) -> Iterator[State]:
+    def _sweep(
+        self, problem: Problem, seen: Seen, here: State, lines: Float64, names: Sequence[str]
+    ) -> Iterator[State]:
         choice = Choice(self.smoothing, self.window, self.point, self.tolerance)
         if self.order == "greedy" and self.directions != "powell":
-            better = search_all(problem, here, lines, names, choice)
+            better = search_all(problem, seen, here, lines, names, choice)
             return iter([] if better is None else [better])
-        return search_in_turn(problem, here, lines, names, choice)
+        return search_in_turn(problem, seen, here, lines, names, choice)

@@ -14,7 +14,7 @@ from luthier.tuning.base import State, Tuner
 from luthier.tuning.neighbours.options import no_bins
 from luthier.tuning.neighbours.penalty import KINDS, Neighbours
 from luthier.tuning.restarts import with_effect
-from luthier.tuning.search.line_search import axes, random_directions, uphill
+from luthier.tuning.search.line_search import axes, random_directions, seen_of, uphill
 from luthier.tuning.search.penalized_line import NeighbourPrice, Penalty, Price, penalized_search
 
 
@@ -57,15 +57,16 @@ class Method(Tuner):
 
     def steps(self, problem: Problem, start: Float64, rng: np.random.Generator) -> Iterator[State]:
         """Yield the weights after each line search that improved the objective."""
-        gain, scaled = problem.gain(start), with_effect(problem, start, 1.0) if self.rescale else start
+        seen = seen_of(problem)
+        gain, scaled = seen.gain(start), with_effect(problem, start, 1.0) if self.rescale else start
         penalty = self._price(problem, scaled)
         here = State(scaled, gain, "start", objective=gain - float(penalty.of(scaled)))
         yield dataclasses.replace(here, weights=start)
         for _ in range(self.sweeps):
             before = here
             for line, name in self._lines(problem, here.weights, rng):
-                curve = next(problem.curves(here.weights, line[None]))
-                better = penalized_search(problem, here, line, curve, penalty, tolerance=self.tolerance)
+                curve = next(seen.curves(here.weights, line[None]))
+                better = penalized_search(problem, seen, here, line, curve, penalty, tolerance=self.tolerance)
                 if better is not None:
                     here = dataclasses.replace(better, did=name)
                     yield here

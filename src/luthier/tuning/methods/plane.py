@@ -15,7 +15,7 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.nearby import Nearby
 from luthier.landscape.planes.best_cells import fitting_window
 from luthier.tuning.base import ListTuner, State
-from luthier.tuning.search.line_search import axes, random_directions, search_in_turn
+from luthier.tuning.search.line_search import axes, random_directions, search_in_turn, seen_of
 from luthier.tuning.search.planes import distinct_subsets, search_plane, search_space, search_whole, whole_planes
 
 # Planes of a sweep by which the size of its windows is chosen.
@@ -71,11 +71,11 @@ class Method(ListTuner):
 
     def _along_lines(self, problem: ListProblem, here: State) -> Iterator[State]:
         """Search the axes in turn until none improves."""
-        lines, names = axes(problem)
+        (lines, names), seen = axes(problem), seen_of(problem)
         improved = self.lines
         while improved:
             improved = False
-            for state in search_in_turn(problem, here, lines, names, Choice()):
+            for state in search_in_turn(problem, seen, here, lines, names, Choice()):
                 here, improved = state, True
                 yield here
 

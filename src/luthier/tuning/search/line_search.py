@@ -11,6 +11,8 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.landscape.curve import LineCurve, reach_of
 from luthier.landscape.lines.places import Choice, best_places
+from luthier.landscape.lines.projection_cache import ProjectionCache
+from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import TRIES, Problem, slack
 from luthier.landscape.units import effect_units, movable
 from luthier.tuning.base import State
@@ -57,6 +59,13 @@ def uphill(problem: Problem, weights: Float64, sharpness: float) -> tuple[Float6
 
 FAR = 1e8
 
+Seen = Problem | ProjectionCache  # whom a search asks for gains and curves
+
+
+def seen_of(problem: Problem) -> Seen:
+    """Return what answers as the problem does, and sooner where weights differ little from the last ones."""
+    return ProjectionCache(problem) if isinstance(problem, ListProblem) else problem
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Line:
@@ -89,7 +98,7 @@ def _far(problem: Problem, weights: Float64, direction: Float64) -> float:
     return FAR * effect / along if effect > 0.0 and along > 0.0 else np.inf
 
 
-def kept_gain(problem: Problem, here: State, promised: Sequence[State]) -> State | None:
+def kept_gain(problem: Seen, here: State, promised: Sequence[State]) -> State | None:
     """Return the first of promised states that re-ranks to its gain; else the best that is an improvement.
 
     Rounding of ``w + t·d`` can move a place beyond a breakpoint that is very near.
@@ -106,31 +115,31 @@ def kept_gain(problem: Problem, here: State, promised: Sequence[State]) -> State
 
 
 def search_all(
-    problem: Problem, here: State, directions: Float64, names: Sequence[str], choice: Choice
+    problem: Problem, seen: Seen, here: State, directions: Float64, names: Sequence[str], choice: Choice
 ) -> State | None:
     """Return the best place of all Q lines through the weights, if it is better; (Q, D)."""
     found = []
-    for q, curve in enumerate(problem.curves(here.weights, directions)):
+    for q, curve in enumerate(seen.curves(here.weights, directions)):
         found += Line(curve, directions[q], names[q]).places(problem, here, choice)
     found.sort(key=lambda place: place[0])
-    return kept_gain(problem, here, [place[1] for place in found])
+    return kept_gain(seen, here, [place[1] for place in found])
 
 
 def search_in_turn(
-    problem: Problem, here: State, directions: Float64, names: Sequence[str], choice: Choice
+    problem: Problem, seen: Seen, here: State, directions: Float64, names: Sequence[str], choice: Choice
 ) -> Iterator[State]:
     """Go along each of Q directions in turn, (Q, D); yield the weights after each that improved.
 
-    Lines are searched some at a time, more and more as long as none improves: the weights are the same
-    for all of them. What is found does not depend on it.
+    `seen` is `seen_of` the problem, the same for all of a search. Lines are searched some at a time, more and more as
+    long as none improves: the weights are the same for all of them. What is found does not depend on it.
     """
     first, ahead = 0, 1
     while first < len(directions):
         better = None
-        curves = problem.curves(here.weights, directions[first : first + ahead])
+        curves = seen.curves(here.weights, directions[first : first + ahead])
         for curve in curves:
             found = Line(curve, directions[first], names[first]).places(problem, here, choice)
-            better = kept_gain(problem, here, [place[1] for place in found])
+            better = kept_gain(seen, here, [place[1] for place in found])
             first += 1
             if better is not None:
                 here = better
@@ -145,11 +154,11 @@ def search_in_turn(
 def climb_ends(problem: Problem, start: Float64, others: int, rng: np.random.Generator) -> Iterator[State]:
     """Yield where each climb ends: one from the start, then as many `others` from random weights."""
     lines, names = axes(problem)
-    units = effect_units(problem.spread, start)
+    units, seen = effect_units(problem.spread, start), seen_of(problem)
     for number in range(others + 1):
         begin = draw_start("random", start, units, problem.bounds, rng) if number else start
-        here, path = State(begin, problem.gain(begin)), [State(begin, -np.inf)]
+        here, path = State(begin, seen.gain(begin)), [State(begin, -np.inf)]
         while path:
-            path = list(search_in_turn(problem, here, lines, names, Choice()))
+            path = list(search_in_turn(problem, seen, here, lines, names, Choice()))
             here = path[-1] if path else here
         yield State(here.weights, here.gain, "line searches")

@@ -12,6 +12,7 @@ from luthier.landscape.curve import LineCurve, intervals_of, reach_of
 from luthier.landscape.problem import TRIES, Problem
 from luthier.tuning.base import State
 from luthier.tuning.neighbours.penalty import Neighbours
+from luthier.tuning.search.line_search import Seen
 
 # How far inside an interval its nearest point is taken, as a share of the width and in units of `reach`.
 INSIDE, STEP_INSIDE = 0.01, 1e-3
@@ -108,7 +109,7 @@ def candidates(
 
 
 def penalized_search(
-    problem: Problem, here: State, direction: Float64, curve: LineCurve, penalty: Price, *, tolerance: float
+    problem: Problem, seen: Seen, here: State, direction: Float64, curve: LineCurve, penalty: Price, *, tolerance: float
 ) -> State | None:
     """Return the place of a line with the highest objective, if it is above the present one.
 
@@ -130,7 +131,7 @@ def penalized_search(
     for i in np.lexsort((np.abs(positions), -objectives))[:TRIES]:
         if objectives[i] <= here.objective:
             return None
-        gain = problem.gain(points[i])
+        gain = seen.gain(points[i])
         objective = gain - float(penalty.of(points[i]))
         if objective > here.objective:
             return State(points[i], gain, objective=objective)

@@ -64,7 +64,7 @@ def best_visited(problem: ListProblem, near: Nearby, space: Subspace, *, visits:
 
 
 def _no_display(label: str, total: int | None) -> AbstractContextManager[Advance]:  # noqa: ARG001
-    return nullcontext(lambda _: None)
+    return nullcontext(lambda amount, note="": None)  # noqa: ARG005
 
 
 def _limits(problem: ListProblem, space: Subspace, size: float) -> Float64:

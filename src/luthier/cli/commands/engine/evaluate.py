@@ -47,5 +47,5 @@ def run(options: argparse.Namespace, output: Output) -> None:
         written=written,
         **field_values(Settings, options),
     )
-    output.emit(found.as_dict(), lambda: evaluation_tables(found.comparison, found.intervals))
+    output.emit(found.as_dict(), lambda: evaluation_tables(found.comparison, found.intervals, found.published))
     written.check()
