@@ -15,16 +15,20 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "explorer
 from browser import open_browser, screen
 
 from luthier.cli.main import main as luthier
-from luthier.explorer.endpoints.runs import Folders
-from luthier.explorer.endpoints.session import Session, read_named
-from luthier.explorer.endpoints.workspace import Workspace
 from luthier.explorer.server import Server
+from luthier.explorer.sessions.folders import Folders
+from luthier.explorer.sessions.session import Session, read_named
+from luthier.explorer.sessions.workspace import Workspace
 from luthier.kbest.storage.pool_file import open_pool
 from luthier.metrics.loading import load_metric
 
 SIZES = ((390, 844), (768, 1024), (1400, 900), (2560, 1440))
 THEMES = ("light", "dark")
 PATIENCE = 90
+THEME = """
+document.documentElement.dataset.theme = arguments[0];
+document.dispatchEvent(new Event("themechange"));
+"""
 READY = {
     "line": "return document.querySelector('#line-readout b')",
     "surface": "return document.querySelector('.surface-row canvas').dataset.ready",
@@ -37,7 +41,20 @@ READY = {
 def make_lists(folder):
     """Write lists, held-out lists, a start and two runs into a folder."""
     for name, seed in (("dev", 1), ("test", 2)):
-        luthier(["synthetic", "lists", f"{folder}/{name}", "--sentences", "200", "--k", "60", "--seed", str(seed), "--quiet"])
+        luthier(
+            [
+                "synthetic",
+                "lists",
+                f"{folder}/{name}",
+                "--sentences",
+                "200",
+                "--k",
+                "60",
+                "--seed",
+                str(seed),
+                "--quiet",
+            ]
+        )
         lists = [f"{folder}/{name}/list.moses.gz", "--refs", f"{folder}/{name}/refs.0.txt"]
         luthier(["pool", *lists, "--source", f"{folder}/{name}/source.txt", "-o", f"{folder}/{name}.arrow", "--quiet"])
     common = [f"{folder}/dev.arrow", "--method"]
@@ -65,7 +82,7 @@ def until(driver, script):
         try:
             if driver.execute_script(script):
                 return
-        except Exception as error:  # noqa: BLE001 - the page is not there yet
+        except Exception as error:
             if time.monotonic() > end:
                 raise error from None
         assert time.monotonic() < end, script
@@ -88,11 +105,8 @@ def picture_session(driver, address, wanted, out):
             driver.get("about:blank")
             driver.get(address)
             until(driver, "return document.querySelector('#score')?.textContent")
-            driver.execute_script("localStorage.setItem('luthier-tour', 'seen'); document.querySelector('#tour')?.close?.()")
-            driver.execute_script(
-                "document.documentElement.dataset.theme = arguments[0]; document.dispatchEvent(new Event('themechange'))",
-                theme,
-            )
+            driver.execute_script("document.querySelector('#tour-leave')?.click()")
+            driver.execute_script(THEME, theme)
             until(driver, "return document.querySelector('.chip:not([hidden])')")
             driver.execute_script("document.querySelector('.chip.most, .chip:not([hidden])').click()")
             until(driver, "return document.querySelector('.row')")
@@ -117,7 +131,7 @@ def picture_runs(driver, address, wanted, out):
             driver.get("about:blank")
             driver.get(address)
             until(driver, "return document.querySelectorAll('.runs tbody tr').length > 3")
-            driver.execute_script("document.documentElement.dataset.theme = arguments[0]", theme)
+            driver.execute_script(THEME, theme)
             driver.execute_script(
                 "[...document.querySelectorAll('.runs tbody input')].slice(0, 2).forEach((box) => box.click())"
             )

@@ -10,8 +10,8 @@ from served import ask, changed, make_pool, make_session, raw, serving, weights_
 
 from luthier.explorer.app import answer
 from luthier.explorer.endpoints.about import about
-from luthier.explorer.endpoints.responses import signed
-from luthier.explorer.endpoints.session import Named, Session
+from luthier.explorer.sessions.responses import signed
+from luthier.explorer.sessions.session import Named, Session
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank, selected_texts
 from luthier.kbest.storage.pool_file import save_pool
@@ -298,30 +298,11 @@ def test_the_region_of_a_plane_is_that_of_the_command(server, folder, run_cli):
     names = server.session.problem.names
     window = [-0.02, 0.02, -0.02, 0.02]
     found = waited(server, "region", axes=[0, 1], window=window)
-    origin = server.session.start[:2]
+    origin = server.session.start[:2].tolist()
     ends = [f"{names[i]}={origin[i] + window[2 * i]!r}:{origin[i] + window[2 * i + 1]!r}" for i in range(2)]
-    arguments = (
-        "--metric",
-        metric_of(server),
-        "--axis",
-        names[0],
-        "--axis",
-        names[1],
-        "--weights",
-        folder / "start.txt",
-    )
-    said = command(
-        run_cli,
-        "surface",
-        folder / "pool.arrow",
-        *arguments,
-        "--window",
-        ends[0],
-        "--window",
-        ends[1],
-        "--resamples",
-        32,
-    )
+    axes = ("--axis", names[0], "--axis", names[1], "--window", ends[0], "--window", ends[1])
+    arguments = ("--metric", metric_of(server), "--weights", folder / "start.txt", *axes, "--resamples", 32)
+    said = command(run_cli, "surface", folder / "pool.arrow", *arguments)
     places = np.array(said["stability"]["positions"])
     assert np.allclose(np.array(found["places"]) + origin, places, rtol=1e-9)
 

@@ -28,6 +28,10 @@ VIEWS = ("line", "surface", "tradeoff", "compare", "traces", "curves")
 SHOWN = {  # whether a view has what it asked for
     "line": "return document.querySelector('#line-readout b')",
     "surface": "return document.querySelector('.surface-row canvas').dataset.ready",
+    "tradeoff": """
+        const [run, canvas] = [document.querySelector('#tradeoff-run'), document.querySelector('#view canvas')];
+        if (!canvas.dataset.points && !run.disabled) run.click();
+        return canvas.dataset.points;""",
     "traces": "return Number(document.querySelector('#view canvas').dataset.states) > 2",
     "curves": "return document.querySelector('#view select')",
 }

@@ -10,8 +10,8 @@ import pytest
 from served import SPEC, ask, make_pool, serving
 
 from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.runs import STOPPED, Folders, record_of
-from luthier.explorer.endpoints.workspace import Workspace
+from luthier.explorer.sessions.folders import STOPPED, Folders, record_of
+from luthier.explorer.sessions.workspace import Workspace
 from luthier.jobs.run_file import FAILED, INTERRUPTED, RunFile, run_path
 from luthier.jobs.tune import tune
 from luthier.kbest.storage.pool_file import save_pool

@@ -18,17 +18,18 @@ from luthier.explorer.endpoints.about import about
 from luthier.explorer.endpoints.agreement import agreement
 from luthier.explorer.endpoints.comparison import comparison
 from luthier.explorer.endpoints.line import line, lines
-from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest
-from luthier.explorer.endpoints.responses import Reply
+from luthier.explorer.endpoints.runs import beside, open_runs, runs
 from luthier.explorer.endpoints.selection import select
 from luthier.explorer.endpoints.sentence import fan, sentence
-from luthier.explorer.endpoints.session import Session, Superseded
 from luthier.explorer.endpoints.surface import cell, surface
 from luthier.explorer.endpoints.traces import curves, state, trace
 from luthier.explorer.endpoints.tradeoff import tradeoff
 from luthier.explorer.endpoints.unseen import intervals, promises, region, unseen
-from luthier.explorer.endpoints.workspace import Workspace, beside, open_runs, runs
 from luthier.explorer.middleware import Middleware
+from luthier.explorer.sessions.request import LARGEST_NUMBER, CheckedRequest
+from luthier.explorer.sessions.responses import Reply
+from luthier.explorer.sessions.session import Session, Superseded
+from luthier.explorer.sessions.workspace import Workspace
 
 # The files of the page, by their addresses: a fixed table, nothing else is ever read by request.
 

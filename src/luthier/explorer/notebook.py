@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from luthier.core.arrays import frozen
 from luthier.core.params import DEFAULT_SEED
-from luthier.explorer.endpoints.session import Named, Session
 from luthier.explorer.report_file import report_page, write_report
 from luthier.explorer.server import Server
+from luthier.explorer.sessions.session import Named, Session
 from luthier.jobs.opening import AnyPool, AnyWeights, cores, formulas_of, pool_at
 from luthier.kbest.derived import with_derived
 from luthier.kbest.weights import read_weights, vector_of

@@ -24,9 +24,9 @@ from luthier.core.files.io import open_output
 from luthier.core.progress import progress
 from luthier.explorer.app import PAGE, SCRIPTS, STYLE, answer, page_text
 from luthier.explorer.endpoints.about import about
-from luthier.explorer.endpoints.responses import Reply
-from luthier.explorer.endpoints.runs import value_at
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.folders import value_at
+from luthier.explorer.sessions.responses import Reply
+from luthier.explorer.sessions.session import Session
 
 WAIT = 0.02  # seconds between two looks at what is made in the background
 PLACES = ("steps", "corners")  # where things are drawn: seven digits will do

@@ -20,9 +20,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice
 from luthier.explorer.app import make_app
-from luthier.explorer.endpoints.session import Session
-from luthier.explorer.endpoints.workspace import Workspace
 from luthier.explorer.middleware import TOKEN_HEADER
+from luthier.explorer.sessions.session import Session
+from luthier.explorer.sessions.workspace import Workspace
 
 # Who is connected: those that have shown the token are always served, the others are few, and soon gone.
 #

@@ -10,8 +10,8 @@ from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.core.errors import LuthierError
 
 if TYPE_CHECKING:
-    from luthier.explorer.endpoints.session import Session
-    from luthier.explorer.endpoints.workspace import Workspace
+    from luthier.explorer.sessions.session import Session
+    from luthier.explorer.sessions.workspace import Workspace
 
 
 def add_session_arguments(parser: argparse.ArgumentParser, *, folders: bool = False) -> None:
@@ -35,7 +35,7 @@ def session_from(options: argparse.Namespace) -> Session:
     """Return what the options name, opened."""
     from pathlib import Path
 
-    from luthier.explorer.endpoints.session import Session, read_named
+    from luthier.explorer.sessions.session import Session, read_named
     from luthier.features.bins_file import read_bins
 
     metric = metric_from(options)
@@ -70,8 +70,8 @@ def workspace_from(options: argparse.Namespace) -> Workspace | None:
     given = [f"--{name}" for name in ("weights", "trace", "bins", "heldout") if getattr(options, name)]
     if given:
         raise LuthierError(f"folders of runs bring their own, found {', '.join(given)}. hint: name a pool instead")
-    from luthier.explorer.endpoints.runs import Folders
-    from luthier.explorer.endpoints.workspace import Workspace
+    from luthier.explorer.sessions.folders import Folders
+    from luthier.explorer.sessions.workspace import Workspace
 
     folders = Folders(paths)
     return Workspace(None, folders, metric_from(options), seed=options.seed, threads=options.threads)

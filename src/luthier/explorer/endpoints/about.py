@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from luthier import __version__
-from luthier.explorer.endpoints.responses import Reply, finite, shown, signed
-from luthier.explorer.endpoints.runs import value_at
-from luthier.explorer.endpoints.session import Session
 from luthier.explorer.endpoints.tradeoff import metrics_of
+from luthier.explorer.sessions.folders import value_at
+from luthier.explorer.sessions.responses import Reply, finite, shown, signed
+from luthier.explorer.sessions.session import Session
 from luthier.kbest.inspect import FeatureSummary
 from luthier.landscape.planes.plane import WINDOW_REACH
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.corpus.texts import Texts
-from luthier.explorer.endpoints.request import CheckedRequest
-from luthier.explorer.endpoints.responses import Reply, shown
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.request import CheckedRequest
+from luthier.explorer.sessions.responses import Reply, shown
+from luthier.explorer.sessions.session import Session
 from luthier.features.consensus.mbr import expected_utilities
 from luthier.features.consensus.utilities import Utility
 from luthier.landscape.selections.explanation import explanation_of

@@ -10,9 +10,9 @@ from luthier.core.tasks import Threads
 from luthier.evaluation.comparison import Comparison, Settings, compare
 from luthier.evaluation.ranking import most_different
 from luthier.evaluation.systems import System, system_from_pool
-from luthier.explorer.endpoints.request import CheckedRequest
-from luthier.explorer.endpoints.responses import Reply, shown, signed
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.request import CheckedRequest
+from luthier.explorer.sessions.responses import Reply, shown, signed
+from luthier.explorer.sessions.session import Session
 from luthier.landscape.list_problem import ListProblem
 from luthier.report.tables.comparison import comparison_columns, comparison_rows
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.explorer.endpoints.request import CheckedRequest
-from luthier.explorer.endpoints.responses import Reply, finite, shown, signed
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.request import CheckedRequest
+from luthier.explorer.sessions.responses import Reply, finite, shown, signed
+from luthier.explorer.sessions.session import Session
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.lines.coordinate_gains import CoordinateGain, coordinate_gains
 from luthier.landscape.lines.line_report import Interval, see_line

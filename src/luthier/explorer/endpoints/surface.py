@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
-from luthier.explorer.endpoints.responses import Reply, finite, shown, signed
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
+from luthier.explorer.sessions.responses import Reply, finite, shown, signed
+from luthier.explorer.sessions.session import Session
 from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster
@@ -69,7 +69,7 @@ def surface(session: Session, asked: CheckedRequest) -> Reply:
 
 def _best(session: Session, scores: Float64) -> str:
     gain = session.problem.metric.gain
-    return shown(float(gain(np.max(gain(scores)))))  # a gain's gain is the score
+    return shown(float(gain(np.array(gain(scores).max()))))  # a gain's gain is the score
 
 
 def cell(session: Session, asked: CheckedRequest) -> Reply:

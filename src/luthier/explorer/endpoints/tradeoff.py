@@ -6,9 +6,9 @@ import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.core.plugins import available
-from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
-from luthier.explorer.endpoints.responses import Reply, shown, signed
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
+from luthier.explorer.sessions.responses import Reply, shown, signed
+from luthier.explorer.sessions.session import Session
 from luthier.jobs.tradeoff import tradeoff as find_front
 from luthier.landscape.tradeoff.result import Tradeoff
 from luthier.metrics.base import Metric

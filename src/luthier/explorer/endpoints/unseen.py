@@ -14,11 +14,11 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.evaluation.bootstrap import bootstrap_systems, difference_interval
 from luthier.explorer.endpoints.line import along, best_values
-from luthier.explorer.endpoints.request import CheckedRequest
-from luthier.explorer.endpoints.responses import Reply, finite, shown, signed
-from luthier.explorer.endpoints.runs import number_at, value_at
-from luthier.explorer.endpoints.session import Session
 from luthier.explorer.endpoints.surface import plane_of
+from luthier.explorer.sessions.folders import number_at, value_at
+from luthier.explorer.sessions.request import CheckedRequest
+from luthier.explorer.sessions.responses import Reply, finite, shown, signed
+from luthier.explorer.sessions.session import Session
 from luthier.landscape.lines.projection_cache import ProjectionCache
 from luthier.landscape.lines.stability import SHARE, line_stability
 from luthier.landscape.list_problem import ListProblem

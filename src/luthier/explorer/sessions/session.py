@@ -15,8 +15,8 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.errors import LuthierError, unwarned
 from luthier.core.progress import without_notices
-from luthier.explorer.endpoints.runs import record_of
-from luthier.explorer.endpoints.tail import Followed, TraceLines
+from luthier.explorer.sessions.folders import record_of
+from luthier.explorer.sessions.tail import Followed, TraceLines
 from luthier.features.bins import Bins
 from luthier.kbest.inspect import FeatureSummary, summarize_features
 from luthier.kbest.pool import Pool
