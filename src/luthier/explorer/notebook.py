@@ -98,7 +98,7 @@ def explore(
     --------
     >>> from luthier import pool_from_frame
     >>> frame = {"id": [0, 0], "hyp": ["a", "b"], "lm": [1.0, 2], "tm": [2.0, 1], "q": [0.2, 0.5]}
-    >>> explore(pool_from_frame(frame, columns=["q"]), "column:q", weights={"lm": 1.0})
+    >>> explore(pool_from_frame(frame, columns=["q"]), "column:q", weights={"lm": 1.0, "tm": 0.0})
     <column:q: weights 0.50; .save(path) writes the page, .serve() opens the live one>
     """
     lists = pool_at(pool)

@@ -25,10 +25,10 @@ from luthier.core.files.io import STDIN, open_output
 from luthier.core.files.written import secondary
 from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
+from luthier.tuning.answer import Watch, unwatched
 from luthier.tuning.base import State
 from luthier.tuning.loops.folder import ANSWER, LISTS
 from luthier.tuning.loops.report import Iteration, LoopResult
-from luthier.tuning.traces import Watch, unwatched
 from luthier.tuning.validation.report import TuningReport
 
 SUFFIX = ".run.json"

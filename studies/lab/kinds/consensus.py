@@ -20,7 +20,7 @@ from luthier.core.files.journal import Record
 from luthier.core.rng import make_rng
 from luthier.core.settings import Table
 from luthier.evaluation.comparison import Settings, compare
-from luthier.evaluation.multiple_tests import holm
+from luthier.evaluation.randomisation import holm
 from luthier.evaluation.systems import System
 from luthier.kbest.merge import Transforms
 from luthier.kbest.pool import Pool
