@@ -1,4 +1,4 @@
-"""Luthier tunes linear models of translation against the metric people care about.
+"""Luthier finds the weights of a linear model of scorers that are best for the metric you report.
 
 Every command is a function here: `luthier.tune(pool, metric="bleu")` does what `luthier tune` does, with the same
 options, defaults and seed. It takes pools or paths, metrics or their names, weights by name, as a vector or as a file,

@@ -1,4 +1,4 @@
-"""One scorer more: ``luthier.score_with(scorer, pool, name="kiwi", output="pool2.arrow")``."""
+"""One more scorer: ``luthier.score_with(scorer, pool, name="kiwi", output="pool2.arrow")``."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def score_with(
     batch: int = BATCH,
     cache: AnyPath | None = None,
 ) -> ScoringReport:
-    """Score every hypothesis of a pool, and write the pool with the numbers as one feature more.
+    """Score every hypothesis of a pool, and write the pool with the numbers as one more feature.
 
     Answers are kept in a file as they come, by a digest of the scorer, its version and what it was given: nothing is
     scored twice, and a run that was ended goes on where it stood.

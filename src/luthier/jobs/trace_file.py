@@ -19,15 +19,15 @@ from types import TracebackType
 
 from luthier.core.files.io import PACKED, STDIN, open_output
 from luthier.core.progress import notice
+from luthier.tuning.answer import Watch, unwatched
 from luthier.tuning.base import State
-from luthier.tuning.traces import Watch, unwatched
 from luthier.tuning.validation.report import TuningReport
 
 WatchSeed = Callable[[int], Watch]
 
 
 def nobody(seed: int) -> Watch:  # noqa: ARG001
-    """Return who is told of states where nobody is."""
+    """Return a watcher of states that does nothing."""
     return unwatched
 
 
@@ -58,7 +58,7 @@ class GrowingTrace:
         self._context = contextvars.copy_context()  # who is told of anything, also by a thread
 
     def watch(self, seed: int) -> Watch:
-        """Return who is told of the states of a seed."""
+        """Return the watcher of the states of a seed."""
         if self._path is None:
             return unwatched
 

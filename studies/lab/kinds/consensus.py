@@ -20,7 +20,7 @@ from luthier.core.files.journal import Record
 from luthier.core.rng import make_rng
 from luthier.core.settings import Table
 from luthier.evaluation.comparison import Settings, compare
-from luthier.evaluation.multiple_tests import holm
+from luthier.evaluation.randomisation import holm
 from luthier.evaluation.systems import System
 from luthier.kbest.merge import Transforms
 from luthier.kbest.pool import Pool
@@ -81,7 +81,7 @@ class Method(Study):
         _, tuner = read_tuner(file.table("tuner"), path)
         numbers = [file.take(key, int) for key in ("restarts", "replicas", "folds", "starts")]
         first = file.take("first", int, None)
-        study = cls(name, seed, tuple(entries), goals, metrics, file.texts("utilities"), tuner, *numbers, first)
+        study = cls(name, seed, tuple(entries), goals, metrics, file.texts("utilities"), tuner, *numbers, first=first)
         file.end()
         if numbers[0] < 0 or min(numbers[1:]) < 1 or study.folds < 2 or len(metrics) < 2 or not study.utilities:
             raise LuthierError(f"{path}: expected utilities, two metrics, 'folds' of 2 and other numbers of at least 1")

@@ -3,9 +3,9 @@
   luthier explore pool.arrow
   luthier explore pool.arrow --weights tuned.txt start.txt --metric bleu --trace trace.jsonl
 
-The page comes from this machine and stays on it: nothing is loaded from the network, and only the address that is
-printed opens it. The first file of --weights is where the page begins. Ctrl-C ends it. From another machine, use
-ssh -L PORT:127.0.0.1:PORT with --port PORT.
+The page comes from this machine and stays on it: nothing is loaded from the network, and only the printed address
+opens it. The page begins with the first file of --weights. Ctrl-C ends it. From another machine, use ssh -L
+PORT:127.0.0.1:PORT with --port PORT.
 """
 
 from __future__ import annotations

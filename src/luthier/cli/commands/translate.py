@@ -3,8 +3,7 @@
   luthier translate model < text > translation
   luthier translate model --weights other.json < text
 
-Each line is answered as soon as it has come; an empty line is answered by an empty line. Rules are looked up on the
-fly.
+Each line is translated as soon as it is read; an empty line gives an empty line. Rules are looked up line by line.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.weights import read_weights
 from luthier.landscape.lines.projection_cache import ProjectionCache
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.units import effect_units
+from luthier.landscape.problem import effect_units
 from luthier.metrics.base import Metric
 
 EQUAL = "equal weights"

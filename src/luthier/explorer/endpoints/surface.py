@@ -19,8 +19,8 @@ from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
-from luthier.landscape.planes.check import certain_cells
 from luthier.landscape.planes.plane import Plane, PlaneLists, usual_reach
+from luthier.landscape.planes.surface import certain_cells
 
 LEAST_PIXELS, MOST_PIXELS, BAND = 16, 512, 32
 MOST_CELLS = 15_000

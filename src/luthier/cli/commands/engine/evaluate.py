@@ -1,4 +1,4 @@
-"""Score a trained model on a text, with intervals; against another model, with p-values.
+"""Score a trained model, with intervals; --against another, p-values.
 
 luthier engine evaluate model --source test.src --refs test.ref
 luthier engine evaluate model --against baseline --source test.src --refs test.ref --metric bleu --metric chrf
