@@ -79,11 +79,12 @@ class Method(Study):
         metrics = dict(read_metric(table) for table in file.tables("metric"))
         name, seed = file.take("name", str), take_seed(file, path)
         _, tuner = read_tuner(file.table("tuner"), path)
-        numbers = [file.take(key, int) for key in ("restarts", "replicas", "folds", "starts")]
-        first = file.take("first", int, None)
-        study = cls(name, seed, tuple(entries), goals, metrics, file.texts("utilities"), tuner, *numbers, first=first)
+        numbers: list[Any] = [file.take(key, int) for key in ("restarts", "replicas", "folds", "starts")]
+        numbers.append(file.take("first", int, None))
+        study = cls(name, seed, tuple(entries), goals, metrics, file.texts("utilities"), tuner, *numbers)
         file.end()
-        if numbers[0] < 0 or min(numbers[1:]) < 1 or study.folds < 2 or len(metrics) < 2 or not study.utilities:
+        few = min(numbers[1:4]) < 1 or (study.first is not None and study.first < 1)
+        if numbers[0] < 0 or few or study.folds < 2 or len(metrics) < 2 or not study.utilities:
             raise LuthierError(f"{path}: expected utilities, two metrics, 'folds' of 2 and other numbers of at least 1")
         return study
 
