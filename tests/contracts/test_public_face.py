@@ -143,7 +143,7 @@ def field_defaults():
     from luthier.evaluation.comparison import Settings
     from luthier.landscape.certified.certify import CertifyOptions
     from luthier.landscape.certified.windows import WindowOptions
-    from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
+    from luthier.landscape.selections.constraints import CurveSettings, GeometrySettings
     from luthier.lm.estimate import EstimateOptions
 
     yield from [("certify", CertifyOptions), ("certify", WindowOptions), ("compare", Settings), ("evaluate", Settings)]

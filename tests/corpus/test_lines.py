@@ -37,12 +37,10 @@ def test_lines_as_they_stand(write, end, pack):
     "raw, kind, line",
     [
         (b"a\ncaf\xe9\n", "utf-8", 2),
-        (b"a\nb\nc\r\n", "windows-line-end", 3),
-        (b"\xef\xbb\xbfa\n", "byte-order-mark", 1),
         (b"", "empty", None),
         (gzip.compress(b"a\n" * 5000)[:-6], "truncated", 5001),
     ],
-    ids=["utf-8", "windows", "mark", "empty", "cut"],
+    ids=["utf-8", "empty", "cut"],
 )
 def test_faults_have_their_line(write, raw, kind, line):
     path = write(raw)
@@ -51,11 +49,11 @@ def test_faults_have_their_line(write, raw, kind, line):
     assert (caught.value.kind, caught.value.line, caught.value.path) == (kind, line, str(path))
 
 
-def test_line_ends_and_marks_are_mended_on_demand(write):
-    assert list(read_lines(write(b"\xef\xbb\xbfa\r\n\r\nb\r\n"), fix=True)) == ["a", "", "b"]
-    assert list(read_lines(write(b"\xef\xbb\xbf\n"), fix=True)) == [""]
+def test_windows_line_ends_and_marks_are_no_part_of_the_text(write):
+    assert list(read_lines(write(b"\xef\xbb\xbfa\r\n\r\nb\r\n"))) == ["a", "", "b"]
+    assert list(read_lines(write(b"\xef\xbb\xbf\n"))) == [""]
     with pytest.raises(InputError, match="UTF-8"):
-        read_lines(write(b"\xff\n"), fix=True)
+        read_lines(write(b"\xff\n"))
 
 
 @settings(deadline=None, max_examples=30)

@@ -183,3 +183,8 @@ def test_lookups_in_the_trie(tmp_path):
     assert grammar.trie.child(0, words["ist"] + 1) == -1
     assert int(grammar.trie.sides[0]) == -1
     assert np.count_nonzero(grammar.trie.sides >= 0) == grammar.n_sides
+
+
+def test_a_table_of_phrases_is_told_apart(tmp_path):
+    with pytest.raises(InputError, match="of Moses' tables only hierarchical ones are read"):
+        read_grammar(written(tmp_path, "das haus ||| the house ||| 0.5 0.4 1e-3 0.2 ||| 0-0 1-1 ||| 10 10 5\n"))

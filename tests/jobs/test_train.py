@@ -7,13 +7,17 @@ import subprocess
 import sys
 
 import pytest
+import sacrebleu
 
+from luthier.core.errors import LuthierError
 from luthier.corpus.lines import read_lines
-from luthier.jobs.evaluate import translate_lines
+from luthier.jobs.mbr import mbr
 from luthier.jobs.train import train_system
 from luthier.jobs.train_config import read_train_config
 from luthier.jobs.trained_model import TranslationModel
+from luthier.jobs.translate import Wanted, answer, translate_lines
 from luthier.kbest.weights import read_weights
+from luthier.serving.translator import Translator
 from luthier.synthetic.pair.pair import PairGenerator
 from small_system import SMALL_SYSTEM
 
@@ -170,3 +174,170 @@ def test_a_folder_that_is_no_model(run_cli, tmp_path):
     code, _, said = run_cli("translate", tmp_path)
     assert code == 2
     assert "expected a folder with a trained model (model.json), found no such file or directory" in said
+
+
+@pytest.fixture(scope="module")
+def raw(tmp_path_factory):
+    """A system of ordinary text: sentences with capitals and signs glued to words, and Windows line ends."""
+    home = tmp_path_factory.mktemp("raw")
+    PairGenerator().write(home / "corpus", train=150, tune=6, heldout=0, test=6, seed=0)
+    for path in (home / "corpus").glob("*.txt"):
+        if "links" not in path.name:
+            lines = path.read_text().splitlines()
+            path.write_bytes("".join(f"{_ordinary(line)}\r\n" for line in lines).encode())
+    (home / "train.toml").write_text('[text]\nsource = "de"\ntarget = "en"\n' + SETTINGS)
+    return home, run_training(home)
+
+
+def _ordinary(line):
+    plain = re.sub(r" ([.,!?])", r"\1", line)
+    return plain[:1].upper() + plain[1:]
+
+
+def test_ordinary_text_in_and_out(raw, run_cli):
+    home, found = raw
+    assert list(found.comparisons) == ["tune", "tune, tokenised", "test", "test, tokenised"]
+    assert re.search(r"BLEU\|nrefs:2\|case:mixed\|eff:no\|tok:13a\|smooth:exp\|version:", found.signature)
+    answers = list(read_lines(home / "model" / "test.tuned.1.txt"))
+    assert not any(" ." in line or "\r" in line for line in answers)
+    assert all(line[0].isupper() for line in answers)
+    source = home / "corpus/test.source.txt"
+    model = TranslationModel.open(home / "model")
+    assert list(translate_lines(model, io.BytesIO(source.read_bytes()))) == answers
+    out = home / "out.txt"
+    code, _, said = run_cli("engine", "decode", source, "--model", home / "model", "-o", out)
+    assert code == 0, said
+    assert list(read_lines(out)) == answers
+
+
+def test_evaluate_scores_ordinary_text_and_words(raw, run_cli):
+    home, found = raw
+    refs = [home / f"corpus/test.refs.{r}.txt" for r in range(2)]
+    arguments = ("--source", home / "corpus/test.source.txt", "--refs", *refs, "--json")
+    code, out, said = run_cli("engine", "evaluate", home / "model", *arguments)
+    assert code == 0, said
+    told = json.loads(out)
+    scores = {metric["metric"]: metric["results"][0]["mean"] for metric in told["metrics"]}
+    for label, name in (("bleu", "test"), ("bleu, tokenised", "test, tokenised")):
+        assert scores[label] == found.comparisons[name].metrics[0].results[1].mean
+    rival = sacrebleu.corpus_bleu(
+        list(read_lines(home / "model/test.tuned.1.txt")), [list(read_lines(path)) for path in refs]
+    )
+    assert scores["bleu"] == pytest.approx(rival.score, abs=1e-9)
+    assert told["published"][0].startswith("sacrebleu: BLEU|nrefs:2|")
+
+
+def test_a_loop_sees_the_text_as_the_model_does(raw, run_cli, tmp_path):
+    home, found = raw
+    (tmp_path / "loop.toml").write_text(
+        f'''
+[tune]
+source = "{home}/corpus/tune.source.txt"
+refs = "{home}/corpus/tune.refs.0.txt"
+[decoder]
+model = "{home}/model"
+k = 6
+[start]
+file = "{home}/model/start.json"
+[tuner]
+method = "simplex"
+[loop]
+iterations = 1
+'''
+    )
+    code, out, said = run_cli("loop", tmp_path / "loop.toml", "--json", "--seed", "1")
+    assert code == 0, said
+    assert json.loads(out)["iterations"][0]["decoded"] == found.loops[0].iterations[0].decoded
+
+
+def test_settings_of_text_are_checked(raw, run_cli, tmp_path):
+    home, _ = raw
+    wrong = {
+        'text = "raw"': 'expected text = "as-is" or a table [text] with two languages',
+        "[text]": "language of the source side",
+        '[text]\nsource = "de"\ntarget = "en"\nstemming = true': "[text] has no setting 'stemming'",
+    }
+    for text, message in wrong.items():
+        (home / "wrong.toml").write_text(f"{text}\n{SETTINGS}")
+        code, _, said = run_cli("train", home / "wrong.toml", "-o", tmp_path / "model")
+        assert code == 2
+        assert message in said
+    (home / "as-is.toml").write_text(f'text = "as-is"\n{SETTINGS}')
+    assert read_train_config(home / "as-is.toml", seed=1, threads=1).text is None
+
+
+def test_several_translations_and_why_the_first_won(trained):
+    home, _ = trained
+    model = TranslationModel.open(home / "model")
+    lines = read_lines(home / "corpus" / "test.source.txt")
+    plain = list(model.translate(lines))
+    for line, found, first in zip(lines, answer(model, lines, Wanted(best=3, explain=True)), plain, strict=True):
+        scores = [score for _, score in found.best]
+        assert found.text == first
+        assert scores == sorted(scores, reverse=True)
+        told = found.explanation
+        assert told.score == scores[0] == pytest.approx(sum(told.contributions.values()))
+        if len(scores) > 1:
+            assert (told.rival, told.margin) == (found.best[1][0], scores[0] - scores[1])
+            assert sum(told.differences.values()) == pytest.approx(told.margin)
+        assert " ".join(use.source for use in told.rules if "[Goal]" in use.rule) == line
+        words = sum(value for name, value in told.contributions.items() if not name.startswith("LanguageModel"))
+        assert sum(use.score for use in told.rules) == pytest.approx(words)
+        assert told.text().splitlines()[0] == f"source   {line}"
+
+
+def test_translate_lists_explains_and_agrees(trained, run_cli, monkeypatch):
+    home, _ = trained
+    source = (home / "corpus" / "test.source.txt").read_bytes()
+
+    def asked(*options):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(source)))
+        code, out, said = run_cli("translate", home / "model", *options)
+        return code, out.splitlines(), said
+
+    first = list(read_lines(home / "model" / "test.tuned.1.txt"))
+    _, lines, _ = asked("-n", "2")
+    assert lines[0].split(" ||| ")[:2] == ["0", first[0]]
+    _, lines, _ = asked("--explain", "--json")
+    assert [json.loads(line)["translation"] for line in lines] == first
+    assert json.loads(lines[0])["explanation"]["rules"]
+    code, lines, said = asked("--mbr", "chrf", "-k", "20")
+    assert code == 0, said
+    assert len(lines) == len(first)
+    pool = home / "kbest.arrow"
+    run_cli(
+        "engine",
+        "decode",
+        home / "corpus/test.source.txt",
+        "--model",
+        home / "model",
+        "-k",
+        "20",
+        "--unique",
+        "-o",
+        pool,
+    )
+    assert lines == mbr(pool, select="chrf", posterior=home / "model" / "weights.json").texts
+    for options in (("-n", "0"), ("-k", "0"), ("--mbr", "chrf", "-n", "2"), ("--mbr", "nothing")):
+        assert asked(*options)[0] == 2
+
+
+def test_a_served_model_says_the_same(trained):
+    home, _ = trained
+    model = TranslationModel.open(home / "model")
+    lines = read_lines(home / "corpus" / "test.source.txt")
+    translator = Translator(model, threads=2)
+    found = [translator.ask(list(lines)[i : i + 2], Wanted()) for i in range(0, len(lines), 2)]
+    assert [one.text for job in found for one in job.result(60)] == list(model.translate(lines))
+    asked = translator.ask(["", lines[0], " "], Wanted(explain=True)).result(60)
+    assert [one.explanation is not None for one in asked] == [False, True, False]
+    with pytest.raises(LuthierError, match="a lattice"):
+        translator.ask(["((('a', 1, 1),),)"], Wanted()).result(60)
+
+
+def test_a_lattice_is_no_word(trained, run_cli, tmp_path):
+    home, _ = trained
+    (tmp_path / "plf").write_text("ein wort\n((('ein', 0.5, 1), ('kein', 0.5, 1),), (('wort', 1.0, 1),),)\n")
+    code, _, said = run_cli("engine", "decode", tmp_path / "plf", "--model", home / "model", "-o", tmp_path / "out")
+    assert code == 2
+    assert "expected words in sentence 1, found a lattice (PLF)" in said

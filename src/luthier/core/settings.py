@@ -197,6 +197,10 @@ class Table:
         """Return whether a key is still there to be taken."""
         return key in self._left
 
+    def has_text(self, key: str) -> bool:
+        """Return whether a key is still there to be taken, and is a text."""
+        return isinstance(self._left.get(key), str)
+
     def take(self, key: str, kind: type[T], default: T | None = REQUIRED) -> T:
         """Return the value of a key, of that kind; the default where it is not given."""
         self._known.append(key)

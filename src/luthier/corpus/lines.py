@@ -24,13 +24,13 @@ def line_spans(ends: Int64) -> tuple[Int64, Int64]:
     return starts, stops
 
 
-def read_lines(path: str | os.PathLike[str], *, fix: bool = False) -> Texts:
-    """Read a text file, one text per line; `fix` accepts Windows line ends and a BOM.
+def read_lines(path: str | os.PathLike[str]) -> Texts:
+    """Read a text file, one text per line; Windows line ends and a byte-order mark are no part of it.
 
     Raises
     ------
     InputError
-        Bad UTF-8, Windows line ends, a byte-order mark, an empty or damaged file; each with its line.
+        Bad UTF-8, an empty or damaged file; each with its line.
     """
     name = display_name(path)
     parts = []
@@ -39,14 +39,8 @@ def read_lines(path: str | os.PathLike[str], *, fix: bool = False) -> Texts:
             data = block.data
             starts, stops = line_spans(block.ends)
             if block.first_line == 1 and data[:3].tobytes() == BOM:
-                if not fix:
-                    raise bom_error(name)
                 starts[0] = len(BOM)
-            ends_in_cr = (stops > starts) & (data[np.maximum(stops - 1, 0)] == CARRIAGE_RETURN)
-            if ends_in_cr.any():
-                if not fix:
-                    raise windows_line_error(name, block.first_line + int(np.argmax(ends_in_cr)))
-                stops = stops - ends_in_cr
+            stops = stops - ((stops > starts) & (data[np.maximum(stops - 1, 0)] == CARRIAGE_RETURN))
             check_utf8(data, name, block.first_line)
             parts.append(Texts.from_spans(data, starts, stops))
     if not parts:
@@ -76,26 +70,29 @@ def utf8_error(path: str, line: int, found: bytes) -> InputError:
     )
 
 
-def windows_line_error(path: str, line: int) -> InputError:
+FIXABLE = "; or let `skip_bad` fix it"  # behind a hint, where there is this option
+
+
+def windows_line_error(path: str, line: int, more: str = "") -> InputError:
     """Return the complaint about a carriage return before the line feed."""
     return InputError(
         expected="a line that ends in a line feed",
         found="a Windows line end (CR LF)",
         path=path,
         line=line,
-        hint="convert with: sed -i 's/\\r$//' FILE; or let `skip_bad` fix it",
+        hint=f"convert with: sed -i 's/\\r$//' FILE{more}",
         kind="windows-line-end",
     )
 
 
-def bom_error(path: str) -> InputError:
+def bom_error(path: str, more: str = "") -> InputError:
     """Return the complaint about a byte-order mark."""
     return InputError(
         expected="text from the first byte on",
         found="a byte-order mark (BOM)",
         path=path,
         line=1,
-        hint="remove it with: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE; or let `skip_bad` fix it",
+        hint=f"remove it with: sed -i '1s/^\\xEF\\xBB\\xBF//' FILE{more}",
         kind="byte-order-mark",
     )
 

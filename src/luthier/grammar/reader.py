@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import dataclasses
+import re
 from typing import ClassVar
 
 PACKAGE = "luthier.grammar.readers"
@@ -52,3 +53,12 @@ def first_fields(head: bytes) -> list[list[bytes]]:
     """
     line = head.partition(b"\n")[0]
     return [field.split() for field in b" ".join([b"", line, b""]).split(b" ||| ")]
+
+
+def phrase_table_hint(head: bytes) -> str:
+    """Return what to say of a file whose first line has two sides and numbers, and no label; "" of others."""
+    fields = first_fields(head)
+    numbers = fields[2] if len(fields) > 2 else []
+    if not numbers or not all(re.fullmatch(rb"[-+.0-9eE]+", number) for number in numbers):
+        return ""
+    return "this is a table of phrases; of Moses' tables only hierarchical ones are read, whose sides end in [X]"

@@ -27,7 +27,7 @@ from luthier.corpus.texts import Texts
 from luthier.corpus.vocab import Interner
 from luthier.grammar import _rule_kernels, _trie_kernels
 from luthier.grammar.grammar import NO_SENTENCES, Grammar, make_grammar, no_trie
-from luthier.grammar.reader import HEAD_BYTES, PACKAGE, Reader
+from luthier.grammar.reader import HEAD_BYTES, PACKAGE, Reader, phrase_table_hint
 from luthier.grammar.storage import is_grammar_file, open_grammar
 
 
@@ -189,6 +189,7 @@ def find_reader(head: bytes, format: str, name: str) -> Reader:  # noqa: A002
             found=excerpt(head.partition(b"\n")[0]),
             path=name,
             line=1,
+            hint=phrase_table_hint(head),
         )
     return load(PACKAGE, best)()  # type: ignore[no-any-return]
 

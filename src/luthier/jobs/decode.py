@@ -143,10 +143,12 @@ def _name(path: AnyPath | None) -> str | None:
 def _decode(job: DecodeJob) -> Decoding:
     """Decode, and write what was asked for."""
     _check(job)
-    sentences = read_lines(job.source)
+    lines = read_lines(job.source)
+    model = None if job.model is None else TranslationModel.open(job.model, job.weights)
+    sentences = lines if model is None else model.source_lines(lines)
     if job.trace is not None and job.trace >= len(sentences):
         raise LuthierError(f"expected a sentence from 0 to {len(sentences) - 1} to trace, found {job.trace}")
-    decoder, weights = _open(job, sentences)
+    decoder, weights = _open(job, sentences, model)
     if job.trace is not None:
         return Decoding(None, _summary(job, None, _traced(decoder, sentences, weights, job.trace)))
     written = Written()
@@ -166,18 +168,19 @@ def _decode(job: DecodeJob) -> Decoding:
         if keep is not None:
             keep.finish()
     _say_limits(decoded, decoder.options)
-    _write(job, decoder, decoded, written)
+    _write(job, decoder, decoded, written, decoded.texts if model is None else model.restored(decoded.texts, lines))
     return Decoding(decoded, _summary(job, decoded, None))
 
 
-def _open(job: DecodeJob, sentences: Texts) -> tuple[Decoder, Mapping[str, float] | None]:
+def _open(
+    job: DecodeJob, sentences: Texts, model: TranslationModel | None
+) -> tuple[Decoder, Mapping[str, float] | None]:
     """Return the decoder of a model or of single files, and the weights, None for the default ones."""
     bins = None if job.bins is None else read_bins(job.bins)
-    if job.grammar is not None:
+    if model is None:
         lms = [open_lm(path) for path in job.lms]
-        decoder = Decoder(read_grammar(job.grammar), lms, SearchOptions(**job.limits), bins=bins)
+        decoder = Decoder(read_grammar(str(job.grammar)), lms, SearchOptions(**job.limits), bins=bins)
         return decoder, None if job.weights is None else read_weights(job.weights)
-    model = TranslationModel.open(str(job.model), job.weights)
     search = dataclasses.replace(model.settings.search, **job.limits)
     grammar = model.grammar(sentences, threads=job.threads)
     return Decoder(grammar, model.lms, search, bins=bins), model.weights
@@ -256,14 +259,14 @@ def _tree(decoder: Decoder, decoded: Decoded, row: int) -> DerivationTree:
     return DerivationTree(decoder.grammar, decoded.table, first.rules, first.parents, first.spans)
 
 
-def _write(job: DecodeJob, decoder: Decoder, decoded: Decoded, written: Written) -> None:
-    """Write all that the job names; what cannot be written costs nothing of the rest."""
+def _write(job: DecodeJob, decoder: Decoder, decoded: Decoded, written: Written, texts: Texts) -> None:
+    """Write all that the job names, the best `texts` as people write; what cannot be written costs nothing else."""
     if job.lists is not None:
         with written.answer(job.lists):
             write_pool(decoded.pool, job.lists, job.list_format)
     if job.text is not None:
         with written.answer(job.text):
-            write_lines(job.text, decoded.texts)
+            write_lines(job.text, texts)
     trees = [_tree(decoder, decoded, row) for row in range(len(decoded.texts))] if job.links or job.trees else []
     if job.links is not None:
         with written.answer(job.links):

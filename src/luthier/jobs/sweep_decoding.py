@@ -64,11 +64,13 @@ class DecodedPoints:
 
     def sentences(self, part: Sentences) -> tuple[Texts, tuple[Texts, ...], Grammar]:
         """Return sentences, references, and the rules for them with the features that are used."""
-        sentences = read_lines(part.source)
+        lines = read_lines(part.source)
+        sentences = self.model.source_lines(lines)
         grammar = self.model.grammar(sentences)
         if self._decoding.features is not None:
             grammar = grammar.select_features(self._decoding.features)
-        return sentences, tuple(read_parallel(part.refs, sentences, part.source)), grammar
+        refs = tuple(self.model.target_lines(column) for column in read_parallel(part.refs, lines, part.source))
+        return sentences, refs, grammar
 
     @functools.cached_property
     def _parts(self) -> tuple[tuple[Texts, tuple[Texts, ...], Grammar], ...]:

@@ -20,6 +20,8 @@ from luthier.core.progress import notice
 from luthier.core.settings import parse_json
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
+from luthier.corpus.raw_text import FILE as TEXT
+from luthier.corpus.raw_text import TextForm
 from luthier.corpus.texts import Texts
 from luthier.evaluation.comparison import Comparison, Settings, compare
 from luthier.grammar.model import FILE as RULES
@@ -31,11 +33,14 @@ from luthier.jobs.lm import estimate_lm
 from luthier.jobs.loop import ForestDecoder, OwnDecoder, show_loop
 from luthier.jobs.loop_config import Sentences
 from luthier.jobs.opening import AnyPath, cores
+from luthier.jobs.run_file import about_loop, loop_run
 from luthier.jobs.score import read_parallel
 from luthier.jobs.train_config import TrainConfig, read_train_config
+from luthier.jobs.train_text import PREPARED, copies, for_text, make_copies, published_signature, say_if_raw
 from luthier.jobs.trained_model import LM, WEIGHTS, ModelSettings, TranslationModel
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.lm.storage import open_lm
+from luthier.metrics.base import Metric
 from luthier.report.tables.training import Sample, Trained
 from luthier.tuning.loops.folder import read_result, recorded_decoder
 from luthier.tuning.loops.loop import LoopPlace, tune_loop
@@ -140,36 +145,53 @@ def train(
 
 def train_system(config: TrainConfig, folder: str, *, threads: int) -> Trained:
     """Train a system into a folder; what was made there before from the same inputs is not made again."""
-    home = make_folder(folder)
-    job = Training(config, home, threads)
+    job = Training(config, make_folder(folder), threads)
+    job.prepare()
     job.align()
     job.estimate()
     job.index()
-    parts = {"tune": config.tune, "heldout": config.heldout, "test": config.test}
-    given = {name: part for name, part in parts.items() if part is not None}
+    given = job.config.parts
     for name, part in given.items():
         job.extract(name, part)
     loops = job.tune()
     judged = {name: part for name, part in given.items() if name != "heldout"}
     for name, part in judged.items():
         job.translate(name, part)
-    comparisons = {name: job.compare(name, part) for name, part in judged.items()}
+    comparisons = {title: found for name in judged for title, found in job.compare(name).items()}
     shown = "test" if "test" in judged else "tune"
     return Trained(
         folder,
         tuple((s.name, s.skipped, s.seconds) for s in job.steps.done),
         tuple(loops),
         comparisons,
-        tuple(job.samples(shown, judged[shown])),
+        tuple(job.samples(shown)),
+        published_signature(for_text(config.settings.metric), len(judged[shown].refs)) if config.text else "",
     )
 
 
 class Training:
-    """One training under way."""
+    """One training under way; `given` is what its file says, `config` the same with text as the model sees it."""
 
     def __init__(self, config: TrainConfig, home: Path, threads: int) -> None:
-        self.config, self.home, self.threads = config, home, threads
+        self.given = self.config = config
+        self.home, self.threads = home, threads
         self.steps = Steps(home)
+
+    @property
+    def settings(self) -> ModelSettings:
+        """What the model's folder says of itself."""
+        c = self.config
+        return ModelSettings(c.limits, c.features, c.search, raw=c.text is not None)
+
+    def prepare(self) -> None:
+        """Bring ordinary text into the form that all later steps see."""
+        if self.given.text is None:
+            say_if_raw(self.given)
+            return
+        self.config, wanted = copies(self.given, self.home)
+        key = self.steps.key([copy.path for copy in wanted], dataclasses.asdict(self.given.text))
+        names = [TEXT, *(copy.name for copy in wanted)]
+        self.steps.run("text", key, names, lambda: make_copies(self.given, wanted, self.home))
 
     def path(self, name: str) -> Path:
         """Return where a file of the folder stands."""
@@ -211,7 +233,7 @@ class Training:
             save_model(model, self.home)
 
         self.steps.run("index of rules", key, [RULES], work)
-        ModelSettings(c.limits, c.features, c.search).save(self.home)
+        self.settings.save(self.home)
 
     def extract(self, name: str, part: Sentences) -> None:
         """Extract the rules for a part."""
@@ -219,9 +241,7 @@ class Training:
         key = self.steps.key([part.source, self.path(RULES)], [dataclasses.asdict(c.limits), c.features])
 
         def work() -> None:
-            model = TranslationModel(
-                ModelSettings(c.limits, c.features, c.search), open_model(self.home), (), Weights({})
-            )
+            model = TranslationModel(self.settings, open_model(self.home), (), Weights({}))
             save_grammar(model.grammar(read_lines(part.source), threads=self.threads), self.path(output))
 
         self.steps.run(f"rules for {name}", key, [output], work)
@@ -229,9 +249,7 @@ class Training:
     def decoder(self, name: str, part: Sentences, k: int) -> OwnDecoder:
         """Return the decoder of a part, as a loop sees it."""
         c = self.config
-        model = TranslationModel(
-            ModelSettings(c.limits, c.features, c.search), open_model(self.home), (open_lm(self.path(LM)),), Weights({})
-        )
+        model = TranslationModel(self.settings, open_model(self.home), (open_lm(self.path(LM)),), Weights({}))
         sentences = read_lines(part.source)
         references = tuple(read_parallel(part.refs, sentences, part.source))
         decoder = model.decoder(open_grammar(self.path(f"{name}.grammar")))
@@ -288,16 +306,19 @@ class Training:
             if (folder / "iterations.jsonl").exists() and recorded_decoder(str(folder)) != key:
                 notice(f"{folder}: a loop with other inputs or settings; it is begun anew")
                 shutil.rmtree(folder)
-            result = tune_loop(
-                ForestDecoder(decode, folder) if c.forests else decode,
-                start,
-                settings.tuner,
-                settings.metric,
-                self.options_of(replica),
-                heldout=heldout,
-                bounds=settings.bounds,
-                place=LoopPlace(str(folder), resume=True, decoder=key),
-            )
+            options = self.options_of(replica)
+            with loop_run(folder, "train", settings.metric, settings.tuner.spec, options.seed) as run:
+                result = tune_loop(
+                    ForestDecoder(decode, folder) if c.forests else decode,
+                    start,
+                    settings.tuner,
+                    settings.metric,
+                    options,
+                    heldout=heldout,
+                    bounds=settings.bounds,
+                    place=LoopPlace(str(folder), resume=True, decoder=key, begun=run.begin),
+                )
+                run.finish(**about_loop(result))
             write_weights(result.weights, self.path(self.weights_of(replica)))
             show_loop(result, folder)
             found.append(result)
@@ -315,29 +336,40 @@ class Training:
         c, places = self.config, self.translations(name)
         weights = [START, *(self.weights_of(r) for r in range(c.replicas))]
         outputs = [path for paths in places.values() for path in paths]
-        inputs = [self.path(item) for item in (f"{name}.grammar", LM, *weights)]
+        in_words = [f"{PREPARED}/{path}" for path in outputs] if c.text else outputs
+        inputs = [self.path(item) for item in (f"{name}.grammar", LM, *weights, *([TEXT] if c.text else []))]
 
         def work() -> None:
             decoder = self.decoder(name, part, 1)
-            for vector, output in zip(weights, outputs, strict=True):
+            for vector, output, plain in zip(weights, in_words, outputs, strict=True):
                 found = decoder.decoder.decode(
                     decoder.sentences, read_weights(self.path(vector)), derivations=False, threads=self.threads
                 )
                 write_lines(self.path(output), found.texts)
+                if c.text:
+                    lines = read_lines(self.given.parts[name].source)
+                    write_lines(self.path(plain), TextForm.read(self.home).restored(found.texts, lines))
 
         key = self.steps.key([*inputs, part.source], dataclasses.asdict(c.search))
-        self.steps.run(f"translation of {name}", key, outputs, work)
+        self.steps.run(f"translation of {name}", key, list(dict.fromkeys([*outputs, *in_words])), work)
 
-    def compare(self, name: str, part: Sentences) -> Comparison:
-        """Compare the translations of a part."""
-        metrics = {self.config.settings.metric.name: self.config.settings.metric}
-        files = {system: [str(self.path(p)) for p in paths] for system, paths in self.translations(name).items()}
-        systems, _ = systems_from_files(files, part.refs, metrics)
-        return compare(systems, metrics, Settings(seed=0), engine=Threads(self.threads))
+    def compare(self, name: str) -> dict[str, Comparison]:
+        """Compare the translations of a part, by title: as people read them and, of ordinary text, as tuned too."""
+        metric, files = self.config.settings.metric, self.translations(name)
+        found = {name: self._compared(files, self.given.parts[name], for_text(metric) if self.config.text else metric)}
+        if self.config.text:
+            in_words = {system: [f"{PREPARED}/{path}" for path in paths] for system, paths in files.items()}
+            found[f"{name}, tokenised"] = self._compared(in_words, self.config.parts[name], metric)
+        return found
 
-    def samples(self, name: str, part: Sentences) -> list[Sample]:
+    def _compared(self, files: Mapping[str, Sequence[str]], part: Sentences, metric: Metric) -> Comparison:
+        paths = {system: [str(self.path(path)) for path in names] for system, names in files.items()}
+        systems, _ = systems_from_files(paths, part.refs, {metric.name: metric})
+        return compare(systems, {metric.name: metric}, Settings(seed=0), engine=Threads(self.threads))
+
+    def samples(self, name: str) -> list[Sample]:
         """Return some sentences that tuning has changed, from first to last."""
-        places = self.translations(name)
+        places, part = self.translations(name), self.given.parts[name]
         columns: list[Texts] = [read_lines(part.source), read_lines(part.refs[0])]
         columns += [read_lines(self.path(places[system][0])) for system in (UNTUNED, TUNED)]
         changed = [i for i in range(len(columns[0])) if columns[2][i] != columns[3][i]]

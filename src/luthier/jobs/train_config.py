@@ -12,6 +12,7 @@ from luthier.alignment.symmetrize import DEFAULT_WAY, WAYS
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import regular
 from luthier.core.settings import Table
+from luthier.corpus.raw_text import TextSettings
 from luthier.decoding.chart.options import SearchOptions
 from luthier.grammar.extraction.options import Limits, feature_names
 from luthier.jobs.loop_config import Sentences, TunerSettings, check_k, take_sentences, take_start, tuner_settings
@@ -19,6 +20,7 @@ from luthier.kbest.weights import Weights
 from luthier.lm.estimate import EstimateOptions
 
 MOST_REPLICAS = 10_000
+AS_IS = "as-is"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,6 +31,7 @@ class TrainConfig:
     ----------
     source, target : the parallel text
     lm_text : text of the language model
+    text : what becomes of ordinary text; None where it is taken as it is
     tune, heldout, test : sentences with references; the last two may be None
     start : weights of the loop's first turn; None for the decoder's own
     k, unique : what lists the loop decodes
@@ -39,6 +42,7 @@ class TrainConfig:
     source: str
     target: str
     lm_text: str
+    text: TextSettings | None
     aligner: Aligner
     symmetrize: str
     max_words: int
@@ -55,6 +59,12 @@ class TrainConfig:
     unique: bool
     forests: bool
     replicas: int
+
+    @property
+    def parts(self) -> dict[str, Sentences]:
+        """The sentences to translate, by name."""
+        parts = {"tune": self.tune, "heldout": self.heldout, "test": self.test}
+        return {name: part for name, part in parts.items() if part is not None}
 
 
 def read_train_config(path: str | os.PathLike[str], *, data: str | None = None, seed: int, threads: int) -> TrainConfig:
@@ -84,6 +94,7 @@ def read_train_config(path: str | os.PathLike[str], *, data: str | None = None, 
         source=source,
         target=target,
         lm_text=lm_text,
+        text=_text(file, str(path)),
         aligner=method,
         symmetrize=how,
         max_words=max_words,
@@ -108,6 +119,23 @@ def read_train_config(path: str | os.PathLike[str], *, data: str | None = None, 
     if found.settings.options.choose == "heldout" and found.heldout is None:
         raise LuthierError(f"{path}: choose = \"heldout\" needs a table [heldout] with its 'source' and 'refs'")
     return found
+
+
+def _text(file: Table, path: str) -> TextSettings | None:
+    """Take [text], or text = "as-is", which is how it is without either."""
+    if file.has_text("text"):
+        found = file.take("text", str)
+        if found != AS_IS:
+            raise LuthierError(
+                f'{path}: expected text = "{AS_IS}" or a table [text] with two languages, found {found!r}'
+            )
+        return None
+    if not file.has("text"):
+        return None
+    table = file.table("text")
+    settings = table.fields(TextSettings)
+    table.end()
+    return settings
 
 
 def _maybe(file: Table, key: str, base: Path) -> Sentences | None:

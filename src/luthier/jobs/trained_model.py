@@ -6,13 +6,15 @@ import dataclasses
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import content_hash, open_output, regular
 from luthier.core.settings import parse_json
+from luthier.corpus.raw_text import FILE as TEXT
+from luthier.corpus.raw_text import TextForm
 from luthier.corpus.texts import Texts
 from luthier.decoding.chart.options import SearchOptions
 from luthier.decoding.decoder import Decoder
@@ -31,11 +33,12 @@ LM, WEIGHTS = "lm.arpa.gz", "weights.json"
 
 @dataclasses.dataclass(frozen=True)
 class ModelSettings:
-    """What a model's folder says of itself."""
+    """What a model's folder says of itself; `raw` is whether it takes ordinary text, as its `text.json` says."""
 
     limits: Limits
     features: tuple[str, ...]
     search: SearchOptions
+    raw: bool = False
 
     def save(self, folder: Path) -> None:
         """Write it into the folder."""
@@ -53,7 +56,8 @@ class ModelSettings:
                 raise ValueError("another kind of file")
             features = tuple(str(name) for name in about["features"])
             feature_names(features)
-            return cls(Limits(**about["limits"]), features, SearchOptions(**about["search"]))
+            search = SearchOptions(**about["search"])
+            return cls(Limits(**about["limits"]), features, search, bool(about.get("raw", False)))
         except OSError as error:
             found = (error.strerror or str(error)).lower()
         except InputError as error:
@@ -70,12 +74,13 @@ class ModelSettings:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class TranslationModel:
-    """A trained system, open."""
+    """A trained system, open; `text` is None where text is taken as it is."""
 
     settings: ModelSettings
     rules: Model
     lms: tuple[LanguageModel, ...]
     weights: Weights
+    text: TextForm | None = None
 
     @classmethod
     def open(cls, folder: str | os.PathLike[str], weights: str | None = None) -> TranslationModel:
@@ -83,25 +88,44 @@ class TranslationModel:
         home = Path(folder)
         settings = ModelSettings.read(home)
         found = read_weights(regular(home / WEIGHTS) if weights is None else weights)
-        return cls(settings, open_model(home), (open_lm(regular(home / LM)),), found)
+        text = TextForm.read(home) if settings.raw else None
+        return cls(settings, open_model(home), (open_lm(regular(home / LM)),), found, text)
+
+    def source_lines(self, lines: Texts) -> Texts:
+        """Return lines to translate as the model sees them."""
+        return lines if self.text is None else self.text.source_lines(lines)
+
+    def target_lines(self, lines: Texts) -> Texts:
+        """Return lines of the target language as the model sees them."""
+        return lines if self.text is None else self.text.target_lines(lines)
+
+    def restored(self, translations: Texts, lines: Texts) -> Texts:
+        """Return the model's translations of lines as people write."""
+        return translations if self.text is None else self.text.restored(translations, lines)
 
     def grammar(self, sentences: Texts, *, threads: int = 1) -> Grammar:
-        """Return the rules for sentences."""
+        """Return the rules for sentences as the model sees them."""
         return extract(self.rules, sentences, self.settings.limits, features=self.settings.features, threads=threads)
 
     def decoder(self, grammar: Grammar) -> Decoder:
         """Return a decoder with a grammar of this model."""
         return Decoder(grammar, self.lms, self.settings.search)
 
-    def translate(self, sentences: Texts, *, threads: int = 1, weights: Mapping[str, float] | None = None) -> Texts:
-        """Return the best translation of each sentence; rules are looked up for all of them at once."""
+    def translate(self, lines: Texts, *, threads: int = 1) -> Texts:
+        """Return the best translation of each line; rules are looked up for all of them at once."""
+        return self.restored(self.translated(lines, threads=threads), lines)
+
+    def translated(self, lines: Texts, *, threads: int = 1) -> Texts:
+        """Return the translations as the model made them, before they become ordinary text."""
+        sentences = self.source_lines(lines)
         decoder = self.decoder(self.grammar(sentences, threads=threads))
-        return decoder.decode(sentences, weights or self.weights, derivations=False, threads=threads).texts
+        return decoder.decode(sentences, self.weights, derivations=False, threads=threads).texts
 
 
 def model_identity(folder: str, texts: Sequence[str]) -> str:
-    """Return a hash of a model's rules, language model and limits, and of texts."""
+    """Return a hash of a model's rules, language model, limits and treatment of text, and of texts."""
     state = hashlib.blake2b(digest_size=16)
-    for path in (*(Path(folder, name) for name in (FILE, RULES, LM)), *map(Path, texts)):
+    names = (FILE, RULES, LM, *([TEXT] if ModelSettings.read(Path(folder)).raw else []))
+    for path in (*(Path(folder, name) for name in names), *map(Path, texts)):
         state.update(content_hash(path).encode())
     return state.hexdigest()

@@ -184,7 +184,7 @@ def _read(path: str, name: str, read_list: Callable[[str], Pool]) -> Scores:
 
 def _plain(path: str, name: str) -> Scores:
     """Read a number a line."""
-    lines = read_lines(path, fix=True)
+    lines = read_lines(path)
     values, status = parse_numbers(lines.data, lines.offsets[:-1], lines.offsets[1:])
     wrong = np.flatnonzero(status != NUMBER_OK)
     if len(wrong):

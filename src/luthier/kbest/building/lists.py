@@ -180,7 +180,7 @@ def _read_lists(paths: Sequence[str], refs: Sequence[str], source: str | None, o
     manifest = read_manifest(options.manifest) if options.manifest else None
     if manifest is not None and (refs or source):
         raise LuthierError("a manifest has the references: give it or files of references and sources, not both")
-    known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed, fix=options.skip_bad)
+    known = read_sentence_table(refs, source, first_id=options.first_id, keyed=options.keyed)
     known = known if manifest is None else manifest.table()
     names, local_names, roles = NameTable(), NameTable(), options.roles
     filling = Filling(options.missing, frozenset(options.costs), options.fill)

@@ -42,7 +42,7 @@ class SentenceTable:
 
 
 def read_sentence_table(
-    refs: Sequence[RefPath], source: RefPath | None, *, first_id: int, keyed: bool, fix: bool
+    refs: Sequence[RefPath], source: RefPath | None, *, first_id: int, keyed: bool
 ) -> SentenceTable | None:
     """Read references and sources, a line per sentence; None where neither is given.
 
@@ -52,7 +52,7 @@ def read_sentence_table(
     paths = [*refs, *([source] if source else [])]
     if not paths:
         return None
-    columns = [read_lines(path, fix=fix) for path in paths]
+    columns = [read_lines(path) for path in paths]
     if keyed:
         ids, columns = _split_keys(paths, columns)
     else:

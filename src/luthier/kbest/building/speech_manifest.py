@@ -55,7 +55,7 @@ def read_manifest(path: str) -> Manifest:
         A line that is no object, an id that stands twice, a duration that is no number, a text that only some have.
     """
     name = display_name(path)
-    rows = [_row(raw, name, line) for line, raw in enumerate(read_lines(path, fix=True), start=1) if raw.strip()]
+    rows = [_row(raw, name, line) for line, raw in enumerate(read_lines(path), start=1) if raw.strip()]
     ids = _ids(rows, name)
     texts = _all_or_none([_first(row, TEXTS) for row in rows], "a text (text)", name)
     for line, text in enumerate(texts or (), start=1):

@@ -27,14 +27,14 @@ from luthier.core.progress import progress
 from luthier.core.segments import offsets_from_counts, rows_of_segments
 from luthier.corpus.lines import (
     CARRIAGE_RETURN,
+    FIXABLE,
     bom_error,
     empty_error,
     line_spans,
     utf8_error,
     windows_line_error,
 )
-from luthier.corpus.repeated import RepeatedTexts
-from luthier.corpus.texts import Texts
+from luthier.corpus.texts import RepeatedTexts, Texts
 from luthier.kbest.reading.line_errors import BadLines, LineErrors
 from luthier.kbest.reading.names import NameTable
 
@@ -229,12 +229,12 @@ class Source:
         starts, stops = line_spans(ends)
         numbers = np.arange(first_line, first_line + len(starts), dtype=np.int64)
         if first_line == 1 and data[:3].tobytes() == BOM:
-            self.faults.fix(bom_error(self.name))
+            self.faults.fix(bom_error(self.name, FIXABLE))
             starts[0] = 3
         windows = (stops > starts) & (data[np.maximum(stops - 1, 0)] == CARRIAGE_RETURN)
         if windows.any():
             lines = numbers[windows]
-            self.faults.fix(windows_line_error(self.name, int(lines[0])), len(lines))
+            self.faults.fix(windows_line_error(self.name, int(lines[0]), FIXABLE), len(lines))
             stops = stops - windows
         good = self._utf8(data, starts, stops)
         if not good.all():

@@ -100,6 +100,7 @@ class Trained(Shown):
     steps : name, whether it was left out, seconds
     loops : of each replica
     comparisons : untuned against tuned weights, by the name of the text
+    signature : what sacrebleu calls the score of ordinary text; "" where text is taken as it is
     """
 
     folder: str
@@ -107,6 +108,7 @@ class Trained(Shown):
     loops: tuple[LoopResult, ...]
     comparisons: Mapping[str, Comparison]
     samples: tuple[Sample, ...]
+    signature: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -116,6 +118,7 @@ class Trained(Shown):
             "loops": [loop.as_dict() for loop in self.loops],
             "comparisons": {name: found.as_dict() for name, found in self.comparisons.items()},
             "samples": [dataclasses.asdict(sample) for sample in self.samples],
+            **({"signature": self.signature} if self.signature else {}),
         }
 
 
@@ -132,11 +135,12 @@ def training_tables(trained: Trained) -> Any:
 
 def score_tables(trained: Trained) -> list[Any]:
     """Return a comparison of untuned and tuned weights for each text."""
-    return [
+    scores = [
         part
         for name, found in trained.comparisons.items()
         for part in (f"\n{name}: untuned and tuned weights", comparison_text(found, decimals=2))
     ]
+    return [*scores, *([trained.signature] if trained.signature else [])]
 
 
 def samples_text(trained: Trained) -> str:
@@ -249,7 +253,9 @@ def demo_tables(result: DemoResult) -> Any:
 # Scores of translation systems with their intervals.
 
 
-def evaluation_tables(comparison: Comparison, intervals: Mapping[str, Mapping[str, tuple[float, float]]]) -> Any:
+def evaluation_tables(
+    comparison: Comparison, intervals: Mapping[str, Mapping[str, tuple[float, float]]], published: Sequence[str] = ()
+) -> Any:
     """Return a row for each system and metric, and, where there are two systems, their difference."""
     rows = []
     for metric in comparison.metrics:
@@ -257,7 +263,7 @@ def evaluation_tables(comparison: Comparison, intervals: Mapping[str, Mapping[st
             low, high = intervals[result.system][metric.metric]
             rows.append((metric.metric, result.system, f"{result.mean:.2f}", f"{low:.2f}", f"{high:.2f}"))
     share = f"{100 * comparison.settings.confidence:g} % interval"
-    signatures = "\n".join(metric.signature for metric in comparison.metrics)
+    signatures = "\n".join([*(metric.signature for metric in comparison.metrics), *published])
     scores = table(
         f"{comparison.sentences:,} sentences", ("metric", "system", "score", share, ""), rows, caption=signatures
     )

@@ -161,3 +161,29 @@ def ramp_steps(order, hopes, lists, rows, box, rate, pull, centre, weights, room
             d = columns[k]
             weights[d] = min(max(weights[d] + rate * scale[d] * gaps[k], low[d]), high[d])
     return total
+
+
+@kernel
+def perceptron_steps(order, offsets, targets, rows, box, clock, weights, drift, room):
+    """Take one perceptron step for each sentence of `order` whose target is not above the rest; return how many."""
+    dense, indptr, indices, values = rows
+    scale, low, high = box
+    columns, gaps = room
+    mistakes = 0
+    for s in order:
+        target = targets[s]
+        own = row_score(dense, indptr, indices, values, weights, target)
+        worst, rival = own, -1
+        for row in range(offsets[s], offsets[s + 1]):
+            score = row_score(dense, indptr, indices, values, weights, row)
+            if row == target or score < worst or (score == worst and rival >= 0):
+                continue
+            n = gap(dense, indptr, indices, values, target, row, columns, gaps)
+            if squared_norm(n, columns, gaps, scale) > 0.0:  # else it is the same point, where weights may move
+                worst, rival = score, row
+        if rival >= 0:
+            mistakes += 1
+            n = gap(dense, indptr, indices, values, target, rival, columns, gaps)
+            move(n, columns, gaps, 1.0, scale, low, high, clock, weights, drift)
+        clock += 1.0
+    return mistakes

@@ -10,8 +10,11 @@ from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.kbest._score_kernels import FeatureRows, winners_one
 from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.units import NEGLIGIBLE
+from luthier.landscape.problem import NEGLIGIBLE
 from luthier.tuning.margin._mira_kernels import Box, Gap
+
+ORACLES = ("gain", "hope", "sentence")
+ABOVE_EQUALS = 0.01  # words that a fixed target is worth more than rows of the same gain
 
 # Averages of weights over many small steps, at the cost of what the steps change.
 
@@ -68,6 +71,19 @@ def oracle_rows(gains: Float64, scores: Float64, offsets: Int64) -> Int64:
     most = gains[best_rows(gains, offsets)]
     tied: Bool = gains == np.repeat(most, np.diff(offsets))
     return best_rows(np.where(tied, scores, -np.inf), offsets)
+
+
+def sentence_oracles(problem: ListProblem) -> Int64:
+    """Return the row of the highest gain of each sentence alone, the lowest of equals, (N,)."""
+    return best_rows(problem.sentence_gains, problem.offsets)
+
+
+def target_gains(problem: ListProblem, gains: Float64) -> Float64:
+    """Return gains in words, (M,), by which each sentence oracle is the target: worth a little more than its equals."""
+    out, targets = gains.copy(), sentence_oracles(problem)
+    highest = np.maximum.reduceat(gains, problem.offsets[:-1])
+    out[targets] = highest + ABOVE_EQUALS
+    return out
 
 
 def step_scale(problem: ListProblem, *, standardize: bool) -> Float64:

@@ -15,8 +15,16 @@ from luthier.tuning.base import KEEPS, State, keep_best
 from luthier.tuning.margin import _svm_kernels as kernels
 from luthier.tuning.margin._mira_kernels import Box
 from luthier.tuning.margin.neighbour_model import NeighbourModel
-from luthier.tuning.margin.steps import best_rows, oracle_rows, shared_scale, step_scale, sum_of_rows
-from luthier.tuning.neighbours.options import NeighbourTuner
+from luthier.tuning.margin.steps import (
+    ORACLES,
+    best_rows,
+    oracle_rows,
+    shared_scale,
+    step_scale,
+    sum_of_rows,
+    target_gains,
+)
+from luthier.tuning.neighbours.penalty import NeighbourTuner
 from luthier.tuning.ranking.sentence_gains import Outcomes, outcome_gains
 from luthier.tuning.restarts import rescaled
 
@@ -27,10 +35,12 @@ class Method(NeighbourTuner):
 
     o is the oracle of list i, Δ_j its gain less that of j, in words: what they add to the corpus that the weights
     before select, or as sentences of their own (smoothed). The oracle has the highest gain, the score by the weights
-    before deciding between equals, or (``hope``) the highest score + gain. With corpus gains the highest ones lie far
-    from anything that weights can select, and rounds swing from one side to the other; hopes are within reach. The
-    weights after round r are the mean of the answers of all r rounds, round k counting k times, so that what follows
-    moves ever less and what was far from the end is soon forgotten.
+    before deciding between equals, or (``hope``) the highest score + gain, or (``sentence``) the highest gain of the
+    sentence alone, the same in every round: with C → ∞ every list is separated, if any weights do that.
+
+    With corpus gains the highest ones lie far from anything that weights can select, and rounds swing from one side to
+    the other; hopes are within reach. The weights after round r are the mean of the answers of all r rounds, round k
+    counting k times, so that what follows moves ever less and what was far from the end is soon forgotten.
 
     A round's objective is convex: the weights before change its answer by gains and oracles only. With sentence gains
     and their oracles one round says all. w0 is 0 or the start; norms are in units of the features' spreads within
@@ -68,7 +78,9 @@ class Method(NeighbourTuner):
     c: float = param(3.0, low=1e-12, help="weight of the mean loss beside half the squared norm")
     tolerance: float = param(1e-3, low=1e-12, help="how far the mean loss may be from the model's, in words")
     limit: int = param(500, low=1, help="cutting planes of a round, at most")
-    oracle: str = param("hope", choices=("gain", "hope"), help="what is put first: the best, or the best within reach")
+    oracle: str = param(
+        "hope", choices=ORACLES, help="what is put first: the best, the best within reach, or a fixed one"
+    )
     background: bool = param(True, help="gains are what a sentence adds to the corpus, else of the sentence alone")
     centre: str = param("zero", choices=("zero", "start"), help="w0, which weights are drawn to")
     keep: str = param("best", choices=KEEPS, help="which round's weights to return, by the gain on the tuning set")
@@ -107,7 +119,9 @@ class Method(NeighbourTuner):
 
     def _gains(self, problem: ListProblem, outcomes: Outcomes, weights: Float64) -> Float64:
         """Return the gains of all hypotheses, (M,), in words."""
-        return outcome_gains(problem, outcomes, weights if self.background else None)[outcomes.groups]
+        fixed = self.oracle == "sentence"
+        gains = outcome_gains(problem, outcomes, weights if self.background and not fixed else None)[outcomes.groups]
+        return target_gains(problem, gains) if fixed else gains
 
 
 class _CuttingPlanes:
