@@ -22,14 +22,16 @@ from luthier.jobs.opening import AnyPool, AnyWeights, cores, weighted
 from luthier.kbest.pool import Pool
 from luthier.landscape.dense_rows import dense_rows, varying_rows
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.constraint_curves import (
+from luthier.landscape.selections.constraints import (
     ConstraintCurves,
     Cost,
     CurveSettings,
+    GeometryReport,
     GeometrySettings,
     Share,
+    bounds_dict,
+    report_geometry,
 )
-from luthier.landscape.selections.constraints import GeometryReport, bounds_dict, report_geometry
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 from luthier.tuning.base import tuner
@@ -179,7 +181,7 @@ MOST_COLUMNS = 100  # many index vectors are put to a linear program over so man
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SelectionBounds(Shown):
-    """The report on all lists, and how it changes with features and sentences where that is asked for."""
+    """The report on all lists, and how it changes with features and sentences, where `against` names them."""
 
     report: GeometryReport
     curves: ConstraintCurves | None

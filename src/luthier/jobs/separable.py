@@ -57,7 +57,7 @@ def separable(
     pairs: str = "largest",
     seed: int = DEFAULT_SEED,
 ) -> Separable:
-    """Find what linear weights can tell apart in a pool, with proofs, as its features are and after inductions.
+    """Find what linear weights can tell apart in a pool, with proofs, before and after the induction of bins.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def separable(
 
 
 def check_pairs(*, draws: int, kept: int, alpha: float) -> None:
-    """Raise where no pairs can be drawn so."""
+    """Raise where no pairs can be drawn by these options."""
     if draws < 1 or kept < 1 or not 0 <= alpha < float("inf"):
         raise LuthierError("expected `draws` and `kept` of at least 1 and `alpha` of at least 0, found others")
 

@@ -6,11 +6,10 @@ import dataclasses
 import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
 
 from luthier.core.arrays import Float64, flat
 from luthier.core.errors import LuthierError, unwarned
@@ -23,8 +22,10 @@ from luthier.kbest.weights import read_weights
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.curve import LineCurve
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import Problem
-from luthier.landscape.units import movable
+from luthier.landscape.problem import Problem, movable
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 
 def read_start(pool: Pool, weights: str | Float64 | None) -> Float64:
@@ -199,7 +200,7 @@ class SubstitutedProblem(Problem):
 
     def identity(self) -> dict[str, str]:
         """Return what the gain is made of, and the coordinates."""
-        dense = self.matrix.toarray() if isinstance(self.matrix, sparse.sparray) else self.matrix
+        dense = self.matrix.toarray() if not isinstance(self.matrix, np.ndarray) else self.matrix
         return {**self.base.identity(), "coordinates": hashlib.blake2b(dense.tobytes(), digest_size=16).hexdigest()}
 
     def with_bounds(self, bounds: Bounds) -> SubstitutedProblem:
@@ -281,6 +282,8 @@ def leading_differences(problem: ListProblem, start: Float64, count: int) -> Dir
     """Return the start and the directions in which the rows of lists differ most, all features spreading alike."""
     columns = movable(problem)
     f = problem.pool.features
+    from scipy import sparse  # loaded by those who have such features only
+
     many = sparse.csr_array((f.values, f.indices, f.indptr), shape=(len(f), f.n_features - f.n_dense))
     table = sparse.hstack([sparse.csr_array(f.dense), many], format="csr")[:, columns]
     table = table @ sparse.diags_array(1.0 / problem.spread[columns])
@@ -328,6 +331,8 @@ def standardized(problem: Problem) -> tuple[Problem, Float64]:
 def rescaled(problem: Problem, spread: Float64) -> Problem:
     """Return a problem (a held-out one, say) with each feature divided by a number, and without limits on weights."""
     if not isinstance(problem, ListProblem):
+        from scipy import sparse
+
         return SubstitutedProblem(problem, problem.names, sparse.diags_array(1.0 / spread), Bounds.none(len(spread)))
     pool = problem.pool.with_features(_divided(problem.pool.features, spread))
     return dataclasses.replace(problem, pool=pool, bounds=Bounds.none(len(spread)), file=None)

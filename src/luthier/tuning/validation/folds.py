@@ -8,8 +8,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError, excerpt
@@ -230,6 +228,9 @@ def _joined(sentences: Int64, documents: Int64) -> Int64:
     """Return the group of each place, (N,): places of one sentence or of one document are in one group."""
     n_sentences, n_documents = int(sentences.max()) + 1, int(documents.max()) + 1
     size = n_sentences + n_documents
+    from scipy import sparse  # a quarter of a second that a command without folds need not spend
+    from scipy.sparse import csgraph
+
     links = sparse.coo_array((np.ones(len(sentences)), (sentences, n_sentences + documents)), shape=(size, size))
     groups = csgraph.connected_components(links, directed=False)[1][sentences]
     return np.unique(groups, return_inverse=True)[1].astype(np.int64).reshape(-1)

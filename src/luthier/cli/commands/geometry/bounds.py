@@ -1,13 +1,13 @@
-"""Report how constrained a linear model is by its lists: what one weight vector can select, and what it cannot.
+"""Report how constrained a linear model is by its lists.
 
   luthier geometry bounds pool.arrow --metric bleu
   luthier geometry bounds pool.arrow --against dims,sentences --plot constraints.png
   luthier geometry bounds --sizes 1502x1000 --features 12
 
-An index vector names one hypothesis of each sentence; it is feasible if some weights select all of them. The
-report bounds how many are, counts the hypotheses that can be selected at all, and tests the oracle's and random
-index vectors. --against draws features and sentences at random and shows how the share of feasible oracle
-selections, and the time of lp-mert, change with their number.
+An index vector names one hypothesis of each sentence. It is feasible if some weights select all of them. The report
+bounds how many are feasible, counts the hypotheses that can be selected at all, and tests the oracle's and random
+index vectors. --against draws features and sentences at random and shows how the share of feasible oracle selections,
+and the time of lp-mert, change with their number.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from luthier.cli.output import Output
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry bounds`."""
-    from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
+    from luthier.landscape.selections.constraints import CurveSettings, GeometrySettings
 
     parser.add_argument("pool", metavar="POOL", nargs="?", help=HELP)
     parser.add_argument(
@@ -49,7 +49,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.jobs.bounds import bounds, parse_axes, size_bounds
-    from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
+    from luthier.landscape.selections.constraints import CurveSettings, GeometrySettings
     from luthier.report.tables.constraints import geometry_tables, size_table
 
     if options.sizes is not None or options.features is not None:
