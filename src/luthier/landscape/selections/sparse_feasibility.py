@@ -16,7 +16,7 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 
 MOST_ROUNDS, FEW_ROUNDS = 60, 12
-JOINING = 4  # constraints of a list that join a programme at a time
+JOINING = 4  # constraints of a list that join a program at a time
 REACH = 1e4  # of weights, of columns scaled to at most 1, where a margin is 1
 CLEAR = 1e-7  # a margin, of columns scaled to at most 1, below which constraints count as contradicting
 
@@ -25,7 +25,7 @@ def weights_that_select(pool: Pool, rows: Int64) -> Float64 | None:
     """Return weights, (D,), whose re-rank selects the features of the given row of each list, (N,); None if none were
     found, in floating point.
 
-    Constraints join the programme as its answers hurt them: of every list the four that are hurt most.
+    Constraints join the program as its answers hurt them: of every list the four that are hurt most.
     """
     constraints = _Wishes(pool, rows)
     weights, chosen = np.zeros(constraints.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
