@@ -21,14 +21,15 @@ from luthier.jobs.opening import AnyPool, AnyWeights, cores, weighted
 from luthier.kbest.pool import Pool
 from luthier.landscape.dense_rows import dense_rows, varying_rows
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.constraint_curves import (
+from luthier.landscape.selections.constraints import (
     ConstraintCurves,
     Cost,
     CurveSettings,
+    GeometryReport,
     GeometrySettings,
     Share,
+    report_geometry,
 )
-from luthier.landscape.selections.constraints import GeometryReport, report_geometry
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 from luthier.tuning.base import tuner

@@ -36,9 +36,9 @@ from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.report.figures.tuning import draw_chosen
+from luthier.tuning.answer import Result
 from luthier.tuning.run import RunOptions, run
 from luthier.tuning.sweep import Chosen, Tried
-from luthier.tuning.traces import Result
 
 POINTS, PICTURE, WEIGHTS, BINS = "points.jsonl", "choice.png", "weights.txt", "bins.json"
 NUMBERS = ("tuned", "heldout", "gain", "cpu_seconds")

@@ -22,8 +22,7 @@ from luthier.core.html import as_table, bar
 from luthier.core.params import names_of, path_of
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
-from luthier.kbest.serving.reranker import LARGEST_WEIGHT
-from luthier.kbest.serving.weights_json import parse_weights
+from luthier.kbest.serving.reranker import LARGEST_WEIGHT, parse_weights
 
 WeightFormat = Literal["text", "equals", "moses", "json"]
 MOSES_SECTION, SPARSE_SECTION = "[weight]", "[weight-file]"

@@ -1,6 +1,6 @@
 """The rows of lists that weights near given ones can select: the others have no part in what is found there.
 
-Distances are in units of a feature's mean effect (`luthier.landscape.units`): directions are at right angles and of
+Distances are in units of a feature's mean effect (`luthier.landscape.problem`): directions are at right angles and of
 length 1 in them.
 """
 
@@ -18,8 +18,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import segment_blocks
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import ROUNDING
-from luthier.landscape.units import effect_units
+from luthier.landscape.problem import ROUNDING, effect_units
 
 BLOCK_ROWS = 1 << 13
 # Directions that leave less than this of their length beside the others do not span a plane.

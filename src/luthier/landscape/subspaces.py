@@ -22,8 +22,7 @@ from luthier.kbest.weights import read_weights
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.curve import LineCurve
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import Problem
-from luthier.landscape.units import movable
+from luthier.landscape.problem import Problem, movable
 
 if TYPE_CHECKING:
     from scipy import sparse

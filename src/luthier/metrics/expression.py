@@ -10,10 +10,9 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.metrics.base import Metric, Stats
+from luthier.metrics.base import Metric, Rate, Stats
 from luthier.metrics.batch import Batch
-from luthier.metrics.majorants.majorant import ROUNDING, Majorant
-from luthier.metrics.slopes import Rate
+from luthier.metrics.majorant import ROUNDING, Majorant
 
 
 @dataclasses.dataclass(frozen=True)

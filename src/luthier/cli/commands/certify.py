@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import argparse
 
-from luthier.cli.certificate import show_certificate
 from luthier.cli.options.fields import add_field_options, field_values
-from luthier.cli.options.landscape import add_axis_options
+from luthier.cli.options.landscape import add_axis_options, show_certificate
 from luthier.cli.options.lists import pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output

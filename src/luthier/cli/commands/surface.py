@@ -210,7 +210,7 @@ def _cells(pool: Pool, metric: Metric, options: argparse.Namespace, output: Outp
 
 def _best_only(pool: Pool, metric: Metric, options: argparse.Namespace, output: Output) -> int:
     """Prove how much the best cell scores, by boxes of the plane; return the exit code."""
-    from luthier.cli.certificate import show_certificate
+    from luthier.cli.options.landscape import show_certificate
     from luthier.core.errors import Interrupted, LuthierError
     from luthier.jobs.certify import certify
 

@@ -22,7 +22,7 @@ from luthier.core.arrays import Float64, Int64, frozen
 from luthier.core.errors import LuthierError
 from luthier.geometry.lines.envelope import envelopes_of_lines
 from luthier.geometry.polytopes.cone import angle, canonical_point, project_onto_cone, step_inside
-from luthier.geometry.polytopes.planar_hull import Pair, half, planar_hull, turn
+from luthier.geometry.polytopes.polytope import Pair, half, planar_hull, turn
 
 Side = tuple[int, int, Pair, Pair]  # list, place of its first corner, first corner, second corner
 

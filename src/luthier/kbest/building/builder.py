@@ -13,8 +13,7 @@ from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64
 from luthier.core.errors import InputError, LuthierWarning
 from luthier.core.files.streams import read_share
 from luthier.core.segments import counts_in_segments, offsets_from_counts
-from luthier.corpus.repeated import RepeatedTexts
-from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.texts import RepeatedTexts, Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.building.feature_rows import FeatureRows, Filling, compact_features, compact_texts, compact_tokens

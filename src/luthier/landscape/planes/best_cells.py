@@ -16,8 +16,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.landscape.cones.cone_coordinates import ConeCoordinates
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.nearby import Nearby
-from luthier.landscape.planes.plane import PlaneLists
-from luthier.landscape.planes.rounding import gamma, height_noise
+from luthier.landscape.planes.plane import PlaneLists, gamma, height_noise
 from luthier.landscape.problem import TRIES
 
 # Cells with their gains: many of them by name, and single ones that have been opened.

@@ -1,6 +1,6 @@
 """Robust optima of lines and planes: the best mean score under noise of the weights, the best of the worst nearby.
 
-Noise is Gaussian, in units of a feature's mean effect at w0 (`luthier.landscape.units`), independent for every weight;
+Noise is Gaussian, in units of a feature's mean effect at w0 (`effect_units`), independent for every weight;
 what counts here is its part along the line or within the plane. Means are exact: sums of error functions over the
 whole line, or over all cells of a window, each with its share of the noise; nothing is sampled. A line's window says
 where the optimum may be, not where noise ends; what lies beyond the window of a plane is left out of the mean. That no
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from luthier.geometry.plane.polygons import gaussian_shares
 from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.landscape.curve import mean_gains, worst_gains
-from luthier.landscape.lines.line_report import LineReport
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.surface import SurfaceReport
-from luthier.landscape.units import effect_units
+from luthier.landscape.problem import effect_units
+
+if TYPE_CHECKING:
+    from luthier.landscape.lines.line_report import LineReport
 
 LEAST_NOISE, MOST_NOISE = 1e-6, 1e3  # mean effects; beyond, shares of cells would be all rounding
 PLACES, INTERVALS = 2000, 200  # places that are tried evenly, and the middles of the best intervals

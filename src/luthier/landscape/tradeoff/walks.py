@@ -16,10 +16,9 @@ from luthier.landscape.curve import LineCurve, intervals_of, reach_of, sums_alon
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.survey import Stretch, SurveyOptions, Walk, runs_of_cells
-from luthier.landscape.problem import ROUNDING
+from luthier.landscape.problem import ROUNDING, effect_units, movable
 from luthier.landscape.tradeoff.front import Archive, pareto
 from luthier.landscape.tradeoff.several import selection_noise
-from luthier.landscape.units import effect_units, movable
 from luthier.metrics.several import Joint
 
 SAMPLE = 4000  # places that a picture shows

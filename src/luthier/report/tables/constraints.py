@@ -10,8 +10,7 @@ import numpy as np
 
 from luthier.geometry.lp.certificates import Feasible
 from luthier.geometry.polytopes.counting import Bound
-from luthier.landscape.selections.constraint_curves import ConstraintCurves
-from luthier.landscape.selections.constraints import GeometryReport
+from luthier.landscape.selections.constraints import ConstraintCurves, GeometryReport
 from luthier.landscape.selections.feasibility import Constraint, Verdict
 from luthier.report.console import cell, stack, table, written_text
 

@@ -16,9 +16,8 @@ from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.certified.search import Search
 from luthier.landscape.certified.windows import WindowOptions, feature_axes
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import Problem
+from luthier.landscape.problem import Problem, movable
 from luthier.landscape.subspaces import read_axis
-from luthier.landscape.units import movable
 from luthier.tuning.base import ListTuner, State
 
 FIRST_WORD = 256  # boxes after which the search first says where it stands; then whenever they have doubled

@@ -15,7 +15,7 @@ from luthier.metrics.base import Metric
 from luthier.tuning.base import State, keep_best
 from luthier.tuning.margin.steps import step_scale
 from luthier.tuning.neighbours.fit import minimize_with_neighbours
-from luthier.tuning.neighbours.options import NeighbourTuner, told
+from luthier.tuning.neighbours.penalty import NeighbourTuner, told
 from luthier.tuning.ranking import _expected_kernels as kernels
 from luthier.tuning.ranking.pairs import sum_rows
 from luthier.tuning.ranking.sentence_gains import Outcomes

@@ -16,8 +16,7 @@ from luthier.landscape.cones.cone_coordinates import ConeCoordinates
 from luthier.landscape.dense_rows import dense_rows
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.best_cells import ScoredCell, near_cells, plane_through
-from luthier.landscape.problem import Problem, slack
-from luthier.landscape.units import effect_units
+from luthier.landscape.problem import Problem, effect_units, slack
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.search.line_search import climb_ends
 

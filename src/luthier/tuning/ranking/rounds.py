@@ -16,8 +16,7 @@ from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import KEEPS, State, keep_best
 from luthier.tuning.neighbours.fit import minimize_with_neighbours
-from luthier.tuning.neighbours.options import NeighbourTuner, told
-from luthier.tuning.neighbours.penalty import Neighbours
+from luthier.tuning.neighbours.penalty import Neighbours, NeighbourTuner, told
 from luthier.tuning.neighbours.smooth_fit import Fit, Ridge, SummedLoss, Term, minimize
 from luthier.tuning.ranking.sentence_gains import GAIN_KINDS, hypothesis_gains
 

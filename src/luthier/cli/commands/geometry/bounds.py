@@ -22,7 +22,7 @@ from luthier.cli.output import Output
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry bounds`."""
-    from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
+    from luthier.landscape.selections.constraints import CurveSettings, GeometrySettings
 
     parser.add_argument("pool", metavar="POOL", help=HELP)
     parser.add_argument(
@@ -44,7 +44,7 @@ def run(options: argparse.Namespace, output: Output) -> None:
 
     from luthier.core.errors import LuthierError
     from luthier.jobs.bounds import bounds, parse_axes
-    from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
+    from luthier.landscape.selections.constraints import CurveSettings, GeometrySettings
     from luthier.report.tables.constraints import geometry_tables
 
     output.note(f"seed {options.seed}")
