@@ -48,6 +48,7 @@ FIRST = (
     "report",
     "train",
     "translate",
+    "serve",
     "loop",
 )
 GROUPS = ("data", "geometry", "engine", "synthetic", "list")
