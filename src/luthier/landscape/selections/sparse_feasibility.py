@@ -27,7 +27,7 @@ MOST_ROUNDS, FEW_ROUNDS = 200, 12
 EPOCHS = 60  # of the perceptron
 FIRST_LISTS, GROWTH = 8, 4  # lists of the first program, and by how much each next one has more
 JOINING = 4  # constraints of a list that join a program at a time
-REACH = 1e4  # of weights, of columns scaled to at most 1, where a margin is 1
+LARGEST_WEIGHT = 1e4  # of weights, of columns scaled to at most 1, where a margin is 1
 CLEAR = 1e-7  # a margin, of columns scaled to at most 1, below which constraints count as contradicting
 UNIT = 2.0**-53
 MOST_EXACT = 200  # rows of a contradiction whose exact multipliers are looked for
@@ -259,12 +259,12 @@ def _largest_margin(constraints: sparse.csr_array) -> tuple[float, Float64, Floa
 
 
 def _least_hurt(constraints: sparse.csr_array, lists: Int64, n_lists: int) -> Float64:
-    """Return the w, |w_k| ≤ `REACH`, for which the sum over lists of max(0, 1 − least constraint·w) is least."""
+    """Return the w, |w_k| ≤ `LARGEST_WEIGHT`, for which the sum over lists of max(0, 1 − least constraint·w) is least."""
     n_rows, n_columns = constraints.shape
     slack = sparse.csr_array((np.ones(n_rows), (np.arange(n_rows), lists)), shape=(n_rows, n_lists))
     matrix = sparse.hstack([-constraints, -slack], format="csr")
     aim = np.concatenate([np.zeros(n_columns), np.ones(n_lists)])
-    limits = [(-REACH, REACH)] * n_columns + [(0.0, None)] * n_lists
+    limits = [(-LARGEST_WEIGHT, LARGEST_WEIGHT)] * n_columns + [(0.0, None)] * n_lists
     found = optimize.linprog(aim, A_ub=matrix, b_ub=-np.ones(n_rows), bounds=limits, method="highs-ipm")
     if found.x is None:
         raise LuthierError(f"the linear program has no answer: {found.message}")
