@@ -259,7 +259,7 @@ def _largest_margin(constraints: sparse.csr_array) -> tuple[float, Float64, Floa
 
 
 def _least_hurt(constraints: sparse.csr_array, lists: Int64, n_lists: int) -> Float64:
-    """Return the w, |w_k| ≤ `LARGEST_WEIGHT`, for which the sum over lists of max(0, 1 − least constraint·w) is least."""
+    """Return the w, |w_k| ≤ `LARGEST_WEIGHT`, of the least sum over lists of max(0, 1 − least constraint·w)."""
     n_rows, n_columns = constraints.shape
     slack = sparse.csr_array((np.ones(n_rows), (np.arange(n_rows), lists)), shape=(n_rows, n_lists))
     matrix = sparse.hstack([-constraints, -slack], format="csr")
