@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 import luthier
+import luthier.features.consensus.mbr as mbr_module
 import luthier.features.consensus.pairs as pairs_module
 from luthier.core.errors import LuthierError
 from luthier.features.consensus.evidence import Evidence, make_block
@@ -206,7 +207,9 @@ def test_evidence_of_no_weight_is_refused():
         wer(pool, counts="n")
 
 
-def test_matrices_from_elsewhere():
+@pytest.mark.parametrize("most", [1 << 22, 5])
+def test_matrices_from_elsewhere(most, monkeypatch):
+    monkeypatch.setattr(mbr_module, "MOST_COUNTED", most)  # rows of a matrix are weighed some at a time
     pool = pool_of(SMALL)
     tables = {str(i): [[edit_rate(h, r) for r in texts] for h in texts] for i, texts in enumerate(SMALL)}
     for evidence in ({}, {"first": 2}, {"leave_self_out": True}, {"posterior": np.array([0.3])}):
