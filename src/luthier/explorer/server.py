@@ -21,8 +21,9 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice
 from luthier.explorer.app import make_app
-from luthier.explorer.endpoints.session import Session
 from luthier.explorer.middleware import TOKEN_HEADER
+from luthier.explorer.sessions.session import Session
+from luthier.explorer.sessions.workspace import Workspace
 
 # Who is connected: those that have shown the token are always served, the others are few, and soon gone.
 #
@@ -154,17 +155,17 @@ class LocalServer:
 
 
 class Server(LocalServer):
-    """A session on a port of this machine.
+    """A session, or folders of runs, on a port of this machine.
 
     Parameters
     ----------
-    session : Session
+    session : Session or Workspace
     port : int
         0 for any that is free.
     say : told of errors that are ours, in a sentence
     """
 
-    def __init__(self, session: Session, port: int = 0, *, say: Callable[[str], None] = notice) -> None:
+    def __init__(self, session: Session | Workspace, port: int = 0, *, say: Callable[[str], None] = notice) -> None:
         self.token = secrets.token_urlsafe(TOKEN_BYTES)
         super().__init__(lambda own: make_app(session, self.token, own, say), Connections(self.token).open, port)
 

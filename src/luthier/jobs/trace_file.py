@@ -47,11 +47,12 @@ class GrowingTrace:
     """The file of a trace while its job runs: states are added as they come; a context manager.
 
     Nothing is made before the first state comes, so a job that never begins leaves what was there. Standard output,
-    packed files and devices cannot grow so that somebody reads them meanwhile: they are left to `write_trace`.
+    packed files and devices cannot grow so that somebody reads them meanwhile: they are left to `write_trace`. `others`
+    are told of the same states.
     """
 
-    def __init__(self, path: str | None) -> None:
-        self._path = path if path and _grows(path) else None
+    def __init__(self, path: str | None, others: WatchSeed = nobody) -> None:
+        self._path, self._others = path if path and _grows(path) else None, others
         self._file: io.FileIO | None = None
         self._length = 0
         self._lock = threading.Lock()
@@ -59,11 +60,13 @@ class GrowingTrace:
 
     def watch(self, seed: int) -> Watch:
         """Return the watcher of the states of a seed."""
+        others = self._others(seed)
         if self._path is None:
-            return unwatched
+            return others
 
         def tell(run: int, step: int, state: State, heldout: float | None) -> None:
             self._add(_line(seed, run, step, state, heldout))
+            others(run, step, state, heldout)
 
         return tell
 

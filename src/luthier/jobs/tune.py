@@ -17,7 +17,7 @@ from luthier.core.plugins import load
 from luthier.core.segments import rows_of_segments
 from luthier.core.tasks import Engine
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, formulas_of, lists_at, pool_at
-from luthier.jobs.trace_file import GrowingTrace, write_trace
+from luthier.jobs.trace_file import GrowingTrace, WatchSeed, nobody, write_trace
 from luthier.jobs.tuning_job import TuningJob, run_job
 from luthier.jobs.validation import check_also, check_validation, cross_validation, decided, out_of_fold, resample_job
 from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
@@ -78,6 +78,7 @@ def tune(
     threads: int | None = None,
     engine: Engine | None = None,
     files: tuple[PoolFile | None, PoolFile | None] = (None, None),
+    watch: WatchSeed = nobody,
     **options: Any,
 ) -> TuningReport:
     """Tune the weights of a linear model for a metric; return them by name, with scores.
@@ -120,6 +121,8 @@ def tune(
         File that gets every state of every run, as it comes.
     engine, files
         Who runs replicas or restarts elsewhere, and where other processes find the two pools.
+    watch
+        Who is told of the states of each seed, as they come.
     options
         Those of every tuner (`luthier.RunOptions`: ``restarts=20`` …), and of this one.
 
@@ -164,7 +167,7 @@ def tune(
 
     pools = _prepared(pool, heldout, start, bins, add if search is None else ())
     searched: Searched | None = None
-    with GrowingTrace(trace) as growing:
+    with GrowingTrace(trace, watch) as growing:
         if search is None:
             job = job_on(*pools)
         else:

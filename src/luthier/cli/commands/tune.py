@@ -38,13 +38,14 @@ from luthier.core.errors import LuthierError
 if TYPE_CHECKING:
     from luthier.core.files.written import Written
     from luthier.decoding.forests.files import Forests
+    from luthier.jobs.run_file import RunFile
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
     from luthier.kbest.storage.pool_file import PoolFile
     from luthier.tuning.validation.report import TuningReport
 
 
-INTERRUPTED = 130
+EXIT_INTERRUPTED = 130
 FIRST_OPTIONS = (
     "pool", "--metric", "--method", "-o", "--refs", "--column", "--folds", "--heldout", "--start", "--restarts",
 )  # fmt: skip
@@ -147,19 +148,25 @@ def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
     from luthier.core.errors import Interrupted
     from luthier.core.jit import compiler_seconds
+    from luthier.jobs.run_file import DONE, INTERRUPTED, RunFile, about_tuning
     from luthier.landscape.sharded_problem import ShardedProblem
     from luthier.report.console import stack
     from luthier.report.tables.tuning import tuning_tables
     from luthier.tuning.validation.weight_shares import weight_shares
 
     check_validation(options, search=options.search)
-    try:
-        report = _tune(options)
-    except Interrupted as stopped:
-        report = stopped.result
-    kept = _kept_size(report, options)
-    files = _write(report, options, kept)
-    written = files.paths
+    with RunFile(options.output, "tune", seed=options.seed) as record:
+        try:
+            report = _tune(options, record)
+        except Interrupted as stopped:
+            report = stopped.result
+        kept = _kept_size(report, options)
+        files = _write(report, options, kept)
+        written = files.paths
+        answers = _answers(options)
+        if set(answers) <= set(written):
+            about = about_tuning(report, answers, normalized=not kept)
+            record.finish(INTERRUPTED if report.interrupted else DONE, **about)
     output.note(f"seed {options.seed}")
     shares = {share.name: share.as_dict() for share in weight_shares(report)}
     weights = {"as_found": bool(kept), "why": kept or None, "features": shares}
@@ -168,11 +175,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
         about["parts_sent"] = report.problem.traffic.as_dict()
     output.emit(about, lambda: stack(tuning_tables(report, written, report.searched, kept), *validation_tables(report)))
     files.check()
-    return INTERRUPTED if report.interrupted else 0
+    return EXIT_INTERRUPTED if report.interrupted else 0
 
 
-def _tune(options: argparse.Namespace) -> TuningReport:
+def _tune(options: argparse.Namespace, record: RunFile) -> TuningReport:
+    from pathlib import Path
+
     from luthier.core.errors import LuthierError
+    from luthier.jobs.run_file import about_lists, about_metric
     from luthier.jobs.tune import feature_names, tune
     from luthier.kbest.weights import read_weights
 
@@ -186,6 +196,10 @@ def _tune(options: argparse.Namespace) -> TuningReport:
         source = _source(options)
         unseen = argparse.Namespace(**{**vars(options), "join": options.heldout_join})
         heldout = pool_from(unseen, options.heldout, options.heldout_refs) if options.heldout else None
+        if record.path:
+            record.note(**about_metric(settings["metric"]), trace=options.trace and Path(options.trace).name)
+            record.note(lists=about_lists(options.forests or options.pool[0], source))
+            record.note(heldout=about_lists(options.heldout, heldout) if options.heldout else None)
         names = feature_names(source)
         check_writing(options, names)
         start = (
@@ -216,6 +230,7 @@ def _tune(options: argparse.Namespace) -> TuningReport:
             also=options.also,
             engine=engine,
             files=_files(options, source, heldout) if engine else (None, None),
+            watch=record.watch,
             **settings,
         )
 
@@ -248,9 +263,9 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_distinct, check_writable
     from luthier.core.plugins import load
+    from luthier.jobs.run_file import run_path
     from luthier.tuning.base import PACKAGE, published_setting
     from luthier.tuning.options import RunOptions
-    from luthier.tuning.validation.report import answer_paths
 
     method = load(PACKAGE, options.method)
     settings = field_values(RunOptions, options)
@@ -263,14 +278,22 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
     checkpoint = RunOptions(**settings).checkpoint
     if options.output is None and (options.template or options.average_replicas):
         raise LuthierError("expected a file to write weights to: --template and --average-replicas need -o")
-    paths: Sequence[str] = ()
-    if options.output is not None:
-        paths = answer_paths(options.output, max(1, options.replicas), average=options.average_replicas)
-    check_distinct(*paths, options.trace, checkpoint, options.plot)
+    paths = _answers(options)
+    record = run_path(options.output) if options.output is not None else ""
+    check_distinct(*paths, record or None, options.trace, checkpoint, options.plot)
     for path in filter(None, [*paths, options.trace, checkpoint]):
         check_writable(path)
     picture_width(options, options.plot)
     return {"method": tuner, "metric": next(iter(metrics.values())), **settings}
+
+
+def _answers(options: argparse.Namespace) -> Sequence[str]:
+    """Return the files of weights that will be written."""
+    from luthier.tuning.validation.report import answer_paths
+
+    if options.output is None:
+        return ()
+    return answer_paths(options.output, max(1, options.replicas), average=options.average_replicas)
 
 
 def _kept_size(report: TuningReport, options: argparse.Namespace) -> str:

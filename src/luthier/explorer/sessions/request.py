@@ -11,7 +11,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.settings import parse_json
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.session import Session
 
 LARGEST_WEIGHT = 1e30
 MOST_CHANGED = 2000  # weights that a request may change

@@ -13,8 +13,10 @@ from typing import Any, TypeVar
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64, frozen
-from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.tail import Followed, TraceLines
+from luthier.core.errors import LuthierError, unwarned
+from luthier.core.progress import without_notices
+from luthier.explorer.sessions.folders import record_of
+from luthier.explorer.sessions.tail import Followed, TraceLines
 from luthier.features.bins import Bins
 from luthier.kbest.inspect import FeatureSummary, summarize_features
 from luthier.kbest.pool import Pool
@@ -28,15 +30,18 @@ EQUAL = "equal weights"
 MOST_PAGES = 64  # whose newest requests are known
 KEPT = 6  # things that are costly to make, such as planes; on large lists one may take some 50 MB
 
+MOST_WAITING, KEPT_LATER = 4, 64  # things to be made in the background, and such that were made
+
 Made = TypeVar("Made")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Named:
-    """A weight vector with a name."""
+    """A weight vector with a name, and what its run has left: unseen scores, intervals of weights; {} if nothing."""
 
     name: str
     weights: Float64
+    record: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
 class Superseded(LuthierError):
@@ -81,6 +86,9 @@ class Session:
         self._kept: OrderedDict[Any, Any] = OrderedDict()
         self._newest: OrderedDict[tuple[str, int], int] = OrderedDict()
         self._lock, self._making = threading.Lock(), threading.Lock()
+        self._waiting: OrderedDict[Any, Callable[[], Any]] = OrderedDict()
+        self._later: OrderedDict[Any, Any] = OrderedDict()
+        self._worker: threading.Thread | None = None
 
     @property
     def start(self) -> Float64:
@@ -144,6 +152,46 @@ class Session:
             for key in [key for key in self._kept if key[0] == kind]:
                 del self._kept[key]
 
+    def later(self, key: Any, make: Callable[[], Made]) -> Made | None:
+        """Return what is made for a key in the background, None until it is there; the newest is made first."""
+        with self._lock:
+            if key in self._later:
+                self._later.move_to_end(key)
+                found: Made | LuthierError = self._later[key]
+                if isinstance(found, LuthierError):
+                    raise found
+                return found
+            self._waiting[key] = make
+            self._waiting.move_to_end(key)
+            while len(self._waiting) > MOST_WAITING:
+                self._waiting.popitem(last=False)
+            if self._worker is None:
+                self._worker = threading.Thread(target=self._work, daemon=True)
+                self._worker.start()
+        return None
+
+    def _work(self) -> None:
+        """Make what is waited for, one after another, until nothing is."""
+        while True:
+            with self._lock:
+                if not self._waiting:
+                    self._worker = None
+                    return
+                key, make = next(reversed(self._waiting.items()))
+            made: Any
+            try:
+                with unwarned(), without_notices():
+                    made = make()
+            except LuthierError as error:
+                made = error
+            except Exception as error:  # a fault of ours must not end the worker
+                made = LuthierError(f"a fault of luthier: {type(error).__name__}: {error}")
+            with self._lock:
+                self._waiting.pop(key, None)
+                self._later[key] = made
+                while len(self._later) > KEPT_LATER:
+                    self._later.popitem(last=False)
+
     def begin(self, view: str, page: int, number: int) -> Callable[[], None]:
         """Note the newest request of a page's view; return what raises `Superseded` once there is a newer one.
 
@@ -172,7 +220,9 @@ def read_named(paths: Sequence[str], pool: Pool) -> list[Named]:
     if len(set(names)) < len(names):
         raise LuthierError("the same weights were given twice")
     vectors = [read_weights(path).vector(pool.features.names, source=path) for path in paths]
-    return [Named(name, frozen(vector)) for name, vector in zip(names, vectors, strict=True)]
+    return [
+        Named(name, frozen(vector), record_of(path)) for name, path, vector in zip(names, paths, vectors, strict=True)
+    ]
 
 
 def by_name(session: Session, weights: Float64) -> Mapping[str, float]:
