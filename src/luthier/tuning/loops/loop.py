@@ -20,7 +20,7 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import notice
-from luthier.kbest.merge import first_rows, merge
+from luthier.kbest.merge import drop_duplicates, first_rows, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.landscape.bounds import Bounds
@@ -31,7 +31,16 @@ from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics
 from luthier.tuning.base import Tuner
 from luthier.tuning.loops.folder import HELDOUT, LISTS, LoopFolder, identity_of, read_seconds
-from luthier.tuning.loops.report import Iteration, LoopResult, Seconds, distance, ignores_weights, why_ended
+from luthier.tuning.loops.report import (
+    Iteration,
+    LoopResult,
+    Seconds,
+    distance,
+    ignores_weights,
+    towards,
+    trusted_distance,
+    why_ended,
+)
 from luthier.tuning.options import LoopOptions as LoopOptions
 from luthier.tuning.run import RunOptions, run
 
@@ -156,9 +165,10 @@ class _Loop:
         self.seconds: list[Seconds] = []
         self.merged: Pool | None = None
         self.latest: Pool | None = None
+        self.start = Weights({})
 
     def run(self, start: Weights) -> LoopResult:
-        start_heldout = self._begin(start)
+        start_heldout, self.start = self._begin(start), start
         weights, ended = start, ""
         for turn in () if self.folder is None else tuple(self.folder.turns):
             self._revive(turn)
@@ -211,7 +221,7 @@ class _Loop:
 
     def _turn(self, number: int, weights: Weights) -> tuple[Iteration, Seconds]:
         clock, stopwatch = time.perf_counter(), Stopwatch()
-        pool = self._decoded(self.decode, LISTS, number - 1, weights)
+        pool = self._decoded(self.decode, LISTS, number - 1, weights, self._between(weights))
         digest = pool.digest()
         new, same = self._add(pool)
         decoded = self._score(ListProblem.of(pool, self.metric), weights)
@@ -221,6 +231,7 @@ class _Loop:
         stopwatch = Stopwatch()
         ignored = ignores_weights(self.turns, same=same)
         tuned = weights if ignored else self._tune(problem, weights, self.options.seed + number)
+        tuned = self._trusted(decoded, tuned)
         cpu = round(stopwatch.seconds()[0], 3)
         after_tuning = time.perf_counter()
         if self.turns and dict(tuned) == dict(weights):
@@ -247,6 +258,33 @@ class _Loop:
         clocks = np.diff([clock, after_decoding, after_tuning, time.perf_counter()]).round(3).tolist()
         return turn, Seconds(decode=clocks[0], tune=clocks[1], heldout=clocks[2], tune_cpu=cpu, decode_cpu=decode_cpu)
 
+    def _gains(self) -> list[float]:
+        sign = 1.0 if self.metric.higher_is_better is True else -1.0
+        return [sign * turn.decoded for turn in self.turns]
+
+    def _weights_of(self, turn: int) -> Weights:
+        """Return the weights that a turn, from 0, decoded with."""
+        return self.turns[turn - 1].weights if turn else self.start
+
+    def _between(self, weights: Weights) -> Weights | None:
+        """Return the weights half way from those that decoded best to these, where they are decoded with, too."""
+        if not self.options.between or not self.turns:
+            return None
+        return Weights(self._clipped(towards(self._weights_of(int(np.argmax(self._gains()))), weights, 0.5)))
+
+    def _trusted(self, decoded: float, tuned: Weights) -> Weights:
+        """Return tuned weights, or those on the way to them that are not too far from what decoded best."""
+        if not self.options.trust:
+            return tuned
+        gains = [*self._gains(), decoded if self.metric.higher_is_better is True else -decoded]
+        best, limit = self._weights_of(int(np.argmax(gains))), trusted_distance(gains, self.options.trust)
+        far = distance(best, tuned)
+        return tuned if far <= limit else Weights(self._clipped(towards(best, tuned, limit / far)))
+
+    def _clipped(self, weights: dict[str, float]) -> dict[str, float]:
+        limits = {name: self.bounds.get(name, (-np.inf, np.inf)) for name in weights}
+        return {name: float(np.clip(value, *limits[name])) for name, value in weights.items()}
+
     def _problem(self, turns: int) -> Problem:
         """Return the problem of all that was decoded so far: lists, or what a decoder has kept of its searches."""
         merged = self.merged
@@ -261,7 +299,7 @@ class _Loop:
             problem = PackedProblem.of(candidates, self.metric, references.texts, references.offsets)
         return problem.with_bounds(self._bounds(problem.names))
 
-    def _decoded(self, decode: Decode, part: str, number: int, weights: Weights) -> Pool:
+    def _decoded(self, decode: Decode, part: str, number: int, weights: Weights, also: Weights | None = None) -> Pool:
         """Return the lists for the weights of that number: those of the folder, or new ones, which it then keeps."""
         kept = None if self.folder is None else self.folder.lists(part, number)
         if kept is not None:
@@ -269,6 +307,8 @@ class _Loop:
         if self.folder is not None:
             self.folder.keep_weights(number, weights)
         pool = decode.decode(weights, number) if isinstance(decode, NumberedDecoder) else decode(weights)
+        if also is not None:
+            pool = drop_duplicates(dataclasses.replace(merge([pool, decode(also)]), columns={}))
         if not pool.n_hypotheses:
             raise LuthierError("the decoder returned lists without a single hypothesis")
         if pool.references is None:
