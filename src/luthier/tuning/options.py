@@ -64,7 +64,6 @@ class LoopOptions:
         high=2.0,
         help="how far weights, scaled so that their sizes sum to 1, may go from those that decoded best (0: anywhere)",
     )
-    between: bool = param(False, help="decode also with weights half way from those that decoded best")
     choose: str = param(
         "decoded",
         choices=ANSWERS,

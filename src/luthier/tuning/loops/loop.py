@@ -20,7 +20,7 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import Interrupted, LuthierError
 from luthier.core.jit import Stopwatch
 from luthier.core.progress import notice
-from luthier.kbest.merge import drop_duplicates, first_rows, merge
+from luthier.kbest.merge import first_rows, merge
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.landscape.bounds import Bounds
@@ -221,7 +221,7 @@ class _Loop:
 
     def _turn(self, number: int, weights: Weights) -> tuple[Iteration, Seconds]:
         clock, stopwatch = time.perf_counter(), Stopwatch()
-        pool = self._decoded(self.decode, LISTS, number - 1, weights, self._between(weights))
+        pool = self._decoded(self.decode, LISTS, number - 1, weights)
         digest = pool.digest()
         new, same = self._add(pool)
         decoded = self._score(ListProblem.of(pool, self.metric), weights)
@@ -266,20 +266,17 @@ class _Loop:
         """Return the weights that a turn, from 0, decoded with."""
         return self.turns[turn - 1].weights if turn else self.start
 
-    def _between(self, weights: Weights) -> Weights | None:
-        """Return the weights half way from those that decoded best to these, where they are decoded with, too."""
-        if not self.options.between or not self.turns:
-            return None
-        return Weights(self._clipped(towards(self._weights_of(int(np.argmax(self._gains()))), weights, 0.5)))
-
     def _trusted(self, decoded: float, tuned: Weights) -> Weights:
         """Return tuned weights, or those on the way to them that are not too far from what decoded best."""
         if not self.options.trust:
             return tuned
         gains = [*self._gains(), decoded if self.metric.higher_is_better is True else -decoded]
         best, limit = self._weights_of(int(np.argmax(gains))), trusted_distance(gains, self.options.trust)
-        far = distance(best, tuned)
-        return tuned if far <= limit else Weights(self._clipped(towards(best, tuned, limit / far)))
+        far, near = distance(best, tuned), tuned
+        share = 1.0 if far <= limit else limit / far
+        while distance(best, near) > limit and share > limit / 100.0:  # signs that differ shorten what lies between
+            near, share = Weights(self._clipped(towards(best, tuned, share))), 0.9 * share
+        return near
 
     def _clipped(self, weights: dict[str, float]) -> dict[str, float]:
         limits = {name: self.bounds.get(name, (-np.inf, np.inf)) for name in weights}
@@ -299,7 +296,7 @@ class _Loop:
             problem = PackedProblem.of(candidates, self.metric, references.texts, references.offsets)
         return problem.with_bounds(self._bounds(problem.names))
 
-    def _decoded(self, decode: Decode, part: str, number: int, weights: Weights, also: Weights | None = None) -> Pool:
+    def _decoded(self, decode: Decode, part: str, number: int, weights: Weights) -> Pool:
         """Return the lists for the weights of that number: those of the folder, or new ones, which it then keeps."""
         kept = None if self.folder is None else self.folder.lists(part, number)
         if kept is not None:
@@ -307,8 +304,6 @@ class _Loop:
         if self.folder is not None:
             self.folder.keep_weights(number, weights)
         pool = decode.decode(weights, number) if isinstance(decode, NumberedDecoder) else decode(weights)
-        if also is not None:
-            pool = drop_duplicates(dataclasses.replace(merge([pool, decode(also)]), columns={}))
         if not pool.n_hypotheses:
             raise LuthierError("the decoder returned lists without a single hypothesis")
         if pool.references is None:
