@@ -41,7 +41,7 @@ class Asking:
 
     def __init__(self, pool, start):
         from luthier.explorer.endpoints.about import about
-        from luthier.explorer.endpoints.session import Named, Session
+        from luthier.explorer.sessions.session import Named, Session
         from luthier.metrics.loading import load_metric
 
         opened = time.process_time()

@@ -62,7 +62,9 @@ MAY_IMPORT = {
 }  # fmt: skip
 # the second door; nobody imports it but the first, which may name everything
 MAY_IMPORT["explorer"] = ({*MAY_IMPORT["jobs"][0], "jobs"}, {"numpy", "starlette", "uvicorn"})
-MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer"}, {"rich", "shtab"})
+# the third door, with the second's locks: who may ask, and how a port of this machine is listened on
+MAY_IMPORT["serving"] = ({"core", "corpus", "jobs", "explorer"}, {"numpy", "starlette", "uvicorn"})
+MAY_IMPORT["cli"] = ({*MAY_IMPORT["jobs"][0], "jobs", "explorer", "serving"}, {"rich", "shtab"})
 
 # Only this file of a room may import this third party.
 ONLY_IN = {
@@ -76,7 +78,7 @@ ONLY_IN = {
     "torch": {"scorers/causal_lm.py"},  # imported when it scores
     "transformers": {"scorers/causal_lm.py"},
     "cma": {"tuning/methods/cma.py"},
-    "starlette": {"explorer/app.py", "explorer/middleware.py"},
+    "starlette": {"explorer/app.py", "explorer/middleware.py", "explorer/server.py", "serving/service.py"},
     "uvicorn": {"explorer/server.py"},
     "shtab": {"cli/commands/completion.py"},
 }

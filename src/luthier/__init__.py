@@ -1,4 +1,4 @@
-"""Luthier tunes linear models of translation against the metric people care about.
+"""Luthier finds the weights of a linear model of scorers that are best for the metric you report.
 
 Every command is a function here: `luthier.tune(pool, metric="bleu")` does what `luthier tune` does, with the same
 options, defaults and seed. It takes pools or paths, metrics or their names, weights by name, as a vector or as a file,
@@ -8,7 +8,7 @@ Lists:      read_pool, open_pool, save_pool, pool_from_frame, pool_to_frame, mer
 Weights:    tune, ablate, rerank, Reranker, pairs, explain, read_weights, LinearTuner
 Metrics:    score, compare, oracle, load_metric
 Consensus:  mbr, tradeoff
-Landscape:  line, surface, raster, certify, fan, cones, feasible, separable, bounds
+Landscape:  explore, line, surface, raster, certify, fan, cones, feasible, separable, bounds
 Engine:     align, extract, estimate_lm, perplexity, decode, bins, discretize, induce, curves
 Systems:    train, evaluate, loop, sweep
 Underneath: Scorer, ListProblem, Bounds, tuner, run_tuner, tune_loop, Decoder, k_best, Grammar, LanguageModel, forests
@@ -72,6 +72,7 @@ _HOMES = {
     "pairs": "luthier.jobs.pairs",
     "mbr": "luthier.jobs.mbr",
     "tradeoff": "luthier.jobs.tradeoff",
+    "explore": "luthier.explorer.notebook",
     "LinearTuner": "luthier.tuning.estimator",
     "merge": "luthier.kbest.merge",
     "LoopOptions": "luthier.tuning.options",
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
     from luthier.decoding.forests.expectation import Semiring, value_of
     from luthier.decoding.forests.files import open_forests, save_forests
     from luthier.decoding.lazy_kbest import k_best
+    from luthier.explorer.notebook import explore
     from luthier.grammar.grammar import Grammar
     from luthier.grammar.reading import read_grammar
     from luthier.grammar.storage import open_grammar
@@ -223,6 +225,7 @@ __all__ = [
     "pairs",
     "mbr",
     "tradeoff",
+    "explore",
     "LinearTuner",
     "LoopOptions",
     "tune_loop",

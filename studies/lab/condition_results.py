@@ -13,8 +13,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import regular
 from luthier.core.files.journal import Record
 from luthier.core.settings import parse_json
-from luthier.evaluation.comparison import Comparison, Difference, Settings, compare
-from luthier.evaluation.replicas import optimizer_spread
+from luthier.evaluation.comparison import Comparison, Difference, Settings, compare, optimizer_spread
 from luthier.evaluation.systems import System
 from luthier.features.bins_file import parse_bins
 from luthier.features.curves import Curve, curves

@@ -58,6 +58,7 @@ def test_help_lists_every_command_and_no_command_is_an_error(run_cli):
     for command in COMMANDS:
         *group, name = command.split()
         listing = run_cli(*group, "--help")[1] if group else out
+        assert "…" not in listing  # every line of help fits
         rare = not group and name not in FIRST  # these are named only
         assert (f" {name}" if rare else f"  {name:<12}{HELP[command][:20]}") in listing
     for group in GROUPS:

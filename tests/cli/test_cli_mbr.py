@@ -1,6 +1,7 @@
 """`luthier mbr`: what it writes and prints, and its errors."""
 
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -62,6 +63,34 @@ def test_a_selection_is_a_text(run_cli, home):
     code, out, _ = run_cli("mbr", "pool.arrow", "--select", "chrf", "--aggregate", "-o", "o.txt")
     assert code == 0
     assert "pairs scored" in out
+
+
+PAIRS = """import json, sys
+for line in sys.stdin:
+    item = json.loads(line)
+    hyp, ref = set(item["hyp"].split()), set(item["ref"][0].split())
+    print(len(hyp & ref) / max(len(hyp | ref), 1))
+    print(item["id"], file=open("asked.txt", "a"))
+"""
+
+
+@pytest.mark.compiled
+def test_a_program_scores_pairs_and_its_answers_are_kept(run_cli, home):
+    (home / "pairs.py").write_text(PAIRS)
+    command = ["mbr", "pool.arrow", "--score-with", f"jaccard={sys.executable} -S -E pairs.py"]
+    assert run_cli(*command, "-o", "more.arrow")[0] == 0
+    column = luthier.open_pool("more.arrow").features.column("mbr_jaccard")
+    np.testing.assert_allclose(column, [(1 + 0.5) / 3, (0.5 + 1) / 3, 1 / 3, 0.75, 0.75])
+    assert len((home / "asked.txt").read_text().split()) == 9 + 4
+    code, out, _ = run_cli(*command, "--select", "jaccard", "--cache", "more.arrow.scores", "-o", "o.txt", "--json")
+    assert (code, json.loads(out)["pairs"]) == (0, 13)
+    assert (home / "o.txt").read_text() == "a cat sat\nb c\n"
+    assert len((home / "asked.txt").read_text().split()) == 13  # nothing was asked twice
+    options = ["--select", "jaccard", "--prune", "--bounds", "jaccard=0,1", "-o", "-"]
+    assert run_cli(*command, *options)[:2] == (0, "a cat sat\nb c\n")
+    code, _, err = run_cli(*command, *options[:-3], "jaccard=0", "-o", "-")
+    assert code == 2
+    assert "expected --bounds NAME=VALUE, found 'jaccard=0'" in err
 
 
 @pytest.mark.compiled

@@ -200,7 +200,7 @@ def test_threads_change_nothing(run_cli, folder):
 
 
 def test_a_cell_that_does_not_hold_is_told_loudly(run_cli, folder, monkeypatch):
-    from luthier.landscape.planes import check as surface_check
+    from luthier.landscape.planes import surface as surface_check
 
     monkeypatch.setattr(surface_check, "rerank", lambda pool, weights, threads: 0 * rerank(pool, weights))
     code, _, err = surface(run_cli, folder, *AXES, *WINDOW, "--check", 5, "--quiet")

@@ -55,7 +55,8 @@ def test_weights_replicas_average_trace_and_picture(run_cli, folder, tmp_path):
     code, out, _ = tune(run_cli, folder, *arguments, *files, "--json")
     report = json.loads(out)
     assert code == 0
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["p.png", "t.jsonl", "w.1.txt", "w.2.txt", "w.txt"]
+    names = ["p.png", "t.jsonl", "w.1.txt", "w.2.txt", "w.run.json", "w.txt"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == names
     found = report["replicas"][1]["weights"]
     size = sum(map(abs, found.values()))
     assert dict(read_weights(tmp_path / "w.2.txt")) == pytest.approx({name: w / size for name, w in found.items()})

@@ -116,11 +116,11 @@ JOBS = {
     "tune": Job(
         "tune pool.arrow --method random --rounds 2 --batch 4 --restarts 1 --threads 1 --trace out/trace.jsonl "
         "--checkpoint out/kept --plot out/t.png -o out/w.txt",
-        "out/trace.jsonl out/kept out/t.png", "out/trace.jsonl out/kept", "out/w.txt",
+        "out/trace.jsonl out/kept out/t.png out/w.run.json", "out/trace.jsonl out/kept out/w.run.json", "out/w.txt",
     ),
     "tune-replicas": Job(
         "tune pool.arrow --method random --rounds 1 --batch 4 --replicas 2 --average-replicas --threads 1 -o out/w.txt",
-        answer="out/w.txt",
+        "out/w.run.json", "out/w.run.json", "out/w.txt",
     ),
     "line": Job("line pool.arrow --axis lm --plot out/l.png -o out/l.tsv -w out/w.txt", "out/l.png", "", "out/w.txt"),
     "surface": Job(
@@ -188,14 +188,16 @@ JOBS = {
         "engine sweep choice.toml --threads 1 -o out/c", "out/c/choice.png", "out/c/points.jsonl"
     ),
     "loop": Job(
-        "loop loop.toml --threads 1 -o out/l", "out/l/times.jsonl out/l/table.md out/l/loop.png",
-        "out/l/times.jsonl out/l/iterations.jsonl", "out/l/weights.json",
+        "loop loop.toml --threads 1 -o out/l", "out/l/times.jsonl out/l/table.md out/l/loop.png out/l/weights.run.json",
+        "out/l/times.jsonl out/l/iterations.jsonl out/l/weights.run.json", "out/l/weights.json",
     ),
     "study": Job("study study.toml --threads 1 -o out/s", "", "out/s/units.jsonl out/s/tables.md"),
     "train": Job(
         "train train.toml --threads 1 -o out/m",
-        "out/m/loop/times.jsonl out/m/loop/table.md out/m/loop/loop.png out/m/lm.arpa.gz.luthier out/m/steps.json",
-        "out/m/loop/times.jsonl out/m/loop/iterations.jsonl out/m/steps.json out/m/lm.arpa.gz.luthier",
+        "out/m/loop/times.jsonl out/m/loop/table.md out/m/loop/loop.png out/m/loop/weights.run.json "
+        "out/m/lm.arpa.gz.luthier out/m/steps.json",
+        "out/m/loop/times.jsonl out/m/loop/iterations.jsonl out/m/loop/weights.run.json out/m/steps.json "
+        "out/m/lm.arpa.gz.luthier",
         "out/m/weights.json", 3,
     ),
 }  # fmt: skip

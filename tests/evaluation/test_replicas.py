@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from luthier.core.errors import LuthierError
-from luthier.evaluation import replicas
-from luthier.evaluation.replicas import compare_replicas, optimizer_spread
+from luthier.evaluation import comparison as replicas
+from luthier.evaluation.comparison import compare_replicas, optimizer_spread
 
 unhurried = settings(deadline=None, max_examples=60)
 scores = st.lists(st.integers(0, 400).map(lambda n: n / 8), min_size=2, max_size=5)

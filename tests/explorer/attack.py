@@ -20,6 +20,17 @@ GOOD = (
     ("trace", {"trace": 0, "has": 1, "generation": 0}),
     ("state", {"trace": 0, "state": 0, "generation": 0}),
     ("curves", {}),
+    ("about", {"session": 0}),
+    ("unseen", {"weights": {"base": 0, "set": []}, "against": 1}),
+    ("promises", {"weights": {"base": 0, "set": [[0, 0.5]]}}),
+    ("intervals", {"base": 1}),
+    ("region", {"axis": 1}),
+    ("region", {"axes": [0, 1], "window": [-0.01, 0.01, -0.01, 0.01]}),
+    ("tradeoff", {"metrics": [0, 1], "place": "line", "axes": [0], "point": 0}),
+    ("agreement", {"sentence": 2, "weights": {"base": 0, "set": []}}),
+    ("runs", {}),
+    ("beside", {"runs": [0, 1]}),
+    ("open", {"runs": [0]}),
 )
 VALUES = (
     None, True, -1, 2**63, 1e308, -1e308, 1e31, 0.5, "", "x" * 300, [], [[]], {}, [0, 0], [0], "NaN", [None], 10**400,
@@ -86,7 +97,9 @@ class Mutants:
     def twisted(self, rng, body):
         """Give one value of a request another."""
         changed = json.loads(json.dumps(body))
-        key = rng.choice([*changed, "number", "weights", "filter", "against", "names", "systems", "first"])
+        key = rng.choice(
+            [*changed, "number", "weights", "filter", "against", "names", "systems", "first", "session", "runs"]
+        )
         changed[key] = rng.choice(VALUES)
         return changed
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from luthier.core.segments import segment_of_rows
 from luthier.corpus.texts import Texts
-from luthier.explorer.endpoints.responses import unpack
-from luthier.explorer.endpoints.session import Named, Session
 from luthier.explorer.server import Server
+from luthier.explorer.sessions.responses import unpack
+from luthier.explorer.sessions.session import Named, Session
 from luthier.features.fit_bins import BinOptions, bins_of_pool
 from luthier.features.induction import with_bins
 from luthier.kbest.building.frames import pool_from_frame

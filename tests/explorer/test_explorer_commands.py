@@ -10,6 +10,7 @@ import urllib.request
 import pytest
 from served import SPEC, make_pool
 
+from luthier.explorer.report_file import unpack_record
 from luthier.kbest.storage.pool_file import save_pool
 
 
@@ -55,8 +56,7 @@ def test_a_report_is_one_file_without_addresses(run_cli, folder):
     assert "default-src 'none'; script-src 'sha256-" in text
     assert 'src="' not in text
     assert 'href="/' not in text
-    start = text.index('id="recorded">') + len('id="recorded">')
-    recorded = json.loads(text[start : text.index("</script>", start)])
+    recorded = unpack_record(text)
     assert recorded["session"]["title"] == "pool.arrow"
     assert sum(key.startswith("line ") for key in recorded["answers"]) == 2 * 10
     again = folder / "again.html"

@@ -1,25 +1,33 @@
 """Every number of the explorer against the commands, which share its kernels but not its way."""
 
 import json
+import time
 
 import numpy as np
 import pytest
+import sacrebleu
 from served import ask, changed, make_pool, make_session, raw, serving, weights_of
 
 from luthier.explorer.app import answer
 from luthier.explorer.endpoints.about import about
-from luthier.explorer.endpoints.session import Named, Session
+from luthier.explorer.sessions.responses import signed
+from luthier.explorer.sessions.session import Named, Session
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.rerank import rerank, selected_texts
 from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.weights import Weights, write_weights
+from luthier.landscape.lines.coordinate_gains import coordinate_gains
 from luthier.landscape.lines.line_report import follow_line
+from luthier.landscape.lines.projection_cache import ProjectionCache
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
+from luthier.tuning.base import tuner
 from luthier.tuning.validation.baselines import baselines
+from luthier.tuning.validation.folds import folds_of
+from luthier.tuning.validation.resampling import resample_answer
 
 RANDOM = 1000  # weight vectors
 
@@ -266,3 +274,112 @@ def test_unseen_sentences_stand_beside_with_what_the_commands_say():
     assert about(session).values["lists"]["unseen"] == 24
     nobody = Session(pool, load_metric("bleu"))
     assert json.loads(answer(nobody, "unseen", b'{"weights": {"base": 0, "set": []}}').body())["sentences"] == 0
+
+
+# What is made in the background.
+
+
+def waited(server, name, **body):
+    """Return an answer once it is there."""
+    while (found := ask(server, name, **body)[0]).get("waiting"):
+        time.sleep(0.02)
+    return found
+
+
+def test_the_region_of_a_line_is_that_of_the_command(server, folder, run_cli):
+    names = server.session.problem.names
+    arguments = ("--metric", metric_of(server), "--axis", names[1], "--weights", folder / "start.txt")
+    said = command(run_cli, "line", folder / "pool.arrow", *arguments, "--resamples", 100)
+    found = waited(server, "region", axis=1)
+    assert found["region"] == pytest.approx(said["stability"]["region"], rel=1e-12)
+
+
+def test_the_region_of_a_plane_is_that_of_the_command(server, folder, run_cli):
+    names = server.session.problem.names
+    window = [-0.02, 0.02, -0.02, 0.02]
+    found = waited(server, "region", axes=[0, 1], window=window)
+    origin = server.session.start[:2].tolist()
+    ends = [f"{names[i]}={origin[i] + window[2 * i]!r}:{origin[i] + window[2 * i + 1]!r}" for i in range(2)]
+    axes = ("--axis", names[0], "--axis", names[1], "--window", ends[0], "--window", ends[1])
+    arguments = ("--metric", metric_of(server), "--weights", folder / "start.txt", *axes, "--resamples", 32)
+    said = command(run_cli, "surface", folder / "pool.arrow", *arguments)
+    places = np.array(said["stability"]["positions"])
+    assert np.allclose(np.array(found["places"]) + origin, places, rtol=1e-9)
+
+
+def test_a_promise_on_folds_is_what_refitting_each_fold_says(server):
+    """By hand: the best value on the other folds, found on a pool of these, selects on this one."""
+    session = server.session
+    problem, metric, start = session.problem, session.problem.metric, session.start
+    folds = folds_of(problem.pool, 5, seed=session.seed)
+    d, total = 0, 0
+    for fold in range(5):
+        inside, outside = np.flatnonzero(folds == fold), np.flatnonzero(folds != fold)
+        rest = ListProblem.of(problem.pool.take_sentences(outside), metric)
+        (item,) = coordinate_gains(ProjectionCache(rest), start, np.array([d]))
+        moved = start.copy()
+        moved[d] += item.position if item.gain > 0 else 0.0
+        total = total + problem.stats[problem.select(moved)[inside]].sum(axis=0)
+    wanted = float(metric.score(total)) - session.scores[0]
+    found = waited(server, "promises")
+    (shown,) = [item for item in found["lines"] if item["feature"] == d]
+    assert (found["by"], float(shown["shown"].replace("−", "-"))) == ("5 folds", pytest.approx(wanted, abs=0.0051))
+
+
+def test_promises_on_held_out_lists_are_scores_there():
+    session = make_session(heldout=make_pool(6))
+    with serving(session) as there:
+        chips, found = ask(there, "lines")[0]["lines"], waited(there, "promises")
+    assert found["by"] == "held-out"
+    base = session.heldout.score(session.start)
+    for chip, item in zip(chips, found["lines"], strict=True):
+        moved = session.start.copy()
+        moved[item["feature"]] = chip["value"] if chip["gain"] > 0 else moved[item["feature"]]
+        assert item["shown"] == signed(session.heldout.score(moved) - base, like=base)
+
+
+def test_intervals_of_weights_are_those_of_resampling(server):
+    session = server.session
+    found = waited(server, "intervals", base=1)
+    said = resample_answer(session.problem, tuner("mert"), session.named[1].weights, draws=40, seed=3)
+    assert found["ends"] == said.intervals.tolist()
+
+
+def test_the_front_is_that_of_the_command(server, folder, run_cli):
+    names = ask(server, "about")[0]["metrics"]
+    other = "chrf"
+    body = {"metrics": [0, names.index(other)], "place": "line", "axes": [1]}
+    found = waited(server, "tradeoff", **body)
+    name = server.session.problem.names[1]
+    arguments = ("--metric", f"{metric_of(server)},{other}", "--axis", name, "--weights", folder / "start.txt")
+    said = command(run_cli, "tradeoff", folder / "pool.arrow", *arguments)
+    assert [point["scores"] for point in found["points"]] == [list(p["scores"].values()) for p in said["front"]]
+    assert (found["mix"], found["cells"]) == (said["mix"]["point"], said["cells"])
+    last = len(found["points"]) - 1
+    weights = waited(server, "tradeoff", **body, point=last)["weights"]
+    score = ask(server, "select", weights=weights)[0]["score"]
+    assert score == pytest.approx(found["points"][last]["scores"][0], rel=1e-12)
+
+
+def test_agreement_is_the_metric_with_others_as_references(server):
+    session = server.session
+    found = ask(server, "agreement", sentence=3)[0]
+    listed = ask(server, "sentence", sentence=3, count=100)[0]["rows"]
+    winner = listed[0]["text"]
+    score = sacrebleu.CHRF()
+    texts = list(dict.fromkeys(row["text"] for row in listed if row["text"] != winner))
+    wanted = sorted((score.sentence_score(winner, [text]).score for text in texts), reverse=True)
+    assert [float(row["shown"]) for row in found["rows"]] == pytest.approx(wanted[:8], abs=0.0051)
+    assert float(found["mean"]) == pytest.approx(np.mean(wanted), abs=0.0051)
+    assert found["of"] == len(listed) == session.problem.pool.list_lengths[3]
+    everybody = [np.mean([score.sentence_score(a["text"], [b["text"]]).score for b in listed]) for a in listed]
+    assert found["rank"] == 1 + sum(other > everybody[0] + 1e-9 for other in everybody)
+
+
+def test_a_comparison_on_unseen_sentences_has_their_scores():
+    session = make_session(heldout=make_pool(6))
+    with serving(session) as there:
+        systems = [{"base": 0, "set": []}, {"base": 1, "set": []}]
+        found = ask(there, "compare", systems=systems, names=["start.txt", "other.txt"])[0]
+    before, after = (session.heldout.score(item.weights) for item in session.named)
+    assert [row[1] for row in found["unseen_rows"]] == [f"{before:.1f}", f"{after:.1f}"]

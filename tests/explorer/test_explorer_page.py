@@ -21,13 +21,17 @@ from luthier.explorer.report_file import IMPORT, write_report
 from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.weights import Weights, write_weights
 
-PATIENCE = 300  # seconds: the first surface may have to be compiled, on a busy machine
+PATIENCE = 120  # seconds: the first surface may have to be compiled, on a busy machine
 
 N_FEATURES = 14  # ten that matter, two that do not, two bins
-VIEWS = ("line", "surface", "compare", "traces", "curves")
+VIEWS = ("line", "surface", "tradeoff", "compare", "traces", "curves")
 SHOWN = {  # whether a view has what it asked for
     "line": "return document.querySelector('#line-readout b')",
     "surface": "return document.querySelector('.surface-row canvas').dataset.ready",
+    "tradeoff": """
+        const [run, canvas] = [document.querySelector('#tradeoff-run'), document.querySelector('#view canvas')];
+        if (!canvas.dataset.points && !run.disabled) run.click();
+        return canvas.dataset.points;""",
     "traces": "return Number(document.querySelector('#view canvas').dataset.states) > 2",
     "curves": "return document.querySelector('#view select')",
 }
@@ -282,7 +286,7 @@ def test_what_is_saved_can_be_opened(page, server):
         press(page, f"#tab-{view}")
         if view == "compare":
             press(page, "#compare")
-            until(page, "return document.querySelectorAll('.compare tbody tr').length", bool)
+            until(page, "return document.querySelectorAll('#compare-rows tbody tr').length", bool)
             assert len(table(saved(page, "#view button[title*='CSV']")["comparison.csv"])) == 4
             continue
         until(page, SHOWN[view], bool)
@@ -332,7 +336,9 @@ def test_line_compare_and_traces(page, server, trace):
     )
     press(page, "#tab-compare")
     press(page, "#compare")
-    cells = until(page, "return [...document.querySelectorAll('.compare tbody tr')].map((r) => r.textContent)", bool)
+    cells = until(
+        page, "return [...document.querySelectorAll('#compare-rows tbody tr')].map((r) => r.textContent)", bool
+    )
     assert [
         cell.startswith(name) for cell, name in zip(cells, ("start.txt", "other.txt", "the weights"), strict=True)
     ] == [True] * 3
@@ -457,7 +463,7 @@ def test_a_report_opens_from_disk(driver, server, tmp_path):
     press(driver, "#tab-surface")
     until(driver, "return document.querySelector('.surface-row canvas').dataset.ready", bool)
     press(driver, "#tab-compare")
-    until(driver, "return document.querySelectorAll('.compare tbody tr').length", lambda n: n == 2)
+    until(driver, "return document.querySelectorAll('#compare-rows tbody tr').length", lambda n: n == 2)
     assert [entry["message"] for entry in driver.get_log("browser")] == []
 
 

@@ -1,5 +1,7 @@
 """Expected utilities: against sacrebleu, against plain Python, and pruned against all pairs."""
 
+import dataclasses
+import zlib
 from collections import Counter
 
 import numpy as np
@@ -9,12 +11,15 @@ from hypothesis import strategies as st
 from sacrebleu.metrics import BLEU, CHRF, TER
 
 import luthier
+import luthier.features.consensus.mbr as mbr_module
+import luthier.features.consensus.pairs as pairs_module
 from luthier.core.errors import LuthierError
 from luthier.features.consensus.evidence import Evidence, make_block
 from luthier.features.consensus.mbr import EQUAL, expected_utilities, matrix_utilities, select_by
 from luthier.features.consensus.utilities import Utility, text_batch
 from luthier.metrics.batch import Batch
 from luthier.metrics.loading import load_metric
+from luthier.scorers._scorer import Scorer
 
 pytestmark = pytest.mark.filterwarnings("ignore::luthier.core.errors.LuthierWarning")
 
@@ -202,7 +207,9 @@ def test_evidence_of_no_weight_is_refused():
         wer(pool, counts="n")
 
 
-def test_matrices_from_elsewhere():
+@pytest.mark.parametrize("most", [1 << 22, 5])
+def test_matrices_from_elsewhere(most, monkeypatch):
+    monkeypatch.setattr(mbr_module, "MOST_COUNTED", most)  # rows of a matrix are weighed some at a time
     pool = pool_of(SMALL)
     tables = {str(i): [[edit_rate(h, r) for r in texts] for h in texts] for i, texts in enumerate(SMALL)}
     for evidence in ({}, {"first": 2}, {"leave_self_out": True}, {"posterior": np.array([0.3])}):
@@ -316,3 +323,75 @@ def test_any_number_of_threads_gives_the_same_bytes(monkeypatch):
     monkeypatch.setattr("luthier.features.consensus.mbr.BLOCK_ROWS", 20)
     assert expected_utilities(pool, utilities).tobytes() == whole.tobytes()
     assert expected_utilities(pool, utilities, threads=2).tobytes() == whole.tobytes()
+
+
+def odd_score(h, r):
+    """Return a number in [0, 1] that knows nothing of symmetry, not even that a text is like itself."""
+    return (zlib.crc32(f"{h}|{r}".encode()) % 1000) / 2000 + (0.5 if h.split()[:1] == r.split()[:1] else 0.0)
+
+
+@dataclasses.dataclass(frozen=True)
+class Odd(Scorer):
+    calls: list = dataclasses.field(default_factory=list)
+
+    def score(self, batch):
+        self.calls.extend((item.id, item.hyp, item.refs) for item in batch)
+        return [odd_score(item.hyp, item.refs[0]) for item in batch]
+
+
+EVIDENCE = [{}, {"first": 3}, {"counts": "n"}, {"posterior": {"lm": 0.3}, "temperature": 0.5}]
+
+
+@pytest.mark.parametrize("more", [*EVIDENCE, {"leave_self_out": True}])
+def test_a_scorer_of_pairs_is_a_matrix_that_nobody_holds(more):
+    lists = random_lists(3, k=9)
+    pool = pool_of(lists, n=[float(k % 3) + 1 for k in range(sum(map(len, lists)))])
+    texts = [list(pool.texts)[a:b] for a, b in zip(pool.offsets, pool.offsets[1:], strict=False)]
+    matrices = {str(i): np.array([[odd_score(h, r) for r in own] for h in own]) for i, own in enumerate(texts)}
+    wide = {k: m[:, : more.get("first", m.shape[1])] for k, m in matrices.items()}
+    wanted = luthier.mbr(pool, matrix={"odd": wide}, **more).pool.features.column("mbr_odd")
+    scorer = Odd()
+    found = luthier.mbr(pool, score_with={"odd": scorer}, **more).pool.features.column("mbr_odd")
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+    assert len(scorer.calls) == len(set(scorer.calls))  # equal texts are scored once
+    by_matrix = luthier.mbr(pool, select="odd", matrix={"odd": wide}, **more)
+    by_scorer = luthier.mbr(pool, select="odd", score_with={"odd": Odd()}, **more)
+    assert by_scorer.rows.tolist() == by_matrix.rows.tolist()
+    assert by_scorer.selection.scored == by_scorer.selection.pairs
+
+
+@pytest.mark.parametrize("more", EVIDENCE)
+@pytest.mark.parametrize("portion", [1 << 18, 7])
+def test_a_scorer_whose_limits_are_known_leaves_pairs_unscored(more, portion, monkeypatch):
+    monkeypatch.setattr(pairs_module, "MOST_PAIRS", portion)
+    rng = np.random.default_rng(8)
+    sizes = [(int(rng.integers(1, 40)), int(rng.integers(1, 9))) for _ in range(10 if portion == 7 else 80)]
+    lists = [alike(rng, k, length=length) for k, length in sizes]
+    pool = pool_of(lists, n=[1.0 + k % 4 for k in range(sum(map(len, lists)))])
+    scorer = Odd()
+    exact = luthier.mbr(pool, select="odd", score_with={"odd": Odd()}, **more)
+    pruned = luthier.mbr(pool, select="odd", score_with={"odd": scorer}, bounds={"odd": (0, 1)}, prune=True, **more)
+    assert pruned.rows.tolist() == exact.rows.tolist()
+    np.testing.assert_allclose(pruned.selection.utilities, exact.selection.utilities, atol=1e-12)
+    assert len(scorer.calls) == len(set(scorer.calls)) == pruned.selection.scored < pruned.selection.pairs
+
+
+def test_what_a_scorer_of_pairs_is_refused():
+    pool = pool_of([["a b", "a"]])
+    for bounds, prune, said in (
+        (None, True, "to prune, the highest score of odd must be known"),
+        ({"odd": (0, 0.2)}, True, "expected scores of odd from 0 to 0.2, found"),
+        ({"odd": (1, 0)}, False, "the lower first, found 1 to 0"),
+        ({"odd": 3}, False, "expected the lowest and the highest score of odd as `bounds`, found 3"),
+        ({"other": (0, 1)}, False, "bounds are of scorers, and none is called 'other'. known: odd"),
+    ):
+        with pytest.raises(LuthierError, match=said):
+            luthier.mbr(pool, select="odd", score_with={"odd": Odd()}, bounds=bounds, prune=prune)
+    with pytest.raises(LuthierError, match="a selection by the one matrix or scorer that is given"):
+        luthier.mbr(pool, select="chrf", score_with={"odd": Odd()})
+    with pytest.raises(LuthierError, match="there is nothing to leave out"):
+        luthier.mbr(pool, select="odd", matrix={"odd": {"0": np.eye(2)}}, prune=True)
+    with pytest.raises(LuthierError, match="two utilities have one name"):
+        luthier.mbr(pool, score_with={"odd": Odd()}, matrix={"odd": {"0": np.eye(2)}})
+    both = luthier.mbr(pool, ["odd", "wer"], score_with={"odd": Odd()}).pool.features.names
+    assert both == ("lm", "mbr_wer", "mbr_odd")

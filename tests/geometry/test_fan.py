@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.polytopes import planar_hull as module
+from luthier.geometry.polytopes import polytope as module
 from luthier.geometry.polytopes.fan import all_sums, planar_fan
-from luthier.geometry.polytopes.planar_hull import planar_hull, turn
-from luthier.geometry.polytopes.polytope import Polytope, distinct_rows
+from luthier.geometry.polytopes.polytope import Polytope, distinct_rows, planar_hull, turn
 
 TABLE1 = np.array([[-0.1, -1.2], [-1.2, -0.2], [-0.9, -1.6], [-0.9, -0.1], [-0.8, -0.9]])
 SQUARE, TRIANGLE = [[0, 0], [2, 0], [2, 1], [0, 1]], [[0, 0], [1, 0.5], [0, 1]]

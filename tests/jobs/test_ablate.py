@@ -9,7 +9,7 @@ import pytest
 import luthier
 from luthier.core.errors import LuthierError
 from luthier.corpus.texts import Texts
-from luthier.evaluation.multiple_tests import detectable_effect, holm
+from luthier.evaluation.randomisation import detectable_effect, holm
 from luthier.jobs.ablate import ablate
 from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem

@@ -60,7 +60,8 @@ def settings(home, *, forests="true", method="mert"):
 
 
 def files_of(folder):
-    paths = [path for path in folder.rglob("*") if path.is_file() and path.name not in ("times.jsonl", "loop.png")]
+    timed = "times.jsonl", "weights.run.json", "loop.png"
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.name not in timed]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 

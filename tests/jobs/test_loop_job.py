@@ -51,8 +51,11 @@ def settings(folder, mode="well", *, style="text", name="loop.toml", more="", so
     return folder / name
 
 
+TIMES = "times.jsonl", "weights.run.json"
+
+
 def files_of(folder):
-    paths = [path for path in folder.rglob("*") if path.is_file() and path.name != "times.jsonl"]
+    paths = [path for path in folder.rglob("*") if path.is_file() and path.name not in TIMES]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 

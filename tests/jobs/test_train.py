@@ -9,12 +9,15 @@ import sys
 import pytest
 import sacrebleu
 
+from luthier.core.errors import LuthierError
 from luthier.corpus.lines import read_lines
-from luthier.jobs.evaluate import translate_lines
+from luthier.jobs.mbr import mbr
 from luthier.jobs.train import train_system
 from luthier.jobs.train_config import read_train_config
 from luthier.jobs.trained_model import TranslationModel
+from luthier.jobs.translate import Wanted, answer, translate_lines
 from luthier.kbest.weights import read_weights
+from luthier.serving.translator import Translator
 from luthier.synthetic.pair.pair import PairGenerator
 from small_system import SMALL_SYSTEM
 
@@ -261,3 +264,80 @@ def test_settings_of_text_are_checked(raw, run_cli, tmp_path):
         assert message in said
     (home / "as-is.toml").write_text(f'text = "as-is"\n{SETTINGS}')
     assert read_train_config(home / "as-is.toml", seed=1, threads=1).text is None
+
+
+def test_several_translations_and_why_the_first_won(trained):
+    home, _ = trained
+    model = TranslationModel.open(home / "model")
+    lines = read_lines(home / "corpus" / "test.source.txt")
+    plain = list(model.translate(lines))
+    for line, found, first in zip(lines, answer(model, lines, Wanted(best=3, explain=True)), plain, strict=True):
+        scores = [score for _, score in found.best]
+        assert found.text == first
+        assert scores == sorted(scores, reverse=True)
+        told = found.explanation
+        assert told.score == scores[0] == pytest.approx(sum(told.contributions.values()))
+        if len(scores) > 1:
+            assert (told.rival, told.margin) == (found.best[1][0], scores[0] - scores[1])
+            assert sum(told.differences.values()) == pytest.approx(told.margin)
+        assert " ".join(use.source for use in told.rules if "[Goal]" in use.rule) == line
+        words = sum(value for name, value in told.contributions.items() if not name.startswith("LanguageModel"))
+        assert sum(use.score for use in told.rules) == pytest.approx(words)
+        assert told.text().splitlines()[0] == f"source   {line}"
+
+
+def test_translate_lists_explains_and_agrees(trained, run_cli, monkeypatch):
+    home, _ = trained
+    source = (home / "corpus" / "test.source.txt").read_bytes()
+
+    def asked(*options):
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(source)))
+        code, out, said = run_cli("translate", home / "model", *options)
+        return code, out.splitlines(), said
+
+    first = list(read_lines(home / "model" / "test.tuned.1.txt"))
+    _, lines, _ = asked("-n", "2")
+    assert lines[0].split(" ||| ")[:2] == ["0", first[0]]
+    _, lines, _ = asked("--explain", "--json")
+    assert [json.loads(line)["translation"] for line in lines] == first
+    assert json.loads(lines[0])["explanation"]["rules"]
+    code, lines, said = asked("--mbr", "chrf", "-k", "20")
+    assert code == 0, said
+    assert len(lines) == len(first)
+    pool = home / "kbest.arrow"
+    run_cli(
+        "engine",
+        "decode",
+        home / "corpus/test.source.txt",
+        "--model",
+        home / "model",
+        "-k",
+        "20",
+        "--unique",
+        "-o",
+        pool,
+    )
+    assert lines == mbr(pool, select="chrf", posterior=home / "model" / "weights.json").texts
+    for options in (("-n", "0"), ("-k", "0"), ("--mbr", "chrf", "-n", "2"), ("--mbr", "nothing")):
+        assert asked(*options)[0] == 2
+
+
+def test_a_served_model_says_the_same(trained):
+    home, _ = trained
+    model = TranslationModel.open(home / "model")
+    lines = read_lines(home / "corpus" / "test.source.txt")
+    translator = Translator(model, threads=2)
+    found = [translator.ask(list(lines)[i : i + 2], Wanted()) for i in range(0, len(lines), 2)]
+    assert [one.text for job in found for one in job.result(60)] == list(model.translate(lines))
+    asked = translator.ask(["", lines[0], " "], Wanted(explain=True)).result(60)
+    assert [one.explanation is not None for one in asked] == [False, True, False]
+    with pytest.raises(LuthierError, match="a lattice"):
+        translator.ask(["((('a', 1, 1),),)"], Wanted()).result(60)
+
+
+def test_a_lattice_is_no_word(trained, run_cli, tmp_path):
+    home, _ = trained
+    (tmp_path / "plf").write_text("ein wort\n((('ein', 0.5, 1), ('kein', 0.5, 1),), (('wort', 1.0, 1),),)\n")
+    code, _, said = run_cli("engine", "decode", tmp_path / "plf", "--model", home / "model", "-o", tmp_path / "out")
+    assert code == 2
+    assert "expected words in sentence 1, found a lattice (PLF)" in said

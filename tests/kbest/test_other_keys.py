@@ -10,8 +10,7 @@ import pytest
 
 import luthier
 from luthier.core.errors import LuthierError
-from luthier.corpus.repeated import RepeatedTexts
-from luthier.corpus.texts import Texts
+from luthier.corpus.texts import RepeatedTexts, Texts
 
 ODD = {"url": 'x"\\ \u00e9\n', "tags": ["a", {"b": [1, 2]}], "ok": True, "meta": {"deep": {"er": None}}}
 

@@ -1,8 +1,7 @@
 """Tables of conditions, by hand."""
 
 from luthier.evaluation.bootstrap import Interval
-from luthier.evaluation.comparison import Difference
-from luthier.evaluation.replicas import compare_replicas
+from luthier.evaluation.comparison import Difference, compare_replicas
 from luthier.jobs.lab.condition_tables import (
     ConditionResult,
     ConditionTables,

@@ -69,7 +69,13 @@ def test_units_tables_and_a_second_run(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new"), [("folds = 2", "folds = 1"), ('["chrf", "wer"]', "[]"), ("replicas = 2", "replicas = 0")]
+    ("old", "new"),
+    [
+        ("folds = 2", "folds = 1"),
+        ("starts = 3", "starts = 3\nfirst = 0"),
+        ('["chrf", "wer"]', "[]"),
+        ("replicas = 2", "replicas = 0"),
+    ],
 )
 def test_a_file_that_cannot_be_run(tmp_path, old, new):
     (tmp_path / "study.toml").write_text(STUDY.replace(old, new))

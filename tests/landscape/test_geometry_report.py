@@ -15,8 +15,7 @@ from luthier.kbest.rerank import rerank
 from luthier.landscape import dense_rows as dense_module
 from luthier.landscape.dense_rows import dense_rows
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.constraint_curves import CurveSettings, GeometrySettings
-from luthier.landscape.selections.constraints import report_geometry
+from luthier.landscape.selections.constraints import CurveSettings, GeometrySettings, report_geometry
 from luthier.metrics.loading import load_metrics
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 

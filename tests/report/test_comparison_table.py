@@ -5,9 +5,8 @@ import dataclasses
 import pytest
 
 from luthier.evaluation.bootstrap import Interval
-from luthier.evaluation.comparison import Comparison, Difference, MetricResults, Result, Settings
+from luthier.evaluation.comparison import Comparison, Difference, MetricResults, ReplicaTest, Result, Settings
 from luthier.evaluation.ranking import SentenceDifference
-from luthier.evaluation.replicas import ReplicaTest
 from luthier.report.console import show
 from luthier.report.tables.comparison import (
     comparison_latex,

@@ -15,7 +15,7 @@ from luthier.metrics.loading import load_metric
 from luthier.synthetic.lists.noisy_channel import SyntheticLists
 from luthier.tuning.base import State, tuner
 from luthier.tuning.methods import fan_regularized
-from luthier.tuning.search.penalized_line import Penalty, penalized_search
+from luthier.tuning.search.line_search import Penalty, penalized_search
 from small_problems import last, problem_of, random_problem
 
 WHOLE = {"cells": 0, "candidates": 100_000, "climbs": 2}

@@ -7,7 +7,7 @@ import pytest
 
 from luthier.landscape.bounds import Bounds
 from luthier.tuning.base import State, tuner
-from luthier.tuning.search.penalized_line import Penalty, penalized_search
+from luthier.tuning.search.line_search import Penalty, penalized_search
 from small_problems import last, problem_of, random_problem
 
 OPTIONS = [

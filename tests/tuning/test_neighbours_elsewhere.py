@@ -135,7 +135,7 @@ def test_mert_pays_for_bins_out_of_line(kind, seed):
 
 def test_the_price_does_not_know_the_length_of_weights():
     from luthier.tuning.neighbours.penalty import Neighbours
-    from luthier.tuning.search.penalized_line import NeighbourPrice
+    from luthier.tuning.search.line_search import NeighbourPrice
 
     names = tuple("abcd")
     price = NeighbourPrice(Neighbours.of((FeatureGroup("F", names),), names, kind="mnr", strength=2.0, gamma=2.0))

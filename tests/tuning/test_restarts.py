@@ -6,7 +6,7 @@ import pytest
 from luthier.core.errors import LuthierError
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.units import effect_units
+from luthier.landscape.problem import effect_units
 from luthier.tuning.restarts import draw_start
 from small_problems import pool_of
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from luthier import __version__
 from luthier.cli.output import as_json, naming_output
-from luthier.cli.parser import Parser, UsageError, meant, spoken
+from luthier.cli.parser import HelpFormatter, Parser, UsageError, meant, spoken
 from luthier.core.errors import LuthierError, describe_os_error
 from luthier.core.params import DEFAULT_SEED
 from luthier.core.plugins import Plugin, available
@@ -48,6 +48,7 @@ FIRST = (
     "report",
     "train",
     "translate",
+    "serve",
     "loop",
 )
 GROUPS = ("data", "geometry", "engine", "synthetic", "list")
@@ -185,7 +186,7 @@ def command_parser(name: str, module: Any, common: argparse.ArgumentParser) -> P
         description=module.__doc__,
         parents=[common],
         allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
         first=getattr(module, "FIRST_OPTIONS", ()),
     )
     module.add_arguments(parser)
@@ -248,7 +249,7 @@ def _top_parser(commands: Mapping[str, Plugin]) -> argparse.ArgumentParser:
         description="Find the weights of a linear model of scorers that are best for the metric you report.",
         epilog=f"{listing}\n'luthier COMMAND --help' explains a command, 'luthier GROUP' lists a group.",
         add_help=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
 
 
@@ -260,7 +261,7 @@ def _group_parser(common: argparse.ArgumentParser, group: str) -> argparse.Argum
         description=importlib.import_module(package).__doc__,
         epilog=f"commands:\n{_entries(available(package).values())}\n'luthier {group} COMMAND --help' explains one.",
         parents=[common],
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=HelpFormatter,
     )
 
 

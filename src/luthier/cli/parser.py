@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import textwrap
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any, NoReturn
 
@@ -91,6 +92,18 @@ class Parser(argparse.ArgumentParser):
         """End with a sentence instead of a page of options."""
         end = "" if message.endswith("?") else "."
         raise UsageError(f"{message}{end} hint: '{self.prog} --help' lists the options", self.prog)
+
+
+class HelpFormatter(argparse.RawDescriptionHelpFormatter):
+    """Wraps the prose of a description to the width of the terminal; commands and indented lines stay as they are."""
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        parts = text.strip().split("\n\n")
+        kept = [re.search(r"^(?: |luthier )", part, re.MULTILINE) for part in parts]
+        return "\n\n".join(
+            part if as_is else textwrap.fill(part, width, initial_indent=indent, break_on_hyphens=False)
+            for part, as_is in zip(parts, kept, strict=True)
+        )
 
 
 class _HelpAll(argparse.Action):

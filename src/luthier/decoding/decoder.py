@@ -5,12 +5,13 @@ from __future__ import annotations
 import dataclasses
 import functools
 import queue
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from luthier.core.arrays import Float64, all_finite, flat, give_back
-from luthier.core.errors import LuthierError
+from luthier.core.errors import LuthierError, excerpt
 from luthier.core.progress import notice, progress
 from luthier.core.threads import map_in_order
 from luthier.corpus.texts import Texts
@@ -32,6 +33,7 @@ from luthier.grammar.grammar import Grammar
 from luthier.lm.model import LanguageModel, new_states
 
 LARGE = 100_000  # rules: making ready so many leaves much memory behind
+LATTICE = re.compile(r"\(\s*\(\s*\(\s*['\"]")  # as PLF begins: ((('word', cost, length), …), …)
 
 
 class Decoder:
@@ -82,6 +84,7 @@ class Decoder:
         texts = sentences if isinstance(sentences, Texts) else Texts.from_strings(sentences)
         if self._prepared is not None and self._prepared.sentences == texts:
             return self._prepared
+        _refuse_lattices(texts)
         grammar, models = self.grammar, self._models
         if len(grammar.trie.roots) > 1 and len(grammar.trie.roots) != len(texts):
             raise LuthierError(
@@ -283,6 +286,16 @@ class _Work:
             report = dataclasses.replace(report, before_models=before, after_models=forest_size(forest))
         scores = forest.edge_scores(self.rule_scores, self.state_weights)
         return Translation(forest, k_best(forest, scores, table, k, unique=unique), report)
+
+
+def _refuse_lattices(texts: Texts) -> None:
+    """Raise for a line that looks like a lattice: it would be taken for one long unknown word."""
+    for row, text in enumerate(texts):
+        if LATTICE.match(text):
+            raise LuthierError(
+                f"expected words in sentence {row}, found a lattice (PLF): {excerpt(text.encode())}. hint: lattices "
+                "are not read; give the best path of each, as words"
+            )
 
 
 def _empty_forest(n_state: int) -> Hypergraph:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,11 @@ from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
 from luthier.core.tasks import Engine, Shared, run_units
-from luthier.evaluation.randomisation import Score
+from luthier.metrics.base import Metric
+from luthier.metrics.several import Constrained
+
+if TYPE_CHECKING:
+    from luthier.evaluation.randomisation import Score
 
 # Numbers in one block of counts, which bounds the memory.
 BLOCK_SIZE = 1 << 21
@@ -22,15 +26,7 @@ BLOCK_SIZE = 1 << 21
 MIN_REPLICAS = 3
 # Spawn key of the generator of drawn replicas, which no block of resamples has.
 REPLICA_STREAM = 1 << 31
-
-
-def resampled_counts(n_sentences: int, *, draws: int, seed: int | np.random.Generator = 0) -> Iterator[Int64]:
-    """Yield blocks of rows, `draws` in all, that say how often each sentence is in a resample, (b, N).
-
-    A resample is N sentences drawn with replacement.
-    """
-    for block in resample_blocks(n_sentences, draws=draws, seed=seed).values():
-        yield block.counts(n_sentences)
+BOOTSTRAP_DRAWS = 1000  # of intervals beside an answer
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -249,3 +245,12 @@ def _replica_shifts(scores: Float64, seed: int, number: int) -> Float64:
     deviations = scores - scores.mean(axis=0)
     shifts = np.take_along_axis(deviations, drawn, axis=0).mean(axis=0)
     return np.asarray(shifts * np.sqrt(n_replicas / (n_replicas - 1)))
+
+
+def paired_interval(metric: Metric, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> tuple[float, float]:
+    """Return the paired-bootstrap interval of a change of the score, from statistics of each sentence, (N, S) twice."""
+    metric = metric.unlimited if isinstance(metric, Constrained) else metric  # limits are on the whole set
+    systems = [np.asarray(part)[None] for part in (before, after)]
+    scores = bootstrap_systems(systems, metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
+    found = difference_interval(*scores, higher_is_better=metric.higher_is_better, confidence=0.95)
+    return found.low, found.high

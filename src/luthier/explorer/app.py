@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from importlib.resources import files
 
@@ -14,26 +15,30 @@ from starlette.routing import Route
 from luthier.core.errors import LuthierError, printable
 from luthier.core.progress import notice
 from luthier.explorer.endpoints.about import about
+from luthier.explorer.endpoints.agreement import agreement
 from luthier.explorer.endpoints.comparison import comparison
 from luthier.explorer.endpoints.line import line, lines
-from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest
-from luthier.explorer.endpoints.responses import Reply
+from luthier.explorer.endpoints.runs import beside, open_runs, runs
 from luthier.explorer.endpoints.selection import select
 from luthier.explorer.endpoints.sentence import fan, sentence
-from luthier.explorer.endpoints.session import Session, Superseded
 from luthier.explorer.endpoints.surface import cell, surface
 from luthier.explorer.endpoints.traces import curves, state, trace
-from luthier.explorer.endpoints.unseen import unseen
+from luthier.explorer.endpoints.tradeoff import tradeoff
+from luthier.explorer.endpoints.unseen import intervals, promises, region, unseen
 from luthier.explorer.middleware import Middleware
+from luthier.explorer.sessions.request import LARGEST_NUMBER, CheckedRequest
+from luthier.explorer.sessions.responses import Reply
+from luthier.explorer.sessions.session import Session, Superseded
+from luthier.explorer.sessions.workspace import Workspace
 
 # The files of the page, by their addresses: a fixed table, nothing else is ever read by request.
 
 KINDS = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 # In the order in which they build upon one another.
 SCRIPTS = (
-    "numbers.js", "elements.js", "colors.js", "server.js", "state.js", "diff.js", "canvas.js", "export.js",
+    "numbers.js", "elements.js", "words.js", "colors.js", "server.js", "state.js", "diff.js", "canvas.js", "export.js",
     "weights.js", "line.js", "surface.js", "changes.js", "fan.js", "sentence.js", "compare.js", "traces.js",
-    "curves.js", "main.js",
+    "curves.js", "tradeoff.js", "runs.js", "main.js",
 )  # fmt: skip
 STYLE, PAGE = "style.css", "index.html"
 
@@ -56,24 +61,46 @@ Answer = Callable[[Session, CheckedRequest], Reply]
 ANSWERS: Mapping[str, Answer] = {
     "select": select, "line": line, "lines": lines, "surface": surface, "cell": cell, "sentence": sentence, "fan": fan,
     "compare": comparison, "trace": trace, "state": state, "curves": curves,
-    "unseen": unseen,
+    "unseen": unseen, "promises": promises, "intervals": intervals, "region": region,
+    "tradeoff": tradeoff, "agreement": agreement,
+    "about": lambda session, asked: about(session),  # noqa: ARG005
+}  # fmt: skip
+FOLDER_ANSWERS: Mapping[str, Callable[[Workspace, CheckedRequest], Reply]] = {
+    "runs": runs, "beside": beside, "open": open_runs,
 }  # fmt: skip
 Say = Callable[[str], None]
 
 
-def answer(session: Session, name: str, raw: bytes) -> Reply:
+def answer(place: Session | Workspace, name: str, raw: bytes) -> Reply:
     """Return the answer to a question; the reply carries the number of the request."""
     asked = CheckedRequest(raw)
     number = asked.whole("number", low=0, high=LARGEST_NUMBER, default=0)
-    reply = ANSWERS[name](session, asked)
+    workspace = place if isinstance(place, Workspace) else Workspace(place)
+    if name in FOLDER_ANSWERS:
+        reply = FOLDER_ANSWERS[name](workspace, asked)
+    else:
+        session = workspace.session(asked.whole("session", low=0, high=LARGEST_NUMBER, default=0))
+        reply = ANSWERS[name](session, asked)
     return Reply({**reply.values, "number": number}, reply.arrays)
 
 
-def make_app(session: Session, token: str, port: int, say: Say = notice) -> Middleware:
-    """Return the application of a session; `say` is told, in a sentence, of errors that are ours."""
-    routes = [Route("/api/session", _asking(lambda raw: about(session), say), methods=["GET"])]  # noqa: ARG005
-    for name in ANSWERS:
-        routes.append(Route(f"/api/{name}", _asking(_bound(session, name), say), methods=["POST"]))
+def make_app(place: Session | Workspace, token: str, port: int, say: Say = notice) -> Middleware:
+    """Return the application of a session, or of folders; `say` is told, in a sentence, of errors that are ours."""
+    workspace = place if isinstance(place, Workspace) else Workspace(place)
+
+    def first(raw: bytes) -> Reply:  # noqa: ARG001
+        if workspace.folders is not None:
+            return Reply({"folders": True})
+        session = workspace.session(0)
+        if workspace.opening:
+            pool = session.problem.pool
+            told = {"title": session.title, "sentences": pool.n_sentences, "hypotheses": pool.n_hypotheses}
+            return Reply({"opening": True, **told})
+        return about(session)
+
+    routes = [Route("/api/session", _asking(first, say), methods=["GET"])]
+    for name in (*ANSWERS, *FOLDER_ANSWERS):
+        routes.append(Route(f"/api/{name}", _asking(_bound(workspace, name), say), methods=["POST"]))
     for address, (body, kind) in page_files().items():
         routes.append(Route(address, _file(body, kind), methods=["GET"]))
     app = Starlette(routes=routes, exception_handlers={404: _lost, 405: _lost, Exception: _lost})
@@ -81,8 +108,8 @@ def make_app(session: Session, token: str, port: int, say: Say = notice) -> Midd
     return Middleware(app, token, port)
 
 
-def _bound(session: Session, name: str) -> Callable[[bytes], Reply]:
-    return lambda raw: answer(session, name, raw)
+def _bound(workspace: Workspace, name: str) -> Callable[[bytes], Reply]:
+    return lambda raw: answer(workspace, name, raw)
 
 
 def _asking(work: Callable[[bytes], Reply], say: Say) -> Callable[[Request], Awaitable[Response]]:
@@ -123,6 +150,23 @@ async def _lost(request: Request, error: Exception) -> Response:  # noqa: ARG001
 
 def _failed(status: int, reason: str) -> Response:
     return Response(Reply({"error": reason}).body(), status, media_type="application/json")
+
+
+def open_in_background(session: Session, say: Say) -> Workspace:
+    """Return a workspace that answers that it is being opened until what the page asks first has been computed."""
+    workspace = Workspace(session)
+    workspace.opening = True
+
+    def work() -> None:
+        try:
+            warm(session)
+        except LuthierError as error:
+            say(printable(str(error)))
+        finally:
+            workspace.opening = False
+
+    threading.Thread(target=work, daemon=True).start()
+    return workspace
 
 
 def warm(session: Session) -> None:

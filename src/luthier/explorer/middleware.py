@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import json
 from collections.abc import Iterable
@@ -9,6 +10,7 @@ from collections.abc import Iterable
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY = 64 * 1024
+BODY_SECONDS = 10.0  # in which the whole body of a request must come
 TOKEN_HEADER = "x-luthier-token"
 API = "/api/"
 POLICY = (
@@ -32,14 +34,27 @@ class Middleware:
     Parameters
     ----------
     app : ASGIApp
-    token : str
-        What the page must send with every question.
+    token : str or None
+        What the page must send with every question; None where everybody on this machine may ask.
     port : int
         On which this machine's page is.
+    questions : str
+        How the addresses of questions begin.
+    hint : str
+        Where the token is to be had.
     """
 
-    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
-        self._app, self._token = app, token.encode("ascii")
+    def __init__(
+        self,
+        app: ASGIApp,
+        token: str | None,
+        port: int,
+        *,
+        questions: str | tuple[str, ...] = API,
+        hint: str = "open the address that 'luthier explore' printed",
+    ) -> None:
+        self._app, self._token = app, None if token is None else token.encode("utf-8")
+        self._questions, self._hint = questions, hint
         self._hosts = tuple(f"{name}:{port}".encode() for name in ("127.0.0.1", "localhost"))
         self._origins = tuple(b"http://" + host for host in self._hosts)
 
@@ -59,7 +74,11 @@ class Middleware:
         if refusal is not None:
             await refuse(sealed, *refusal)
             return
-        body = await _whole_body(receive)
+        try:
+            body = await asyncio.wait_for(_whole_body(receive), BODY_SECONDS)
+        except TimeoutError:
+            await refuse(sealed, 408, f"expected the whole request within {BODY_SECONDS:g} seconds")
+            return
         if body is None:
             await refuse(sealed, 413, f"expected a request of at most {LARGEST_BODY} bytes")
             return
@@ -82,11 +101,11 @@ class Middleware:
         lengths = values.get(b"content-length", [])
         if any(not value.isdigit() or len(value) > 9 or int(value) > LARGEST_BODY for value in lengths):
             return 413, f"expected a request of at most {LARGEST_BODY} bytes"
-        if not scope["path"].startswith(API):
+        if not scope["path"].startswith(self._questions):
             return None
         tokens = values.get(TOKEN_HEADER.encode(), [])
-        if len(tokens) != 1 or not hmac.compare_digest(tokens[0], self._token):
-            return 401, "the token is missing or wrong: open the address that 'luthier explore' printed"
+        if self._token is not None and (len(tokens) != 1 or not hmac.compare_digest(tokens[0], self._token)):
+            return 401, f"the token is missing or wrong: {self._hint}"
         if scope["method"] == "POST" and values.get(b"content-type") != [b"application/json"]:
             return 415, "expected JSON"
         return None

@@ -13,17 +13,24 @@ import gzip
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from luthier.core.errors import LuthierError
 from luthier.core.files.io import open_output
 from luthier.core.progress import progress
 from luthier.explorer.app import PAGE, SCRIPTS, STYLE, answer, page_text
 from luthier.explorer.endpoints.about import about
-from luthier.explorer.endpoints.responses import Reply
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.folders import value_at
+from luthier.explorer.sessions.responses import Reply
+from luthier.explorer.sessions.session import Session
 
+WAIT = 0.02  # seconds between two looks at what is made in the background
+PLACES = ("steps", "corners")  # where things are drawn: seven digits will do
+SHORT, MARK = 12, "\x01"  # texts of fewer letters are not shared; who begins a text so is shared always
 PIXELS, MOST_CHANGES, MOST_LISTED, MOST_LINES, MOST_NAMED = 256, 200, 10, 64, 8
 IMPORT = re.compile(r'^import \{ (.*) \} from "\./(\w+)\.js";$', re.M)
 EXPORT = re.compile(r"^export (?:async )?(?:function|const|class) (\w+)", re.M)
@@ -45,11 +52,16 @@ class Question:
 
 def write_report(session: Session, path: str, pairs: Sequence[tuple[int, int]] = ()) -> None:
     """Write the page of a session with its answers; `pairs` are the features over which surfaces are shown."""
-    if len(session.named) > MOST_NAMED:
-        raise LuthierError(f"expected at most {MOST_NAMED} files of weights in a report, found {len(session.named)}")
-    text = _page(_recorded(session, pairs))
+    text = report_page(session, pairs)
     with open_output(path) as file:
         file.write(text.encode("utf-8"))
+
+
+def report_page(session: Session, pairs: Sequence[tuple[int, int]] = ()) -> str:
+    """Return the page of a session with its answers."""
+    if len(session.named) > MOST_NAMED:
+        raise LuthierError(f"expected at most {MOST_NAMED} files of weights in a report, found {len(session.named)}")
+    return _page(_recorded(session, pairs))
 
 
 def _recorded(session: Session, pairs: Sequence[tuple[int, int]]) -> dict[str, Any]:
@@ -82,9 +94,15 @@ def _selections(session: Session) -> Iterator[Question]:
 
 
 def _unseen(session: Session) -> Iterator[Question]:
-    several = range(len(session.named)) if session.heldout is not None else ()
-    for asked in ({"weights": _at(base), "against": against} for base in several for against in several):
-        yield Question("unseen", asked, asked)
+    several = range(len(session.named))
+    for base in several if about(session).values["unseen"] else ():
+        for against in several:
+            asked = {"weights": _at(base), "against": against}
+            yield Question("unseen", asked, asked)
+    for base in several:
+        yield Question("promises", {"weights": _at(base)}, {"weights": _at(base)})
+        if value_at(session.named[base].record, "resampled"):
+            yield Question("intervals", {"base": base}, {"base": base})
 
 
 def _others(session: Session, pairs: Sequence[tuple[int, int]]) -> Iterator[Question]:
@@ -116,14 +134,57 @@ def _sentences(session: Session, seen: Sequence[int]) -> Iterator[Question]:
 
 
 def _answer(session: Session, question: Question) -> Reply:
-    return answer(session, question.name, json.dumps(question.session).encode())
+    """Return an answer; what is made in the background is waited for."""
+    while (reply := answer(session, question.name, json.dumps(question.session).encode())).values.get("waiting"):
+        time.sleep(WAIT)
+    return reply
 
 
 def _packed(reply: Reply) -> Any:
     """Return an answer for JSON: as it is, or with arrays as compressed bytes in letters."""
     if not reply.arrays:
         return dict(reply.values)
-    return base64.b64encode(gzip.compress(reply.body(), 9, mtime=0)).decode("ascii")
+    arrays = {name: array.astype(np.float32) if name in PLACES else array for name, array in reply.arrays.items()}
+    if reply.values.get("form") == "raster":
+        arrays["scores"] = arrays["scores"].astype(np.float32)  # for colours; the best is there as a text
+    return _letters(Reply(reply.values, arrays).body(shuffled=True))
+
+
+def _letters(raw: bytes) -> str:
+    """Return compressed bytes in letters, none of which is markup."""
+    return base64.b64encode(gzip.compress(raw, 9, mtime=0)).decode("ascii")
+
+
+def _once(recorded: dict[str, Any]) -> dict[str, Any]:
+    """Return a record in which longer texts, which many answers share, stand once, and answers have their numbers."""
+    numbers: dict[str, int] = {}
+
+    def shared(value: Any) -> Any:
+        if isinstance(value, str):
+            short = len(value) < SHORT and not value.startswith(MARK)
+            return value if short else f"{MARK}{np.base_repr(numbers.setdefault(value, len(numbers)), 36).lower()}"
+        if isinstance(value, Mapping):
+            return {key: shared(item) for key, item in value.items()}
+        return [shared(item) for item in value] if isinstance(value, list | tuple) else value
+
+    record = shared(recorded)
+    return {"texts": list(numbers), "record": record}
+
+
+def unpack_record(text: str) -> dict[str, Any]:
+    """Return what a page has recorded: the way back."""
+    start = text.index('id="recorded">') + len('id="recorded">')
+    found = json.loads(gzip.decompress(base64.b64decode(text[start : text.index("</script>", start)])))
+
+    def restored(value: Any) -> Any:
+        if isinstance(value, str):
+            return found["texts"][int(value[1:], 36)] if value.startswith(MARK) else value
+        if isinstance(value, dict):
+            return {key: restored(item) for key, item in value.items()}
+        return [restored(item) for item in value] if isinstance(value, list) else value
+
+    record: dict[str, Any] = restored(found["record"])
+    return record
 
 
 def _page(recorded: dict[str, Any]) -> str:
@@ -133,14 +194,13 @@ def _page(recorded: dict[str, Any]) -> str:
         f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'sha256-{_digest(style)}'; "
         "img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    data = json.dumps(recorded, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    data = data.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    data = _letters(json.dumps(_once(recorded), ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode())
     page = page_text(PAGE)
     for tag in ('<link rel="stylesheet" href="/style.css">\n', '<script type="module" src="/main.js"></script>\n'):
         assert tag in page, "the page has changed"
         page = page.replace(tag, "")
     head = f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n<style>{style}</style>\n</head>'
-    record = f'<script type="application/json" id="recorded">{data}</script>'
+    record = f'<script type="text/plain" id="recorded">{data}</script>'
     body = f'{record}\n<script type="module">{script}</script>\n</body>'
     return page.replace("</head>", head).replace("</body>", body)
 

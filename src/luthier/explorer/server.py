@@ -15,13 +15,15 @@ from collections.abc import Callable
 from typing import Any
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from luthier.core.errors import LuthierError
 from luthier.core.progress import notice
 from luthier.explorer.app import make_app
-from luthier.explorer.endpoints.session import Session
 from luthier.explorer.middleware import TOKEN_HEADER
+from luthier.explorer.sessions.session import Session
+from luthier.explorer.sessions.workspace import Workspace
 
 # Who is connected: those that have shown the token are always served, the others are few, and soon gone.
 #
@@ -111,24 +113,18 @@ IDLE_SECONDS, GRACE_SECONDS = 30, 2
 TOKEN_BYTES = 24
 
 
-class Server:
-    """A session on a port of this machine.
+class LocalServer:
+    """An application on a port of this machine, 0 for any that is free.
 
-    Parameters
-    ----------
-    session : Session
-    port : int
-        0 for any that is free.
-    say : told of errors that are ours, in a sentence
+    `make` gives the application that answers on a port, `connection` handles one connection, as uvicorn asks.
     """
 
-    def __init__(self, session: Session, port: int = 0, *, say: Callable[[str], None] = notice) -> None:
+    def __init__(self, make: Callable[[int], ASGIApp], connection: Callable[..., H11Protocol], port: int) -> None:
         self._socket = _listen(port)
         self.port: int = self._socket.getsockname()[1]
-        self.token = secrets.token_urlsafe(TOKEN_BYTES)
         config = uvicorn.Config(
-            make_app(session, self.token, self.port, say),
-            http=Connections(self.token).open,  # called as a class would be
+            make(self.port),
+            http=connection,  # called as a class would be
             ws="none",
             lifespan="off",
             loop="asyncio",
@@ -144,11 +140,6 @@ class Server:
         )
         self._server = uvicorn.Server(config)
 
-    @property
-    def address(self) -> str:
-        """What to open in a browser; the token is in the fragment, which no browser sends anywhere."""
-        return f"http://{HOME}:{self.port}/#token={self.token}"
-
     def run(self) -> None:
         """Answer requests until Ctrl-C or `stop`."""
         try:
@@ -161,6 +152,27 @@ class Server:
     def stop(self) -> None:
         """Let `run`, in another thread, come to its end."""
         self._server.should_exit = True
+
+
+class Server(LocalServer):
+    """A session, or folders of runs, on a port of this machine.
+
+    Parameters
+    ----------
+    session : Session or Workspace
+    port : int
+        0 for any that is free.
+    say : told of errors that are ours, in a sentence
+    """
+
+    def __init__(self, session: Session | Workspace, port: int = 0, *, say: Callable[[str], None] = notice) -> None:
+        self.token = secrets.token_urlsafe(TOKEN_BYTES)
+        super().__init__(lambda own: make_app(session, self.token, own, say), Connections(self.token).open, port)
+
+    @property
+    def address(self) -> str:
+        """What to open in a browser; the token is in the fragment, which no browser sends anywhere."""
+        return f"http://{HOME}:{self.port}/#token={self.token}"
 
 
 def _listen(port: int) -> socket.socket:

@@ -13,11 +13,9 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.params import DEFAULT_SEED, checked
 from luthier.core.tasks import Threads
-from luthier.evaluation.bootstrap import bootstrap_systems
-from luthier.evaluation.multiple_tests import detectable_effect, holm
-from luthier.evaluation.randomisation import Contrast, randomisation_ps
+from luthier.evaluation.bootstrap import BOOTSTRAP_DRAWS, bootstrap_systems
+from luthier.evaluation.randomisation import Contrast, detectable_effect, holm, randomisation_ps
 from luthier.jobs.opening import AnyPool, cores, pool_at
-from luthier.jobs.tuning_job import BOOTSTRAP_DRAWS
 from luthier.kbest.pool import Pool
 from luthier.landscape.bounds import Bounds, parse_range
 from luthier.landscape.list_problem import ListProblem
@@ -60,7 +58,7 @@ def ablate(
     threads: int | None = None,
     **options: Any,
 ) -> Ablation:
-    """Say of every scorer of some lists whether it helps, hurts, or cannot be told to do either.
+    """Say whether each scorer of some lists helps, hurts, or cannot be told.
 
     Each is left out, and the others are tuned again from the weights of all. Every sentence is re-ranked by weights
     that were tuned on other folds. The statistics of all sentences make one score of each model.

@@ -48,7 +48,7 @@ def bins(
     by_use: bool = False,
     whole: bool = False,
 ) -> Bins:
-    """Cut features of rules into bins of like population.
+    """Cut features of rules into bins of equal population.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ class Induced(Shown):
 
 @checked
 def induce(pool: AnyPool, bins: Bins | AnyPath, *, output: AnyPath | None = None) -> Induced:
-    """Give the hypotheses of a pool the columns of bins, from the rules in their derivations.
+    """Add the columns of bins to a pool, from the rules in its derivations.
 
     `pool` is a pool or its file, `bins` are bins or a file of them; the new pool is saved where `output` says.
     """
@@ -162,7 +162,7 @@ class Curves(Shown):
 def curves(
     weights: Mapping[str, float] | AnyPath, bins: Bins | AnyPath, *, features: str | Sequence[str] = ()
 ) -> Curves:
-    """Find what shape was learned: the weights of bins against the values they represent.
+    """Find the learned shape: the weights of bins against the values they represent.
 
     `weights` are those of the bins by name, or a file; `bins` are bins or a file of them; only these `features`.
     """
@@ -187,7 +187,7 @@ def _files(folder: str | os.PathLike[str]) -> Iterator[Path]:
 
 @dataclasses.dataclass(frozen=True)
 class Discretized(Shown):
-    """What became of a grammar: its rules, the features that have bins, the columns of these, where it stands."""
+    """A grammar with bins: its rules, the features that have bins, the columns of these, and its path."""
 
     rules: int
     features: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""A look at a cluster: can every worker be used, does it open the pool, how fast does it re-rank."""
+"""The check of a cluster: whether every worker can be used and opens the pool, and how fast it re-ranks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TIMES = 3
 
 
 class Everywhere(Protocol):
-    """A cluster whose workers can be asked one by one."""
+    """A cluster whose workers can be queried one by one."""
 
     def everywhere(self, work: Work, recipe: Recipe, unit: Any) -> dict[str, Outcome]:
         """Return how a unit went on each worker, by its address."""

@@ -108,7 +108,7 @@ def cones(
 
 
 def check_search(*, limit: int | None, whole: bool, checksum: bool) -> None:
-    """Raise where a search cannot be as it is asked for."""
+    """Raise where options of a search exclude each other."""
     if limit is not None and limit < 1:
         raise LuthierError(f"expected `limit` of at least 1, found {limit}")
     if checksum and not whole:

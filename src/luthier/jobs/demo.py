@@ -57,7 +57,7 @@ iterations = 5
 
 
 def run_demo(folder: str | os.PathLike[str], *, seed: int, threads: int) -> DemoResult:
-    """Make a language pair, train a system on it, tune it in a loop, test it, and look at its error surface."""
+    """Make a language pair, train a system on it, tune it in a loop, test it, and find its error surface."""
     home = Path(folder)
     notice(f"making the text of two synthetic languages: {home}/corpus")
     files = PairGenerator().write(home / "corpus", **SIZES, seed=seed)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from luthier.core.errors import InputError, LuthierError
+from luthier.core.errors import LuthierError
 from luthier.core.files.io import check_apart, check_writable, write_lines
 from luthier.core.files.written import Written
 from luthier.core.html import Shown
 from luthier.core.params import DEFAULT_SEED, checked, path_of, paths_of
 from luthier.core.tasks import Threads
 from luthier.corpus.lines import read_lines
-from luthier.corpus.texts import Texts
 from luthier.evaluation.bootstrap import bootstrap_scores, score_interval
 from luthier.evaluation.comparison import Comparison, Settings, compare
 from luthier.evaluation.systems import System
@@ -22,6 +21,7 @@ from luthier.jobs.opening import AnyMetrics, AnyPath, cores, metrics_at
 from luthier.jobs.score import read_parallel
 from luthier.jobs.train_text import for_text, published_signature
 from luthier.jobs.trained_model import TranslationModel
+from luthier.jobs.translate import Wanted, translated
 from luthier.metrics.base import Metric
 from luthier.metrics.batch import Batch
 
@@ -49,6 +49,8 @@ def evaluate(
     *,
     against: AnyPath | None = None,
     weights: AnyPath | None = None,
+    mbr: str | None = None,
+    k: int = 100,
     output: AnyPath | None = None,
     draws: int = 1000,
     shuffles: int = 10_000,
@@ -70,13 +72,15 @@ def evaluate(
         Names that commas separate, a metric, or metrics by label.
     weights
         A file in place of the model's own weights.
+    mbr, k
+        A metric by which, of the `k` best, the one that agrees most with the others is chosen.
     output
         Where the translations go; that they cannot be written is an error, or known to `written` where it is given.
     draws, shuffles, exchange, confidence
         As of `compare`.
     """
     settings = Settings(draws=draws, shuffles=shuffles, exchange=exchange, confidence=confidence, seed=seed)
-    asked, n_threads = metrics_at(metric), cores(threads)
+    asked, n_threads, wanted = metrics_at(metric), cores(threads), Wanted.of(mbr=mbr, k=k)
     place, files = path_of(source, "a text"), paths_of(refs, "a file of references")
     if output is not None:
         check_writable(output)
@@ -93,7 +97,7 @@ def evaluate(
     metrics = {label: for_text(one) if raw else one for label, one in asked.items()}
     in_words = {f"{label}, tokenised": one for label, one in asked.items() if alike}
     for name, opened in zip(names, models, strict=True):
-        found = opened.translated(sentences, threads=n_threads)
+        found = translated(opened, sentences, wanted, threads=n_threads)
         texts = opened.restored(found, sentences)
         batch = Batch.from_lines(texts, references)
         stats = {label: one.stats(batch)[None] for label, one in metrics.items()}
@@ -127,27 +131,3 @@ def _names(folders: Sequence[str]) -> list[str]:
     if len(set(names)) < len(names):
         raise LuthierError("the same model was given twice")
     return names
-
-
-# Translating a stream: each line is answered before the next is read.
-
-
-def translate_lines(model: TranslationModel, lines: Iterable[bytes]) -> Iterator[str]:
-    """Yield the translation of each line as it comes.
-
-    Raises
-    ------
-    InputError
-        At a line that is no UTF-8; those before it are answered.
-    """
-    for number, raw in enumerate(lines, start=1):
-        try:
-            line = raw.decode("utf-8").rstrip("\r\n")
-        except UnicodeDecodeError as error:
-            raise InputError(
-                expected="text in UTF-8", found=f"the byte {raw[error.start]:#04x}", path="standard input", line=number
-            ) from None
-        if not line.strip():
-            yield ""
-            continue
-        yield model.translate(Texts.from_strings([line]))[0]

@@ -1,4 +1,4 @@
-"""Programs of others, run without a shell: a time limit, what they said at last, and an end for all they started."""
+"""External programs, run without a shell: a time limit, their last output, and an end for all they started."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ GRACE_SECONDS = 5.0  # between asking a program to end and ending it
 
 
 class ProgramError(LuthierError):
-    """A program of somebody else did not do what it was started for."""
+    """An external program failed."""
 
 
 def run_program(
@@ -134,7 +134,7 @@ def last_lines(log: Path) -> str:
 
 
 def end_group(process: subprocess.Popen[bytes]) -> None:
-    """End a program and what it started in its group: first by asking, then without."""
+    """End a program and what it started in its group: by SIGTERM, then by SIGKILL."""
     if os.name != "posix":
         process.kill()
         process.wait()
@@ -158,7 +158,7 @@ ENDINGS = {"text": "txt", "equals": "txt", "moses": "ini", "json": "json"}
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """How an outside decoder is called and what it writes.
+    """How an external decoder is called and what it writes.
 
     Attributes
     ----------
@@ -191,7 +191,7 @@ class Command:
 
 @dataclasses.dataclass(frozen=True)
 class ExternalDecoder(NumberedDecoder):
-    """An outside decoder on one set of sentences.
+    """An external decoder on one set of sentences.
 
     Attributes
     ----------
@@ -244,7 +244,7 @@ class ExternalDecoder(NumberedDecoder):
         return pool
 
     def identity(self) -> str:
-        """Return what must be the same for a loop to go on: the command, the way of reading, and the sentences."""
+        """Return what must be the same for a loop to be resumed: the command, the way of reading, and the sentences."""
         parts = [repr(dataclasses.replace(self.command, seconds=0.0)), *map(content_hash, (self.source, *self.refs))]
         return hashlib.blake2b("\n".join(parts).encode(), digest_size=16).hexdigest()
 

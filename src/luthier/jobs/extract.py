@@ -75,7 +75,7 @@ def extract(
     threads: int | None = None,
     **limits: Any,
 ) -> Extraction:
-    """Extract the translation rules for a text from a parallel text and its links.
+    """Extract translation rules for a text from a parallel text and its word links.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def _name(path: AnyPath | None) -> str | None:
 
 
 def write_output(grammar: Grammar, output: str, *, threads: int = 1) -> None:
-    """Write a grammar as its name asks for: a folder for each sentence, one text, or our own file."""
+    """Write a grammar as its name says: a folder for each sentence, one text, or our own file."""
     if _is_folder(output):
         write_folder(grammar, output, threads=threads)
     elif output == STDIN or output.endswith(TEXT_ENDINGS):

@@ -21,7 +21,7 @@ NEAR_EXAMPLE = "figure5"  # of the paper, which has weights and scores
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Fan(Shown):
-    """Lists of two features with their fans, and what staying near to the weights chooses, or None."""
+    """Lists of two features with their fans, and the choices of a penalty on the distance from weights, or None."""
 
     scene: FanScene
     near: RegularizedScene | None

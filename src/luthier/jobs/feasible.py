@@ -16,7 +16,7 @@ from luthier.metrics.loading import as_metric
 
 @checked
 def feasible(pool: AnyPool, select: AnyPath | npt.ArrayLike, *, metric: str | Metric = "bleu") -> Verdict:
-    """Decide whether some weights make a given selection, with a proof that was checked in exact arithmetic.
+    """Decide whether some weights make a given selection, with a proof that is checked in exact arithmetic.
 
     Parameters
     ----------

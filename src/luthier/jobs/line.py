@@ -22,7 +22,7 @@ from luthier.metrics.loading import as_metric
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Line(Shown):
-    """Every interval of a line, and the place that is the answer.
+    """Every interval of a line, and the chosen point.
 
     `report` has the intervals; `chosen` is the place that `choose` prefers to the highest score, or None.
     """
@@ -68,7 +68,7 @@ def line(
     seed: int = DEFAULT_SEED,
     threads: int | None = None,
 ) -> Line:
-    """Find the exact curve of a metric along a line of weights, all intervals of it.
+    """Find the exact curve of a metric along a line of weights: all its intervals.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Language models: ``luthier.estimate_lm`` takes a text to an ARPA file, ``luthier.perplexity`` judges another one."""
+"""Language models: ``luthier.estimate_lm`` makes one from a text, ``luthier.perplexity`` scores a text by one."""
 
 from __future__ import annotations
 

@@ -25,6 +25,7 @@ from luthier.decoding.models import weight_vector
 from luthier.jobs.external_decoder import ExternalDecoder
 from luthier.jobs.loop_config import LoopConfig, Sentences, read_config
 from luthier.jobs.opening import AnyPath, cores
+from luthier.jobs.run_file import about_loop, loop_run
 from luthier.jobs.score import read_parallel
 from luthier.jobs.trained_model import TranslationModel, model_identity
 from luthier.kbest.pool import Pool
@@ -174,16 +175,18 @@ def _finish(config: LoopConfig, decoders: dict[str, Decode], place: LoopPlace) -
     """Run the loop with its decoders; write table and picture."""
     settings = config.settings
     start = TranslationModel.open(config.model).weights if config.start is None else config.start
-    result = tune_loop(
-        decoders["tune"],
-        start,
-        settings.tuner,
-        settings.metric,
-        settings.options,
-        heldout=decoders.get("heldout"),
-        bounds=settings.bounds,
-        place=place,
-    )
+    with loop_run(place.folder, "loop", settings.metric, settings.tuner.spec, settings.options.seed) as run:
+        result = tune_loop(
+            decoders["tune"],
+            start,
+            settings.tuner,
+            settings.metric,
+            settings.options,
+            heldout=decoders.get("heldout"),
+            bounds=settings.bounds,
+            place=dataclasses.replace(place, begun=run.begin),
+        )
+        run.finish(**about_loop(result))
     show_loop(result, Path(place.folder))
     return result
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import functools
 import re
 import zipfile
@@ -15,20 +16,31 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.core.params import checked
-from luthier.features.consensus.evidence import Evidence
-from luthier.features.consensus.mbr import expected_utilities, matrix_utilities, select_by
-from luthier.features.consensus.result import Consensus, UtilityFeature
+from luthier.core.params import checked, path_of
+from luthier.features.consensus.evidence import Evidence, list_weights
+from luthier.features.consensus.mbr import (
+    Consensus,
+    Selection,
+    UtilityFeature,
+    check_one_way,
+    expected_utilities,
+    first_of_best,
+    matrix_utilities,
+    select_by,
+)
+from luthier.features.consensus.pairs import PairScorer, scored_utilities, select_by_scorer
 from luthier.features.consensus.rover import rover as vote
 from luthier.features.consensus.utilities import Utility
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, cores, pool_at, weighted
+from luthier.jobs.score_with import pair_scorer
 from luthier.kbest.pool import Pool
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
+from luthier.scorers._scorer import Scorer
 
 OPERATION = "mbr"
 # What a damaged file of matrices can raise.
-UNREADABLE = (OSError, ValueError, EOFError, zipfile.BadZipFile, zlib.error)
+UNREADABLE = (OSError, ValueError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error)
 AnyMatrices = Mapping[str, AnyPath | Mapping[str, Float64]]
 
 
@@ -45,6 +57,9 @@ def mbr(
     temperature: float | Sequence[float] = (),
     leave_self_out: bool = False,
     matrix: AnyMatrices | None = None,
+    score_with: Mapping[str, str | Scorer] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
+    cache: AnyPath | None = None,
     aggregate: bool = False,
     prune: bool = False,
     rover: bool = False,
@@ -60,7 +75,7 @@ def mbr(
         Metrics: each adds a feature ``mbr_NAME``, the mean sentence score with the evidence as references. More is
         better: error rates are negated.
     select
-        A metric by which one hypothesis of each list is selected instead.
+        A metric, or the name of a matrix or scorer given, by which one hypothesis of each list is selected instead.
     evidence, first
         Another pool of the same sentences to compare with (default: the lists themselves); only the first so many of
         each list.
@@ -72,6 +87,13 @@ def mbr(
     matrix
         Scores of pairs from elsewhere by name: a ``.npz`` file or a mapping with a matrix for each sentence id, a row
         for each hypothesis, a column for each of the evidence, more is better.
+    score_with
+        Scorers of pairs by name: what `luthier.score_with` takes. Each is given a hypothesis with one text of the
+        evidence as its only reference; more is better.
+    bounds
+        The lowest and the highest score of such a scorer, by name, so that pruning can leave pairs unscored.
+    cache
+        File that keeps the answers of scorers, so that no pair is scored twice; default: none.
     aggregate
         Compare with the mean n-gram counts of the evidence (chrF and BLEU), in time linear in the texts.
     prune
@@ -89,7 +111,9 @@ def mbr(
     ['a cat']
     """
     specs = [utility] if isinstance(utility, str | Metric) else list(utility)
-    _check_request(specs, select, matrix, prune=prune, rover=rover, aggregate=aggregate)
+    others = {**(matrix or {}), **(score_with or {})}
+    specs = [spec for spec in specs if not (isinstance(spec, str) and spec in others)]
+    _check_request(specs, select, others, prune=prune, rover=rover, aggregate=aggregate)
     lists = pool_at(pool, counts=counts or "")
     grid = tuple(np.atleast_1d(np.asarray(temperature, dtype=np.float64)).tolist())
     if grid and posterior is None:
@@ -99,22 +123,70 @@ def mbr(
     settings = Evidence(shown, first, counts, weights, grid or (1.0,), leave_self_out)
     if rover:
         return Consensus(lists, (), vote(lists, settings), None, "rover")
+    outside = _Outside(lists, settings, score_with or {}, bounds or {}, cache)
+    if isinstance(select, str) and select in others:
+        found = outside.selection(select, (matrix or {}).get(select), prune=prune)
+        return Consensus(lists, (), _texts(found, lists), found, select)
     if select is not None:
         metric = as_metric(select)
         found = select_by(lists, Utility.of(metric), settings, prune=prune, aggregate=aggregate, threads=cores(threads))
-        texts = [lists.texts[row] if row >= 0 else "" for row in found.rows.tolist()]
-        return Consensus(lists, (), texts, found, metric.name)
+        return Consensus(lists, (), _texts(found, lists), found, metric.name)
     metrics = {label_of(spec): as_metric(spec) for spec in specs}
     if len(metrics) < len(specs):
         raise LuthierError("two utilities have one name. hint: name each once")
     utilities = [Utility.of(metric) for metric in metrics.values()]
     values = expected_utilities(lists, utilities, settings, aggregate=aggregate, threads=cores(threads))
     columns = dict(zip(metrics, values, strict=True))
-    for name, source in (matrix or {}).items():
-        with _matrices(source) as matrices:
-            columns[label_of(name)] = matrix_utilities(lists, matrices, settings)
+    for name in others:
+        columns[label_of(name)] = outside.utilities(name, (matrix or {}).get(name))
+    if len(columns) < len(metrics) + len(matrix or {}) + len(score_with or {}):
+        raise LuthierError("two utilities have one name. hint: name each once")
     specs_of = {label: metric.spec for label, metric in metrics.items()}
+    specs_of |= {label_of(name): "scorer" for name in score_with or {}}
     return _with_utilities(lists, columns, specs_of, grid)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Outside:
+    """Utilities from elsewhere: matrices of scores, or scorers of pairs."""
+
+    lists: Pool
+    evidence: Evidence
+    scorers: Mapping[str, str | Scorer]
+    bounds: Mapping[str, tuple[float, float]]
+    cache: AnyPath | None
+
+    def __post_init__(self) -> None:
+        unknown = [name for name in self.bounds if name not in self.scorers]
+        if unknown:
+            known = ", ".join(self.scorers) or "none"
+            raise LuthierError(f"bounds are of scorers, and none is called {unknown[0]!r}. known: {known}")
+
+    def _scorer(self, name: str) -> PairScorer:
+        cache = None if self.cache is None else path_of(self.cache, "a file of answers")
+        return pair_scorer(name, self.scorers[name], self.lists, bounds=self.bounds.get(name), cache=cache)
+
+    def utilities(self, name: str, matrix: AnyPath | Mapping[str, Float64] | None) -> Float64:
+        """Return the expected utility of every hypothesis, (M, T)."""
+        if matrix is None:
+            return scored_utilities(self.lists, self._scorer(name), self.evidence)
+        with _matrices(matrix) as matrices:
+            return matrix_utilities(self.lists, matrices, self.evidence)
+
+    def selection(self, name: str, matrix: AnyPath | Mapping[str, Float64] | None, *, prune: bool) -> Selection:
+        """Return the hypothesis of each sentence with the highest one."""
+        if matrix is None:
+            return select_by_scorer(self.lists, self._scorer(name), self.evidence, prune=prune)
+        if prune:
+            raise LuthierError(f"all pairs of the matrix {name!r} are scored already: there is nothing to leave out")
+        check_one_way(self.evidence, prune=False)
+        shown = list_weights(self.lists, self.evidence)[1]
+        pairs = int((self.lists.list_lengths * np.diff(shown)).sum())
+        return first_of_best(self.lists, self.utilities(name, matrix)[:, 0], pairs, pairs)
+
+
+def _texts(found: Selection, lists: Pool) -> list[str]:
+    return [lists.texts[row] if row >= 0 else "" for row in found.rows.tolist()]
 
 
 def label_of(spec: str | Metric) -> str:
@@ -124,9 +196,13 @@ def label_of(spec: str | Metric) -> str:
 
 
 def _check_request(
-    specs: Sequence[Any], select: Any, matrix: Any, *, prune: bool, rover: bool, aggregate: bool
+    specs: Sequence[Any], select: Any, others: Mapping[str, Any], *, prune: bool, rover: bool, aggregate: bool
 ) -> None:
-    wanted = [bool(specs or matrix), select is not None, rover]
+    if select is not None and others and set(others) != {select}:
+        raise LuthierError(
+            f"expected a selection by the one matrix or scorer that is given ({', '.join(others)}), found {select!r}"
+        )
+    wanted = [bool(specs or (others and select is None)), select is not None, rover]
     if sum(wanted) != 1:
         raise LuthierError(
             f"expected features to add or one text of each list to find, found {sum(wanted) or 'none'} of these jobs. "
@@ -134,7 +210,7 @@ def _check_request(
         )
     if prune and select is None:
         raise LuthierError("pruning leaves out candidates that cannot be selected. hint: give `select`")
-    if aggregate and (rover or (matrix and not specs)):
+    if aggregate and (rover or (others and not specs)):
         raise LuthierError("only metrics with n-grams have aggregated references: chrF and BLEU")
 
 
@@ -162,7 +238,8 @@ def _matrices(source: AnyPath | Mapping[str, Float64]) -> Iterator[Callable[[str
         try:
             found = np.load(stack.enter_context(Path(source).open("rb")), allow_pickle=False)
         except UNREADABLE as error:
-            raise LuthierError(f"{where}: expected a .npz file of matrices, found {error}") from None
+            what = str(error).partition(". ")[0]  # NumPy goes on with how to read pickles
+            raise LuthierError(f"{where}: expected a .npz file of matrices, found: {what}") from None
         if not isinstance(found, Mapping):
             raise LuthierError(f"{where}: expected a .npz file with a matrix for each sentence, found one array")
         yield functools.partial(_matrix, found, where)

@@ -28,7 +28,7 @@ BREAKS = re.compile(r"[\r\n]+")
 
 
 def form_of(path: str, given: str | None = None) -> Form:
-    """Return the form that was asked for, or the one a name's ending says: .jsonl, .moses or .nbest, else text."""
+    """Return the given form, or the one that a name's ending says: .jsonl, .moses or .nbest, else text."""
     if given is not None:
         if given not in FORMS:
             raise LuthierError(f"expected the form {', '.join(FORMS)}, found {given!r}")
@@ -101,7 +101,7 @@ class RerankOptions:
 def rerank_files(
     pools: Iterable[Pool], weights: Sequence[str], outputs: Sequence[str], options: RerankOptions
 ) -> list[Reranked]:
-    """Write the best hypotheses by each file of weights; return what there is to say of each.
+    """Write the best hypotheses by each file of weights; return a report of each.
 
     `pools` are the lists, perhaps one stretch after another: one at a time is held. A file appears only when all of
     it is written, and weights that do not belong to the lists are refused before that.

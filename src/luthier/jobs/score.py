@@ -1,4 +1,4 @@
-"""How good translations are: ``luthier.score`` of files, ``luthier.oracle`` of what a pool could give."""
+"""How good translations are: ``luthier.score`` of files, ``luthier.oracle`` of the best that a pool has."""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
-"""One scorer more: ``luthier.score_with(scorer, pool, name="kiwi", output="pool2.arrow")``."""
+"""One more scorer: ``luthier.score_with(scorer, pool, name="kiwi", output="pool2.arrow")``."""
 
 from __future__ import annotations
 
+import array
+import contextlib
 import dataclasses
 import hashlib
 import math
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,14 +17,16 @@ from typing import Any
 import numpy as np
 
 from luthier.core import plugins
-from luthier.core.arrays import Float64
+from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import InputError, LuthierError
 from luthier.core.files.io import check_apart, check_writable, display_name
-from luthier.core.files.journal import JournalWriter, read_journal
+from luthier.core.files.journal import JournalWriter, each_record
 from luthier.core.html import Shown
 from luthier.core.params import checked, path_of
 from luthier.core.progress import notice, progress
 from luthier.core.segments import segment_of_rows
+from luthier.corpus.texts import Texts
+from luthier.features.consensus.pairs import PairScorer
 from luthier.jobs.opening import AnyPath, AnyPool, pool_at
 from luthier.jobs.scoring_program import CountError, Program
 from luthier.kbest.pool import Pool
@@ -30,7 +35,9 @@ from luthier.kbest.storage.writer import ids_as_they_came
 from luthier.scorers._scorer import PACKAGE, Item, Scorer
 
 KEPT = ".scores"  # beside the output: answers, so that a run that was ended goes on
+BATCH = 64
 KEEP_SECONDS, KEEP_ANSWERS = 1.0, 1000
+KEY = np.dtype([("high", ">u8"), ("low", ">u8")])  # a digest of a scorer and what it was given
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,10 +72,10 @@ def score_with(
     option: Mapping[str, Any] | None = None,
     references: bool = False,
     scorer_version: str = "",
-    batch: int = 64,
+    batch: int = BATCH,
     cache: AnyPath | None = None,
 ) -> ScoringReport:
-    """Score every hypothesis of a pool, and write the pool with the numbers as one feature more.
+    """Score every hypothesis of a pool, and write the pool with the numbers as one more feature.
 
     Answers are kept in a file as they come, by a digest of the scorer, its version and what it was given: nothing is
     scored twice, and a run that was ended goes on where it stood.
@@ -97,9 +104,8 @@ def score_with(
     check_writable(path)
     check_writable(place)
     check_apart(path, *([pool] if isinstance(pool, str | os.PathLike) else []), place)
-    begin, items = time.monotonic(), _items(lists, references=references)
-    digest = f"{opened.identity()} {scorer_version}"
-    values, scored, kept = _all_scores(opened, items, digest, place, batch)
+    begin, answers = time.monotonic(), Answers(opened, scorer_version, place, batch)
+    values = answers.of(_items(lists, references=references))
     made = lists.with_columns({name: values}) if references else lists.with_features({name: values})
     save_pool(made.noting("score", name=name, scorer=_said(opened), version=scorer_version), path)
     n = len(values)
@@ -107,7 +113,31 @@ def score_with(
     role = "column" if references else "feature"
     seconds = time.monotonic() - begin
     files = display_name(path), display_name(place)
-    return ScoringReport(_said(opened), name, role, *files, n, scored, kept, low, mean, high, seconds)
+    return ScoringReport(_said(opened), name, role, *files, n, answers.scored, answers.kept, low, mean, high, seconds)
+
+
+def pair_scorer(
+    name: str, scorer: str | Scorer, pool: Pool, *, bounds: tuple[float, float] | None, cache: str | None
+) -> PairScorer:
+    """Return a scorer of hypotheses with references as one of pairs: the reference is another hypothesis.
+
+    What it is given is what `score_with` gives with `references`; `bounds` are the lowest and highest score.
+    """
+    answers = Answers(scorer_of(scorer, {}), "", cache, BATCH)
+    ids, sources = ids_as_they_came(pool), pool.sources
+    src = [""] * pool.n_sentences if sources is None else list(sources)
+
+    def score(sentences: Int64, hypotheses: Texts, references: Texts) -> Float64:
+        pairs = zip(sentences.tolist(), hypotheses, references, strict=True)
+        return answers.of([Item(ids[i], src[i], hypothesis, (reference,)) for i, hypothesis, reference in pairs])
+
+    try:
+        low, high = (-math.inf, math.inf) if bounds is None else map(float, bounds)
+    except (TypeError, ValueError):
+        raise LuthierError(
+            f"expected the lowest and the highest score of {name} as `bounds`, found {bounds!r}"
+        ) from None
+    return PairScorer(name, score, low, high)
 
 
 def scorer_of(scorer: str | Scorer, option: Mapping[str, Any]) -> Scorer | Program:
@@ -160,79 +190,115 @@ def _items(pool: Pool, *, references: bool) -> list[Item]:
     return [Item(ids[i], src[i], text, refs[i]) for i, text in zip(sentences, pool.texts, strict=True)]
 
 
-def _all_scores(
-    scorer: Scorer | Program, items: Sequence[Item], identity: str, place: str, batch: int
-) -> tuple[Float64, int, int]:
-    """Return the score of each item, (M,), how many were scored now, and how many before.
+class Answers:
+    """The answers of a scorer: those that a file has are not asked for again, and new ones go to it as they come.
 
-    Answers are kept at `place` as they come; what stands twice is scored once.
+    An answer of before takes 24 bytes of memory; those of now are held by nobody.
+
+    Parameters
+    ----------
+    version : another version's answers are others
+    place : the file; None keeps nothing
+    batch : hypotheses that a scorer of this process is given at once
     """
-    keys = [hashlib.blake2b(f"{identity}\n{item.line()}".encode(), digest_size=16).hexdigest() for item in items]
-    known, length = _read_kept(place)
-    missing = list(dict.fromkeys(key for key in keys if key not in known))
-    kept_before = sum(key in known for key in keys)
-    first = dict(zip(reversed(keys), reversed(items), strict=True))
-    if missing:
-        with JournalWriter(place, length) as journal, progress("scoring", len(missing)) as advance:
-            kept = _Keeping(journal, missing)
+
+    def __init__(self, scorer: Scorer | Program, version: str, place: str | None, batch: int) -> None:
+        self._scorer, self._identity = scorer, f"{scorer.identity()} {version}"
+        self._place, self._batch = place, batch
+        self._keys, self._numbers, self._length = _read_kept(place)
+        self.scored = self.kept = 0
+
+    def of(self, items: Sequence[Item]) -> Float64:
+        """Return the score of each item, (n,); what stands twice is scored once."""
+        lines = (hashlib.blake2b(f"{self._identity}\n{item.line()}".encode(), digest_size=16) for item in items)
+        keys = np.frombuffer(b"".join(line.digest() for line in lines), dtype=KEY)
+        found = self._known(keys)
+        missing = np.flatnonzero(np.isnan(found))
+        self.kept += len(items) - len(missing)
+        if not len(missing):
+            return found
+        _, first, same = np.unique(keys[missing], return_index=True, return_inverse=True)
+        order = np.argsort(first)  # as they came, so that a run that was ended goes on where it stood
+        new = self._ask([items[k] for k in missing[first[order]].tolist()], keys[missing[first[order]]])
+        numbers = np.empty(len(first))
+        numbers[order] = new
+        found[missing] = numbers[same]
+        self.scored += len(first)
+        return found
+
+    def _known(self, keys: Any) -> Float64:
+        """Return the answers that were kept before, NaN where there is none; keys alike in half are as good as none."""
+        found: Float64 = np.full(len(keys), np.nan)
+        if len(self._keys):
+            at = np.minimum(np.searchsorted(self._keys["high"], keys["high"]), len(self._keys) - 1)
+            same = self._keys[at] == keys
+            found[same] = self._numbers[at[same]]
+        return found
+
+    def _ask(self, items: Sequence[Item], keys: Any) -> Float64:
+        with contextlib.ExitStack() as stack:
+            journal = None if self._place is None else stack.enter_context(JournalWriter(self._place, self._length))
+            advance = stack.enter_context(progress("scoring", len(items)))
+            kept = _Keeping(journal, keys)
             try:
-                for number in _answers(scorer, [first[key] for key in missing], batch):
+                for number in _answers(self._scorer, items, self._batch):
                     kept.add(number)
                     advance(1)
             except CountError:
                 kept.forget()
                 raise
             except KeyboardInterrupt:
-                notice(
-                    f"{kept.n} of {len(missing)} are scored and kept in {place}; the same command goes on from there"
-                )
+                where = f" and kept in {self._place}; the same command goes on from there" if self._place else ""
+                notice(f"{len(kept.found)} of {len(items)} are scored{where}")
                 raise
             finally:
                 kept.write()
-        known.update(kept.found)
-    return np.array([known[key] for key in keys], dtype=np.float64), len(missing), kept_before
+                self._length = self._length if journal is None else journal.length
+        return np.array(kept.found)
 
 
 class _Keeping:
-    """Answers that go to a journal in groups, about one a second."""
+    """Answers that go to a journal, where there is one, in groups, about one a second."""
 
-    def __init__(self, journal: JournalWriter, keys: Sequence[str]) -> None:
-        self._journal, self._keys, self.n = journal, keys, 0
-        self.found: dict[str, float] = {}
-        self._waiting: list[dict[str, Any]] = []
-        self._last, self._length = time.monotonic(), journal.length
+    def __init__(self, journal: JournalWriter | None, keys: Any) -> None:
+        self._journal, self._keys, self._written = journal, keys, 0
+        self.found: list[float] = []
+        self._last, self._length = time.monotonic(), journal.length if journal is not None else 0
 
     def add(self, number: float) -> None:
-        key = self._keys[self.n]
-        self.n += 1
-        self.found[key] = number
-        self._waiting.append({"key": key, "score": number})
-        if len(self._waiting) >= KEEP_ANSWERS or time.monotonic() - self._last > KEEP_SECONDS:
+        self.found.append(number)
+        if len(self.found) - self._written >= KEEP_ANSWERS or time.monotonic() - self._last > KEEP_SECONDS:
             self.write()
 
     def forget(self) -> None:
         """Take all answers back: they may belong to other hypotheses."""
-        self._waiting = []
-        self._journal.cut(self._length)
+        self._written = len(self.found)
+        if self._journal is not None:
+            self._journal.cut(self._length)
 
     def write(self) -> None:
-        waiting, self._waiting, self._last = self._waiting, [], time.monotonic()
-        if waiting:
-            self._journal.append(*waiting)
+        begin, self._written, self._last = self._written, len(self.found), time.monotonic()
+        keys = (bytes(key).hex() for key in self._keys[begin : self._written])
+        if self._journal is not None and begin < self._written:
+            numbers = self.found[begin : self._written]
+            self._journal.append(*({"key": key, "score": n} for key, n in zip(keys, numbers, strict=True)))
 
 
-def _read_kept(place: str) -> tuple[dict[str, float], int]:
-    """Return the answers in a file, if there is one, and how many of its bytes they take."""
-    if not Path(place).exists():
-        return {}, 0
-    records, length = read_journal(place, "an answer of a scorer")
-    found: dict[str, float] = {}
-    for number, record in enumerate(records, start=1):
-        score = record.get("score")
-        if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
-            raise InputError(expected="an answer of a scorer", found=repr(record), path=place, line=number)
-        found[str(record.get("key"))] = float(score)
-    return found, length
+def _read_kept(place: str | None) -> tuple[Any, Float64, int]:
+    """Return the keys in a file, sorted, their answers, and how many of its bytes they take."""
+    keys, numbers, length = bytearray(), array.array("d"), 0
+    if place is not None and Path(place).exists():
+        for number, (record, end) in enumerate(each_record(place, "an answer of a scorer"), start=1):
+            score, key = record.get("score"), record.get("key")
+            good = isinstance(key, str) and re.fullmatch("[0-9a-f]{32}", key) is not None
+            if not good or isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(score):
+                raise InputError(expected="an answer of a scorer", found=repr(record), path=place, line=number)
+            keys += bytes.fromhex(str(key))
+            numbers.append(float(score))
+            length = end
+    found = np.frombuffer(bytes(keys), dtype=KEY)
+    order = np.argsort(found["high"], kind="stable")
+    return found[order], np.frombuffer(numbers, dtype=np.float64)[order], length
 
 
 def _answers(scorer: Scorer | Program, items: Sequence[Item], batch: int) -> Iterator[float]:

@@ -36,7 +36,7 @@ class Added(Shown):
 
 @checked
 def add(pool: AnyPool, scores: str | Sequence[str], *, column: str | Sequence[str] = ()) -> Added:
-    """Add scores that another program wrote to the hypotheses of a pool.
+    """Add scores of another program to the hypotheses of a pool.
 
     Parameters
     ----------

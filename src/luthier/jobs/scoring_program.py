@@ -28,7 +28,7 @@ LOOK_SECONDS = 0.2  # between two looks at the clock of a silent program
 
 
 class CountError(InputError):
-    """More numbers than hypotheses, or fewer: nobody knows which belongs to which."""
+    """More numbers than hypotheses, or fewer: they cannot be matched."""
 
 
 @dataclasses.dataclass(frozen=True)

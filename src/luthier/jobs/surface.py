@@ -5,7 +5,9 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import Interrupted, LuthierError
@@ -13,17 +15,14 @@ from luthier.core.files.tables import write_table
 from luthier.core.html import Shown
 from luthier.core.params import DEFAULT_SEED, checked
 from luthier.core.tasks import Engine
+from luthier.evaluation.bootstrap import paired_interval
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, lists_at, pool_at, weighted
-from luthier.jobs.significance import changes
 from luthier.kbest.derived import derived_of
+from luthier.kbest.features import align_features
 from luthier.kbest.pool import Pool
 from luthier.kbest.shards.manifest import Manifest
 from luthier.kbest.weights import Weights
 from luthier.landscape.axes import origins
-from luthier.landscape.certified.certificate import Proof
-from luthier.landscape.certified.certify import CertifyOptions
-from luthier.landscape.certified.certify import certify as prove
-from luthier.landscape.certified.windows import WindowOptions
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.pixels import Pixels, pixels_of, read_whole_window, sharded_pixels
 from luthier.landscape.planes.plane import Plane, read_window
@@ -41,13 +40,16 @@ from luthier.landscape.subspaces import read_subspace
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric
 
+if TYPE_CHECKING:
+    from luthier.landscape.certified.certificate import Proof
+
 CHOICES = ("highest", "robust", "worst", "disc")
 LEAST_NOISE, MOST_NOISE = 1e-6, 1e3
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Surface(Shown):
-    """Every cell of a window, and the place that is the answer.
+    """Every cell of a window, and the chosen point.
 
     Attributes
     ----------
@@ -191,12 +193,8 @@ def surface(
     report = look_at_plane(plane, settings, engine=engine)
     chosen = None if choose == "highest" else robust_point(report, choose, noise, threads=threads)
     answer = _vector(report, chosen)
-    proof = None
-    if certify:
-        space = WindowOptions(window=tuple(windows), whole=whole and not windows).space(problem, subspace)
-        proven = prove(problem, space, answer, CertifyOptions(gap=0.0, limit=certify, threads=threads))
-        proof = Proof.of(proven, problem.gain(answer))
-    found = changes(problem, subspace.start, answer, unseen, problem.metric)
+    proof = _proof(plane, answer, windows, limit=certify, threads=threads, whole=whole) if certify else None
+    found = _changes(problem, subspace.start, answer, unseen, problem.metric)
     result = Surface(pool, report, chosen, proof, found, seed, keep)
     if not result.complete:
         raise Interrupted(result)
@@ -207,8 +205,39 @@ def _vector(report: SurfaceReport, chosen: RobustOptimum | None) -> Float64:
     return report.weights if chosen is None else report.plane.subspace.weights(chosen.position)
 
 
+def _proof(plane: Plane, answer: Float64, windows: Sequence[str], *, limit: int, threads: int, whole: bool) -> Proof:
+    """Return how far an answer is from the best of the window."""
+    from luthier.landscape.certified.certificate import Proof
+    from luthier.landscape.certified.certify import CertifyOptions, certify
+    from luthier.landscape.certified.windows import WindowOptions
+
+    space = WindowOptions(window=tuple(windows), whole=whole and not windows).space(plane.problem, plane.subspace)
+    proven = certify(plane.problem, space, answer, CertifyOptions(gap=0.0, limit=limit, threads=threads))
+    return Proof.of(proven, plane.problem.gain(answer))
+
+
+def _changes(
+    problem: ListProblem, start: Float64, weights: Float64, heldout: Pool | None, metric: Metric
+) -> dict[str, dict[str, float]]:
+    """Return scores at two weight vectors with the interval of their difference: on these sentences, on held-out ones.
+
+    Intervals are by paired bootstrap, 95 %. On the sentences on which the weights were chosen they flatter.
+    """
+    found = {"these": _change(problem, start, weights)}
+    if heldout is not None:
+        features = align_features(heldout.features, problem.names, problem.pool.features.n_dense)
+        found["heldout"] = _change(ListProblem.of(heldout.with_features(features), metric), start, weights)
+    return found
+
+
+def _change(problem: ListProblem, start: Float64, weights: Float64) -> dict[str, float]:
+    before, after = problem.metric.gain(problem.gains(np.array([start, weights]))).tolist()  # gain is its own inverse
+    low, high = paired_interval(problem.metric, *problem.selected(np.array([start, weights])))
+    return {"before": before, "after": after, "low": low, "high": high, "sentences": problem.n_sentences}
+
+
 def check_at_least(**numbers: int | None) -> None:
-    """Raise where a number of cells or boxes is too small to ask for."""
+    """Raise where a number of cells or boxes is too small."""
     for name, value in numbers.items():
         least = 0 if name == "check" else 1
         if value is not None and value < least:

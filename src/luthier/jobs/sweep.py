@@ -36,9 +36,9 @@ from luthier.kbest.storage.pool_file import open_pool
 from luthier.kbest.weights import Weights, read_weights, write_weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.report.figures.tuning import draw_chosen
+from luthier.tuning.answer import Result
 from luthier.tuning.run import RunOptions, run
 from luthier.tuning.sweep import Chosen, Tried
-from luthier.tuning.traces import Result
 
 POINTS, PICTURE, WEIGHTS, BINS = "points.jsonl", "choice.png", "weights.txt", "bins.json"
 NUMBERS = ("tuned", "heldout", "gain", "cpu_seconds")
@@ -53,7 +53,7 @@ class SweepRecipe:
     digests: tuple[str, str]
 
     def open(self) -> AnyPoints:
-        """Return the pools; refuse others than those of the process that asks."""
+        """Return the pools; refuse others than those of the calling process."""
         points = open_points(self.path, self.folder)
         if points.digests != self.digests:
             raise LuthierError(f"{self.path}: the pools are not the same here")

@@ -19,15 +19,15 @@ from types import TracebackType
 
 from luthier.core.files.io import PACKED, STDIN, open_output
 from luthier.core.progress import notice
+from luthier.tuning.answer import Watch, unwatched
 from luthier.tuning.base import State
-from luthier.tuning.traces import Watch, unwatched
 from luthier.tuning.validation.report import TuningReport
 
 WatchSeed = Callable[[int], Watch]
 
 
 def nobody(seed: int) -> Watch:  # noqa: ARG001
-    """Return who is told of states where nobody is."""
+    """Return a watcher of states that does nothing."""
     return unwatched
 
 
@@ -47,23 +47,26 @@ class GrowingTrace:
     """The file of a trace while its job runs: states are added as they come; a context manager.
 
     Nothing is made before the first state comes, so a job that never begins leaves what was there. Standard output,
-    packed files and devices cannot grow so that somebody reads them meanwhile: they are left to `write_trace`.
+    packed files and devices cannot grow so that somebody reads them meanwhile: they are left to `write_trace`. `others`
+    are told of the same states.
     """
 
-    def __init__(self, path: str | None) -> None:
-        self._path = path if path and _grows(path) else None
+    def __init__(self, path: str | None, others: WatchSeed = nobody) -> None:
+        self._path, self._others = path if path and _grows(path) else None, others
         self._file: io.FileIO | None = None
         self._length = 0
         self._lock = threading.Lock()
         self._context = contextvars.copy_context()  # who is told of anything, also by a thread
 
     def watch(self, seed: int) -> Watch:
-        """Return who is told of the states of a seed."""
+        """Return the watcher of the states of a seed."""
+        others = self._others(seed)
         if self._path is None:
-            return unwatched
+            return others
 
         def tell(run: int, step: int, state: State, heldout: float | None) -> None:
             self._add(_line(seed, run, step, state, heldout))
+            others(run, step, state, heldout)
 
         return tell
 

@@ -33,6 +33,7 @@ from luthier.jobs.lm import estimate_lm
 from luthier.jobs.loop import ForestDecoder, OwnDecoder, show_loop
 from luthier.jobs.loop_config import Sentences
 from luthier.jobs.opening import AnyPath, cores
+from luthier.jobs.run_file import about_loop, loop_run
 from luthier.jobs.score import read_parallel
 from luthier.jobs.train_config import TrainConfig, read_train_config
 from luthier.jobs.train_text import PREPARED, copies, for_text, make_copies, published_signature, say_if_raw
@@ -305,16 +306,19 @@ class Training:
             if (folder / "iterations.jsonl").exists() and recorded_decoder(str(folder)) != key:
                 notice(f"{folder}: a loop with other inputs or settings; it is begun anew")
                 shutil.rmtree(folder)
-            result = tune_loop(
-                ForestDecoder(decode, folder) if c.forests else decode,
-                start,
-                settings.tuner,
-                settings.metric,
-                self.options_of(replica),
-                heldout=heldout,
-                bounds=settings.bounds,
-                place=LoopPlace(str(folder), resume=True, decoder=key),
-            )
+            options = self.options_of(replica)
+            with loop_run(folder, "train", settings.metric, settings.tuner.spec, options.seed) as run:
+                result = tune_loop(
+                    ForestDecoder(decode, folder) if c.forests else decode,
+                    start,
+                    settings.tuner,
+                    settings.metric,
+                    options,
+                    heldout=heldout,
+                    bounds=settings.bounds,
+                    place=LoopPlace(str(folder), resume=True, decoder=key, begun=run.begin),
+                )
+                run.finish(**about_loop(result))
             write_weights(result.weights, self.path(self.weights_of(replica)))
             show_loop(result, folder)
             found.append(result)

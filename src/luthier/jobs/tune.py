@@ -16,24 +16,19 @@ from luthier.core.params import DEFAULT_SEED, checked, names_of, path_of, paths_
 from luthier.core.plugins import load
 from luthier.core.segments import rows_of_segments
 from luthier.core.tasks import Engine
-from luthier.jobs.length_penalty import Search, Searched, search_constant
 from luthier.jobs.opening import AnyPath, AnyPool, AnyWeights, axes_at, cores, formulas_of, lists_at, pool_at
-from luthier.jobs.trace_file import GrowingTrace, write_trace
+from luthier.jobs.trace_file import GrowingTrace, WatchSeed, nobody, write_trace
 from luthier.jobs.tuning_job import TuningJob, run_job
 from luthier.jobs.validation import check_also, check_validation, cross_validation, decided, out_of_fold, resample_job
-from luthier.kbest.building.sentences import read_sentence_table
 from luthier.kbest.derived import LENGTHS, Derived, add_derived, with_derived
 from luthier.kbest.pool import Pool
 from luthier.kbest.shards.manifest import Manifest
 from luthier.kbest.storage.pool_file import PoolFile
 from luthier.kbest.weights import read_weights, vector_of
 from luthier.landscape.bounds import Bounds, parse_range
-from luthier.landscape.forest_problem import PackedProblem
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import Problem
 from luthier.landscape.sharded_problem import ShardedProblem
-from luthier.landscape.tradeoff.several import constrained
-from luthier.landscape.tradeoff.several import worst_of as smallest_gain
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import as_metric, split_specs
 from luthier.metrics.pools import with_statistics
@@ -45,6 +40,8 @@ from luthier.tuning.validation.report import TuningReport
 if TYPE_CHECKING:
     from luthier.decoding.forests.files import Forests
     from luthier.features.bins import Bins
+    from luthier.jobs.length_penalty import Searched
+    from luthier.landscape.forest_problem import PackedProblem
 
     Candidates = Pool | Manifest | Forests
 
@@ -81,9 +78,10 @@ def tune(
     threads: int | None = None,
     engine: Engine | None = None,
     files: tuple[PoolFile | None, PoolFile | None] = (None, None),
+    watch: WatchSeed = nobody,
     **options: Any,
 ) -> TuningReport:
-    """Tune the weights of linear models on candidates, for a metric; return them by name, with scores.
+    """Tune the weights of a linear model for a metric; return them by name, with scores.
 
     Parameters
     ----------
@@ -123,6 +121,8 @@ def tune(
         File that gets every state of every run, as it comes.
     engine, files
         Who runs replicas or restarts elsewhere, and where other processes find the two pools.
+    watch
+        Who is told of the states of each seed, as they come.
     options
         Those of every tuner (`luthier.RunOptions`: ``restarts=20`` …), and of this one.
 
@@ -167,13 +167,11 @@ def tune(
 
     pools = _prepared(pool, heldout, start, bins, add if search is None else ())
     searched: Searched | None = None
-    with GrowingTrace(trace) as growing:
+    with GrowingTrace(trace, watch) as growing:
         if search is None:
             job = job_on(*pools)
         else:
-            job, searched = _searched(
-                Search.parse(search), [Derived.parse(text) for text in add], pools, wanted.metric, job_on
-            )
+            job, searched = _searched(search, [Derived.parse(text) for text in add], pools, wanted.metric, job_on)
         check_validation(job, resamples, folds, fold_by)
         others = _metrics(also, "also")
         check_also(job, others)
@@ -222,9 +220,11 @@ class _Wanted:
             return self.metric
         if not isinstance(source, Pool):
             raise LuthierError("`worst_of` and `constraint` are for whole lists, found shards or forests")
+        from luthier.landscape.tradeoff.several import constrained, worst_of
+
         metric = self.metric
         if self.several:
-            metric = smallest_gain(source, self.several, _start(ListProblem.of(source, self.several[0]), start))
+            metric = worst_of(source, self.several, _start(ListProblem.of(source, self.several[0]), start))
         return constrained(source, metric, self.limits) if self.limits else metric
 
 
@@ -255,6 +255,8 @@ def forest_problem(
 ) -> PackedProblem:
     """Return the problem of forests and the references of their sentences; those without translation are left out."""
     from luthier.decoding.forests.lines import ForestLines
+    from luthier.kbest.building.sentences import read_sentence_table
+    from luthier.landscape.forest_problem import PackedProblem
 
     table = read_sentence_table(refs, None, first_id=0, keyed=False)
     if table is None or table.references is None or table.reference_offsets is None:
@@ -336,13 +338,16 @@ def _prepared(
 
 
 def _searched(
-    search: Search,
+    constant: str,
     formulas: Sequence[Derived],
     pools: tuple[Candidates, Pool | None],
     metric: Metric,
     job_on: Callable[[Candidates, Pool | None], TuningJob],
 ) -> tuple[TuningJob, Searched]:
     """Return the job at the best value of a constant of formulas, and what was tried."""
+    from luthier.jobs.length_penalty import Search, search_constant
+
+    search = Search.parse(constant)
     if not any(search.name in item.formula.names for item in formulas):
         raise LuthierError(f"the constant {search.name!r} to `search`: no formula of `add` has it")
     pool, heldout = pools

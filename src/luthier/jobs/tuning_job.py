@@ -9,10 +9,8 @@ import pickle
 import threading
 import warnings
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError, LuthierWarning
@@ -20,28 +18,23 @@ from luthier.core.progress import notice, progress
 from luthier.core.rng import child_rng, make_rng
 from luthier.core.tasks import Engine, Recipe, Shared, opened, run_units
 from luthier.core.threads import stopping_gently
-from luthier.evaluation.bootstrap import bootstrap_systems, difference_interval
+from luthier.evaluation.bootstrap import paired_interval
 from luthier.jobs.trace_file import WatchSeed, nobody
 from luthier.kbest.shards.shard import open_shard
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import Problem
+from luthier.landscape.problem import Problem, effect_units
 from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.landscape.subspaces import Directions, directions_along, rescaled, standardized
-from luthier.landscape.units import effect_units
-from luthier.metrics.base import Metric
-from luthier.metrics.several import Constrained
+from luthier.tuning.answer import Result
 from luthier.tuning.base import Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.diagnostics import warnings_after, warnings_before
 from luthier.tuning.options import RunOptions
 from luthier.tuning.restarts import draw_start
 from luthier.tuning.run import open_checkpoint, run
-from luthier.tuning.traces import Result
 from luthier.tuning.validation.baselines import Baselines, baselines
 from luthier.tuning.validation.folds import overlap_note
 from luthier.tuning.validation.report import Tuned, TuningReport, numbered
-
-BOOTSTRAP_DRAWS = 1000
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -366,15 +359,6 @@ def interval_of(problem: Problem, start: Float64, weights: Float64) -> tuple[flo
     """Return the paired-bootstrap interval of the change of the score on a problem's sentences."""
     before, after = problem.selected(np.array([start, weights]))
     return paired_interval(problem.metric, before, after)
-
-
-def paired_interval(metric: Metric, before: npt.NDArray[Any], after: npt.NDArray[Any]) -> tuple[float, float]:
-    """Return the paired-bootstrap interval of a change of the score, from statistics of each sentence, (N, S) twice."""
-    metric = metric.unlimited if isinstance(metric, Constrained) else metric  # limits are on the whole set
-    systems = [np.asarray(part)[None] for part in (before, after)]
-    scores = bootstrap_systems(systems, metric.score, draws=BOOTSTRAP_DRAWS, seed=0)
-    found = difference_interval(*scores, higher_is_better=metric.higher_is_better, confidence=0.95)
-    return found.low, found.high
 
 
 def unit_length(weights: Float64) -> Float64:

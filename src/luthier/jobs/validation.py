@@ -13,9 +13,9 @@ import numpy.typing as npt
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError, LuthierWarning, unwarned
 from luthier.core.progress import notice, progress, without_notices
-from luthier.evaluation.bootstrap import bootstrap_scores, score_interval
+from luthier.evaluation.bootstrap import BOOTSTRAP_DRAWS, bootstrap_scores, paired_interval, score_interval
 from luthier.jobs.trace_file import nobody
-from luthier.jobs.tuning_job import BOOTSTRAP_DRAWS, Replica, TuningJob, paired_interval, tune_replica
+from luthier.jobs.tuning_job import Replica, TuningJob, tune_replica
 from luthier.kbest.pool import Pool
 from luthier.landscape.list_problem import ListProblem
 from luthier.metrics.base import Metric
@@ -33,7 +33,7 @@ MOST_COLUMNS = 8  # of the pool that the cross-metric table shows
 
 
 def check_validation(job: TuningJob, resamples: int | None, folds: int | None, fold_by: str) -> None:
-    """Raise where resamples or folds are asked for with what they cannot go with."""
+    """Raise where resamples or folds exclude another option."""
     for name, value in (("resamples", resamples), ("folds", folds)):
         if value is not None and value < 2:
             raise LuthierError(f"expected at least 2, found {value}. hint: `{name}`")

@@ -14,8 +14,7 @@ from luthier.core.arrays import Bool, Float64, Int32, Int64, flat
 from luthier.core.errors import LuthierError, LuthierWarning
 from luthier.core.rng import make_rng
 from luthier.core.segments import offsets_from_counts, segment_of_rows
-from luthier.corpus.repeated import concatenate_repeated
-from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.texts import Texts, Tokens, concatenate_repeated
 from luthier.corpus.vocab import Interner
 from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.derivations import concatenate_derivations

@@ -21,8 +21,7 @@ from luthier.core.segments import (
     offsets_from_counts,
     rows_of_segments,
 )
-from luthier.corpus.repeated import RepeatedTexts
-from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.texts import RepeatedTexts, Texts, Tokens
 from luthier.kbest.derivations import Derivations
 from luthier.kbest.features import Features
 

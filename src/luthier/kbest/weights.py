@@ -22,8 +22,7 @@ from luthier.core.html import as_table, bar
 from luthier.core.params import names_of, path_of
 from luthier.corpus.lines import read_lines
 from luthier.kbest.features import unknown_names
-from luthier.kbest.serving.reranker import LARGEST_WEIGHT
-from luthier.kbest.serving.weights_json import parse_weights
+from luthier.kbest.serving.reranker import LARGEST_WEIGHT, parse_weights
 
 WeightFormat = Literal["text", "equals", "moses", "json"]
 MOSES_SECTION, SPARSE_SECTION = "[weight]", "[weight-file]"
@@ -206,7 +205,7 @@ def _count_as_0(what: str, names: Sequence[str]) -> None:
 
 
 def read_weights(path: str | os.PathLike[str]) -> Weights:
-    """Read weights: ``name value`` lines, a Moses ``[weight]`` section, or a JSON object; told by content.
+    """Read weights: ``name value`` lines, a Moses ``[weight]`` section, or a JSON object, by content.
 
     Sparse weights of a Moses configuration are in the file that its ``[weight-file]`` names, and are read with it.
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -98,6 +98,8 @@ class PackedProblem(Problem):
     start : (D,) or None
         The weights that the candidates were found with.
     """
+
+    size_means: ClassVar[str] = "a decoder of forests prunes by their size"
 
     candidates: Packed
     metric: Metric

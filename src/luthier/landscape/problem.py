@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64
+from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
 from luthier.core.tasks import Recipe
@@ -26,14 +26,14 @@ from luthier.metrics.base import Metric
 # When two gains are the same, and how many of the best places are worth a re-rank.
 
 # Gains that differ by less, relative to the larger but at least to 1, are equal: sums of statistics are rounded.
-ROUNDING = 1e-9
+EQUAL_GAINS = 1e-9
 # Places that are kept of a line, a plane or a space and, if need be, re-ranked: the best few.
 TRIES = 8
 
 
 def slack(gain: float) -> float:
     """Return by how much another gain may differ from this one and still be the same."""
-    return ROUNDING * max(1.0, abs(gain))
+    return EQUAL_GAINS * max(1.0, abs(gain))
 
 
 # How much of a difference in gain is chance: sentences drawn anew, the same for all that is compared.
@@ -78,10 +78,13 @@ class Problem(abc.ABC):
     metric : Metric
     bounds : Bounds
         Limits on the weights.
+    size_means : str
+        Why the size of weights counts, not their direction alone; '' where it does not.
     """
 
     metric: Metric
     bounds: Bounds
+    size_means: ClassVar[str] = ""
 
     @property
     @abc.abstractmethod
@@ -218,3 +221,26 @@ class Problem(abc.ABC):
     def uphill(self, weights: Float64, sharpness: float) -> Float64:  # noqa: ARG002
         """Return a direction in which the gain is likely to rise, (D,); zeros where the problem knows none."""
         return np.zeros(self.n_features)
+
+
+# A feature that spreads less than this, beside the one that spreads most, is constant but for rounding.
+NEGLIGIBLE = 1e-12
+
+
+def effect_units(spread: Float64, weights: Float64) -> Float64:
+    """Return the mean effect of a feature at `weights`, as an amount of each weight, (D,).
+
+    The effect of a feature is |w|·s, s its spread within lists (`Problem.spread`); one unit of weight d is
+    mean(|w|·s) / s[d], and 1 / s[d] where the mean is 0. A feature that is constant within lists has the unit 0:
+    its weight selects nothing, and a large one would only drown the others in rounding.
+    """
+    moves = spread > NEGLIGIBLE * spread.max(initial=0.0)
+    effect = float(np.mean(np.abs(weights) * spread)) or 1.0
+    units: Float64 = np.divide(effect, spread, out=np.zeros(len(spread)), where=moves)
+    return units
+
+
+def movable(problem: Problem) -> Int64:
+    """Return the features whose weight may move, and does something if it does."""
+    spread = problem.spread
+    return np.flatnonzero(~problem.bounds.fixed & (spread > NEGLIGIBLE * spread.max(initial=0.0)))

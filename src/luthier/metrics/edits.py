@@ -10,9 +10,8 @@ from luthier.core._bit_kernels import WORD_BITS
 from luthier.core.arrays import Float64, Int64, frozen
 from luthier.corpus.texts import Tokens
 from luthier.metrics import _edit_kernels, _ter_kernels
-from luthier.metrics.base import Metric, Stats, ratio
+from luthier.metrics.base import Metric, Rate, Stats, ratio
 from luthier.metrics.batch import Batch, sides
-from luthier.metrics.slopes import Rate
 
 
 @dataclasses.dataclass(frozen=True)

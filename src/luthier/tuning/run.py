@@ -20,14 +20,22 @@ from luthier.core.rng import child_rng
 from luthier.core.tasks import Engine, Recipe, Shared, Threads, opened, run_units
 from luthier.core.threads import one_blas_thread, stopping_gently
 from luthier.kbest.weights import vector_of
-from luthier.landscape.problem import Problem
-from luthier.landscape.units import effect_units
-from luthier.tuning.answer import End, choose_end, proof_note, refuses_proof, robust_state
+from luthier.landscape.problem import Problem, effect_units
+from luthier.tuning.answer import (
+    End,
+    RestartTrace,
+    Result,
+    Watch,
+    choose_end,
+    proof_note,
+    refuses_proof,
+    robust_state,
+    unwatched,
+)
 from luthier.tuning.base import State, Tuner
 from luthier.tuning.checkpoint import Checkpoint, Saved
 from luthier.tuning.options import RunOptions as RunOptions
 from luthier.tuning.restarts import draw_start
-from luthier.tuning.traces import RestartTrace, Result, Watch, unwatched
 
 
 def run(
@@ -107,7 +115,7 @@ def run_tuner(
     *,
     heldout: Problem | None = None,
 ) -> Result:
-    """Run a tuner as `run` does, for people at a Python prompt.
+    """Run a tuner on a problem from a start, as `run` does with its defaults.
 
     Raises
     ------

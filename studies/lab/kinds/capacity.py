@@ -29,13 +29,13 @@ from luthier.kbest.merge import cap
 from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.problem import movable
 from luthier.landscape.selections.sparse_feasibility import lists_followed, weights_that_select
 from luthier.landscape.subspaces import Directions, leading_differences, project, random_sums, sums_of_groups
-from luthier.landscape.units import movable
 from luthier.metrics.oracle import corpus_oracle
+from luthier.tuning.answer import Result
 from luthier.tuning.base import tuner as make_tuner
 from luthier.tuning.run import RunOptions, run
-from luthier.tuning.traces import Result
 
 from ..base import Place, Units, write_tables
 from ..capacity_settings import ALL, CONES, LEADING, ORACLE, SUMS, CapacityEntry, CapacityStudy, CapacityUnit

@@ -20,7 +20,7 @@ from luthier.core.files.journal import Record
 from luthier.core.rng import make_rng
 from luthier.core.settings import Table
 from luthier.evaluation.comparison import Settings, compare
-from luthier.evaluation.multiple_tests import holm
+from luthier.evaluation.randomisation import holm
 from luthier.evaluation.systems import System
 from luthier.kbest.merge import Transforms
 from luthier.kbest.pool import Pool
@@ -50,7 +50,10 @@ class Unit(NamedTuple):
 
 @dataclasses.dataclass(frozen=True)
 class Method(Study):
-    """A study of consensus; `goals` are what is tuned for, `metrics` what is reported."""
+    """A study of consensus; `goals` are what is tuned for, `metrics` what is reported.
+
+    The evidence is the `first` so many hypotheses of each list; None takes all.
+    """
 
     line = LineKind(key=("data", "where", "goal"), identity=("signature", "pools"), check=_check_line)
 
@@ -63,6 +66,7 @@ class Method(Study):
     replicas: int
     folds: int
     starts: int
+    first: int | None
 
     @classmethod
     def read(cls, file: Table, path: str) -> Self:
@@ -75,10 +79,12 @@ class Method(Study):
         metrics = dict(read_metric(table) for table in file.tables("metric"))
         name, seed = file.take("name", str), take_seed(file, path)
         _, tuner = read_tuner(file.table("tuner"), path)
-        numbers = [file.take(key, int) for key in ("restarts", "replicas", "folds", "starts")]
+        numbers: list[Any] = [file.take(key, int) for key in ("restarts", "replicas", "folds", "starts")]
+        numbers.append(file.take("first", int, None))
         study = cls(name, seed, tuple(entries), goals, metrics, file.texts("utilities"), tuner, *numbers)
         file.end()
-        if numbers[0] < 0 or min(numbers[1:]) < 1 or study.folds < 2 or len(metrics) < 2 or not study.utilities:
+        few = min(numbers[1:4]) < 1 or (study.first is not None and study.first < 1)
+        if numbers[0] < 0 or few or study.folds < 2 or len(metrics) < 2 or not study.utilities:
             raise LuthierError(f"{path}: expected utilities, two metrics, 'folds' of 2 and other numbers of at least 1")
         return study
 
@@ -86,7 +92,8 @@ class Method(Study):
     def signature(self) -> str:
         """All that decides what a unit finds, besides its lists and its goal."""
         parts = [self.seed, self.restarts, self.replicas, self.folds, self.starts, self.tuner.spec, *self.utilities]
-        return " ".join(map(str, [*parts, *(metric.spec for metric in self.metrics.values())]))
+        parts += [metric.spec for metric in self.metrics.values()]
+        return " ".join(map(str, parts if self.first is None else [*parts, f"first {self.first}"]))
 
     def units(self, entry: ListEntry, place: Place) -> ConsensusUnits | None:
         """Return the units of a data set; None where its files are not here."""
@@ -110,7 +117,8 @@ class ConsensusUnits(Units):
     def __init__(self, study: Method, lists: StudyLists, place: Place) -> None:
         super().__init__(lists.name, place)
         self.study, self.lists = study, lists
-        self.tune, self.test = (_quietly(luthier.mbr, pool, study.utilities).pool for pool in (lists.tune, lists.test))
+        both = (lists.tune, lists.test)
+        self.tune, self.test = (_quietly(luthier.mbr, pool, study.utilities, first=study.first).pool for pool in both)
 
     @property
     def state(self) -> str:

@@ -20,7 +20,7 @@ from luthier.core.settings import Table
 from luthier.kbest.spread import spread_in_lists
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.units import effect_units
+from luthier.landscape.problem import effect_units
 from luthier.metrics.base import Metric
 from luthier.metrics.loading import load_metric
 from luthier.tuning.base import Tuner

@@ -1,13 +1,13 @@
-"""Say which scorers help: each is left out and the weights tuned again.
+"""Say which scorers help: each is left out, the others tuned again.
 
   luthier ablate pool.arrow --metric bleu --plot ablation.png
   luthier ablate list.jsonl --column comet --metric column:comet --group lms=lm,big_lm --forward
 
-Every scorer, or group of scorers, is left out, and the others are tuned again from the weights of all; it is also tried
-alone. Every sentence is re-ranked by weights of other folds. Δ is what the scorer adds to the score of all sentences,
-with its 95 % interval, and p corrected for the number of scorers (Holm). A scorer helps, hurts, or neither can be told;
-then the table says how large an effect would have been seen. 'luthier ablate POOL --method NAME --help' has the
-options of a tuner.
+Every scorer, or group of scorers, is left out, and the others are tuned again from the weights of all. It is also
+scored alone. Every sentence is re-ranked by weights of other folds. Δ is what the scorer adds to the score of all
+sentences, with its 95 % interval; p is corrected for the number of scorers (Holm). A scorer helps, hurts, or cannot
+be told; then the table says how large an effect would have been seen. 'luthier ablate POOL --method NAME --help' has
+the options of a tuner.
 """
 
 from __future__ import annotations

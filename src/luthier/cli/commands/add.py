@@ -1,11 +1,11 @@
-"""Add scores that another program wrote to a pool, as features or columns.
+"""Add scores of another program to a pool, as features or columns.
 
   luthier add pool.arrow kiwi=kiwi.txt -o pool2.arrow
   luthier add pool.arrow comet=comet.json metricx=metricx.jsonl --column comet -o pool2.arrow
   luthier add pool.arrow qe.tsv -o pool2.arrow
 
-A file has a number a line in the order of the pool, which is that of 'luthier export', or it is a table with id, index
-(from 0) and numbers, or a list with sources, texts and scores, as COMET and MetricX write it.
+A file has a number a line in the order of the pool, which is that of 'luthier export'. Or it is a table with id,
+index (from 0) and numbers. Or it is a list with sources, texts and scores, as COMET and MetricX write it.
 """
 
 from __future__ import annotations

@@ -1,20 +1,20 @@
-"""Say how far weights are from the best there are in a window round them, with a proof.
+"""Prove how far weights are from the best there are in a window.
 
   luthier certify pool.arrow --weights w.txt --axis lm --axis wp --axis glue --window lm=-3:3
   luthier certify pool.arrow --weights w.txt --axis lm --axis wp --whole -w best.txt
 
-The weights are w0 + γ1·a1 + γ2·a2 + …: w0 from a file, the axes features by their names or files of 'name value' lines.
-Boxes of γ are bounded and split until no weights in the window can score better than the best found by more than --gap.
-If --limit ends it first, the answer says what is proven so far; --checkpoint keeps the search, --resume goes on.
+The weights are w0 + γ1·a1 + γ2·a2 + …. w0 is read from a file. An axis is a feature by its name or a file of 'name
+value' lines. Boxes of γ are bounded and split until no weights in the window can score better than the best found by
+more than --gap. If --limit ends the search first, the answer says what is proven so far. --checkpoint keeps the
+search, --resume continues it.
 """
 
 from __future__ import annotations
 
 import argparse
 
-from luthier.cli.certificate import show_certificate
 from luthier.cli.options.fields import add_field_options, field_values
-from luthier.cli.options.landscape import add_axis_options
+from luthier.cli.options.landscape import add_axis_options, show_certificate
 from luthier.cli.options.lists import pool_from
 from luthier.cli.options.weights import add_metric_options, metric_from
 from luthier.cli.output import Output

@@ -1,10 +1,10 @@
-"""Look at a cluster: its workers, their versions, and whether each can open a pool.
+"""Inspect a cluster: workers, versions, whether each can open a pool.
 
   luthier cluster check local:2
   luthier cluster check tcp://127.0.0.1:8786 pool.arrow
 
-Other versions of what computes are an error, other processors a warning. Clusters are started by Dask's own means;
-docs/scale.md has recipes.
+Other versions of luthier, Python or numerical libraries are an error, other processors a warning. Dask's own commands
+start clusters; docs/scale.md has recipes.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""Compare systems with a baseline: means, spreads, p-values, intervals, over replicas of each.
+"""Compare systems with a baseline: means, p-values, intervals.
 
   luthier compare --refs ref.txt --baseline b.1 b.2 b.3 --system new n.1 n.2 n.3
   luthier compare --pool pool.arrow --weights old.txt --weights new.1.txt new.2.txt new.3.txt
 
-Several files of a system are replicas: runs of an optimizer that differ in their seed. From a pool, the
-first --weights is the baseline; each file of weights is a replica.
+Several files of a system are replicas: runs of an optimiser that differ in their seed. From a pool, the first
+--weights is the baseline; each file of weights is a replica.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Show what Luthier does, on outputs of a language model that are made here.
+"""Show what Luthier does, on synthetic outputs of a language model.
 
 luthier demo
 luthier demo --open          and look at them in the browser

@@ -2,10 +2,10 @@
 
   luthier line pool.arrow --weights weights.txt --axis lm --plot curve.png -o curve.tsv
 
-The weights are w0 + t·a: w0 from a file (without one: 1 for each feature, −1 for costs), a an axis, which is
-a feature by its name or a file of 'name value' lines. Places are told as weights of the feature; along a file, as
-offsets t. The score changes at finitely many places only; between two of them it is constant. All intervals are
-found, none is sampled, and the lists are re-ranked inside each of them to show it.
+The weights are w0 + t·a. w0 is read from a file (without one: 1 for each feature, −1 for costs). The axis a is a
+feature by its name or a file of 'name value' lines. Points are given as weights of the feature; along a file, as
+offsets t. The score changes at finitely many points only; between two of them it is constant. All intervals are
+found, none is sampled, and the lists are re-ranked inside each of them to prove it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_picture_options(parser, "--plot", "draw the curve")
     parser.add_argument("-o", "--output", metavar="OUT", help="all intervals: a .tsv, .json or .arrow file")
     add_choice_options(parser, "place", "the widest of the best intervals")
-    parser.add_argument("-w", "--weights-out", metavar="F", help="write the weights of that place")
+    parser.add_argument("-w", "--weights-out", metavar="F", help="write the weights of that point")
     add_metric_options(parser, "bleu")
 
 

@@ -3,6 +3,7 @@
   luthier mbr pool.arrow --utility chrf --utility bleu --utility ter -o pool2.arrow
   luthier mbr pool.arrow --select chrf --prune -o out.txt
   luthier mbr pool.arrow --select chrf --posterior weights.txt --temperature 0.5 -o out.txt
+  luthier mbr pool.arrow --score-with 'comet=python comet.py' --select comet --prune --bounds comet=0,1 -o out.txt
   luthier mbr pool.arrow --rover -o out.txt
 
 A utility is a metric: the mean score of a hypothesis with each text of the evidence as its reference. Features
@@ -53,6 +54,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=NPZ",
         help="scores of pairs from elsewhere: a matrix for each sentence id, rows are hypotheses, columns evidence",
     )
+    group.add_argument(
+        "--score-with",
+        action="append",
+        default=[],
+        metavar="NAME=COMMAND",
+        help="a program or scorer of pairs, as of 'luthier score-with --references': the reference is the other text",
+    )
+    group.add_argument(
+        "--bounds",
+        action="append",
+        default=[],
+        metavar="NAME=LOW,HIGH",
+        help="lowest and highest score of such a scorer, so that --prune can leave pairs unscored",
+    )
+    group.add_argument("--cache", metavar="FILE", help="where a scorer's answers are kept (default: OUT.scores)")
     group = parser.add_argument_group("speed")
     group.add_argument(
         "--aggregate", action="store_true", help="compare with mean n-gram counts (chrf, bleu), in linear time"
@@ -61,16 +77,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_pool_options(parser)
 
 
+def _bounds(text: str) -> tuple[float, float]:
+    low, high = text.split(",")
+    return float(low), float(high)
+
+
 def run(options: argparse.Namespace, output: Output) -> None:
     """Score, write, and say what came out."""
     from luthier.core.files.io import check_apart, check_writable, open_output
     from luthier.jobs.mbr import mbr
     from luthier.jobs.rerank import BREAKS
+    from luthier.jobs.score_with import KEPT
     from luthier.kbest.storage.pool_file import save_pool
     from luthier.report.tables.lists import consensus_tables
 
     check_writable(options.output)
-    check_apart(options.output, options.pool, options.evidence, options.posterior)
+    check_apart(options.output, options.pool, options.evidence, options.posterior, options.cache)
     found = mbr(
         pool_from(options, options.pool),
         options.utility,
@@ -82,6 +104,9 @@ def run(options: argparse.Namespace, output: Output) -> None:
         temperature=options.temperature,
         leave_self_out=options.leave_self_out,
         matrix=pairs(options.matrix, str, "--matrix", first=True),
+        score_with=pairs(options.score_with, str, "--score-with", first=True),
+        bounds=pairs(options.bounds, _bounds, "--bounds", first=True),
+        cache=options.cache or (f"{options.output}{KEPT}" if options.score_with and options.output != "-" else None),
         aggregate=options.aggregate,
         prune=options.prune,
         rover=options.rover,

@@ -1,10 +1,10 @@
-"""Show what the best, worst and other selections of a pool would score.
+"""Show the score of the best, worst and other selections of a pool.
 
   luthier oracle pool.arrow --metric bleu
 
-The corpus oracle is greedy: passes over the sentences, each changed to what improves the corpus score
-most, until nothing does. It is a lower bound on the best (an upper bound on the worst) there is. A sharded pool
-('luthier data shard') is looked at one part after another, or by the workers of a --cluster.
+The corpus oracle is greedy: it passes over the sentences and changes each to what improves the corpus score most,
+until nothing does. It is a lower bound on the best (an upper bound on the worst) there is. A sharded pool ('luthier
+data shard') is read one shard after another, or by the workers of a --cluster.
 """
 
 from __future__ import annotations

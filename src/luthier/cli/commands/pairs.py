@@ -1,9 +1,10 @@
-"""Write preference data: the best and the worst output of each list by given weights.
+"""Write preference data: the best and the worst output of each list.
 
   luthier pairs pool.arrow --weights weights.json -o dpo.jsonl
   luthier pairs outputs.jsonl --weights weights.json --margin 0.5 -o dpo.jsonl
 
-Lines have TRL's names: prompt (the source), chosen, rejected, score_chosen, score_rejected.
+Best and worst are by the given weights. Lines have TRL's names: prompt (the source), chosen, rejected, score_chosen,
+score_rejected.
 """
 
 from __future__ import annotations

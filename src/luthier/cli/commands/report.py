@@ -1,9 +1,10 @@
-"""Write the explorer's views into one file that opens in any browser, without a server.
+"""Write the explorer's views into one file for any browser.
 
   luthier report pool.arrow --weights start.txt tuned.txt --pair lm length -o report.html
 
-It holds the metric, the curve along every weight and the changed sentences of each of the named weights, why each of
-them won, the comparison of all with the first, and a surface for every --pair of features about the first weights.
+The file needs no server. For each of the named weights it holds the metric, the curve along every weight, the changed
+sentences and why each of them won. It compares all with the first, and has a surface for every --pair of features
+about the first weights.
 """
 
 from __future__ import annotations

@@ -5,11 +5,10 @@
   luthier rerank test.nbest.gz --weights weights.txt -n 5 -o best.jsonl
   decoder | luthier rerank - --weights weights.txt -o -
 
-Weights are 'name value' lines, a Moses [weight] section, or a JSON object. The score is the sum of
-weight times feature, higher is better, ties go to the hypothesis that stands first. A sentence without
-hypotheses gives an empty line. A list is read and written a stretch at a time, so it may be of any length;
-so are the parts of a pool ('luthier data shard'). Standard input is answered sentence by sentence: a list
-ends when the id changes, at a blank line, or at the end.
+Weights are 'name value' lines, a Moses [weight] section, or a JSON object. The score is the sum of weight times
+feature. Higher is better; ties go to the first hypothesis. A sentence without hypotheses gives an empty line. A list
+is read and written block by block, so it may be of any length; so are the shards of a pool ('luthier data shard').
+Standard input is answered sentence by sentence: a list ends when the id changes, at a blank line, or at the end.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Score every hypothesis with one scorer more, and write the pool with its numbers.
+"""Score every hypothesis with one more scorer, into a new pool.
 
   luthier score-with 'python kiwi.py' pool.arrow --name kiwi -o scored.arrow
   luthier score-with ngram pool.arrow --option model=lm.arpa --name lm -o scored.arrow
@@ -6,7 +6,7 @@
 
 A command gets a line of JSON for each hypothesis (id, src, hyp; ref with --references) and prints a number a
 line, in the same order. It is started again when it dies, and ended when it is silent for an hour. Answers are
-kept beside the output as they come: nothing is scored twice, and the same command goes on where it was ended.
+kept beside the output as they come: nothing is scored twice, and the same command resumes where it was ended.
 'luthier list scorers' names those that need no command.
 """
 

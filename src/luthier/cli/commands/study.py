@@ -1,4 +1,4 @@
-"""Run a study: tuners from many starts, or tuners and conditions by whole loops, ending in tables and figures.
+"""Run a study of a paper: many units, ending in tables and figures.
 
   luthier study studies/zhao-2009/study.toml
   luthier study studies/zhao-2009/study.toml --data lists --only de-en
@@ -7,9 +7,9 @@
   luthier study studies/zhao-2009/study.toml --cluster local:4
 
 A study's file says its kind: starts (tuners from many starts), tuner-loops, conditions (features, bins and tuners by
-whole loops) or capacity. Each unit that finishes is a line in results/units.jsonl; started again, a study resumes where
-it was, loops in their last turn. Tables and figures are made from these lines alone. Data sets whose files are not here
-are left out. Studies need a clone of the repository and an editable install: a wheel has no runner.
+whole loops), capacity or consensus. Each unit that finishes is a line in results/units.jsonl. Started again, a study
+resumes where it was, loops in their last turn. Tables and figures are made from these lines alone. Data sets whose
+files do not exist are left out. Studies need a clone of the repository and an editable install: a wheel has no runner.
 """
 
 from __future__ import annotations

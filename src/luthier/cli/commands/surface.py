@@ -1,17 +1,17 @@
-"""Find every cell of a plane of weights with its score: the whole error surface.
+"""Find every cell of a plane of weights: the whole error surface.
 
   luthier surface pool.arrow --weights weights.txt --axis lm --axis length --png surface.png
 
-The weights are w0 + x·a1 + y·a2: w0 from a file (without one: 1 for each feature, −1 for costs), the axes features
-by their names or files of 'name value' lines. Places are told as weights of the features; along a file, as offsets
-from w0. On each cell of the plane the selection, so the score, is constant. All cells of a window are found, each
-once; none is sampled.
+The weights are w0 + x·a1 + y·a2. w0 is read from a file (without one: 1 for each feature, −1 for costs). An axis is a
+feature by its name or a file of 'name value' lines. Points are given as weights of the features; along a file, as
+offsets from w0. On each cell of the plane the selection, and so the score, is constant. All cells of a window are
+found, each once; none is sampled.
 
 With -o every cell has a row in a table (Arrow, .tsv or .json): a point inside, score, area, margin, radius, whether
 floating-point weights reach it for certain, and the change from a neighbour. Where cells are too many for that,
---stream passes by all of them in bounded memory; -o then has the best ones, and the histogram of all. Stretches of
-edges can go to a --cluster. --raster finds no cells, but the score at every pixel of a window; parts of a sharded pool
-can go to a --cluster, too.
+--stream visits all of them in bounded memory; -o then has the best ones, and the histogram of all. Ranges of edges
+can go to a --cluster. --raster finds no cells, but the score at every pixel of a window; shards of a pool can go to a
+--cluster, too.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ def _cells(pool: Pool, metric: Metric, options: argparse.Namespace, output: Outp
 
 def _best_only(pool: Pool, metric: Metric, options: argparse.Namespace, output: Output) -> int:
     """Prove how much the best cell scores, by boxes of the plane; return the exit code."""
-    from luthier.cli.certificate import show_certificate
+    from luthier.cli.options.landscape import show_certificate
     from luthier.core.errors import Interrupted, LuthierError
     from luthier.jobs.certify import certify
 

@@ -6,8 +6,8 @@
 
 Over a line (one --axis) or a plane (two) the Pareto front is exact: every interval or cell is visited. Over all
 weights (no --axis) it is an inner front, of all intervals of exact line searches from many starts: other weights may
-beat it. Beside the front: which metrics conflict and by how much, and the mix with the largest smallest gain over w0,
-each metric in units of its own noise. A metric without a direction, such as length, is better the nearer it is to 100.
+beat it. The answer also says which metrics conflict and by how much. Its mix has the largest smallest gain over w0,
+each metric in units of its own noise. A metric without a direction, such as length, should be near 100.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from luthier.cli.options.cluster import add_cluster_options, cluster_from, file_
 from luthier.cli.options.fields import add_field_options, add_tuner_options, field_values
 from luthier.cli.options.landscape import add_picture_options, picture_width
 from luthier.cli.options.lists import HELP, add_pool_options, manifest_from, pairs, pool_from
-from luthier.cli.options.validation import add_validation_options, check_validation, validation_tables
 from luthier.cli.options.weights import (
     add_metric_options,
     add_strict_option,
@@ -34,16 +33,19 @@ from luthier.cli.options.weights import (
     write_in_any_case,
 )
 from luthier.cli.output import Output
+from luthier.core.errors import LuthierError
 
 if TYPE_CHECKING:
     from luthier.core.files.written import Written
     from luthier.decoding.forests.files import Forests
+    from luthier.jobs.run_file import RunFile
     from luthier.kbest.pool import Pool
     from luthier.kbest.shards.manifest import Manifest
     from luthier.kbest.storage.pool_file import PoolFile
     from luthier.tuning.validation.report import TuningReport
 
-INTERRUPTED = 130
+
+EXIT_INTERRUPTED = 130
 FIRST_OPTIONS = (
     "pool", "--metric", "--method", "-o", "--refs", "--column", "--folds", "--heldout", "--start", "--restarts",
 )  # fmt: skip
@@ -146,19 +148,25 @@ def run(options: argparse.Namespace, output: Output) -> int:
     """Tune, write the weights, show what was reached."""
     from luthier.core.errors import Interrupted
     from luthier.core.jit import compiler_seconds
+    from luthier.jobs.run_file import DONE, INTERRUPTED, RunFile, about_tuning
     from luthier.landscape.sharded_problem import ShardedProblem
     from luthier.report.console import stack
     from luthier.report.tables.tuning import tuning_tables
     from luthier.tuning.validation.weight_shares import weight_shares
 
     check_validation(options, search=options.search)
-    try:
-        report = _tune(options)
-    except Interrupted as stopped:
-        report = stopped.result
-    kept = _kept_size(report, options)
-    files = _write(report, options, kept)
-    written = files.paths
+    with RunFile(options.output, "tune", seed=options.seed) as record:
+        try:
+            report = _tune(options, record)
+        except Interrupted as stopped:
+            report = stopped.result
+        kept = _kept_size(report, options)
+        files = _write(report, options, kept)
+        written = files.paths
+        answers = _answers(options)
+        if set(answers) <= set(written):
+            about = about_tuning(report, answers, normalized=not kept)
+            record.finish(INTERRUPTED if report.interrupted else DONE, **about)
     output.note(f"seed {options.seed}")
     shares = {share.name: share.as_dict() for share in weight_shares(report)}
     weights = {"as_found": bool(kept), "why": kept or None, "features": shares}
@@ -167,11 +175,14 @@ def run(options: argparse.Namespace, output: Output) -> int:
         about["parts_sent"] = report.problem.traffic.as_dict()
     output.emit(about, lambda: stack(tuning_tables(report, written, report.searched, kept), *validation_tables(report)))
     files.check()
-    return INTERRUPTED if report.interrupted else 0
+    return EXIT_INTERRUPTED if report.interrupted else 0
 
 
-def _tune(options: argparse.Namespace) -> TuningReport:
+def _tune(options: argparse.Namespace, record: RunFile) -> TuningReport:
+    from pathlib import Path
+
     from luthier.core.errors import LuthierError
+    from luthier.jobs.run_file import about_lists, about_metric
     from luthier.jobs.tune import feature_names, tune
     from luthier.kbest.weights import read_weights
 
@@ -185,6 +196,10 @@ def _tune(options: argparse.Namespace) -> TuningReport:
         source = _source(options)
         unseen = argparse.Namespace(**{**vars(options), "join": options.heldout_join})
         heldout = pool_from(unseen, options.heldout, options.heldout_refs) if options.heldout else None
+        if record.path:
+            record.note(**about_metric(settings["metric"]), trace=options.trace and Path(options.trace).name)
+            record.note(lists=about_lists(options.forests or options.pool[0], source))
+            record.note(heldout=about_lists(options.heldout, heldout) if options.heldout else None)
         names = feature_names(source)
         check_writing(options, names)
         start = (
@@ -215,6 +230,7 @@ def _tune(options: argparse.Namespace) -> TuningReport:
             also=options.also,
             engine=engine,
             files=_files(options, source, heldout) if engine else (None, None),
+            watch=record.watch,
             **settings,
         )
 
@@ -247,9 +263,9 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
     from luthier.core.errors import LuthierError
     from luthier.core.files.io import check_distinct, check_writable
     from luthier.core.plugins import load
+    from luthier.jobs.run_file import run_path
     from luthier.tuning.base import PACKAGE, published_setting
     from luthier.tuning.options import RunOptions
-    from luthier.tuning.validation.report import answer_paths
 
     method = load(PACKAGE, options.method)
     settings = field_values(RunOptions, options)
@@ -262,14 +278,22 @@ def _checked(options: argparse.Namespace) -> dict[str, Any]:
     checkpoint = RunOptions(**settings).checkpoint
     if options.output is None and (options.template or options.average_replicas):
         raise LuthierError("expected a file to write weights to: --template and --average-replicas need -o")
-    paths: Sequence[str] = ()
-    if options.output is not None:
-        paths = answer_paths(options.output, max(1, options.replicas), average=options.average_replicas)
-    check_distinct(*paths, options.trace, checkpoint, options.plot)
+    paths = _answers(options)
+    record = run_path(options.output) if options.output is not None else ""
+    check_distinct(*paths, record or None, options.trace, checkpoint, options.plot)
     for path in filter(None, [*paths, options.trace, checkpoint]):
         check_writable(path)
     picture_width(options, options.plot)
     return {"method": tuner, "metric": next(iter(metrics.values())), **settings}
+
+
+def _answers(options: argparse.Namespace) -> Sequence[str]:
+    """Return the files of weights that will be written."""
+    from luthier.tuning.validation.report import answer_paths
+
+    if options.output is None:
+        return ()
+    return answer_paths(options.output, max(1, options.replicas), average=options.average_replicas)
 
 
 def _kept_size(report: TuningReport, options: argparse.Namespace) -> str:
@@ -303,3 +327,46 @@ def _write(report: TuningReport, options: argparse.Namespace, kept: str) -> Writ
         with written.beside(options.plot):
             draw_tuning(report, Path(options.plot), picture_width(options, options.plot))
     return written
+
+
+def add_validation_options(parser: argparse.ArgumentParser) -> None:
+    """Declare --resamples, --folds, --fold-by and --also."""
+    parser.add_argument(
+        "--resamples", type=int, metavar="N", help="tune again on N resamples of the sentences: intervals of weights"
+    )
+    parser.add_argument(
+        "--folds", type=int, metavar="N", help="cross-validate: each of N folds re-ranked by weights of the others"
+    )
+    parser.add_argument("--fold-by", metavar="COLUMN", help="a column whose equal numbers stay in one fold: documents")
+    parser.add_argument(
+        "--also", action="append", default=[], metavar="METRIC", help="with --folds: what tuning does to this one, too"
+    )
+
+
+def check_validation(options: argparse.Namespace, **others: object) -> None:
+    """Raise where resamples or folds are asked for with what they cannot go with; `others` are such options."""
+    for name in ("resamples", "folds"):
+        value = getattr(options, name)
+        if value is not None and value < 2:
+            raise LuthierError(f"expected --{name} of at least 2, found {value}")
+    if options.fold_by and options.folds is None:
+        raise LuthierError("--fold-by needs --folds")
+    if options.also and options.folds is None:
+        raise LuthierError("--also needs --folds")
+    if options.folds is not None and options.heldout:
+        raise LuthierError("--folds is in place of --heldout: give one of them")
+    if options.resamples is not None or options.folds is not None:
+        for name, given in others.items():
+            if given:
+                raise LuthierError(f"--resamples and --folds cannot go with --{name}")
+
+
+def validation_tables(report: TuningReport) -> list[Any]:
+    """Return a table for each that there is; that of folds is fine print, since they make the answer itself."""
+    from luthier.report.console import FinePrint
+    from luthier.report.tables.validation import folds_table, resampling_table
+
+    return [
+        *([] if report.resampled is None else [resampling_table(report.resampled)]),
+        *([] if report.folds is None else [FinePrint(folds_table(report.folds))]),
+    ]

@@ -4,9 +4,9 @@
   luthier warm lists tuning
   luthier warm --status
 
-All of them take some minutes of one core and about 1 GB of memory; a group of commands (as 'luthier --help' has them)
-takes less. They are kept on disk: where all are there already, this takes seconds. A wheel for one platform brings them
-compiled. --status says of every kernel whether it is packed in the wheel, kept, or to be compiled, and why.
+All kernels take some minutes of one core and about 1 GB of memory; a group of commands (as 'luthier --help' has them)
+takes less. They are kept on disk: where all are there already, this takes seconds. A wheel for one platform brings
+them compiled. --status says whether each kernel is packed in the wheel, kept, or to be compiled, and why.
 """
 
 from __future__ import annotations

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
 from luthier.cli.options.lists import HELP, add_pool_options
+from luthier.cli.output import Output
+
+if TYPE_CHECKING:
+    from luthier.jobs.certify import Certified
 
 
 def add_axis_options(parser: argparse.ArgumentParser) -> None:
@@ -58,3 +63,18 @@ def picture_width(options: argparse.Namespace, picture: str | None) -> float | N
     elif options.plot_width:
         raise LuthierError("--plot-width is the width of a picture, and none is to be drawn. hint: name its file")
     return read_width(options.plot_width)
+
+
+def show_certificate(found: Certified, weights_out: str | None, output: Output) -> None:
+    """Write the best weights, and show what is proven of them and of the start."""
+    from luthier.core.files.written import Written
+    from luthier.kbest.weights import write_weights
+    from luthier.report.tables.landscape import certify_tables
+
+    files = Written()
+    if weights_out:
+        with files.answer(weights_out):
+            write_weights(found.weights, weights_out)
+    tables = found.certificate, found.problem.names, found.start, found.start_score, files.paths
+    output.emit({**found.as_dict(), "written": files.paths}, lambda: certify_tables(*tables))
+    files.check()

@@ -50,7 +50,7 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--first-id", type=int, default=0, metavar="N", help="id of the first reference (0)")
     group.add_argument("--keyed", action="store_true", help="reference lines begin with their sentence id")
     group.add_argument("--any-order", action="store_true", help="sort by sentence instead of complaining")
-    group.add_argument("--skip-bad", action="store_true", help="leave faulty lines out, count them, go on")
+    group.add_argument("--skip-bad", action="store_true", help="leave faulty lines out, count them, continue")
     group.add_argument(
         "--allow-empty", action="store_true", help="let half of the sentences, or more, have no hypotheses"
     )
@@ -87,7 +87,7 @@ def _add_number_options(group: argparse._ArgumentGroup) -> None:
         help="scores of the hypotheses: a number a line in the order of the list; a table with id and index; or a list "
         "with sources and scores, as COMET and MetricX write them; features unless --column names them",
     )
-    group.add_argument("--ignore", action="append", default=[], metavar="NAME", help="pass over this column of a table")
+    group.add_argument("--ignore", action="append", default=[], metavar="NAME", help="leave out this column of a table")
     group.add_argument(
         "--missing",
         choices=("error", "zero", "worst", "mean"),

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -66,15 +66,25 @@ def read_journal(path: str | os.PathLike[str], what: str) -> tuple[list[Record],
     InputError
         If a whole line is not what was written; `what` says what a line should be.
     """
-    data = regular(path).read_bytes()
-    length = data.rfind(b"\n") + 1
-    records = []
-    for number, line in enumerate(data[:length].split(b"\n")[:-1], start=1):
-        try:
-            records.append(unseal(line))
-        except ValueError as error:
-            raise InputError(expected=what, found=str(error), path=str(path), line=number) from None
+    records, length = [], 0
+    for record, end in each_record(path, what):
+        records.append(record)
+        length = end
     return records, length
+
+
+def each_record(path: str | os.PathLike[str], what: str) -> Iterator[tuple[Record, int]]:
+    """Yield the records of a file, one held at a time, each with how many bytes it and those before it take."""
+    length = 0
+    with regular(path).open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(b"\n"):
+                return
+            length += len(line)
+            try:
+                yield unseal(line[:-1]), length
+            except ValueError as error:
+                raise InputError(expected=what, found=str(error), path=str(path), line=number) from None
 
 
 class JournalWriter:

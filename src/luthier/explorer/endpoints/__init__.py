@@ -1,5 +1,5 @@
-"""Requests and their responses, a file for each view of the page.
+"""Requests and their responses, a file for each view of the page, from a session to values and arrays.
 
-Read `session` first (what is open: lists, metric, named weights), then `request` (JSON of a stranger, checked),
-`responses` (how numbers travel) and a view. `tail` reads files of states that grow.
+Read `about` first (what the page begins with), then `selection` (the score, and the sentences that change), `line` and
+`unseen` (what holds beyond the lists), and a view.
 """

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from luthier import __version__
-from luthier.explorer.endpoints.responses import Reply, finite, shown, signed
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.endpoints.tradeoff import metrics_of
+from luthier.explorer.sessions.folders import value_at
+from luthier.explorer.sessions.responses import Reply, finite, shown, signed
+from luthier.explorer.sessions.session import Session
 from luthier.kbest.inspect import FeatureSummary
 from luthier.landscape.planes.plane import WINDOW_REACH
 
@@ -41,7 +43,9 @@ def about(session: Session) -> Reply:
             "features": [_feature(session, d, summary) for d, summary in enumerate(session.features)],
             "weights": [item.weights.tolist() for item in session.named],
             "traces": list(session.traces),
+            "unseen": session.heldout is not None or any(value_at(own.record, "unseen") for own in session.named),
             "curves": session.bins is not None or bool(pool.features.groups),
+            "metrics": list(metrics_of(session)),
             "seed": session.seed,
         }
     )

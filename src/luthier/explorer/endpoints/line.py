@@ -5,12 +5,14 @@ from __future__ import annotations
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.explorer.endpoints.request import CheckedRequest
-from luthier.explorer.endpoints.responses import Reply, finite, shown, signed
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.request import CheckedRequest
+from luthier.explorer.sessions.responses import Reply, finite, shown, signed
+from luthier.explorer.sessions.session import Session
 from luthier.geometry.subspace import Subspace
-from luthier.landscape.lines.coordinate_gains import coordinate_gains
+from luthier.landscape.lines.coordinate_gains import CoordinateGain, coordinate_gains
 from luthier.landscape.lines.line_report import Interval, see_line
+from luthier.landscape.lines.projection_cache import ProjectionCache
+from luthier.report.console import decimals_for
 
 MOST_LINES = 64  # features with the largest effect
 
@@ -28,8 +30,14 @@ def line(session: Session, asked: CheckedRequest) -> Reply:
             "origin": float(weights[axis]),
             "intervals": len(report.scores),
             "start": report.start_score,
-            "start_shown": f"{report.start_score:.4f}",
-            "best": {**best.as_dict(float(weights[axis])), "shown": f"{best.score:.4f}", "width_shown": _width(best)},
+            "start_shown": shown(report.start_score),
+            "decimals": decimals_for([report.start_score]),
+            "best": {
+                **best.as_dict(float(weights[axis])),
+                "shown": shown(best.score),
+                "shown_exact": f"{best.score:.4f}",
+                "width_shown": _width(best),
+            },
             "low": finite(float(report.low[0])),
             "high": finite(float(report.high[-1])),
         },
@@ -40,10 +48,7 @@ def line(session: Session, asked: CheckedRequest) -> Reply:
 def lines(session: Session, asked: CheckedRequest) -> Reply:
     """Return what the best value of each weight alone would gain, and the feature with the most to gain."""
     problem, weights = session.problem, asked.weights(session)
-    usable = np.flatnonzero(session.units > 0)
-    effects = np.abs(weights[usable]) * problem.spread[usable]
-    tried = np.sort(usable[np.argsort(-effects, kind="stable")[:MOST_LINES]])
-    found = coordinate_gains(session.sighted, weights, tried)
+    found = best_values(session.sighted, session, weights)
     most = max(found, key=lambda item: item.gain, default=None)
     sign = float(problem.metric.gain(np.array(1.0)))
     return Reply(
@@ -63,6 +68,14 @@ def lines(session: Session, asked: CheckedRequest) -> Reply:
     )
 
 
+def best_values(problem: ProjectionCache, session: Session, weights: Float64) -> list[CoordinateGain]:
+    """Return the best place along each of the features with the largest effect, by the sentences of a problem."""
+    usable = np.flatnonzero(session.units > 0)
+    effects = np.abs(weights[usable]) * session.problem.spread[usable]
+    tried = np.sort(usable[np.argsort(-effects, kind="stable")[:MOST_LINES]])
+    return coordinate_gains(problem, weights, tried)
+
+
 def along(session: Session, weights: Float64, axis: int) -> Subspace:
     """Return the line along a feature."""
     direction = np.zeros(len(weights))
@@ -71,4 +84,4 @@ def along(session: Session, weights: Float64, axis: int) -> Subspace:
 
 
 def _width(best: Interval) -> str:
-    return f"{best.width:.4g}" if np.isfinite(best.width) else "without end"
+    return f"{best.width:.2g}" if np.isfinite(best.width) else "without end"

@@ -7,9 +7,9 @@ from typing import Any, cast
 import numpy as np
 
 from luthier.core.arrays import Float64, Int64
-from luthier.explorer.endpoints.request import CheckedRequest
-from luthier.explorer.endpoints.responses import Reply, finite, shown, signed, signed_all
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.request import CheckedRequest
+from luthier.explorer.sessions.responses import Reply, finite, shown, signed, signed_all
+from luthier.explorer.sessions.session import Session
 from luthier.landscape.selections.explanation import Changes, Order, changes_between
 
 ORDERS = ("worst", "best", "sentence")

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.request import CheckedRequest
-from luthier.explorer.endpoints.responses import Reply, finite, shown
 from luthier.explorer.endpoints.selection import reference_of
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.request import CheckedRequest
+from luthier.explorer.sessions.responses import Reply, finite, shown
+from luthier.explorer.sessions.session import Session
 from luthier.geometry.polytopes.fan import planar_fan
 from luthier.landscape.selections.explanation import SentenceExplanation, explanation_of
 

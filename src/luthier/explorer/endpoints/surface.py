@@ -11,21 +11,21 @@ import numpy.typing as npt
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
-from luthier.explorer.endpoints.responses import Reply, finite, signed
-from luthier.explorer.endpoints.session import Session
+from luthier.explorer.sessions.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
+from luthier.explorer.sessions.responses import Reply, finite, shown, signed
+from luthier.explorer.sessions.session import Session
 from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
-from luthier.landscape.planes.check import certain_cells
 from luthier.landscape.planes.plane import Plane, PlaneLists, usual_reach
+from luthier.landscape.planes.surface import certain_cells
 
 LEAST_PIXELS, MOST_PIXELS, BAND = 16, 512, 32
 MOST_CELLS = 15_000
 SAME = 1e-9  # of a window: two that differ by less are one
-NEIGHBOURS = 12
+NEIGHBOURS, NAMED = 12, 12
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -60,9 +60,16 @@ def surface(session: Session, asked: CheckedRequest) -> Reply:
                 "corners": corners.reshape(-1),
                 "scores": scores,
             }
+            head["best_shown"] = _best(session, scores)
             return Reply({**head, "form": "cells", "cells": int(found.sized.sum())}, arrays)
     scores = _raster(view, lists, pixels, session.threads)
+    head["best_shown"] = _best(session, scores)
     return Reply({**head, "form": "raster", "pixels": pixels}, {"scores": scores.reshape(-1)})
+
+
+def _best(session: Session, scores: Float64) -> str:
+    gain = session.problem.metric.gain
+    return shown(float(gain(np.array(gain(scores).max()))))  # a gain's gain is the score
 
 
 def cell(session: Session, asked: CheckedRequest) -> Reply:
@@ -76,9 +83,13 @@ def cell(session: Session, asked: CheckedRequest) -> Reply:
     sums = session.problem.stats[found.selection].sum(axis=0)
     score = float(view.plane.score(sums))
     weights = view.plane.subspace.weights(found.position)
+    there = None if session.heldout is None else session.heldout.score(weights)
     return Reply(
         {
             "weights": changed_from_start(session, weights),
+            "named": _named(session, view.plane.subspace, weights),
+            "unseen": None if there is None else shown(there),
+            "unseen_change": "" if there is None else _unseen_change(session, there),
             "score": finite(score),
             "shown": f"{score:.4f}",
             "x": float(found.position[0]),
@@ -91,6 +102,22 @@ def cell(session: Session, asked: CheckedRequest) -> Reply:
             "neighbours": _neighbours(session, view.plane, found, score),
         }
     )
+
+
+def _named(session: Session, axes: Subspace, weights: Float64) -> list[tuple[str, str]]:
+    """Return the weights that a place is about: those of its axes, or the largest where an axis is no feature."""
+    names = session.problem.names
+    places = [names.index(name) for name in axes.names if name in names]
+    if len(places) < len(axes.names):
+        places = np.argsort(-np.abs(weights) * session.problem.spread, kind="stable")[:NAMED].tolist()
+    return [(names[d], f"{weights[d]:.5g}".replace("-", "−")) for d in places]
+
+
+def _unseen_change(session: Session, score: float) -> str:
+    """Return what a score on the held-out sentences adds to that of the start."""
+    assert session.heldout is not None
+    problem = session.heldout
+    return signed(score - session.kept(("start unseen",), lambda: problem.score(session.start)), like=score)
 
 
 def _neighbours(session: Session, plane: Plane, found: Cell, score: float) -> list[dict[str, Any]]:
@@ -125,6 +152,12 @@ def _view(session: Session, asked: CheckedRequest, go_on: Callable[[], None]) ->
         plane = session.kept((*key, chosen), lambda: dataclasses.replace(plane, window=chosen))
     go_on()
     return View(plane, chosen, go_on)
+
+
+def plane_of(session: Session, asked: CheckedRequest) -> tuple[Plane, Window]:
+    """Return the plane that is asked for, cut to its window."""
+    view = _view(session, asked, lambda: None)
+    return dataclasses.replace(view.plane, window=view.window), view.window
 
 
 def _subspace(session: Session, asked: CheckedRequest) -> Subspace:

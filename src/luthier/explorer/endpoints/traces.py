@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from luthier.core.errors import LuthierError
-from luthier.explorer.endpoints.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
-from luthier.explorer.endpoints.responses import Reply
-from luthier.explorer.endpoints.session import Session, by_name
+from luthier.explorer.sessions.request import LARGEST_NUMBER, CheckedRequest, changed_from_start
+from luthier.explorer.sessions.responses import Reply
+from luthier.explorer.sessions.session import Session, by_name
 from luthier.features.curves import curves as curves_of_bins
 
 

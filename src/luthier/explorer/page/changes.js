@@ -6,6 +6,7 @@ import { csvButton } from "./export.js";
 import { clamp } from "./numbers.js";
 import { ask, isReport } from "./server.js";
 import { asked, changed, listen, session, state } from "./state.js";
+import { term } from "./words.js";
 
 const HEIGHT = 96, AHEAD = 4, STRETCH = 24;
 let last = null;
@@ -17,7 +18,7 @@ export function makeChanges() {
   count = element("span", { class: "count", id: "count" });
   spacer = element("ul", { class: "rows" });
   list = element("div", { class: "scroller", tabindex: -1, on: { scroll: onScroll } }, spacer);
-  fill(byId("changes"), element("div", { class: "panel-head" }, element("h2", {}, "Changed sentences"), count, !isReport && order,
+  fill(byId("changes"), element("div", { class: "panel-head" }, element("h2", {}, term("Changed sentences", "changed sentences")), count, !isReport && order,
     csvButton("changes", changeRows)), !isReport && filters(), list);
   list.addEventListener("keydown", moveFocus);
   listen((what) => {

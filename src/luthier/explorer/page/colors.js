@@ -1,5 +1,7 @@
 // Colours: those of the style sheet, light or dark, and a scale that is safe for colour-blind readers.
 
+import { isServed } from "./elements.js";
+
 export function themeColor(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 }
@@ -30,13 +32,13 @@ const THEME = "luthier-theme";
 
 /** Follow the system, or what the reader chose last. */
 export function applyTheme() {
-  const chosen = location.protocol === "file:" ? null : localStorage.getItem(THEME);
+  const chosen = !isServed() ? null : localStorage.getItem(THEME);
   if (chosen) document.documentElement.dataset.theme = chosen;
 }
 
 export function toggleTheme() {
   const dark = themeColor("scheme") === "dark";
   document.documentElement.dataset.theme = dark ? "light" : "dark";
-  if (location.protocol !== "file:") localStorage.setItem(THEME, dark ? "light" : "dark");
+  if (isServed()) localStorage.setItem(THEME, dark ? "light" : "dark");
   document.dispatchEvent(new Event("themechange"));
 }

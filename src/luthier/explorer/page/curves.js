@@ -6,6 +6,7 @@ import { chooser, element, fill } from "./elements.js";
 import { pictureButtons } from "./export.js";
 import { ask, isReport } from "./server.js";
 import { asked, listen, state } from "./state.js";
+import { term } from "./words.js";
 
 let found = [], which = 0;
 let picture, bar, readout;
@@ -24,7 +25,7 @@ async function followCurves() {
   if (!reply) return;
   found = reply.curves;
   which = Math.min(which, Math.max(0, found.length - 1));
-  fill(bar, element("label", {}, "feature ", chooser("Feature cut into bins", found.map((c, i) => [i, c.feature]), which, (value) => { which = Number(value); picture.redraw(); })),
+  fill(bar, element("label", {}, term("bins"), " of ", chooser("Feature cut into bins", found.map((c, i) => [i, c.feature]), which, (value) => { which = Number(value); picture.redraw(); })),
     pictureButtons("curve", picture, curveRows));
   readout.textContent = "Each bin's weight, at the mean value of the bin" + (found.length && found[which].bins[0].mean === null ? " (no bins were given: in their order)" : "");
   picture.redraw();

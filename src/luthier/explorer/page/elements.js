@@ -33,6 +33,9 @@ export function fill(parent, ...children) {
   return put(parent, ...children);
 }
 
+/** Whether the page comes from a server: a file of the disk, or a frame of a notebook, keeps nothing and has no address. */
+export const isServed = () => location.host !== "";
+
 export const byId = (id) => document.getElementById(id);
 
 export function button(label, press, attributes = {}) {

@@ -5,12 +5,13 @@ import { themeColor } from "./colors.js";
 import { button, chooser, element, fill } from "./elements.js";
 import { pictureButtons } from "./export.js";
 import { clamp, countBelow, shortNumber } from "./numbers.js";
-import { ask, isReport } from "./server.js";
+import { ask, askWaiting, isReport } from "./server.js";
+import { term } from "./words.js";
 import { asked, changed, listen, remember, session, setWeight, state, weightOf } from "./state.js";
 
 let curve = null; // {feature, others, origin, steps, scores, best}
 let range = null; // of weights shown
-let cursor = null;
+let cursor = null, region = null, resting = 0;
 let picture, readout, picker;
 
 export function makeLine() {
@@ -24,7 +25,7 @@ export function makeLine() {
   canvas.addEventListener("keydown", lineKey);
   picker = chooser("Feature", session.features.map((f, d) => [d, f.name]).filter(([d]) => !session.features[d].unused), state.feature,
     (value) => { state.feature = Number(value); changed("view"); });
-  const bar = element("div", { class: "view-bar" }, element("label", {}, "along ", picker),
+  const bar = element("div", { class: "view-bar" }, element("label", {}, term("along", "line"), " ", picker),
     button("−", () => zoomLine(1.6), { "aria-label": "Show more of the line", title: "Show more" }),
     button("+", () => zoomLine(0.6), { "aria-label": "Show less of the line", title: "Show less" }),
     button("Usual", () => { range = null; picture.redraw(); }, { title: "Show the usual range" }),
@@ -49,10 +50,24 @@ async function followLine() {
     return;
   }
   const wanted = { feature: state.feature, others: others() };
-  const found = await ask("line", "line", { weights: asked(), axis: state.feature });
+  const weights = asked();
+  const found = await ask("line", "line", { weights, axis: state.feature });
   if (!found) return;
   if (!curve || curve.feature !== wanted.feature) range = null;
   curve = { ...wanted, ...found };
+  region = null;
+  tell();
+  picture.redraw();
+  clearTimeout(resting);
+  if (!isReport) resting = setTimeout(() => findRegion(wanted, weights), 700);
+}
+
+/** Where the best place lies on resamples of the sentences; asked for once the weights rest. */
+async function findRegion(wanted, weights) {
+  const found = await askWaiting("region", "region", { weights, axis: wanted.feature });
+  if (!found || !found.share || !curve || curve.feature !== wanted.feature || curve.others !== wanted.others) return;
+  region = found;
+  picture.canvas.dataset.region = JSON.stringify(found.region);
   tell();
   picture.redraw();
 }
@@ -86,6 +101,7 @@ function drawLine(pen, box) {
   const [toX, toY] = drawAxes(pen, box, { low, high, name: `weight of ${session.features[curve.feature].name}` }, { low: bottom - pad, high: top + pad, name: session.metric.name });
   pen.clip(box.left, box.top, box.width, box.height, () => {
     drawBest(pen, box, toX, low, high);
+    drawRegion(pen, box, toX, low, high);
     pen.line(stepPoints(first, last, low, high, toX, toY), themeColor("accent"), 1.6);
     const here = weightOf(curve.feature);
     pen.line([[toX(here), box.top], [toX(here), box.top + box.height]], themeColor("here"), 2);
@@ -98,6 +114,12 @@ function drawBest(pen, box, toX, low, high) {
   const ends = [curve.best.low, curve.best.high].map((end, i) => clamp(end === null ? (i ? high : low) : end, low, high));
   const [a, b] = ends.map(toX);
   pen.rect(a, box.top, Math.max(2, b - a), box.height, themeColor("best-soft"));
+}
+
+function drawRegion(pen, box, toX, low, high) {
+  if (!region) return;
+  const [a, b] = region.region.map((end, i) => toX(clamp(end === null ? (i ? high : low) : end, low, high)));
+  pen.rect(a, box.top + box.height - 7, Math.max(2, b - a), 7, themeColor("second"));
 }
 
 /** Corners of the steps; where many share a pixel, its lowest and highest score represent them. */
@@ -125,8 +147,9 @@ function tell() {
   const name = session.metric.name;
   const where = cursor === null ? weightOf(curve.feature) : cursor;
   const i = intervalAt(where);
-  fill(readout, element("b", {}, `best ${name} ${best.shown}`), ` at ${shortNumber(best.position)}, on an interval of width ${best.width_shown} · `,
-    `${curve.intervals.toLocaleString("en")} intervals · ${cursor === null ? "here" : "pointer"}: ${shortNumber(where)} → ${curve.scores[i].toFixed(4)}`);
+  fill(readout, element("b", { title: `${name} ${best.shown_exact} at ${best.position}` }, `best ${name} ${best.shown}`), ` at ${shortNumber(best.position, 3)}, on an `, term("interval"), ` of width ${best.width_shown} · `,
+    region && [term("on resamples", "region"), ` the best lies from ${shortNumber(region.region[0] ?? -Infinity, 3)} to ${shortNumber(region.region[1] ?? Infinity, 3)} (${region.share}, the bar below) · `],
+    `${curve.intervals.toLocaleString("en")} intervals · ${cursor === null ? "here" : "pointer"}: ${shortNumber(where, 4)} → ${curve.scores[i].toFixed(curve.decimals)}`);
 }
 
 /** Go into the middle of the interval at a weight. */
@@ -169,5 +192,6 @@ function lineKey(event) {
 
 function lineRows() {
   const ends = (i) => [i ? curve.origin + curve.steps[i - 1] : "", i < curve.steps.length ? curve.origin + curve.steps[i] : ""];
-  return [["from", "to", session.metric.name], ...Array.from(curve.scores, (score, i) => [...ends(i), score])];
+  const name = session.features[curve.feature].name;
+  return [[`${name} from`, `${name} to`, session.metric.name], ...Array.from(curve.scores, (score, i) => [...ends(i), score])];
 }

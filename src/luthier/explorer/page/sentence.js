@@ -6,6 +6,7 @@ import { csvButton } from "./export.js";
 import { fanElement } from "./fan.js";
 import { ask, isReport } from "./server.js";
 import { asked, goTo, listen, session, state, weightOf } from "./state.js";
+import { term } from "./words.js";
 
 let current = null;
 
@@ -42,23 +43,40 @@ function drawSentence(found, open) {
     element("div", { class: "padded" },
       found.source && element("p", {}, element("i", {}, "source "), element("span", { dir: "auto" }, found.source)),
       found.references.map((text) => element("p", {}, element("i", {}, "reference "), element("span", { dir: "auto" }, text))),
-      element("p", { class: "winner" }, element("i", {}, "winner "), !winner.text ? "(empty)" : reference ? matchElement(winner.text, reference) : element("span", { dir: "auto" }, winner.text),
+      element("p", { class: "winner" }, element("i", {}, term("winner"), " "), !winner.text ? "(empty)" : reference ? matchElement(winner.text, reference) : element("span", { dir: "auto" }, winner.text),
         element("span", { class: "delta even" }, `${session.metric.name} ${winner.metric}`)),
-      second ? element("p", {}, element("i", {}, `second by ${found.gap} `), diffElement(winner.text, second.text),
+      second ? element("p", {}, element("i", {}, term("second"), ` by ${found.gap} `), diffElement(winner.text, second.text),
         element("span", { class: "delta even" }, `${session.metric.name} ${second.metric}`)) : element("p", {}, "All hypotheses have the same words."),
       element("p", {}, oracleText(found)),
       second && overturns(found),
-      element("h3", {}, second ? "What the score is made of: winner, second" : "What the score is made of"), bars(found),
+      element("h3", {}, term("What the score is made of", "what the score is made of"), second && ": winner, second"), bars(found),
       part("list", `the list: first ${Math.min(20, found.hypotheses)} of ${found.hypotheses}`, listTable(found)),
       found.derivation && part("tree", `derivation: ${found.derivation.length} rules`, tree(found.derivation)),
-      !isReport && fanPart(found.sentence, part("fan", "fan over two features"))));
+      !isReport && lazyPart(part("agree", "which other hypotheses agree with it"), () => agreementElement(found.sentence)),
+      !isReport && lazyPart(part("fan", "fan over two features"), () => fanElement(found.sentence))));
 }
 
-/** The fan is asked for when its part is opened. */
-function fanPart(sentence, made) {
-  const show = () => { if (made.open && made.childElementCount === 1) made.append(fanElement(sentence)); };
+/** What costs is asked for when its part is opened. */
+function lazyPart(made, content) {
+  const show = () => { if (made.open && made.childElementCount === 1) made.append(content()); };
   made.addEventListener("toggle", show);
   show();
+  return made;
+}
+
+/** The texts of the list that are closest to the winner: what many say is rarely far off. */
+function agreementElement(sentence) {
+  const made = element("div", { class: "agreement" }, element("p", { class: "hint" }, "Comparing…"));
+  ask("agreement", "agreement", { sentence, weights: asked() }).then((found) => {
+    if (!found) return;
+    if (!found.rows.length) { fill(made, element("p", { class: "hint" }, "There are no other words in the list.")); return; }
+    fill(made,
+      element("p", {}, `On average the ${found.others.toLocaleString("en")} other texts agree with it by ${found.utility} ${found.mean}.`,
+        found.rank !== null && ` By agreement with the whole list (minimum Bayes risk) it is number ${found.rank} of ${found.of}, with an expected ${found.utility} of ${found.expected}.`),
+      element("table", { class: "plain" },
+        element("thead", {}, element("tr", {}, ["", found.utility, "text"].map((head) => element("th", { scope: "col" }, head)))),
+        element("tbody", {}, found.rows.map((row) => element("tr", {}, element("td", {}, row.place + 1), element("td", {}, row.shown), element("td", {}, diffElement(current.rows[0].text, row.text)))))));
+  });
   return made;
 }
 
@@ -70,7 +88,7 @@ function oracleText(found) {
 
 function overturns(found) {
   if (!found.overturns.length) return element("p", {}, "No change of one weight overturns it.");
-  return element("div", {}, element("h3", {}, "What would overturn it"),
+  return element("div", {}, element("h3", {}, "What would ", term("overturn"), " it"),
     element("ul", { class: "overturns" }, found.overturns.map((item) => {
       const name = session.features[item.feature].name;
       const press = () => goTo({ ...asked(), set: [...asked().set.filter(([d]) => d !== item.feature), [item.feature, weightOf(item.feature) + item.change * (1 + 1e-9)]] });

@@ -3,16 +3,31 @@
 import { complain } from "./elements.js";
 
 const TOKEN = "luthier-token";
-const recorded = readRecorded();
+const written = document.getElementById("recorded");
+let recorded = null;
 const flights = new Map();
 const pageNumber = crypto.getRandomValues(new Uint32Array(1))[0];
-let numbers = 0;
+let numbers = 0, sessionNumber = 0;
 
-export const isReport = recorded !== null;
+export const isReport = written !== null;
 
-function readRecorded() {
-  const found = document.getElementById("recorded");
-  return found ? JSON.parse(found.textContent) : null;
+/** What a report has recorded: packed, and every longer text once. */
+async function readRecorded() {
+  const { texts, record } = JSON.parse(new TextDecoder().decode(await unpacked(written.textContent)));
+  const restore = (value) => {
+    if (typeof value === "string") return value.startsWith("\u0001") ? texts[parseInt(value.slice(1), 36)] : value;
+    if (Array.isArray(value)) return value.map(restore);
+    if (value === null || typeof value !== "object") return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, restore(item)]));
+  };
+  const answers = new Proxy(record.answers, { get: (all, key) => restore(all[key]) });
+  return { ...record, session: restore(record.session), answers };
+}
+
+/** The bytes of compressed ones in letters. */
+async function unpacked(letters) {
+  const bytes = Uint8Array.from(atob(letters), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
 }
 
 /** Take the token out of the address bar; keep it for this tab. */
@@ -27,10 +42,31 @@ export function takeToken() {
 
 export const token = () => sessionStorage.getItem(TOKEN) || "";
 
-/** The answer of the session itself. */
+/** What is open: the session itself, or that there are folders of runs, or that it is still being opened. */
 export async function askSession() {
-  if (isReport) return recorded.session;
+  if (isReport) {
+    recorded = await readRecorded();
+    return recorded.session;
+  }
   return read(await fetch("/api/session", { headers: { "X-Luthier-Token": token() } }));
+}
+
+/** The runs of the address, by their numbers. */
+export function openedRuns() {
+  const found = /(?:^#|&)open=([\d.]+)/.exec(location.hash);
+  return found ? found[1].split(".").map(Number) : [];
+}
+
+/** Open the session of runs; all that is asked from now on is asked of it. */
+export async function openSession(runs) {
+  sessionNumber = (await askOnce("open", { runs })).session;
+  return askOnce("about", {});
+}
+
+/** Ask a question that no view waits for; an error is thrown. */
+export async function askOnce(name, body) {
+  const heads = { "Content-Type": "application/json", "X-Luthier-Token": token() };
+  return read(await fetch(`/api/${name}`, { method: "POST", headers: heads, body: JSON.stringify({ ...body, session: sessionNumber }) }));
 }
 
 /**
@@ -50,6 +86,21 @@ export function ask(view, name, body, { abort = false } = {}) {
   });
 }
 
+const turns = new Map();
+
+/** Ask for what is made in the background: again until it is there, or until the view asks for something else. */
+export async function askWaiting(view, name, body) {
+  const turn = (turns.get(view) || 0) + 1;
+  turns.set(view, turn);
+  for (;;) {
+    const found = await ask(view, name, body);
+    if (!found || turns.get(view) !== turn) return null;
+    if (!found.waiting) return found;
+    await new Promise((done) => setTimeout(done, document.hidden ? 3000 : 600));
+    if (turns.get(view) !== turn) return null;
+  }
+}
+
 async function take(flight) {
   const { name, body, resolve } = flight.waiting;
   const control = new AbortController();
@@ -62,7 +113,7 @@ async function take(flight) {
     const reply = await fetch(`/api/${name}`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Luthier-Token": token() },
-      body: JSON.stringify({ ...body, page: pageNumber, number }),
+      body: JSON.stringify({ ...body, session: sessionNumber, page: pageNumber, number }),
       signal: control.signal,
     });
     found = await read(reply);
@@ -86,24 +137,29 @@ async function read(reply) {
 }
 
 /** Values, and arrays as views of the bytes. */
-function unpackArrays(buffer) {
+function unpackArrays(buffer, shuffled = false) {
   const size = new DataView(buffer).getUint32(0, true);
   const found = JSON.parse(new TextDecoder().decode(new Uint8Array(buffer, 4, size)));
   let at = 4 + size;
   for (const [name, kind, length] of found.arrays) {
     const type = { float64: Float64Array, float32: Float32Array, int32: Int32Array }[kind];
-    found[name] = new type(buffer, at, length);
+    found[name] = shuffled ? ordered(type, new Uint8Array(buffer, at, length * type.BYTES_PER_ELEMENT), length) : new type(buffer, at, length);
     at += Math.ceil(found[name].byteLength / 8) * 8;
   }
   return found;
 }
 
+/** Numbers whose first bytes all stand first, then their second ones, and so on. */
+function ordered(type, bytes, length) {
+  const size = type.BYTES_PER_ELEMENT, found = new Uint8Array(length * size);
+  for (let i = 0; i < length; i++) for (let k = 0; k < size; k++) found[i * size + k] = bytes[k * length + i];
+  return new type(found.buffer);
+}
+
 /** An answer of a report: plain, or compressed bytes in letters. */
 async function unpackRecord(answer) {
   if (typeof answer !== "string") return answer;
-  const bytes = Uint8Array.from(atob(answer), (letter) => letter.charCodeAt(0));
-  const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return unpackArrays(await new Response(plain).arrayBuffer());
+  return unpackArrays(await unpacked(answer), true);
 }
 
 /** The name under which a report keeps the answer to a question. */

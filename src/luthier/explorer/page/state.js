@@ -1,5 +1,8 @@
 // What the page is about: weights with their history, the view, the sentence, the filter; kept in the address.
 
+import { isServed } from "./elements.js";
+import { openedRuns } from "./server.js";
+
 export const state = {
   base: 0, set: new Map(), locked: new Set(),
   view: "line", feature: 0, axes: [0, 1], window: null, sentence: null, fan: null,
@@ -86,7 +89,7 @@ let saving = 0;
 
 function saveLater() {
   clearTimeout(saving);
-  if (location.protocol === "file:") return; // a report begins anew
+  if (!isServed()) return; // a report begins anew
   saving = setTimeout(() => history.replaceState(null, "", `#${fragment()}`), 150);
 }
 
@@ -94,7 +97,8 @@ function saveLater() {
 export function fragment() {
   const kept = { base: state.base, set: [...state.set], locked: [...state.locked] };
   for (const name of SAVED) kept[name] = state[name];
-  return `s=${encodeURIComponent(JSON.stringify(kept))}`;
+  const runs = openedRuns();
+  return `${runs.length ? `open=${runs.join(".")}&` : ""}s=${encodeURIComponent(JSON.stringify(kept))}`;
 }
 
 /** Take up the state of the address; what does not fit the session is left as it is. */

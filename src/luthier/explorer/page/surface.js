@@ -5,11 +5,13 @@ import { scaleColor, scaleText, shareOf, themeColor } from "./colors.js";
 import { announce, button, chooser, element, fill } from "./elements.js";
 import { pictureButtons } from "./export.js";
 import { shortNumber } from "./numbers.js";
-import { ask, isReport, reportHas } from "./server.js";
+import { ask, askWaiting, isReport, reportHas } from "./server.js";
+import { term } from "./words.js";
 import { asked, changed, goTo, listen, session, state, weightOf } from "./state.js";
 
 const STAGES = [48, 128, 384];
 let shown = null; // the newest answer, with the weights it is about
+let region = null, resting = 0;
 let chosenCell = null, pointer = null, grabbed = null, loading = 0;
 let picture, readout, pickers, about;
 
@@ -19,11 +21,12 @@ export function makeSurface() {
   about = element("div", { class: "cell-about" });
   listenToPointer(picture.canvas);
   pickers = [0, 1].map((i) => chooser(i ? "Vertical axis" : "Horizontal axis", axisOptions(), state.axes[i], (value) => pickAxis(i, Number(value)), { id: `axis-${i}` }));
-  const bar = element("div", { class: "view-bar" }, isReport ? pairPicker() : [element("label", {}, "over ", pickers[0]), element("label", {}, "and ", pickers[1])],
+  const bar = element("div", { class: "view-bar" }, isReport ? pairPicker() : [element("label", {}, term("over", "surface"), " ", pickers[0]), element("label", {}, "and ", pickers[1])],
     !isReport && [
       button("−", () => zoomSurface(1.6), { "aria-label": "Zoom out", title: "Zoom out" }),
       button("+", () => zoomSurface(0.6), { "aria-label": "Zoom in", title: "Zoom in", id: "zoom-in" }),
-      button("Usual", () => setWindow(null), { title: "The usual window" })],
+      button("Usual", () => setWindow(null), { title: "The usual window" }),
+      button("Region", findRegion, { id: "surface-region", title: "Where the best cell of this window lies on resamples of the sentences: each visits all cells, which may take a while" })],
     pictureButtons("surface", picture, surfaceRows));
   listen((what) => { if (what === "weights" || what === "view" || what === "all") followSurface(); });
   return { element: element("div", { class: "view" }, bar, element("div", { class: "surface-row" }, picture.element, about), readout), show: followSurface };
@@ -94,7 +97,10 @@ async function followSurface() {
     if (found.form === "cells") break;
   }
   picture.canvas.dataset.ready = key;
-  announce(`surface: ${shown.form === "cells" ? `${shown.cells} cells` : "raster"}, best ${session.metric.name} ${bestShown().toFixed(2)}`);
+  region = null;
+  clearTimeout(resting);
+  if (shown.form === "cells" && !isReport) resting = setTimeout(findRegion, 700); // few cells: it is soon there
+  announce(`surface: ${shown.form === "cells" ? `${shown.cells} cells` : "raster"}, best ${session.metric.name} ${shown.best_shown}`);
 }
 
 function extremes() {
@@ -103,7 +109,26 @@ function extremes() {
   return [low, high];
 }
 
-const bestShown = () => extremes()[session.metric.higher_is_better ? 1 : 0];
+async function findRegion() {
+  if (!shown) return;
+  const about = shown.key;
+  readout.textContent = "Resampling…";
+  const found = await askWaiting("plane region", "region", { weights: shown.anchor, axes: state.axes, window: shown.limits });
+  if (!found || !found.share || !shown || shown.key !== about) { tellSurface(); return; }
+  region = found;
+  picture.canvas.dataset.region = JSON.stringify(found.centre);
+  tellSurface();
+  picture.redraw();
+}
+
+/** The region as an ellipse, and the best place of each resample. */
+function drawRegion(pen, place) {
+  if (!region) return;
+  const [a, b] = region.axes, [x, y] = region.centre;
+  const ring = Array.from({ length: 73 }, (_, k) => { const t = (k * Math.PI) / 36; return place([x + Math.cos(t) * a[0] + Math.sin(t) * b[0], y + Math.cos(t) * a[1] + Math.sin(t) * b[1]]); });
+  for (const [color, width] of [["#000", 4], ["#fff", 2]]) pen.line(ring, color, width);
+  for (const point of region.places) pen.circle(...place(point), 2, "#fff");
+}
 
 /** Lay the raster on a canvas of its own, one pixel each. */
 function paintRaster() {
@@ -129,13 +154,14 @@ const seen = () => shown.limits.map((end, i) => end + shown.origin[i >> 1]);
 function drawSurface(pen, box) {
   if (!shown) return;
   const [x0, x1, y0, y1] = seen();
-  const axisName = (i) => (isFeatureAxis(state.axes[i]) ? `weight of ${shown.names[i]}` : `offset along ${shown.names[i]}`);
+  const axisName = (i) => (isFeatureAxis(state.axes[i]) ? `weight of ${shown.names[i]}` : `× ${shown.names[i]}, added to the weights`);
   const [toX, toY] = drawAxes(pen, box, { low: x0, high: x1, name: axisName(0) }, { low: y0, high: y1, name: axisName(1) });
   const place = ([x, y]) => [toX(x + shown.origin[0]), toY(y + shown.origin[1])];
   pen.clip(box.left, box.top, box.width, box.height, () => {
     if (shown.form === "raster") pen.image(shown.board, box.left, box.top, box.width, box.height);
     else drawCells(pen, place);
     if (chosenCell) pen.polygon(chosenCell.polygon.map((p) => place(p.map((v, i) => clampInfinite(v, i)))), null, themeColor("here"));
+    drawRegion(pen, place);
     drawHere(pen, box, toX, toY);
   });
   drawScale(pen, box);
@@ -193,9 +219,13 @@ function drawScale(pen, box) {
 function tellSurface() {
   if (!shown) { readout.textContent = isReport ? "This report has no surface." : "Computing…"; return; }
   const what = shown.form === "cells" ? `${shown.cells.toLocaleString("en")} cells, exactly` : `${shown.pixels}² points, each exact`;
-  const at = pointer ? ` · pointer ${pointer.map((v) => shortNumber(v, 4)).join(", ")}` : "";
-  readout.textContent = `${what} · best seen ${bestShown().toFixed(2)}${at}${isReport ? "" : " · click goes there, drag moves, wheel zooms"}`;
+  const at = pointer ? ` · pointer ${placeText(pointer)}` : "";
+  const moves = region ? ` · the ring holds the best place of ${region.share}` : "";
+  readout.textContent = `${what} · best seen ${shown.best_shown}${moves}${at}${isReport ? "" : " · click goes there, drag moves, wheel zooms"}`;
 }
+
+/** A place of the plane as weights by name; along a file of weights, how much of it is added. */
+const placeText = (point) => point.map((v, i) => (isFeatureAxis(state.axes[i]) ? `${shown.names[i]} ${shortNumber(v, 4)}` : `${shortNumber(v, 4)} × ${shown.names[i]}`)).join(", ");
 
 // ---- going about -----------------------------------------------------------------------------------------------------
 
@@ -269,10 +299,11 @@ async function lookAtCell([x, y]) {
   if (!found) return;
   chosenCell = found;
   goTo(found.weights);
-  fill(about, element("h3", {}, "This cell"),
+  fill(about, element("h3", {}, "This ", term("cell")),
     element("dl", {}, [
-      [session.metric.name, found.shown], ["area", found.sized],
-      ["reached by floating point", found.representable ? "yes, for certain" : "not for certain"]].map(([k, v]) => [element("dt", {}, k), element("dd", {}, v)])),
+      [session.metric.name, found.shown], found.unseen !== null && ["on unseen sentences", `${found.unseen} (${found.unseen_change} against the start)`],
+      ...found.named.map(([name, value]) => [`weight of ${name}`, value]), ["area", found.sized],
+      ["reached by floating point", found.representable ? "yes, for certain" : "not for certain"]].filter(Boolean).map(([k, v]) => [element("dt", {}, term(k)), element("dd", {}, v)])),
     element("h4", {}, "Beyond its sides"),
     element("ul", {}, found.neighbours.map((item) => element("li", {},
       button(`${item.id}`, () => { state.sentence = item.sentence; changed("sentence"); }, { class: "link", title: "Why did it win?" }),
@@ -284,7 +315,7 @@ async function lookAtCell([x, y]) {
 function surfaceRows() {
   const name = session.metric.name;
   if (shown.form === "cells") {
-    const rows = [["cell", "x", "y", name]];
+    const rows = [["cell", ...shown.names, name]];
     for (let c = 0; c + 1 < shown.offsets.length; c++) {
       for (let k = shown.offsets[c]; k < shown.offsets[c + 1]; k++) {
         rows.push([c, shown.corners[2 * k] + shown.origin[0], shown.corners[2 * k + 1] + shown.origin[1], shown.scores[c]]);

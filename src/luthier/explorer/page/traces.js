@@ -6,6 +6,7 @@ import { announce, button, chooser, element } from "./elements.js";
 import { pictureButtons } from "./export.js";
 import { ask, isReport } from "./server.js";
 import { goTo, session, state } from "./state.js";
+import { term } from "./words.js";
 
 const SECONDS = 2;
 let states = [], generation = 0, chosen = null, places = [];
@@ -17,7 +18,7 @@ export function makeTraces() {
   picture.canvas.addEventListener("click", (event) => pickNear(picture.at(event)));
   picture.canvas.addEventListener("keydown", traceKey);
   const files = chooser("Trace", session.traces.map((path, i) => [i, path.replace(/.*[/\\]/, "")]), state.trace, (value) => { state.trace = Number(value); chosen = null; states = []; followTrace(); });
-  const bar = element("div", { class: "view-bar" }, element("label", {}, "trace ", files),
+  const bar = element("div", { class: "view-bar" }, element("label", {}, term("gain"), ", ", term("held-out gain"), " of ", files),
     !isReport && button("Go to the best", () => { if (states.length) { chosen = bestState(); goToState(); } }, { id: "trace-best", class: "primary" }), pictureButtons("trace", picture, traceRows));
   return { element: element("div", { class: "view" }, bar, picture.element, readout), show: followTrace };
 }

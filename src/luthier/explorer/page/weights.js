@@ -3,18 +3,19 @@
 import { button, byId, chooser, complain, element, fill } from "./elements.js";
 import { saveFile } from "./export.js";
 import { clamp, shortNumber } from "./numbers.js";
-import { ask, isReport } from "./server.js";
+import { ask, askWaiting, isReport } from "./server.js";
+import { term, TERMS } from "./words.js";
 import { asked, changed, goTo, goToNamed, listen, remember, session, setWeight, state, weightOf } from "./state.js";
 
 const MOST_SHOWN = 100;
 const STEPS = 1000, REACH = 64;
 const rows = new Map();
-let promises = new Map();
+let promises = new Map(), intervals = null;
 let asking = 0, search = "", visited = null;
 
 export function makeWeights() {
   listen((what) => {
-    if (what === "weights" || what === "all") { showWeights(); promiseLater(); }
+    if (what === "weights" || what === "all") { showWeights(); promiseLater(); intervalsLater(); }
     if (what === "view" || what === "all") markFeature();
   });
   drawPanel();
@@ -39,11 +40,11 @@ function drawPanel() {
     element("ul", { class: "weight-list" }, used.map(row)),
     session.features.length > found.length && element("p", { class: "hint" }, `${found.length} of ${session.features.length} features; search for others by name.`),
     unused.length > 0 && element("details", { class: "unused" },
-      element("summary", {}, `unused (${unused.length})`),
+      element("summary", { title: TERMS.unused }, `unused (${unused.length})`),
       element("ul", {}, unused.map((d) => element("li", {}, element("b", {}, session.features[d].name), ` ${session.features[d].unused}.`)))),
     element("p", { class: "hint" }, isReport
       ? "A report shows the named weights. To drag weights, open the lists with 'luthier explore'."
-      : "The chip beside a weight says what its best value alone would gain. Click it to go there."));
+      : [term("The chip", "chip"), " beside a weight says what its best value alone would gain. Click it to go there. The bar below a slider is its ", term("resampled interval"), "."]));
   showWeights();
   markFeature();
 }
@@ -88,8 +89,9 @@ function row(d) {
   } } });
   const lock = button("", () => toggleLock(d), { class: "lock" });
   const chip = button("", () => follow(d), { class: "chip", hidden: true });
-  const item = element("li", { class: "weight" }, name, chip, field, lock, slider);
-  rows.set(d, { item, slider, field, lock, chip });
+  const band = element("span", { class: "interval", hidden: true });
+  const item = element("li", { class: "weight" }, element("div", { class: "weight-head" }, name, chip, lock), field, element("span", { class: "track" }, band, slider));
+  rows.set(d, { item, slider, field, lock, chip, band });
   return item;
 }
 
@@ -149,6 +151,7 @@ function showWeights() {
     }
     item.classList.toggle("moved", value !== session.weights[0][d]);
   }
+  showIntervals();
   const named = byId("named");
   if (named) named.value = String(state.base);
 }
@@ -179,7 +182,8 @@ function promiseLater() {
 }
 
 async function findPromises() {
-  const found = await ask("lines", "lines", { weights: asked() });
+  const weights = asked();
+  const found = await ask("lines", "lines", { weights });
   if (!found) return;
   promises = new Map(found.lines.map((item) => [item.feature, item]));
   for (const [d, { chip }] of rows) {
@@ -187,11 +191,55 @@ async function findPromises() {
     chip.hidden = !item || !/[1-9]/.test(item.shown);
     chip.classList.remove("old");
     if (!item) continue;
-    chip.textContent = item.shown;
+    fill(chip, item.shown);
     chip.classList.toggle("most", item.feature === found.most);
     chip.title = `At ${shortNumber(item.value)} this weight alone brings ${session.metric.name} to ${item.score_shown}. Click to go there.`;
     chip.setAttribute("aria-label", `${session.features[d].name}: best value alone gains ${item.shown}; go there`);
     chip.disabled = isReport;
+  }
+  const unseen = await askWaiting("promises", "promises", { weights });
+  if (unseen) showUnseenPromises(unseen);
+}
+
+/** Beside what the best value gains on the lists: what it gains on sentences that did not choose it. */
+function showUnseenPromises(unseen) {
+  for (const item of unseen.lines) {
+    const row = rows.get(item.feature);
+    if (!row || row.chip.hidden || row.chip.classList.contains("old")) continue;
+    row.chip.querySelector(".on-unseen")?.remove();
+    row.chip.append(element("span", { class: `on-unseen ${item.better > 0 ? "" : "not"}` }, item.shown));
+    row.chip.title += ` On unseen sentences (${unseen.by}) that adds ${item.shown}.`;
+    row.chip.setAttribute("aria-label", `${row.chip.getAttribute("aria-label")}; on unseen sentences ${item.shown}`);
+  }
+}
+
+// ---- where resamples put each weight -------------------------------------------------------------------------------
+
+let askedIntervals = -1, resting = 0;
+
+function intervalsLater() {
+  clearTimeout(resting);
+  if (askedIntervals !== state.base) resting = setTimeout(findIntervals, isReport ? 0 : 1500);
+}
+
+async function findIntervals() {
+  const base = askedIntervals = state.base;
+  const found = await askWaiting("intervals", "intervals", { base });
+  if (!found) { if (askedIntervals === base && !isReport) askedIntervals = -1; return; }
+  intervals = found;
+  showIntervals();
+}
+
+function showIntervals() {
+  for (const [d, { band, slider }] of rows) {
+    const ends = intervals && intervals.base === state.base ? intervals.ends[d] : null;
+    band.hidden = !ends;
+    if (!ends) continue;
+    const [low, high] = ends.map((end) => (clamp(toSlider(d, end), -STEPS, STEPS) + STEPS) / (2 * STEPS));
+    band.style.left = `calc(8px + (100% - 16px) * ${low})`;
+    band.style.width = `max(2px, calc((100% - 16px) * ${high - low}))`;
+    const text = `On resamples of the sentences this weight lies from ${shortNumber(ends[0], 3)} to ${shortNumber(ends[1], 3)} (${intervals.by})${ends[0] < 0 && ends[1] > 0 ? ": it cannot be told from 0" : ""}.`;
+    slider.title = band.title = text;
   }
 }
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
+from luthier.core.html import Shown
 from luthier.core.progress import progress
 from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.core.threads import executor
@@ -23,6 +24,8 @@ from luthier.metrics.batch import Batch
 BLOCK_ROWS = 1 << 14
 # Utilities that differ by less than this share of their size are equal: rounding does not decide between hypotheses.
 EQUAL = 1e-9
+# Numbers that say how much pairs of a matrix count, held at once.
+MOST_COUNTED = 1 << 22
 Matrices = Callable[[str], Float64]
 
 
@@ -43,6 +46,65 @@ class Selection:
     utilities: Float64
     pairs: int
     scored: int
+
+
+@dataclasses.dataclass(frozen=True)
+class UtilityFeature:
+    """An expected utility that was added to a pool: its name, what it is of, and its range over all hypotheses."""
+
+    name: str
+    utility: str
+    low: float
+    mean: float
+    high: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Consensus(Shown):
+    """What hypotheses agree on.
+
+    Attributes
+    ----------
+    pool : Pool
+        The lists, with a feature for each utility unless one text of each list was wanted.
+    features : tuple of UtilityFeature
+    texts : list of str, optional
+        The text of each sentence that was selected or voted for.
+    selection : Selection, optional
+        The selected rows, and how many pairs were scored to find them.
+    by : str
+        What selected: a utility or ``rover``; '' if nothing was selected.
+    """
+
+    pool: Pool
+    features: tuple[UtilityFeature, ...]
+    texts: list[str] | None
+    selection: Selection | None
+    by: str
+
+    @property
+    def rows(self) -> Int64 | None:
+        """The selected row of each sentence; None if nothing was selected, or no row of the lists."""
+        return None if self.selection is None else self.selection.rows
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        about: dict[str, Any] = {"sentences": self.pool.n_sentences, "hypotheses": self.pool.n_hypotheses}
+        if self.features:
+            about["features"] = [dataclasses.asdict(feature) for feature in self.features]
+        if self.by:
+            about["by"] = self.by
+        if self.selection is not None:
+            first = self.pool.offsets[:-1][self.selection.rows >= 0]
+            about |= {
+                "not_first": int(np.count_nonzero(self.selection.rows[self.selection.rows >= 0] != first)),
+                "mean_utility": float(self.selection.utilities[self.selection.rows >= 0].mean())
+                if len(first)
+                else None,
+                "pairs": self.selection.pairs,
+                "scored": self.selection.scored,
+            }
+        return about
 
 
 def expected_utilities(
@@ -93,11 +155,14 @@ def matrix_utilities(pool: Pool, matrices: Matrices, evidence: Evidence | None =
         if shown.first is None and matrix.shape[1] > len(part):
             raise _other_shape(last - first, len(part), pool.sentence_ids[i], matrix)
         matrix = matrix[:, : len(part)]
-        counted = np.repeat(part[None], last - first, axis=0)  # (K, R, T)
-        at = np.arange(min(last - first, len(part)))
-        counted[at, at] -= own[first : first + len(at)]
-        norms[first:last] = counted.sum(axis=1)
-        out[first:last] = np.einsum("hr,hrt->ht", matrix, counted)
+        step = max(1, MOST_COUNTED // max(1, part.size))
+        for begin in range(first, last, step):
+            rows = np.arange(begin, min(begin + step, last))
+            counted = np.repeat(part[None], len(rows), axis=0)  # (rows, R, T)
+            itself = np.flatnonzero(rows - first < len(part))
+            counted[itself, rows[itself] - first] -= own[rows[itself]]
+            norms[rows] = counted.sum(axis=1)
+            out[rows] = np.einsum("hr,hrt->ht", matrix[rows - first], counted)
     check_norms(pool, np.arange(pool.n_sentences), pool.offsets, norms)
     return np.divide(out, norms, out=np.zeros_like(out), where=norms > 0)
 
@@ -117,31 +182,41 @@ def select_by(
     come from the summed n-grams of the evidence, by Jensen's inequality, or from bags of words for edit distances.
     """
     shown = evidence or Evidence()
-    if len(shown.temperatures) > 1 and shown.posterior is not None:
-        raise LuthierError("a selection needs one temperature: each has its own winners")
-    if prune and (shown.leave_self_out or aggregate):
-        raise LuthierError("limits hold for the scores of pairs with the candidate itself among the evidence")
-    rows: Int64 = np.full(pool.n_sentences, -1, dtype=np.int64)
-    found: Float64 = np.zeros(pool.n_sentences)
+    check_one_way(shown, prune=prune, aggregate=aggregate)
+    values: Float64 = np.empty(pool.n_hypotheses)
     counts = []
 
     def work(block: Block, batch: Batch, span: slice) -> None:
         lists, looked = block.lists, np.full(len(block.lists.cand), not aggregate)
         if prune:
-            values, looked = _pruned(utility, lists, batch)
-            values = values[block.candidates] / block.norms[:, 0] + utility.constant
+            found, looked = _pruned(utility, lists, batch)
+            values[span] = found[block.candidates] / block.norms[:, 0] + utility.constant
         else:
-            values = (utility.aggregated if aggregate else utility.averages)(block, batch)[:, 0]
+            values[span] = (utility.aggregated if aggregate else utility.averages)(block, batch)[:, 0]
         counts.append(_count_pairs(lists, looked))
-        first, last = np.searchsorted(pool.offsets, [span.start, span.stop])
-        for i in np.flatnonzero(np.diff(pool.offsets[first : last + 1])) + first:
-            own = values[pool.offsets[i] - span.start : pool.offsets[i + 1] - span.start]
-            best = own.max()
-            k = int(np.argmax(own >= best - EQUAL * max(1.0, abs(best - utility.constant))))
-            rows[i], found[i] = pool.offsets[i] + k, own[k]
 
     _over_blocks(pool, shown, work, threads)
     pairs, scored = (sum(column) for column in zip(*counts, strict=True)) if counts else (0, 0)
+    return first_of_best(pool, values, pairs, scored, utility.constant)
+
+
+def check_one_way(evidence: Evidence, *, prune: bool, aggregate: bool = False) -> None:
+    """Raise where evidence counts in several ways, of which none is the winner's, or where limits would not hold."""
+    if len(evidence.temperatures) > 1 and evidence.posterior is not None:
+        raise LuthierError("a selection needs one temperature: each has its own winners")
+    if prune and (evidence.leave_self_out or aggregate):
+        raise LuthierError("limits hold for the scores of pairs with the candidate itself among the evidence")
+
+
+def first_of_best(pool: Pool, values: Float64, pairs: int, scored: int, constant: float = 0.0) -> Selection:
+    """Return the first hypothesis of each list whose utility, of all M given, is equal to the highest."""
+    rows: Int64 = np.full(pool.n_sentences, -1, dtype=np.int64)
+    found: Float64 = np.zeros(pool.n_sentences)
+    for i in np.flatnonzero(np.diff(pool.offsets)).tolist():
+        own = values[pool.offsets[i] : pool.offsets[i + 1]]
+        best = own.max()
+        k = int(np.argmax(own >= best - EQUAL * max(1.0, abs(best - constant))))
+        rows[i], found[i] = pool.offsets[i] + k, own[k]
     return Selection(rows, found, pairs, scored)
 
 

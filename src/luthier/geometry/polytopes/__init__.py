@@ -1,5 +1,5 @@
 """One list as a polytope: vertices, edges, cones, fans; and how many there can be.
 
-Read `polytope` first (with `exact_cone` for what floats leave open), then `cone`; in the plane `planar_hull` and
-`fan`; `counting` bounds what many lists can do together.
+Read `polytope` first (with `exact_cone` for what floats leave open), then `cone`; `fan` has the
+cones in order; `counting` bounds what many lists can do together.
 """

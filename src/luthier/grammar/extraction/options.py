@@ -56,7 +56,7 @@ class Limits:
     max_symbols: int = param(5, low=1, high=8, help="most words and gaps on the source side")
     max_gaps: int = param(2, low=0, high=2, help="most gaps of a rule")
     min_gap: int = param(1, low=1, high=100, help="fewest words in a gap of the source side")
-    samples: int = param(300, low=1, high=1_000_000, help="most occurrences of a pattern that are looked at")
+    samples: int = param(300, low=1, high=1_000_000, help="most occurrences of a pattern that are used")
     tight: bool = param(True, help="phrases and gaps end in linked words on both sides")
 
     def __post_init__(self) -> None:

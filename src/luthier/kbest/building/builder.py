@@ -13,8 +13,7 @@ from luthier.core.arrays import Bool, Float64, GrowingArray, Int32, Int64
 from luthier.core.errors import InputError, LuthierWarning
 from luthier.core.files.streams import read_share
 from luthier.core.segments import counts_in_segments, offsets_from_counts
-from luthier.corpus.repeated import RepeatedTexts
-from luthier.corpus.texts import Texts, Tokens
+from luthier.corpus.texts import RepeatedTexts, Texts, Tokens
 from luthier.corpus.vocab import Interner, tokenize
 from luthier.kbest import _row_kernels as kernels
 from luthier.kbest.building.feature_rows import FeatureRows, Filling, compact_features, compact_texts, compact_tokens
@@ -30,7 +29,7 @@ from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Block, Reader, Source, check_columns
 
 INTEGER_ID, TEXT_ID = 1, 2
-NOTHING = Texts.from_strings([""])
+EMPTY_TEXT = Texts.from_strings([""])
 
 
 class _Rows:
@@ -62,7 +61,7 @@ class _Rows:
         self.features.append(block.row_starts, block.names, block.values, gaps=block.gaps)
         self.rules.append(block.rule_uses, len(block))
         if block.other_keys is None:
-            self.key_ids.append(np.repeat(self.keys.intern_texts(NOTHING), len(block)))
+            self.key_ids.append(np.repeat(self.keys.intern_texts(EMPTY_TEXT), len(block)))
         else:
             self.key_ids.append(self.keys.intern_texts(block.other_keys.texts)[block.other_keys.ids])
 

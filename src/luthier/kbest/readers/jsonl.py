@@ -35,7 +35,7 @@ from luthier.core.arrays import Bool, Bytes, Float64, Int64
 from luthier.core.errors import LuthierWarning
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.segments import offsets_from_counts
-from luthier.corpus.repeated import RepeatedTexts
+from luthier.corpus.texts import RepeatedTexts
 from luthier.corpus.vocab import Interner
 from luthier.kbest.reading import json_errors as faults
 from luthier.kbest.reading.column_roles import MEANINGS, OTHERS, NamedReader, Names

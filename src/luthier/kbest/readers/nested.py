@@ -32,8 +32,7 @@ from luthier.core.arrays import Bool, Bytes, Int64
 from luthier.core.errors import InputError
 from luthier.core.files.io import BOM
 from luthier.core.segments import offsets_from_counts
-from luthier.corpus.repeated import RepeatedTexts
-from luthier.corpus.texts import Texts
+from luthier.corpus.texts import RepeatedTexts, Texts
 from luthier.corpus.vocab import Interner
 from luthier.kbest.reading.column_roles import NamedReader
 from luthier.kbest.reading.columns import decimals

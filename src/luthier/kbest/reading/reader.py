@@ -34,8 +34,7 @@ from luthier.corpus.lines import (
     utf8_error,
     windows_line_error,
 )
-from luthier.corpus.repeated import RepeatedTexts
-from luthier.corpus.texts import Texts
+from luthier.corpus.texts import RepeatedTexts, Texts
 from luthier.kbest.reading.line_errors import BadLines, LineErrors
 from luthier.kbest.reading.names import NameTable
 

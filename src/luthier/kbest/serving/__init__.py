@@ -1,4 +1,4 @@
 """What a service needs of tuned weights, on the standard library alone: NumPy and Numba are never imported here.
 
-Read `reranker` first (candidates in, an index out); `formula` computes derived features, `weights_json` reads the file.
+Read `reranker` first (the file of weights, candidates in, an index out); `formula` computes derived features.
 """

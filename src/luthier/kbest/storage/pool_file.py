@@ -25,8 +25,7 @@ from luthier.core.files.arrow import numbers
 from luthier.core.files.io import STDIN, atomic_write, regular
 from luthier.core.files.remote import fetch
 from luthier.core.params import path_of
-from luthier.corpus.repeated import RepeatedTexts
-from luthier.corpus.texts import Texts, Tokens, check_texts
+from luthier.corpus.texts import RepeatedTexts, Texts, Tokens, check_texts
 from luthier.kbest.derivations import Derivations, Tree
 from luthier.kbest.features import Features
 from luthier.kbest.pool import Pool, References, Statistics, pool_of

@@ -20,8 +20,8 @@ from luthier.landscape.certified._cut_kernels import EMPTY, LEFT, NO_CUT, Cut, L
 from luthier.landscape.certified.rows import Rows, bundled, middle_of, open_of
 from luthier.landscape.certified.space import Space
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.planes.rounding import UNIT, gamma
-from luthier.metrics.majorants.majorant import Majorants
+from luthier.landscape.planes.plane import UNIT, gamma
+from luthier.metrics.majorant import Majorants
 
 TANGENTS = 3  # majorants tried for a box, each touching at the best choice under the one before
 CUTS = 5  # tangent planes of the coupled lists

@@ -161,8 +161,8 @@ class CertifyOptions:
     """How long to search, and where to keep the search."""
 
     gap: float = param(0.01, low=0.0, help="stop when no weights can gain more than this over the best, in the score")
-    limit: int = param(100_000, low=1, help="boxes to look at, at most")
-    checkpoint: str = param("", help="file that keeps the search, for going on with it")
+    limit: int = param(100_000, low=1, help="boxes, at most")
+    checkpoint: str = param("", help="file that keeps the search, to resume it")
     resume: bool = param(False, help="resume the search that the checkpoint keeps")
     threads: int = param(1, low=1, help="threads")
 

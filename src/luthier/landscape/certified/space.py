@@ -19,9 +19,9 @@ from luthier.geometry.subspace import Subspace, origin_place
 from luthier.kbest.spread import differing, squarable
 from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.planes.rounding import UNIT
+from luthier.landscape.planes.plane import UNIT
+from luthier.landscape.problem import NEGLIGIBLE
 from luthier.landscape.subspaces import project
-from luthier.landscape.units import NEGLIGIBLE
 
 SHORTEN = 60  # how often weights that are only a direction are halved to fit their bounds
 

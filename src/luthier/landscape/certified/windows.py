@@ -22,8 +22,8 @@ from luthier.landscape.certified.space import (
 )
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import usual_reach
+from luthier.landscape.problem import movable
 from luthier.landscape.subspaces import read_axes, read_ends
-from luthier.landscape.units import movable
 
 
 @dataclasses.dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Robust optima of lines and planes: the best mean score under noise of the weights, the best of the worst nearby.
 
-Noise is Gaussian, in units of a feature's mean effect at w0 (`luthier.landscape.units`), independent for every weight;
+Noise is Gaussian, in units of a feature's mean effect at w0 (`effect_units`), independent for every weight;
 what counts here is its part along the line or within the plane. Means are exact: sums of error functions over the
 whole line, or over all cells of a window, each with its share of the noise; nothing is sampled. A line's window says
 where the optimum may be, not where noise ends; what lies beyond the window of a plane is left out of the mean. That no
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -22,10 +22,12 @@ from luthier.geometry.plane.polygons import gaussian_shares
 from luthier.geometry.plane.raster import raster
 from luthier.geometry.plane.subdivision import Window
 from luthier.landscape.curve import mean_gains, worst_gains
-from luthier.landscape.lines.line_report import LineReport
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.surface import SurfaceReport
-from luthier.landscape.units import effect_units
+from luthier.landscape.problem import effect_units
+
+if TYPE_CHECKING:
+    from luthier.landscape.lines.line_report import LineReport
 
 LEAST_NOISE, MOST_NOISE = 1e-6, 1e3  # mean effects; beyond, shares of cells would be all rounding
 PLACES, INTERVALS = 2000, 200  # places that are tried evenly, and the middles of the best intervals
@@ -122,10 +124,10 @@ def _refined(places: Float64, best: int, means: Callable[[Float64], Float64]) ->
 
 CHOICES = ("highest", "robust", "worst", "disc")
 PIXELS = 128  # each way, of the raster that says where to look
-REACH = 6.0  # deviations, beyond which a billionth of the noise is left
+NOISE_REACH = 6.0  # deviations, beyond which a billionth of the noise is left
 MOST_CELLS = 300_000
 PLANE_HALVINGS = 8
-OUTSIDE = 1e-9  # deviations: a place this far from every cell is beyond the window, not on a side
+BEYOND_CELLS = 1e-9  # deviations: a place this far from every cell is beyond the window, not on a side
 
 
 class Surroundings:
@@ -133,7 +135,7 @@ class Surroundings:
 
     def __init__(self, plane: Plane, centre: Float64, shape: Float64, *, threads: int) -> None:
         self.plane, self.centre, self.shape = plane, centre, shape
-        limits, reach = np.array(plane.window.limits), REACH * np.sqrt(np.diag(shape @ shape.T)) * 1.5
+        limits, reach = np.array(plane.window.limits), NOISE_REACH * np.sqrt(np.diag(shape @ shape.T)) * 1.5
         low, high = np.maximum(centre - reach, limits[::2]), np.minimum(centre + reach, limits[1::2])
         near = plane.within(Window(float(low[0]), float(high[0]), float(low[1]), float(high[1])))
         if near.overlay.count(threads=threads) > MOST_CELLS:
@@ -235,7 +237,7 @@ def _climbed(around: Surroundings, choice: str) -> Float64:
 
     def value(place: Float64) -> tuple[float, float]:
         distances = around.distances(place)
-        if np.abs(place).max() > REACH / 2 or distances.min() > OUTSIDE:
+        if np.abs(place).max() > NOISE_REACH / 2 or distances.min() > BEYOND_CELLS:
             return -np.inf, -np.inf
         mean = sign * around.mean(place)
         return (mean, 0.0) if choice == "robust" else (float((sign * around.scores[distances <= 1.0]).min()), mean)

@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from luthier.core.arrays import Float64, Int64
+from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.files.tables import Ragged
 from luthier.core.jit import Stopwatch
+from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.core.segments import offsets_from_counts
 from luthier.core.tasks import Engine
@@ -24,16 +25,79 @@ from luthier.geometry.plane.arrangement import Arrangement
 from luthier.geometry.plane.cells import Cell
 from luthier.geometry.plane.raster import raster
 from luthier.kbest.pool import Pool
+from luthier.kbest.rerank import rerank
 from luthier.landscape.axes import axes_of, origins
-from luthier.landscape.planes.check import Check, certain_cells, check_cells
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.stability import PlaneStability, plane_stability
 from luthier.landscape.planes.survey import KEPT_AT_LEAST, Survey, SurveyOptions, survey
 
+CELLS_AT_ONCE = 256
+
+
+@dataclasses.dataclass(frozen=True)
+class Check:
+    """How many cells were re-ranked, and with what outcome.
+
+    Attributes
+    ----------
+    representable : int
+        Cells that a re-rank is certain to find, in spite of rounding.
+    agreed, wrong : int
+        Of these, the ones at which every list selects what the cell says, and the others. There are no others, or
+        there is a mistake in this program.
+    lucky : int
+        Of the cells that are not certain, those at which every list selects it all the same.
+    """
+
+    tried: int = 0
+    representable: int = 0
+    agreed: int = 0
+    wrong: int = 0
+    lucky: int = 0
+
+
+def check_cells(plane: Plane, keys: Int64, recorded: tuple[Float64, Bool] | None = None, *, threads: int = 1) -> Check:
+    """Re-rank the lists inside the cells of some keys, (n, 2).
+
+    `recorded` is where, (n, 2), and whether that is certain to find them, (n,); by default the cells say both.
+    """
+    found = Check()
+    with progress("re-ranking cells", len(keys)) as advance:
+        for first in range(0, len(keys), CELLS_AT_ONCE):
+            part = slice(first, first + CELLS_AT_ONCE)
+            cells = [plane.overlay.cell(key) for key in keys[part]]
+            if recorded is None:
+                positions, certain = np.array([cell.position for cell in cells]), certain_cells(plane, cells)
+            else:
+                positions, certain = recorded[0][part], recorded[1][part]
+            selected = rerank(plane.problem.pool, plane.subspace.weights(positions), threads=threads)  # (W, N)
+            agrees = np.all(selected == np.array([cell.selection for cell in cells]), axis=1)
+            found = _plus(found, agrees, certain)
+            advance(len(cells))
+    return found
+
+
+def certain_cells(plane: Plane, cells: list[Cell]) -> Bool:
+    """Return which cells a re-rank is certain to find."""
+    positions: Float64 = np.array([cell.position for cell in cells]).reshape(-1, 2)
+    sums = np.array([plane.judge.columns[cell.selection].sum(axis=0) for cell in cells]).reshape(-1, 2)
+    return plane.judge.judge(positions, np.array([cell.radius for cell in cells]), sums)
+
+
+def _plus(so_far: Check, agrees: Bool, certain: Bool) -> Check:
+    return Check(
+        tried=so_far.tried + len(agrees),
+        representable=so_far.representable + int(certain.sum()),
+        agreed=so_far.agreed + int(np.sum(agrees & certain)),
+        wrong=so_far.wrong + int(np.sum(~agrees & certain)),
+        lucky=so_far.lucky + int(np.sum(agrees & ~certain)),
+    )
+
+
 MOST_CELLS = 4_000_000  # that are recorded: some 400 bytes of memory each
 BINS = 100  # about so many bins between the scores that a coarse raster shows
 PROBES = 24
-ROUNDING = 1e-12  # of a corner on the window's border
+ON_BORDER = 1e-12  # of a corner on the window's border
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +193,7 @@ class SurfaceReport:
     def cut(self) -> tuple[str, ...]:
         """The axes at whose ends the window cuts the optimum's cell: better ones may lie beyond."""
         corners, ends = self.optimum.cell.polygon, np.array(self.plane.window.limits).reshape(2, 2)
-        at_end = np.isclose(corners[:, :, None], ends, rtol=ROUNDING, atol=0.0) & np.isfinite(ends)
+        at_end = np.isclose(corners[:, :, None], ends, rtol=ON_BORDER, atol=0.0) & np.isfinite(ends)
         return tuple(np.array(self.plane.subspace.names)[at_end.any(axis=(0, 2))].tolist())
 
     @property

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
+from luthier.core.params import param, validate
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.geometry.lp.certificates import Feasible, Infeasible
@@ -18,7 +19,6 @@ from luthier.geometry.polytopes.counting import Bound, Counts, count_bounds, exa
 from luthier.geometry.polytopes.polytope import distinct_rows_of_lists, extreme_rows_of_lists
 from luthier.kbest.rerank import rerank
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.constraint_curves import GeometrySettings
 from luthier.landscape.selections.feasibility import Choice, Constraint, Verdict, judge
 from luthier.metrics.oracle import Selection, corpus_oracle
 
@@ -96,9 +96,7 @@ class GeometryReport:
             "features": self.problem.n_features,
             "rank": self.counts.n_dimensions,
             "log10_index_vectors": self.counts.log10_index_vectors,
-            "theorem": _bound_dict(self.counts.theorem),
-            "arrangement": _bound_dict(self.counts.arrangement),
-            "tight": _bound_dict(self.counts.tight),
+            **bounds_dict(self.counts),
             "hypotheses": summary(self.lengths),
             "distinct": summary(self.distinct),
             "extreme": summary(self.extreme),
@@ -135,6 +133,11 @@ def summary(values: Int64) -> dict[str, float] | None:
         "most": int(values.max()),
         "total": int(values.sum()),
     }
+
+
+def bounds_dict(counts: Counts) -> dict[str, Any]:
+    """Return the bounds for JSON."""
+    return {name: _bound_dict(getattr(counts, name)) for name in ("theorem", "arrangement", "tight")}
 
 
 def _bound_dict(bound: Bound) -> dict[str, Any]:
@@ -228,3 +231,74 @@ def _sample(tests: SelectionTests, count: int, rng: np.random.Generator) -> Int6
 
 def _prefix(offsets: Int64, features: Float64, rows: Int64, n: int) -> Feasible | Infeasible:
     return feasibility(offsets[: n + 1], features[: offsets[n]], rows[:n])
+
+
+# How much `luthier geometry bounds` tries; a file of its own, so that asking for help loads nothing heavy.
+
+
+@dataclasses.dataclass(frozen=True)
+class GeometrySettings:
+    """How much is tried."""
+
+    sample: int = param(100, low=0, high=1_000_000, help="random index vectors to test")
+    orders: int = param(5, low=1, high=100_000, help="orders of sentences in which a feasible subset is sought")
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class CurveSettings:
+    """How much is drawn and how long it may take."""
+
+    draws: int = param(20, low=1, high=100_000, help="draws of features and sentences for each number of features")
+    timed_sentences: int = param(64, low=1, high=10_000, help="most sentences given to lp-mert")
+    timed_k: int = param(20, low=2, high=100_000, help="hypotheses of a sentence given to lp-mert")
+    time_limit: float = param(5.0, low=0.0, high=1e6, help="seconds after which an lp-mert run ends")
+    timed_draws: int = param(3, low=0, high=1000, help="lp-mert runs for each size (0: none)")
+
+    def __post_init__(self) -> None:
+        validate(self)
+
+
+@dataclasses.dataclass(frozen=True)
+class Share:
+    """On how many of all draws the oracle's selection was feasible."""
+
+    n_features: int
+    n_sentences: int
+    feasible: int
+    draws: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Cost:
+    """What lp-mert took along an axis: CPU seconds of each draw, and how many of them ended before the limit."""
+
+    axis: str
+    n_features: int
+    n_sentences: int
+    seconds: tuple[float, ...]
+    finished: int
+
+
+@dataclasses.dataclass(frozen=True)
+class ConstraintCurves:
+    """Shares and costs by numbers of features and sentences.
+
+    Attributes
+    ----------
+    axes : what the picture is drawn against, of 'dims' and 'sentences'
+    shares : for each number of features, numbers of sentences up to the first that no draw reached
+    costs : along each of the axes, the other one fixed
+    """
+
+    axes: tuple[str, ...]
+    shares: tuple[Share, ...]
+    costs: tuple[Cost, ...]
+    k: int
+    time_limit: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return dataclasses.asdict(self)

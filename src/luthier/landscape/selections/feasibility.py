@@ -20,14 +20,15 @@ from luthier.geometry.lp.lp import irredundant
 from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 from luthier.kbest.weights import Weights
-from luthier.landscape.dense_rows import varying_rows
+from luthier.landscape.dense_rows import varying_columns, varying_rows
+from luthier.landscape.selections.sparse_feasibility import sparse_feasibility
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import corpus_oracle, sentence_oracle
 from luthier.metrics.pools import pool_statistics
 
 ORACLES = {"oracle": corpus_oracle, "sentence-oracle": sentence_oracle}
 LEFT_OUT = "-"
-MOST_COLUMNS = 200  # exact proofs over more weights take too long
+MOST_COLUMNS = 200  # programs in rationals over more weights take too long
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,12 +63,15 @@ class Verdict(Shown):
     ----------
     selects : bool or None
         If feasible, whether a re-rank of the pool with the weights selects the wanted vectors.
+    largest : bool
+        Whether the weights are those of the largest margin; with more than 200 features they need not be.
     """
 
     pool: Pool
     choice: Choice
     proof: Feasible | Infeasible
     selects: bool | None
+    largest: bool = True
 
     @property
     def weights(self) -> Weights | None:
@@ -75,6 +79,13 @@ class Verdict(Shown):
         if not isinstance(self.proof, Feasible):
             return None
         return Weights.from_vector(self.pool.features.names, self.proof.weights)
+
+    @property
+    def proven(self) -> str:
+        """What was proven, in words."""
+        if isinstance(self.proof, Infeasible) and self.proof.epsilon:
+            return f"no weights have a margin above {self.proof.epsilon:.2g}, of features that differ by at most 1"
+        return "checked exactly"
 
     def constraints(self) -> tuple[list[str], Float64]:
         """Return constraints in words, and how much of each feature the wanted row has more than the other, (n, D).
@@ -121,7 +132,7 @@ class Verdict(Shown):
                 other=int(row - starts[s]),
                 other_text=pool.texts[row],
                 multiplier=float(share),
-                exact_multiplier=str(share),
+                exact_multiplier=str(share) if not self.proof.epsilon else repr(float(share)),
             )
             for s, row, share in zip(self.proof.lists.tolist(), self.proof.rows.tolist(), self.proof.exact, strict=True)
         ]
@@ -135,7 +146,7 @@ class Verdict(Shown):
         """Return everything as JSON takes it."""
         told: dict[str, Any] = {
             "feasible": isinstance(self.proof, Feasible),
-            "proof": "checked exactly",
+            "proof": self.proven,
             "selection": self.choice.name,
         }
         if self.choice.score is not None:
@@ -198,6 +209,9 @@ def read_selection(pool: Pool, path: str) -> Int64:
 
 def judge(pool: Pool, choice: Choice) -> Verdict:
     """Decide whether some weights select the choice, check the proof exactly, and let a re-rank confirm weights."""
+    if len(varying_columns(pool)) > MOST_COLUMNS:
+        proof = sparse_feasibility(pool, choice.rows)
+        return Verdict(pool, choice, proof, _selects(pool, proof) if isinstance(proof, Feasible) else None, False)
     columns, rows = _rows_that_matter(pool)
     proof = feasibility(pool.offsets, rows, choice.rows)
     if isinstance(proof, Infeasible):
@@ -208,9 +222,12 @@ def judge(pool: Pool, choice: Choice) -> Verdict:
     for at, value, fraction in zip(columns.tolist(), proof.weights.tolist(), proof.exact, strict=True):
         weights[at], exact[at] = value, fraction
     proof = dataclasses.replace(proof, weights=weights, exact=tuple(exact))
+    return Verdict(pool, choice, proof, _selects(pool, proof))
+
+
+def _selects(pool: Pool, proof: Feasible) -> bool:
     wanted = proof.rows >= 0
-    selects = bool((rerank(pool, proof.weights)[wanted] == proof.rows[wanted]).all())
-    return Verdict(pool, choice, proof, selects)
+    return bool((rerank(pool, proof.weights)[wanted] == proof.rows[wanted]).all())
 
 
 def _rows_that_matter(pool: Pool) -> tuple[Int64, Float64]:

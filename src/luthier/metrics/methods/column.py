@@ -9,9 +9,8 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.core.params import param
-from luthier.metrics.base import Metric, Stats, ratio
+from luthier.metrics.base import Metric, Rate, Stats, ratio
 from luthier.metrics.batch import Batch
-from luthier.metrics.slopes import Rate
 
 
 @dataclasses.dataclass(frozen=True)

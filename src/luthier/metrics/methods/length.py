@@ -9,10 +9,9 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.corpus.tokenizers import TOKENIZERS
-from luthier.metrics.base import Metric, Stats, ratio
+from luthier.metrics.base import Metric, Rate, Stats, ratio
 from luthier.metrics.batch import Batch
 from luthier.metrics.ngrams import REFERENCE_LENGTHS, reference_lengths
-from luthier.metrics.slopes import Rate
 
 
 @dataclasses.dataclass(frozen=True)

@@ -11,7 +11,7 @@ import matplotlib as mpl
 import numpy as np
 
 from luthier.core.arrays import Float64
-from luthier.landscape.selections.constraint_curves import ConstraintCurves, Share
+from luthier.landscape.selections.constraints import ConstraintCurves, Share
 from luthier.report.figure_style import MARKS, make_figure, write_figure
 
 FAINT = "0.55"

@@ -11,8 +11,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.curve import LineCurve
-from luthier.landscape.problem import Problem
-from luthier.landscape.units import effect_units
+from luthier.landscape.problem import Problem, effect_units
 from luthier.report.figure_style import (
     BLUE,
     GREEN,
@@ -25,9 +24,9 @@ from luthier.report.figure_style import (
     make_panels,
     write_figure,
 )
+from luthier.tuning.answer import RestartTrace
 from luthier.tuning.loops.report import LoopResult
 from luthier.tuning.sweep import Chosen, Tried
-from luthier.tuning.traces import RestartTrace
 from luthier.tuning.validation.ablation import HELPS, HURTS, UNTOLD, Ablation, Effect
 from luthier.tuning.validation.report import TuningReport
 

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.landscape.axes import axes_of
-from luthier.landscape.certified.certificate import Certificate, Proof
-from luthier.landscape.lines.line_report import LineReport
 from luthier.landscape.lines.stability import SHARE
-from luthier.landscape.planes.pixels import told_window
-from luthier.landscape.planes.robust import RobustOptimum
-from luthier.landscape.planes.surface import SurfaceReport
+from luthier.landscape.planes.pixels import absolute_window
 from luthier.report.console import FEW, FinePrint, as_text, cell, paragraph, stack, table, written_text
+
+if TYPE_CHECKING:
+    from luthier.landscape.certified.certificate import Certificate, Proof
+    from luthier.landscape.lines.line_report import LineReport
+    from luthier.landscape.planes.robust import RobustOptimum
+    from luthier.landscape.planes.surface import SurfaceReport
 
 
 def line_tables(report: LineReport, written: Sequence[str], chosen: RobustOptimum | None = None) -> Any:
@@ -103,7 +105,7 @@ def surface_tables(
 ) -> Any:
     """Return what is on the plane, the best cells, how often which score, and the files written.
 
-    `changes` are those of `luthier.jobs.significance`, `proof` is how far the answer is from the best of the window.
+    `changes` are those of `luthier.jobs.surface`, `proof` is how far the answer is from the best of the window.
     """
     optimum, axes, check = report.optimum, report.plane.subspace.names, report.check
     walked = "" if report.survey.share == 1.0 else f" ({report.survey.share:.1%} of the edges walked)"
@@ -215,7 +217,7 @@ def _changes(changes: Mapping[str, Mapping[str, float]]) -> Any:
 
 def _ends(report: SurfaceReport) -> dict[str, tuple[float, float]]:
     """Return where the window begins and ends along each axis, as weights or offsets."""
-    x_low, x_high, y_low, y_high = told_window(report.plane.subspace, report.plane.window)
+    x_low, x_high, y_low, y_high = absolute_window(report.plane.subspace, report.plane.window)
     return dict(zip(report.plane.subspace.names, ((x_low, x_high), (y_low, y_high)), strict=True))
 
 

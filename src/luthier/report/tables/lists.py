@@ -9,7 +9,7 @@ from typing import Any
 
 from luthier.core import plugins
 from luthier.core.params import describe_domain
-from luthier.features.consensus.result import Consensus
+from luthier.features.consensus.mbr import Consensus
 from luthier.kbest.building.lists import Reading
 from luthier.kbest.inspect import FeatureSummary, PoolSummary
 from luthier.kbest.pool import Pool

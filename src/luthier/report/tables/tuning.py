@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from luthier.distributed.check import ClusterCheck, WorkerCheck
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.sharded_problem import ShardedProblem
 from luthier.metrics.several import Constrained
 from luthier.report.console import FEW, FinePrint, as_text, code_of, decimals_for, paragraph, stack, table, written_text
-from luthier.tuning.sweep import Chosen, Tried
 from luthier.tuning.validation.baselines import FIRST, Baselines, Choice
 from luthier.tuning.validation.report import Tuned, TuningReport
 from luthier.tuning.validation.resampling import CONFIDENCE
 from luthier.tuning.validation.weight_shares import size_of, unit_weights, weight_shares
+
+if TYPE_CHECKING:
+    from luthier.distributed.check import ClusterCheck, WorkerCheck
+    from luthier.tuning.sweep import Chosen, Tried
 
 MOST_ALONE = 8  # scorers alone that the table shows
 MOST_FEATURES = 40

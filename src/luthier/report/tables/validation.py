@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from luthier.report.console import FinePrint, code_of, decimals_for, stack, table, written_text
-from luthier.tuning.validation.ablation import UNTOLD, Ablation, Effect
 from luthier.tuning.validation.folds import CrossValidation
 from luthier.tuning.validation.resampling import STEADY, Resampling
 from luthier.tuning.validation.weight_shares import size_of
+
+if TYPE_CHECKING:
+    from luthier.tuning.validation.ablation import Ablation, Effect
 
 MOST_FEATURES = 40
 
@@ -112,7 +114,7 @@ def ablation_tables(found: Ablation, written: Sequence[str]) -> Any:
 
 def _verdict(effect: Effect, digits: int) -> tuple[str, str]:
     """Return the verdict on a scorer, and the size of an effect that would have been seen."""
-    if effect.verdict == UNTOLD and not effect.changed:
+    if not effect.told and not effect.changed:
         return "changes nothing", ""
     return effect.verdict, f"{effect.detectable:.{digits}f}"
 

@@ -81,7 +81,7 @@ class PairGenerator:
     synonymy: float = param(0.4, low=0.0, high=1.0, help="chance that a concept has several target words")
     elaboration: float = param(1.0, low=0.0, high=2.0, help="how readily sentences grow; 1 is like real text")
     names: float = param(0.15, low=0.0, high=1.0, help="share of the people and places that have a name")
-    new_names: float = param(0.3, low=0.0, high=1.0, help="share of the names that are made up on the spot")
+    new_names: float = param(0.3, low=0.0, high=1.0, help="share of the names that are new")
     references: int = param(4, low=1, high=100, help="references of held-out and test sentences")
     tune_references: int = param(1, low=1, high=100, help="references of tuning sentences")
     language: int = param(0, low=0, help="seed of the two languages")

@@ -69,11 +69,13 @@ class LoopPlace:
     folder : made if it is not there
     resume : resume the loop that was begun there
     decoder : what the decoder is, in words or a hash; a loop does not resume another
+    begun : called once the folder is this loop's
     """
 
     folder: str
     resume: bool = False
     decoder: str = ""
+    begun: Callable[[], None] | None = None
 
 
 def tune_loop(
@@ -133,6 +135,8 @@ def tune_loop(
         if place is not None:
             kept = LoopFolder(Path(place.folder), resume=place.resume, identity=identity)
             folder = stack.enter_context(kept)
+            if place.begun is not None:
+                place.begun()
         loop = _Loop(decode, heldout, tuner, metric, options)
         loop.bounds, loop.folder = dict(bounds or {}), folder
         return loop.run(Weights(dict(start)))

@@ -10,7 +10,7 @@ from luthier.core.arrays import Bool, Float64, Int64, flat
 from luthier.kbest._score_kernels import FeatureRows, winners_one
 from luthier.kbest.features import Features
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.units import NEGLIGIBLE
+from luthier.landscape.problem import NEGLIGIBLE
 from luthier.tuning.margin._mira_kernels import Box, Gap
 
 ORACLES = ("gain", "hope", "sentence")

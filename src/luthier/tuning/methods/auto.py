@@ -10,8 +10,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import Problem
-from luthier.landscape.units import movable
+from luthier.landscape.problem import Problem, movable
 from luthier.tuning.base import State, Tuner, tuner
 
 ON_TRIAL = ("mert", "mira-batch", "svm")  # a line search, an online and a batch method of large margins

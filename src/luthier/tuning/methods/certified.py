@@ -16,9 +16,8 @@ from luthier.landscape.certified.certificate import Certificate
 from luthier.landscape.certified.search import Search
 from luthier.landscape.certified.windows import WindowOptions, feature_axes
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import Problem
+from luthier.landscape.problem import Problem, movable
 from luthier.landscape.subspaces import read_axis
-from luthier.landscape.units import movable
 from luthier.tuning.base import ListTuner, State
 
 FIRST_WORD = 256  # boxes after which the search first says where it stands; then whenever they have doubled
@@ -46,7 +45,7 @@ class Method(ListTuner):
     principal: bool = param(True, help="boxes along the principal axes of differences within lists")
     ties: bool = param(True, help="count scores that are reached by ties only (without a window they never count)")
     gap: float = param(0.01, low=0.0, help="how far below the best the answer may be, in points of the score")
-    limit: int = param(20_000, low=1, help="boxes to look at, at most")
+    limit: int = param(20_000, low=1, help="boxes, at most")
     threads: int = param(1, low=1, help="threads")
 
     def __post_init__(self) -> None:

@@ -16,8 +16,7 @@ from luthier.landscape.cones.cone_coordinates import ConeCoordinates
 from luthier.landscape.dense_rows import dense_rows
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.best_cells import ScoredCell, near_cells, plane_through
-from luthier.landscape.problem import Problem, slack
-from luthier.landscape.units import effect_units
+from luthier.landscape.problem import Problem, effect_units, slack
 from luthier.tuning.base import ListTuner, State
 from luthier.tuning.search.line_search import climb_ends
 
@@ -82,9 +81,9 @@ class Method(ListTuner):
 
     epsilon: float = param(0.1, low=0.0, high=1e9, help="gain that may be given up for being near")
     planes: int = param(10, low=1, high=100_000, help="planes through the start")
-    angle: float = param(90.0, low=1e-6, high=90.0, help="how far planes are looked at, in degrees (90: to their end)")
-    cells: int = param(500_000, low=0, help="cells of a plane, about: it is looked at less far if it has more (0: all)")
-    candidates: int = param(50, low=1, high=1_000_000, help="cells of a plane, the nearest, whose cones are looked at")
+    angle: float = param(90.0, low=1e-6, high=90.0, help="how far planes are searched, in degrees (90: to their end)")
+    cells: int = param(500_000, low=0, help="cells of a plane, about: it is searched less far if it has more (0: all)")
+    candidates: int = param(50, low=1, high=1_000_000, help="cells of a plane, the nearest, whose cones are visited")
     climbs: int = param(10, low=0, high=100_000, help="line searches from random weights for the best gain")
     step: float = param(0.01, low=1e-9, high=1.0, help="how far inside the cone to go, as a share of the way")
 

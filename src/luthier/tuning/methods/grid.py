@@ -12,8 +12,7 @@ import numpy as np
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.params import param
-from luthier.landscape.problem import Problem
-from luthier.landscape.units import effect_units, movable
+from luthier.landscape.problem import Problem, effect_units, movable
 from luthier.tuning.base import State, Tuner
 
 LARGEST_GRID = 1_000_000  # points of one full grid; the best of more is found by other means

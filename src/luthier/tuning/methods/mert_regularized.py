@@ -11,11 +11,18 @@ from luthier.core.arrays import Float64
 from luthier.core.params import param
 from luthier.landscape.problem import Problem
 from luthier.tuning.base import State, Tuner
-from luthier.tuning.neighbours.options import no_bins
-from luthier.tuning.neighbours.penalty import KINDS, Neighbours
+from luthier.tuning.neighbours.penalty import KINDS, Neighbours, no_bins
 from luthier.tuning.restarts import with_effect
-from luthier.tuning.search.line_search import axes, random_directions, seen_of, uphill
-from luthier.tuning.search.penalized_line import NeighbourPrice, Penalty, Price, penalized_search
+from luthier.tuning.search.line_search import (
+    NeighbourPrice,
+    Penalty,
+    Price,
+    axes,
+    penalized_search,
+    random_directions,
+    seen_of,
+    uphill,
+)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -24,7 +24,7 @@ from luthier.tuning.margin.steps import (
     sum_of_rows,
     target_gains,
 )
-from luthier.tuning.neighbours.options import NeighbourTuner
+from luthier.tuning.neighbours.penalty import NeighbourTuner
 from luthier.tuning.ranking.sentence_gains import Outcomes, outcome_gains
 from luthier.tuning.restarts import rescaled
 

@@ -22,8 +22,7 @@ from luthier.landscape.nearby import Nearby
 from luthier.landscape.planes.best_cells import ScoredCell, best_cells
 from luthier.landscape.planes.plane import Plane
 from luthier.landscape.planes.surface import SurfaceOptions, look_at_plane
-from luthier.landscape.problem import TRIES, slack
-from luthier.landscape.units import movable
+from luthier.landscape.problem import TRIES, movable, slack
 from luthier.metrics.pools import score_selections
 from luthier.tuning.base import State
 from luthier.tuning.search.line_search import kept_gain

@@ -10,8 +10,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.params import param
-from luthier.landscape.problem import Problem
-from luthier.landscape.units import effect_units, movable
+from luthier.landscape.problem import Problem, effect_units, movable
 from luthier.tuning.base import State, Tuner
 
 

@@ -65,6 +65,11 @@ class Effect:
     verdict: str
     alone: float | None = None
 
+    @property
+    def told(self) -> bool:
+        """Whether there is a verdict."""
+        return self.verdict != UNTOLD
+
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
         return {**dataclasses.asdict(self), "scorers": list(self.scorers), "interval": list(self.interval)}

@@ -14,7 +14,7 @@ from luthier.core.html import as_table
 from luthier.kbest.weights import Weights
 from luthier.landscape.problem import Problem
 from luthier.metrics.several import Constrained, WorstOf
-from luthier.tuning.traces import Result
+from luthier.tuning.answer import Result
 from luthier.tuning.validation.baselines import START, Baselines
 from luthier.tuning.validation.folds import CrossValidation
 from luthier.tuning.validation.resampling import Resampling

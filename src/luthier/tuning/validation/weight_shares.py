@@ -9,7 +9,6 @@ import numpy as np
 
 from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
-from luthier.landscape.forest_problem import PackedProblem
 from luthier.tuning.base import Tuner
 from luthier.tuning.validation.report import TuningReport
 
@@ -79,8 +78,8 @@ def weight_shares(report: TuningReport) -> list[WeightShare]:
 
 def kept_size(report: TuningReport, tuner: Tuner) -> str:
     """Return why the weights of a report are written as they were found; '' where only their direction counts."""
-    if isinstance(report.problem, PackedProblem):
-        return "a decoder of forests prunes by their size"
+    if report.problem.size_means:
+        return report.problem.size_means
     if not report.problem.bounds.is_free:
         return "bounds are of their size"
     choose = getattr(tuner, "choose", None)  # what `auto` chose is what counts

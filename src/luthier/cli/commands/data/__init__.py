@@ -1,1 +1,1 @@
-"""Convert, split and shard lists; weights for other programs; statistics of a pool."""
+"""Convert, split and shard lists; write weights; keep statistics."""

@@ -1,11 +1,12 @@
-"""Cut a pool into shards that no process need hold together, with a manifest.
+"""Cut a pool into shards, so that no process need hold all of it.
 
   luthier data shard pool.arrow --shards 64 --metric bleu -o shards
   luthier tune shards/manifest.json --method mert --cluster local:4 -o weights.txt
 
-Sentences keep their order; shards have about as many hypotheses each. Statistics that the pool has, and those of the
-metrics named here, go into the shards: commands that score shards take them from there. 'rerank', 'oracle', 'tune' and
-'surface --raster' take a manifest, or its folder, in place of a pool, and give the bytes of the pool in one piece.
+Sentences keep their order, and all shards have about the same number of hypotheses. Statistics that the pool has, and
+those of the metrics named here, go into the shards: commands that score shards take them from there. 'rerank',
+'oracle', 'tune' and 'surface --raster' take a manifest, or its folder, in place of a pool. Their results are those of
+the pool in one piece, byte for byte.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Compute the statistics of metrics once, and keep them in the pool's file.
+"""Compute statistics of metrics once, and keep them in the pool.
 
   luthier data stats pool.arrow --metric bleu,ter
   luthier data stats pool.arrow --metric chrf -o other.arrow

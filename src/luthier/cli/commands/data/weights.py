@@ -1,4 +1,4 @@
-"""Turn weights into another form: lines, a Moses [weight] section, JSON, or a decoder's whole configuration.
+"""Turn weights into another form: lines, Moses, JSON, configurations.
 
 luthier data weights weights.txt weights.json
 luthier data weights weights.txt weights.ini
@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a parameter at work in a feature that is the decoder's total, as pyctcdecode's lm_score is",
+        help="a parameter inside a feature that is the decoder's total, as pyctcdecode's lm_score is",
     )
     add_writing_options(parser)
 

@@ -1,1 +1,1 @@
-"""The parts of a translation system: alignment, language model, rules, decoder, bins."""
+"""The parts of a translation system, from alignment to decoder."""

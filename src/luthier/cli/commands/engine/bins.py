@@ -1,10 +1,10 @@
-"""Cut features of rules into bins of like population.
+"""Cut features of rules into bins of equal population.
 
   luthier engine bins val.grammar --features P_EgivenFCoherent,C_F=64 --bits 4 -o bins.json
   luthier engine bins grammars/ --features P_EgivenFCoherent,TargetWords --keep TargetWords -o bins.json --plot bins.png
   luthier engine bins pool.arrow --features TM --by-use --exact -o bins.json
 
-A rule counts once in every sentence's grammar it stands in; in one file of text once for each line; in a pool once for
+A rule counts once for every sentence whose grammar has it; in one file of text once for each line; in a pool once for
 each sentence whose derivations have it.
 """
 
@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--features",
         required=True,
         metavar="NAMES",
-        help="features to cut, separated by commas; NAME=N asks for N bins; TargetWords is counted if no rule has it",
+        help="features to cut, separated by commas; NAME=N sets N bins; TargetWords is counted if no rule has it",
     )
     parser.add_argument(
         "--bits", type=_bits, default=4, metavar="N", help="2 to the power of N bins for a feature (default: 4)"

@@ -1,4 +1,4 @@
-"""Show what shape was learned: the weights of bins against the values they represent.
+"""Show the learned shape: weights of bins against their values.
 
 luthier engine curves weights.txt --bins bins.json -o curves.png
 luthier engine curves weights.txt --bins bins.json --features P_EgivenFCoherent

@@ -1,4 +1,4 @@
-"""Translate with a grammar and language models, into text, K-best lists and forests.
+"""Translate with a grammar and language models: text, lists, forests.
 
   luthier engine decode val.de --grammar val.grammar --lm lm.arpa.gz --weights weights.txt > out.txt
   luthier engine decode val.de --grammar val.grammar --lm lm.arpa.gz -k 200 --unique -o kbest.arrow --text out.txt

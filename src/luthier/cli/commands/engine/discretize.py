@@ -4,8 +4,8 @@
   luthier engine discretize grammars/ --bins bins.json -o binned/
   luthier engine discretize val.grammar --bins bins.json -o val.binned.grammar
 
-Text in cdec's format is rewritten line by line, for any decoder that reads it; a folder of grammars file by file; a
-grammar of our own becomes another, or text (.txt, .gz, .zst, -).
+Text in cdec's format is rewritten line by line, for any decoder that reads it. A folder of grammars is rewritten file
+by file. A grammar of our own becomes another, or text (.txt, .gz, .zst, -).
 """
 
 from __future__ import annotations

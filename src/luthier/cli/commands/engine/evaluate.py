@@ -1,4 +1,4 @@
-"""Score a trained model on a text, with intervals; against another model, with p-values.
+"""Score a trained model, with intervals; --against another, p-values.
 
 luthier engine evaluate model --source test.src --refs test.ref
 luthier engine evaluate model --against baseline --source test.src --refs test.ref --metric bleu --metric chrf
@@ -22,6 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--refs", required=True, nargs="+", metavar="R", help="its references, one file each")
     parser.add_argument("--against", metavar="MODEL", help="another model: the baseline")
     parser.add_argument("--weights", metavar="W", help="weights in place of the model's own")
+    parser.add_argument("--mbr", metavar="METRIC", help="translate by the one of the K best that agrees most with them")
+    parser.add_argument("-k", type=int, default=100, metavar="K", help="how many --mbr compares (default: 100)")
     parser.add_argument("-o", "--output", metavar="TXT", help="where the translations go")
     add_metric_options(parser, "bleu")
     add_field_options(parser, Settings)
@@ -42,6 +44,8 @@ def run(options: argparse.Namespace, output: Output) -> None:
         metrics_from(options),
         against=options.against,
         weights=options.weights,
+        mbr=options.mbr,
+        k=options.k,
         output=options.output,
         threads=options.threads,
         written=written,

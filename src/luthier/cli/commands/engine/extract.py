@@ -1,11 +1,11 @@
-"""Extract the translation rules for a text from a parallel text and its links.
+"""Extract rules for a text from a parallel text and its word links.
 
   luthier engine extract --source train.de --target train.en --links links.gz --for val.de -o val.grammar
   luthier engine extract --source train.de --target train.en --links links.gz --model rules
   luthier engine extract --model rules --for test.de -o grammars/
   luthier engine extract --model rules --for - -o - < one.de
 
-What is written depends on the name behind -o: one file with the grammar of every sentence, which opens at once; a
+The name given to -o decides what is written: one file with the grammar of every sentence, which opens at once; a
 folder of cdec grammars, one for each sentence (it ends in /); or one grammar for all as text (.txt, .gz, .zst, -).
 """
 

@@ -1,8 +1,8 @@
-"""Give the hypotheses of a pool the columns of bins, from the rules in their derivations.
+"""Add columns of bins to a pool, from the rules of its derivations.
 
   luthier engine induce pool.arrow --bins bins.json -o binned.arrow
 
-A hypothesis counts how many of its rules fell into each bin. The pool says which columns are ordered bins of one
+A column counts how many rules of a hypothesis fall into its bin. The pool says which columns are ordered bins of one
 feature; its derivations stay as they are.
 """
 

@@ -1,9 +1,9 @@
-"""Estimate a language model: interpolated modified Kneser–Ney, written as ARPA.
+"""Estimate a language model by modified Kneser–Ney, written as ARPA.
 
   luthier engine lm text.en --order 5 -o lm.arpa.gz
   luthier engine lm text.en --order 3 --prune 0 0 1 -o small.arpa
 
-The text is tokenized, one sentence a line. docs/language-model.md has the formulas.
+The text is tokenised, one sentence a line. docs/language-model.md has the formulas.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from luthier.cli.output import Output
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier engine lm`."""
     parser.add_argument("text", metavar="TEXT", help="sentences, one a line; - is standard input")
-    parser.add_argument("-o", "--output", required=True, metavar="ARPA", help="where to write (.gz, .zst: packed)")
+    parser.add_argument("-o", "--output", required=True, metavar="ARPA", help="where to write (.gz, .zst: compressed)")
     parser.add_argument("--order", type=int, default=5, metavar="N", help="length of the longest n-grams (5)")
     parser.add_argument(
         "--prune",
@@ -24,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         default=[0],
         metavar="C",
-        help="n-grams that occur at most C times leave; a number for each order from 1, the last for all above (0)",
+        help="n-grams that occur at most C times are pruned; one number an order, the last for all above (0)",
     )
     parser.add_argument(
         "--skip-symbols", action="store_true", help="take <s>, </s> and <unk> in the text for white space"

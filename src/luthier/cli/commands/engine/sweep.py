@@ -1,12 +1,12 @@
-"""Choose bits, β and other constants on held-out lists: induce, tune, re-rank, score.
+"""Choose bits, β and other constants on held-out lists.
 
   luthier engine sweep choice.toml
   luthier engine sweep choice.toml --jobs 2 -o results
 
-The file names two pools that carry derivations, the features to cut, a tuner and its parameters; whatever is a list
-is an axis. All combinations are tried (order = "grid"), or one axis after another (order = "axes"). Nothing is
-decoded. Each point is a line in points.jsonl: started again, the command goes on where it was. The weights and the
-bins of the best point are written beside it.
+The file names two pools that carry derivations, the features to cut, a tuner and its parameters. A parameter that is
+a list is an axis. All combinations are tried (order = "grid"), or one axis after another (order = "axes"). Nothing is
+decoded. Each point is a line in points.jsonl; started again, the command resumes. The weights and the bins of the
+best point are written beside it.
 """
 
 from __future__ import annotations

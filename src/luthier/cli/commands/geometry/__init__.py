@@ -1,1 +1,1 @@
-"""Fans, feasible selections, cones, separability, bounds on what weights can do."""
+"""What weights can do: fans, cones, feasibility, bounds."""

@@ -1,12 +1,13 @@
-"""Find the cones of weights that select alike, in a subspace of any dimension, by reverse search.
+"""Find the cones of weights that select alike, by reverse search.
 
   luthier geometry cones pool.arrow --weights w.txt --axis lm --axis wp --axis tm -o cones.arrow
   luthier geometry cones pool.arrow --weights w.txt --axis lm --axis wp --order best --limit 100000 -o cones.arrow
 
-Every vertex of the sum of all lists' polytopes is a joint choice that some weights make; its cone holds these
-weights. Cones are streamed to disk as they are found, an Arrow file in the end: nearest first, depth-first in
-little memory, or guided by the metric ('--metric none' does without one). Ctrl-C and --limit stop a search,
---resume resumes it. A --cluster asks vertices for their children ahead of the search; the file is the same.
+The subspace has any number of axes. Every vertex of the sum of all lists' polytopes is a joint choice that some
+weights make; its cone holds these weights. Cones are streamed to disk as they are found, an Arrow file in the end.
+The order is nearest first, depth-first in little memory, or by the metric ('--metric none' does without one). Ctrl-C
+and --limit stop a search, --resume continues it. A --cluster expands vertices ahead of the search; the file is the
+same.
 """
 
 from __future__ import annotations

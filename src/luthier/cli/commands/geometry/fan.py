@@ -1,4 +1,4 @@
-"""Draw which weights of two features select what: polytope and normal fan.
+"""Draw which weights select what: polytope and normal fan of a list.
 
   luthier geometry fan pool.arrow --sentence 3 --axis lm --axis length -o fan.png
   luthier geometry fan pool.arrow --sentence 3 --sentence 7 --axis lm --axis length --metric bleu -o sum.png
@@ -27,7 +27,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--axis", action="append", default=[], metavar="A", help="a feature, or a file of a direction")
     parser.add_argument("--weights", metavar="W", help="weights to mark: their part along the two axes")
     parser.add_argument("--example", metavar="NAME", help="table1, figure3 or figure5 of the paper, in place of a pool")
-    parser.add_argument("--regularize", action="store_true", help="what staying near to the weights chooses")
+    parser.add_argument(
+        "--regularize", action="store_true", help="show what a penalty on the distance from the weights chooses"
+    )
     parser.add_argument(
         "--strength",
         type=float,

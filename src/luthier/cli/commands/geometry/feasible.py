@@ -1,12 +1,12 @@
-"""Tell whether some weights make a given selection, with a proof either way.
+"""Decide whether some weights make a given selection, with a proof.
 
   luthier geometry feasible pool.arrow --select oracle --metric bleu
   luthier geometry feasible pool.arrow --select picks.txt -o found.txt
 
-The selection is 'oracle' (the greedy corpus oracle of the metric), 'sentence-oracle', 'first', or a file with
-one hypothesis number for each sentence, from 0 ('-' leaves a sentence out). Exit code 0: it is feasible, the
-weights of the largest margin are shown (-o writes them). Exit code 1: it is not, and a few constraints that contradict
-each other are named. Hypotheses with equal features count as one.
+The selection is 'oracle' (the greedy corpus oracle of the metric), 'sentence-oracle', 'first', or a file with one
+hypothesis number for each sentence, from 0 ('-' leaves a sentence out). Exit code 0: it is feasible, and the weights
+of the largest margin are shown (-o writes them). Exit code 1: it is infeasible, and a few constraints that contradict
+each other are shown. Hypotheses with equal features count as one.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Tell what linear weights can tell apart in a pool, with proofs, as its features are and after an induction.
+"""Decide what linear weights can tell apart in a pool, with proofs.
 
   luthier geometry separable pool.arrow --metric bleu
   luthier geometry separable pool.arrow --bins local.json --bins global.json --json
 
-Oracles: could a best hypothesis of each sentence win, by weights of its own, and by weights for all sentences?
-Pairs: could PRO's pairs be ranked? A pair is in conflict if all weights that rank no pair the wrong way leave it
-tied. Each verdict has a proof that was checked in exact arithmetic: weights, or a few constraints that contradict each
-other (--json has them all).
+Oracles: could a best hypothesis of each sentence win, by weights of its own, and by weights for all sentences? Pairs:
+could PRO's pairs be ranked? A pair is in conflict if all weights that rank no pair the wrong way leave it tied. Each
+verdict has a proof that is checked in exact arithmetic: weights, or a few constraints that contradict each other
+(--json has them all). With --bins, the questions are answered again after the induction of bins.
 """
 
 from __future__ import annotations
@@ -41,9 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pairs",
-        choices=("largest", "first"),
+        choices=("largest", "first", "all"),
         default="largest",
-        help="which of the pairs drawn are kept: those of the largest differences, as PRO does, or a fair sample",
+        help="which of the pairs drawn are kept: those of the largest differences, as PRO does, or a random sample; "
+        "all: every pair, and what follows for LP-MERT and MIRA",
     )
     add_metric_options(parser, "bleu")
     add_pool_options(parser)
@@ -65,5 +66,5 @@ def run(options: argparse.Namespace, output: Output) -> int:
         pairs=options.pairs,
         seed=options.seed,
     )
-    output.emit(found.as_dict(), lambda: separability_tables(found.models))
+    output.emit(found.as_dict(), lambda: separability_tables(found.models, all_pairs=found.all_pairs))
     return 0

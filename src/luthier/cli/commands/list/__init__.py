@@ -1,1 +1,1 @@
-"""What there is: formats of lists, metrics, tuners."""
+"""What there is: formats of lists, metrics, scorers, tuners."""

@@ -1,1 +1,1 @@
-"""K-best lists and a language pair made by rule, to try things on."""
+"""Synthetic lists, outputs and a language pair, to try things on."""

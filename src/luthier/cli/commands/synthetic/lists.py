@@ -1,9 +1,9 @@
-"""Write generated K-best lists with references, sources and weights, to try things on.
+"""Write synthetic K-best lists with references, sources and weights.
 
   luthier synthetic lists lists/ --sentences 200 --k 100
 
-The lists come from a noisy channel of our own: a synthetic language, a channel that garbles it, and a
-decoder whose scorers are of unequal worth (docs/synthetic-lists.md). The same seed gives the same bytes.
+The lists come from a noisy channel: a synthetic language, a channel that garbles it, and a decoder whose scorers are
+of unequal worth (docs/synthetic-lists.md). The same seed gives the same bytes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Write outputs of a language model in English, with five scores each, to try things on.
+"""Write synthetic outputs of a language model, with five scores each.
 
   luthier synthetic outputs outputs.jsonl --inputs 300 --k 16
 
-Short notes are the inputs. The outputs are sentences with mistakes that are drawn by chance, and their scorers are of
-unequal worth (docs/first-steps.md). The same seed gives the same bytes.
+Inputs are short notes. Outputs are English sentences with random mistakes. The five scorers are of unequal worth
+(docs/first-steps.md). The same seed gives the same bytes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write a synthetic language pair, to train and test translation systems on.
+"""Write a synthetic language pair, to train translation systems on.
 
   luthier synthetic pair corpus/ --train 20000 --tune 500 --heldout 500 --test 500
 

@@ -1,0 +1,1 @@
+"""A trained model over HTTP, for this machine: `translator.py` (queue and batches), then `service.py`."""
