@@ -11,7 +11,7 @@ from luthier.kbest.groups import FeatureGroup
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.selections import sparse_feasibility as sparse_feasibility_module
 from luthier.landscape.selections.feasibility import Choice, judge
-from luthier.landscape.selections.feasibility import lists_followed, weights_that_select
+from luthier.landscape.selections.sparse_feasibility import lists_followed, weights_that_select
 from luthier.landscape.subspaces import directions_along, leading_differences, random_sums, sums_of_groups
 from small_problems import pool_of, random_problem
 

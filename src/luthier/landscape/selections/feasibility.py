@@ -21,7 +21,7 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.rerank import rerank
 from luthier.kbest.weights import Weights
 from luthier.landscape.dense_rows import varying_columns, varying_rows
-from luthier.landscape.selections.feasibility import sparse_feasibility
+from luthier.landscape.selections.sparse_feasibility import sparse_feasibility
 from luthier.metrics.base import Metric
 from luthier.metrics.oracle import corpus_oracle, sentence_oracle
 from luthier.metrics.pools import pool_statistics
