@@ -30,9 +30,9 @@ from luthier.core.segments import offsets_from_counts
 from luthier.corpus.lines import read_lines
 from luthier.synthetic.pair.pair import PairGenerator
 
-METHODS = {"model1": {}, "diagonal": {}, "diagonal, λ fitted": {"optimize_tension": True}, "hmm": {}}
-AER_LIMITS = {"diagonal": 0.155, "hmm": 0.13}
-CPU_LIMITS = {"model1": None, "diagonal": 8, "hmm": 20}
+METHODS = {"model1": {}, "diagonal": {}, "diagonal, λ fitted": {"optimize_tension": True}, "hmm": {}, "fertility": {}}
+AER_LIMITS = {"diagonal": 0.155, "hmm": 0.13, "fertility": 0.095}
+CPU_LIMITS = {"model1": None, "diagonal": 8, "hmm": 20, "fertility": 35}
 PAIRS, NOISE = 29_000, 0.05
 
 

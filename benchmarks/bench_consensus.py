@@ -142,7 +142,25 @@ def prove(seed):
             pruned = mbr(pool, select=spec, prune=True, **more)
             scored = pruned.selection.scored / pruned.selection.pairs
             rows.append((spec, name, int((exact.rows != pruned.rows).sum()), f"{scored:.0%}"))
+    rows += prove_pairs(pool)
     show("10,000 lists: exact and pruned", ("utility", "evidence", "winners that differ", "pairs scored"), rows)
+
+
+def prove_pairs(pool):
+    """Compare pruned with exact winners of a scorer of pairs from elsewhere: the overlap of sets of words."""
+    from luthier.features.consensus.evidence import Evidence
+    from luthier.features.consensus.pairs import PairScorer, select_by_scorer
+
+    def overlap(_sentences, hypotheses, references):
+        pairs = [(set(h.split()), set(r.split())) for h, r in zip(hypotheses, references, strict=True)]
+        return np.array([len(h & r) / max(len(h | r), 1) for h, r in pairs])
+
+    scorer, rows = PairScorer("overlap", overlap, 0.0, 1.0), []
+    for name, evidence in (("uniform", Evidence()), ("posterior", Evidence(posterior=np.array([-0.4])))):
+        exact, pruned = (select_by_scorer(pool, scorer, evidence, prune=prune) for prune in (False, True))
+        differ = int((exact.rows != pruned.rows).sum())
+        rows.append(("overlap, a scorer of pairs", name, differ, f"{pruned.scored / pruned.pairs:.0%}"))
+    return rows
 
 
 def grow():

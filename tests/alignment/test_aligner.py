@@ -32,7 +32,7 @@ def test_a_small_text_is_understood():
 
 
 # With 600 pairs; docs/alignment.md has the figures of 10,000, and the command that makes them.
-LIMITS = {"model1": 0.31, "diagonal": 0.30, "hmm": 0.295}
+LIMITS = {"model1": 0.31, "diagonal": 0.30, "hmm": 0.295, "fertility": 0.25}
 
 
 @pytest.fixture(scope="module")

@@ -191,7 +191,45 @@ def test_of_sparse_features_those_that_differ_within_a_list_count(run_cli, tmp_p
         assert code in (0, 1)
         assert json.loads(out)
     sparse_pool(tmp_path / "wide.arrow", 3000, 900)
-    for command, most in ((["geometry", "feasible", "--select", "first"], 200), (["geometry", "bounds"], 100)):
-        code, _, err = run_cli(*command[:2], tmp_path / "wide.arrow", *command[2:], "--metric", "column:worth")
+    code, _, err = run_cli("geometry", "bounds", tmp_path / "wide.arrow", "--metric", "column:worth")
+    assert code == 2
+    assert "expected at most 100 features that differ within a list, found 900" in err
+    code, out, _ = run_cli("geometry", "feasible", tmp_path / "wide.arrow", "--select", "first")
+    assert code == 0
+    assert "others may have a larger margin" in out
+
+
+def test_bounds_follow_from_sizes_alone(run_cli, tmp_path):
+    code, out, _ = run_cli("geometry", "bounds", "--sizes", "1502x1000", "--features", "12", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["log10_index_vectors"] == pytest.approx(4506.0)
+    assert found["theorem"]["least_dimensions"] == 493  # as the paper has it
+    assert found["theorem"]["log10_percent"] == pytest.approx(-4403.1, abs=0.05)
+    code, out, _ = run_cli("geometry", "bounds", "--sizes", "2x3,1x4", "--features", "2", "--json")
+    assert 10 ** json.loads(out)["log10_index_vectors"] == pytest.approx(3 * 3 * 4)
+    for arguments, said in (
+        (("--sizes", "3", "--features", "2"), "expected sentences x hypotheses"),
+        (("--sizes", "3x0", "--features", "2"), "expected from 1 to 20,000 lists"),
+        (("--sizes", "99999999999x9", "--features", "2"), "expected from 1 to 20,000 lists"),
+        (("--sizes", "3x3", "--features", "0"), "expected from 1 to 2,000 features"),
+        (("--sizes", "3x3"), "expected a pool, or --sizes and --features together"),
+        ((), "expected a pool"),
+    ):
+        code, _, err = run_cli("geometry", "bounds", *arguments)
         assert code == 2
-        assert f"expected at most {most} features that differ within a list, found 900" in err
+        assert said in err
+
+
+def test_what_pro_can_rank_lp_mert_can_select(run_cli, tmp_path):
+    """One feature 2.1, 0, 1, 2 with gains 1, .9, .5, 0: the oracle is feasible, the order of all pairs is not."""
+    values = [np.array([[2.1], [0.0], [1.0], [2.0]]), np.array([[3.0], [2.0], [1.0], [0.0]])]
+    save_pool(pool_of(values, [[100.0, 90.0, 50.0, 0.0], [9.0, 8.0, 7.0, 6.0]]), tmp_path / "two.arrow")
+    arguments = ("geometry", "separable", tmp_path / "two.arrow", "--metric", "column:worth", "--pairs", "all")
+    code, out, _ = run_cli(*arguments)
+    assert code == 0
+    rows = [[part.strip() for part in line.split("│")] for line in out.splitlines() if "sentence alone" in line]
+    assert "PRO only" in out
+    found = json.loads(run_cli(*arguments, "--json")[1])["models"][0]
+    assert [found[kind]["sentences_separable_alone"] for kind in ("oracle", "pairs")] == [2, 1]
+    assert rows[-1][-5:-1] == ["1", "1", "0", "0"]

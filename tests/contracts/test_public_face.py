@@ -80,7 +80,7 @@ def test_every_simple_argument_of_another_kind_is_answered_by_a_sentence(name, p
 
 
 @pytest.mark.parametrize("key", ["worst_of", "constraint", "axis", "add", "feature", "bins", "refs", "also", "bound"])
-@pytest.mark.parametrize("bad", [True, 3, object(), [None], [3]], ids=repr)
+@pytest.mark.parametrize("bad", [True, 3, object(), [None], [3]], ids=["yes", "number", "object", "none", "numbers"])
 def test_lists_and_files_of_another_kind_are_answered_by_a_sentence(pool, key, bad):
     with pytest.raises(luthier.LuthierError):
         luthier.tune(pool, METRIC, method="random", folds=2, **{key: bad})

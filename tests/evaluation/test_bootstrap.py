@@ -10,7 +10,7 @@ from luthier.evaluation.bootstrap import (
     bootstrap_scores,
     bootstrap_systems,
     difference_interval,
-    resampled_counts,
+    resample_blocks,
     sampling_spread,
 )
 
@@ -38,7 +38,7 @@ def test_scores_are_those_of_a_plain_loop(kind):
 
 
 def test_a_resample_has_as_many_sentences_as_the_test_set():
-    counts = np.concatenate(list(resampled_counts(11, draws=7)))
+    counts = np.concatenate([block.counts(11) for block in resample_blocks(11, draws=7, seed=0).values()])
     assert counts.shape == (7, 11)
     assert (counts.sum(axis=1) == 11).all()
     assert counts.min() >= 0
@@ -51,7 +51,7 @@ def test_each_block_has_a_generator_of_its_own_the_first_that_of_the_seed(monkey
         assert found.shape == expected.shape
         assert np.array_equal(found[:, :3], expected[:, :3])
         assert len(set(found[0])) > 40
-    blocks = list(resampled_counts(20, draws=50, seed=7))
+    blocks = [block.counts(20) for block in resample_blocks(20, draws=50, seed=7).values()]
     rngs = [np.random.default_rng(7), *np.random.default_rng(7).spawn(len(blocks) - 1)]
     for rng, counts in zip(rngs, blocks, strict=True):
         drawn = rng.integers(20, size=counts.shape)

@@ -10,7 +10,7 @@ from small_corpora import diagonal_pairs, model_of, rules_of
 from luthier.core.errors import InputError, LuthierError, LuthierWarning
 from luthier.corpus.texts import Texts
 from luthier.grammar.extraction.extract import extract
-from luthier.grammar.reading import read_grammar, require_format
+from luthier.grammar.reading import read_grammar
 from luthier.grammar.writing import write_folder, write_grammar
 
 CDEC = """\
@@ -114,8 +114,6 @@ def test_other_faults(tmp_path):
         read_grammar(written(tmp_path, "a [X] ||| c [X] ||| -1 ||| 0-0\n"))
     with pytest.raises(InputError, match="sides that end in the label"):
         read_grammar(written(tmp_path, "a [X] ||| c [X] ||| 1 ||| 0-0\na ||| c [X] ||| 1 ||| 0-0\n"))
-    with pytest.raises(LuthierError, match="among the formats of grammars"):
-        require_format("nothing")
 
 
 def test_glue_rules_are_left_out_with_a_warning(tmp_path):

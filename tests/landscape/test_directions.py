@@ -1,13 +1,17 @@
 """Few directions of many features, and selections of many features: against plain arithmetic and exact proofs."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 from luthier.core.errors import LuthierError
-from luthier.geometry.lp.certificates import Feasible
+from luthier.geometry.lp.certificates import Feasible, Infeasible, proves_feasible, proves_infeasible
 from luthier.kbest.groups import FeatureGroup
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.selections.feasibility import Choice, judge, lists_followed, weights_that_select
+from luthier.landscape.selections import sparse_feasibility as sparse_feasibility_module
+from luthier.landscape.selections.feasibility import Choice, judge
+from luthier.landscape.selections.sparse_feasibility import lists_followed, weights_that_select
 from luthier.landscape.subspaces import directions_along, leading_differences, random_sums, sums_of_groups
 from small_problems import pool_of, random_problem
 
@@ -117,3 +121,49 @@ def test_many_weights_select_where_exact_proofs_say_that_some_do():
                 others = np.any(pool.features.dense[a:b] != pool.features.dense[row], axis=1)
                 assert np.all(scores[a:b][others] < scores[row])
     assert 5 < sum(found) < 55
+
+
+def feasible_in_many(seed, lists=8, k=10, columns=300, planted=True):
+    """Return sparse lists over more features than exact programs take, and rows that some weights select, or not."""
+    rng = np.random.default_rng(seed)
+    truth, tables, rows = rng.normal(size=columns), [], []
+    for s in range(lists):
+        table = rng.integers(-1, 2, (k, columns)) * (rng.random((k, columns)) < 0.1)
+        tables.append(table.astype(float))
+        rows.append(s * k + int(np.argmax(table @ truth)) if planted else s * k)
+    if not planted:  # the wanted row of list 0 is between two others; nothing else is in the way
+        tables[0][0] = (tables[0][1] + 3 * tables[0][2]) / 4
+    return pool_of(tables, [np.zeros(k)] * lists), np.array(rows)
+
+
+def test_with_many_features_both_answers_are_proven(monkeypatch):
+    for seed in range(4):
+        pool, rows = feasible_in_many(seed)
+        verdict = judge(pool, Choice("planted", rows))
+        assert isinstance(verdict.proof, Feasible)
+        assert verdict.selects
+        assert proves_feasible(verdict.proof.exact, pool.offsets, pool.features.dense, rows)
+        pool, rows = feasible_in_many(seed, planted=False)
+        verdict = judge(pool, Choice("between", rows))
+        assert isinstance(verdict.proof, Infeasible)
+        assert verdict.proof.epsilon == 0.0
+        assert proves_infeasible(verdict.proof, pool.offsets, pool.features.dense, rows)
+        assert verdict.proof.lists.tolist() == [0, 0]
+        assert sorted(verdict.proof.exact) == [Fraction(1, 4), Fraction(3, 4)]
+        # where exact multipliers are not looked for, the sum of the rounded ones is bounded without rounding
+        monkeypatch.setattr(sparse_feasibility_module, "MOST_EXACT", 0)
+        rough = judge(pool, Choice("between", rows)).proof
+        monkeypatch.undo()
+        h, scale = pool.features.dense, np.abs(pool.features.dense[rows[np.arange(80) // 10]] - pool.features.dense)
+        shares = list(zip(rough.rows, rough.exact, strict=True))
+        total = [sum(share * (Fraction(h[0, c]) - Fraction(h[j, c])) for j, share in shares) for c in range(300)]
+        size = sum(abs(x) / Fraction(m) for x, m in zip(total, scale.max(axis=0).tolist(), strict=True) if m)
+        assert sum(rough.exact) == 1
+        assert size <= Fraction(rough.epsilon)
+        assert rough.epsilon <= 1e-6
+
+
+def test_a_list_without_a_choice_asks_for_nothing():
+    pool, rows = feasible_in_many(1, planted=False)
+    rows[0] = -1
+    assert isinstance(judge(pool, Choice("all but one", rows)).proof, Feasible)

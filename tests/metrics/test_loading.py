@@ -5,7 +5,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.params import ParameterError
 from luthier.metrics.batch import Batch
 from luthier.metrics.expression import Expression
-from luthier.metrics.loading import load_metric, metric_from_signature, metric_names
+from luthier.metrics.loading import load_metric, metric_names
 from luthier.metrics.methods.bleu import Method as Bleu
 from luthier.metrics.methods.chrf import Method as Chrf
 from luthier.metrics.methods.column import Method as Column
@@ -40,8 +40,8 @@ from luthier.metrics.methods.length import Method as Length
 def test_reads(spec, metric):
     loaded = load_metric(spec)
     assert loaded == metric
-    assert metric_from_signature(loaded.signature) == metric
-    assert metric_from_signature(loaded.signature).signature == loaded.signature
+    assert load_metric(loaded.signature) == metric
+    assert load_metric(loaded.signature).signature == loaded.signature
 
 
 @pytest.mark.parametrize(

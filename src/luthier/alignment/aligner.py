@@ -69,7 +69,7 @@ def align(
     source, target
         Files, one sentence per line, or sentences; words are separated by white space.
     method : str
-        ``model1``, ``diagonal`` or ``hmm``; `parameters` are its options.
+        ``model1``, ``diagonal``, ``hmm`` or ``fertility``; `parameters` are its options.
     max_words : int
         Pairs with more words on a side, or an empty side, are left out: they get no links.
     threads : int
@@ -92,14 +92,14 @@ def align_bitext(bitext: Bitext, method: Aligner, *, threads: int = 2) -> Alignm
     ways = directions(cells)
 
     def work(side: int, stop: threading.Event, advance: Advance) -> tuple[Parameters, list[float], OneWay]:
-        parameters, likelihoods = uniform(ways[side], method.start()), []
+        parameters, likelihoods, links = uniform(ways[side], method.start()), [], None
         for step in method.train(ways[side]):
-            parameters = step.parameters
+            parameters, links = step.parameters, step.links
             likelihoods.append(step.expectation.log_likelihood)
             advance(1)
             if stop.is_set():
                 raise KeyboardInterrupt
-        return parameters, likelihoods, method.link(ways[side], parameters)
+        return parameters, likelihoods, links or method.link(ways[side], parameters)
 
     forward, backward = _both_ways(work, threads, label=f"aligning, {method.name}", passes=method.training_passes)
     model = Model(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,14 +46,6 @@ class Expectation:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Step:
-    """A pass that trained: what it found, and the parameters that follow."""
-
-    expectation: Expectation
-    parameters: Parameters
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
 class OneWay:
     """Links of one direction.
 
@@ -69,10 +61,20 @@ class OneWay:
     scores: Float64
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Step:
+    """A pass that trained: what it found, and the parameters that follow; the links where it has them already."""
+
+    expectation: Expectation
+    parameters: Parameters
+    links: OneWay | None = None
+
+
 @dataclasses.dataclass(frozen=True)
 class Aligner(abc.ABC):
-    """Base of all aligners."""
+    """Base of all aligners; `draws` says whether links are drawn, so that they depend on the order of pairs."""
 
+    draws: ClassVar[bool] = False
     passes: int = param(5, low=1, high=1000, help="passes over the text; the last only aligns")
     alpha: float = param(0.01, low=0.0, high=1000.0, help="Dirichlet prior of a translation; 0 is plain EM")
 
@@ -87,6 +89,10 @@ class Aligner(abc.ABC):
     def start(self) -> Float64:
         """Return the method's own parameters at the start."""
         return np.zeros(0)
+
+    def own_size(self, n_given: int) -> int:  # noqa: ARG002
+        """Return how many numbers the method's own parameters are, for so many given words."""
+        return len(self.start())
 
     @abc.abstractmethod
     def expect(self, direction: Direction, parameters: Parameters, number: int) -> Expectation:

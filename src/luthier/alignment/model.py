@@ -129,7 +129,7 @@ def _words(arrays: Any, side: str) -> Texts:
 
 def _parameters(arrays: Any, side: str, sizes: tuple[int, int, int], method: Aligner) -> Parameters:
     read = {}
-    for field, size in zip(dataclasses.fields(Parameters), (*sizes, len(method.start())), strict=True):
+    for field, size in zip(dataclasses.fields(Parameters), (*sizes, method.own_size(sizes[2])), strict=True):
         values = _array(arrays, f"{side}_{field.name}", np.float64)
         if len(values) != size or not np.isfinite(values).all() or (values < 0).any():
             raise ValueError(f"{side}_{field.name} that do not fit")

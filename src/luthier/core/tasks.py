@@ -200,7 +200,7 @@ def _as_finished(
     room: int,
     look: float | None = None,
 ) -> Iterator[tuple[int, Any]]:
-    """Yield results as they come, with at most `room` units handed out at a time.
+    """Yield results as they come, with at most `room` units submitted at a time.
 
     With `look` seconds, units cannot see `stop` themselves: when it is set, they are not waited for.
     """

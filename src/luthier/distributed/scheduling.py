@@ -2,7 +2,7 @@
 
 As many units are under way as there are threads, so that few wait on a worker that may die: whatever was there is a
 suspect. Where several are, each is tried by itself, after all others. When no more units wait, one that takes three
-times as long as the median is handed out once more, elsewhere; both answers are equal, and the first counts. Short
+times as long as the median is submitted once more, elsewhere; both answers are equal, and the first counts. Short
 units travel together, some at a time, for each message costs milliseconds.
 """
 
@@ -83,7 +83,7 @@ class Work:
 
 @dataclasses.dataclass(frozen=True)
 class Copy:
-    """Units that were handed out together: their numbers, and when."""
+    """Units that were submitted together: their numbers, and when."""
 
     numbers: tuple[int, ...]
     began: float

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -27,15 +27,6 @@ MIN_REPLICAS = 3
 # Spawn key of the generator of drawn replicas, which no block of resamples has.
 REPLICA_STREAM = 1 << 31
 BOOTSTRAP_DRAWS = 1000  # of intervals beside an answer
-
-
-def resampled_counts(n_sentences: int, *, draws: int, seed: int | np.random.Generator = 0) -> Iterator[Int64]:
-    """Yield blocks of rows, `draws` in all, that say how often each sentence is in a resample, (b, N).
-
-    A resample is N sentences drawn with replacement.
-    """
-    for block in resample_blocks(n_sentences, draws=draws, seed=seed).values():
-        yield block.counts(n_sentences)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

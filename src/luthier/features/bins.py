@@ -23,7 +23,7 @@ from luthier.kbest.groups import FeatureGroup, Groups
 
 MOST_BINS = 1 << 16
 MOST_MASS = 1 << 58  # sums of masses, and what a cut costs, stay far below the end of int64
-# The exact programme keeps a number for each value and bin: so many are half a gigabyte.
+# The exact program keeps a number for each value and bin: so many are half a gigabyte.
 MOST_CELLS = 1 << 27
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from luthier.core.arrays import Bytes, Float64, GrowingArray, Int32, Int64, flat
-from luthier.core.errors import InputError, LuthierError, LuthierWarning, excerpt
+from luthier.core.errors import InputError, LuthierWarning, excerpt
 from luthier.core.files.io import BOM, LineBlock, display_name, line_blocks, open_bytes
 from luthier.core.numbers import NUMBER_OK, parse_numbers
 from luthier.core.plugins import available, load
@@ -384,11 +384,3 @@ def _numbered_values(values: Float64, reader: Reader, lines: Lines, rows: Int64)
     # Moses takes no logarithm below −100
     with np.errstate(divide="ignore"):
         return np.maximum(np.log(values), -100.0)
-
-
-def require_format(format: str) -> None:  # noqa: A002
-    """Raise `LuthierError` for a format that nobody reads."""
-    if format != AUTO and format not in available(PACKAGE):
-        raise LuthierError(
-            f"there is no {format!r} among the formats of grammars. known: {', '.join(available(PACKAGE))}"
-        )

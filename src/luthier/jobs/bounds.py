@@ -17,6 +17,7 @@ from luthier.core.params import DEFAULT_SEED, checked
 from luthier.core.progress import progress
 from luthier.core.rng import make_rng
 from luthier.geometry.lp.feasible_subset import SelectionTests
+from luthier.geometry.polytopes.counting import Counts, count_bounds
 from luthier.jobs.opening import AnyPool, AnyWeights, cores, weighted
 from luthier.kbest.pool import Pool
 from luthier.landscape.dense_rows import dense_rows, varying_rows
@@ -28,6 +29,7 @@ from luthier.landscape.selections.constraints import (
     GeometryReport,
     GeometrySettings,
     Share,
+    bounds_dict,
     report_geometry,
 )
 from luthier.metrics.base import Metric
@@ -173,6 +175,7 @@ def _timed(pool: Pool, metric: Metric, limit: float) -> tuple[float, bool]:
 
 # Where no weights are given, those it finds are near to the oracle's selection.
 CLIMBER = "mert"
+MOST_LISTS, MOST_LENGTH, MOST_FEATURES = 20_000, 1_000_000, 2_000  # of bounds by sizes alone: the numbers are long
 MOST_COLUMNS = 100  # many index vectors are put to a linear program over so many weights each
 
 
@@ -186,6 +189,41 @@ class SelectionBounds(Shown):
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON."""
         return self.report.as_dict() | ({} if self.curves is None else {"against": self.curves.as_dict()})
+
+
+@dataclasses.dataclass(frozen=True)
+class SizeBounds(Shown):
+    """What the numbers of sentences, hypotheses and features alone say of how many selections weights can make."""
+
+    counts: Counts
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        c = self.counts
+        sizes = {"sentences": c.n_lists, "features": c.n_dimensions, "log10_index_vectors": c.log10_index_vectors}
+        return {**sizes, **bounds_dict(c)}
+
+
+def size_bounds(sizes: str, features: int) -> SizeBounds:
+    """Return the bounds for lists that nobody needs to have: `sizes` is ``1502x1000``, several joined by commas.
+
+    >>> size_bounds("1502x1000", 12).counts.theorem.least_dimensions
+    493
+    """
+    lengths: list[int] = []
+    for word in sizes.split(","):
+        numbers = word.strip().split("x")
+        if len(numbers) != 2 or not all(number.isascii() and number.isdigit() for number in numbers):
+            raise LuthierError(f"expected sentences x hypotheses, such as 1502x1000, found {word.strip()!r}")
+        n, k = map(int, numbers)
+        if not 1 <= n <= MOST_LISTS - len(lengths) or not 1 <= k <= MOST_LENGTH:
+            raise LuthierError(
+                f"expected from 1 to {MOST_LISTS:,} lists in all, of 1 to {MOST_LENGTH:,} rows, found {word.strip()!r}"
+            )
+        lengths += [k] * n
+    if not 1 <= features <= MOST_FEATURES:
+        raise LuthierError(f"expected from 1 to {MOST_FEATURES:,} features, found {features:,}")
+    return SizeBounds(count_bounds(lengths, features))
 
 
 @checked

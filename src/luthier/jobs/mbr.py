@@ -238,7 +238,8 @@ def _matrices(source: AnyPath | Mapping[str, Float64]) -> Iterator[Callable[[str
         try:
             found = np.load(stack.enter_context(Path(source).open("rb")), allow_pickle=False)
         except UNREADABLE as error:
-            raise LuthierError(f"{where}: expected a .npz file of matrices, found {error}") from None
+            what = str(error).partition(". ")[0]  # NumPy goes on with how to read pickles
+            raise LuthierError(f"{where}: expected a .npz file of matrices, found: {what}") from None
         if not isinstance(found, Mapping):
             raise LuthierError(f"{where}: expected a .npz file with a matrix for each sentence, found one array")
         yield functools.partial(_matrix, found, where)

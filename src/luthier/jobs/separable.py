@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.html import Shown
 from luthier.core.params import DEFAULT_SEED, checked, paths_of
 from luthier.core.rng import make_rng
-from luthier.core.segments import segment_of_rows
+from luthier.core.segments import offsets_from_counts, segment_of_rows
 from luthier.features.bins import Bins
 from luthier.features.bins_file import read_bins
 from luthier.features.induction import induce_pool
@@ -27,6 +28,7 @@ from luthier.tuning.neighbours.smooth_fit import Ridge, minimize
 from luthier.tuning.ranking.pairs import PairLoss, Pairs, PairSampling, differences, sample_pairs
 
 GIVEN = "as given"
+ALL, MOST_PAIRS = "all", 1_000_000
 # Of the fit that counts misordered pairs: it only keeps weights finite where pairs are separable.
 RIDGE, FIT_STEPS = 1e-3, 200
 
@@ -36,10 +38,11 @@ class Separable(Shown):
     """What the features as given, and after each induction, can tell apart."""
 
     models: tuple[Model, ...]
+    all_pairs: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """Return it for JSON, with all proofs."""
-        return {"models": [model.as_dict() for model in self.models]}
+        return {"models": [model.as_dict() for model in self.models], "all_pairs": self.all_pairs}
 
 
 @checked
@@ -64,7 +67,8 @@ def separable(
         Files of bins, or bins by name: also what features can tell apart after their induction.
     draws, kept, alpha, pairs
         Pairs drawn of each sentence and kept of them, the least difference of gains in a pair (of 0–100), and which
-        are kept: those of the ``largest`` differences, as PRO does, or the ``first``, a fair sample.
+        are kept: those of the ``largest`` differences, as PRO does, or the ``first``, a fair sample; or ``all`` pairs
+        of a list whose gains differ.
     """
     check_pairs(draws=draws, kept=kept, alpha=alpha)
     if isinstance(bins, Mapping):
@@ -72,16 +76,37 @@ def separable(
     else:
         inductions = {path: read_bins(path) for path in paths_of(bins, "a file of bins")}
     problem = ListProblem.of(pool_at(pool), as_metric(metric))
-    sampling = PairSampling(draws, kept, alpha, pairs)
-    sampled = distinct_pairs(sample_pairs(problem, problem.sentence_gains, sampling, make_rng(seed)))
+    if pairs == ALL:
+        sampled = all_pairs(problem.sentence_gains, problem.offsets)
+    else:
+        sampling = PairSampling(draws, kept, alpha, pairs)
+        sampled = distinct_pairs(sample_pairs(problem, problem.sentence_gains, sampling, make_rng(seed)))
     pools = [(GIVEN, problem.pool), *((name, induce_pool(problem.pool, one)) for name, one in inductions.items())]
-    return Separable(tuple(_model(name, made, problem, sampled) for name, made in pools))
+    return Separable(tuple(_model(name, made, problem, sampled) for name, made in pools), pairs == ALL)
 
 
 def check_pairs(*, draws: int, kept: int, alpha: float) -> None:
     """Raise where no pairs can be drawn by these options."""
     if draws < 1 or kept < 1 or not 0 <= alpha < float("inf"):
         raise LuthierError("expected `draws` and `kept` of at least 1 and `alpha` of at least 0, found others")
+
+
+def all_pairs(gains: Float64, offsets: Int64) -> Pairs:
+    """Return every pair of rows of a list whose gains, (M,), differ.
+
+    >>> found = all_pairs(np.array([1.0, 3.0, 1.0, 5.0]), np.array([0, 3, 4]))
+    >>> found.better.tolist(), found.worse.tolist(), found.offsets.tolist()
+    ([1, 1], [0, 2], [0, 2, 2])
+    """
+    better, worse, counts = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], []
+    for first, last in zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True):
+        above, below = np.nonzero(gains[first:last, None] > gains[None, first:last])
+        better.append(first + above)
+        worse.append(first + below)
+        counts.append(len(above))
+        if sum(counts) > MOST_PAIRS:
+            raise LuthierError(f"there are more than {MOST_PAIRS:,} pairs. hint: fewer sentences, or a sample of pairs")
+    return Pairs(np.concatenate(better), np.concatenate(worse), offsets_from_counts(counts))
 
 
 def distinct_pairs(pairs: Pairs) -> Pairs:

@@ -119,7 +119,7 @@ def derived_of(pool: Pool) -> dict[str, str]:
 
 
 def missing_of(pool: Pool) -> dict[str, float]:
-    """Return what features of a pool count where a candidate lacks them: 0 if sparse, else what filled their holes."""
+    """Return what features of a pool count where a candidate lacks them: 0 if sparse, else what was filled in."""
     filled = dict(pool.provenance.get("missing", {}))
     for step in pool.provenance.get("operations", []):
         for name in (

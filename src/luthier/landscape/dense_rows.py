@@ -30,13 +30,17 @@ def dense_rows(features: Features) -> Float64:
     return flat(table)
 
 
+def varying_columns(pool: Pool) -> Int64:
+    """Return the features that differ within some list, (c,)."""
+    return np.flatnonzero(np.concatenate([_dense_varies(pool), _sparse_varies(pool)]))
+
+
 def varying_rows(pool: Pool, most: int) -> tuple[Int64, Float64]:
     """Return the features that differ within some list, (c,), and these of all rows, (M, c): no others matter.
 
     Linear programs over more than `most` of them do not end in a reasonable time, and are refused.
     """
-    varying = np.concatenate([_dense_varies(pool), _sparse_varies(pool)])
-    columns = np.flatnonzero(varying)
+    columns = varying_columns(pool)
     if len(columns) > most:
         raise LuthierError(
             f"expected at most {most} features that differ within a list, found {len(columns):,}: exact answers about "

@@ -170,7 +170,7 @@ class ListProblem(Problem):
 
     @property
     def missing(self) -> Mapping[str, float]:
-        """What sparse features, and those with filled holes, count in a candidate that lacks them."""
+        """What sparse features, and those with missing values, count in a candidate that lacks them."""
         return missing_of(self.pool)
 
     def lists_alike(self) -> int:

@@ -18,7 +18,7 @@ from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
 from luthier.kbest.rerank import segment_blocks
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import ROUNDING, effect_units
+from luthier.landscape.problem import EQUAL_GAINS, effect_units
 
 BLOCK_ROWS = 1 << 13
 # Directions that leave less than this of their length beside the others do not span a plane.
@@ -89,8 +89,8 @@ def _within_reach(problem: ListProblem, weights: Float64, units: Float64, reach:
         squares = np.einsum("kd,kd->k", apart, apart)
         if len(features.indices):
             squares += (sparse_lengths[rows] + sparse_lengths[best]) ** 2
-        slack = ROUNDING * (np.abs(scores[best]) + np.abs(scores[rows]))
-        able[rows] = scores[best] - scores[rows] <= reach * (1.0 + ROUNDING) * np.sqrt(squares) + slack
+        slack = EQUAL_GAINS * (np.abs(scores[best]) + np.abs(scores[rows]))
+        able[rows] = scores[best] - scores[rows] <= reach * (1.0 + EQUAL_GAINS) * np.sqrt(squares) + slack
     return able
 
 

@@ -119,7 +119,7 @@ def project(pool: Pool, subspace: Subspace) -> Float64:
 # Few directions in place of many features: sums of groups, random ones, the leading ones of the differences.
 
 MAKERS = ("sums", "random", "leading")
-CLOSE = 1e-12  # a start that differs from a sum of directions by less than this is one
+SAME_START = 1e-12  # a start that differs from a sum of directions by less than this is one
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -223,7 +223,7 @@ def directions_along(problem: Problem, start: Float64, axes: Sequence[str], rng:
         raise LuthierError(f"expected axes that are independent, found {', '.join(axes)}. hint: leave one out")
     place = np.linalg.lstsq(matrix.T, start, rcond=None)[0]
     names = tuple(name for name, _ in found)
-    if np.abs(place @ matrix - start).max() <= CLOSE * np.abs(start).max(initial=0.0):
+    if np.abs(place @ matrix - start).max() <= SAME_START * np.abs(start).max(initial=0.0):
         return Directions(names, matrix, place)
     return Directions(("start", *names), np.concatenate([start[None], matrix]), np.eye(len(matrix) + 1)[0])
 

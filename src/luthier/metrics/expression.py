@@ -12,7 +12,7 @@ from luthier.core.arrays import Float64
 from luthier.core.errors import LuthierError
 from luthier.metrics.base import Metric, Rate, Stats
 from luthier.metrics.batch import Batch
-from luthier.metrics.majorant import ROUNDING, Majorant
+from luthier.metrics.majorant import SUM_ROUNDING, Majorant
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Expression(SideBySide):
             constant += abs(c) * line.constant
             size += abs(c * line.constant) + float(np.abs(slopes[-1]) @ np.maximum(np.abs(low[own]), np.abs(high[own])))
             left = own.stop
-        return Majorant(np.concatenate(slopes), constant + ROUNDING * size)
+        return Majorant(np.concatenate(slopes), constant + SUM_ROUNDING * size)
 
     def sentence_score(self, stats: Stats) -> Float64:
         """Return the weighted sum of the parts' sentence scores."""

@@ -81,11 +81,6 @@ def as_metric(metric: str | Metric) -> Metric:
     return load_metric(metric)
 
 
-def metric_from_signature(signature: str) -> Metric:
-    """Return the metric of a signature; its version may be another than this one."""
-    return load_metric(signature)
-
-
 def metric_names() -> list[str]:
     """Return the names of all metrics and of their variants, importing the metrics."""
     names = []

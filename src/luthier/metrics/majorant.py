@@ -13,7 +13,7 @@ from luthier.core.arrays import Bool, Float64, Int64
 UNIT = 2.0**-53
 # A constant is made of some twenty operations and logarithms, none of which is wrong by more than four units in the
 # last place of what went into it; so 64 units of the sizes of all terms are more than their rounding.
-ROUNDING = 64 * UNIT
+SUM_ROUNDING = 64 * UNIT
 NEVER = -745.0  # the logarithm of the smallest number above 0
 
 
@@ -45,14 +45,14 @@ class Majorant:
             value = math.exp(y) if y < 709.0 else math.inf
         else:
             value = self.pivot + y * (self.above if y > 0 else self.below)
-        return value + ROUNDING * (abs(value) + abs(self.pivot))
+        return value + SUM_ROUNDING * (abs(value) + abs(self.pivot))
 
     def level(self, score: float) -> float:
         """Return a height of the line up to which the limit is at most `score`, rounded down."""
         if self.logarithmic:
-            return math.log(score) - ROUNDING * (1.0 + abs(math.log(score))) if score > 0 else -math.inf
+            return math.log(score) - SUM_ROUNDING * (1.0 + abs(math.log(score))) if score > 0 else -math.inf
         y = (score - self.pivot) / (self.above if score > self.pivot else self.below)
-        return y - 4 * ROUNDING * (abs(score) + abs(self.pivot)) / self.below
+        return y - 4 * SUM_ROUNDING * (abs(score) + abs(self.pivot)) / self.below
 
     def line(self, low: Float64, high: Float64) -> Majorant:
         """Return a plain line above the limit, for all sums between low and high: limits are convex, so a chord."""
@@ -60,15 +60,17 @@ class Majorant:
             return dataclasses.replace(self, constant=self.constant + self.pivot, pivot=0.0)
         least = self.constant + float(np.minimum(self.slopes * low, self.slopes * high).sum())
         most = self.constant + float(np.maximum(self.slopes * low, self.slopes * high).sum())
-        room = ROUNDING * (abs(self.constant) + float((np.abs(self.slopes) * np.maximum(abs(low), abs(high))).sum()))
-        left, right = least - room, most + room
+        margin = SUM_ROUNDING * (
+            abs(self.constant) + float((np.abs(self.slopes) * np.maximum(abs(low), abs(high))).sum())
+        )
+        left, right = least - margin, most + margin
         floor, top = self.limit(left), self.limit(right)
         if not (math.isfinite(top) and right > left):
             return nothing_known(len(self.slopes)) if not math.isfinite(top) else flat_limit(len(self.slopes), top)
         steep = (top - floor) / (right - left)
         constant = floor + steep * (self.constant - left)
         size = abs(floor) + abs(top) + steep * (abs(self.constant) + abs(left) + abs(right))
-        return Majorant(steep * self.slopes, constant + ROUNDING * size)
+        return Majorant(steep * self.slopes, constant + SUM_ROUNDING * size)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -112,15 +114,15 @@ class Majorants:
         with np.errstate(over="ignore", invalid="ignore"):
             plain = self.pivots + y * np.where(y > 0, self.aboves, self.belows)
             values = np.where(self.logarithmic, np.exp(y), plain)
-            return np.asarray(values + ROUNDING * (np.abs(values) + np.abs(self.pivots)))
+            return np.asarray(values + SUM_ROUNDING * (np.abs(values) + np.abs(self.pivots)))
 
     def levels(self, score: float) -> Float64:
         """Return heights of the lines up to which the limits are at most `score`, (B,), rounded down."""
         log = math.log(score) if score > 0 else -math.inf
         with np.errstate(invalid="ignore"):  # of a target that is −∞
             plain = (score - self.pivots) / np.where(score > self.pivots, self.aboves, self.belows)
-            plain -= 4 * ROUNDING * (abs(score) + np.abs(self.pivots)) / self.belows
-        return np.asarray(np.where(self.logarithmic, log - ROUNDING * (1.0 + abs(log)), plain))
+            plain -= 4 * SUM_ROUNDING * (abs(score) + np.abs(self.pivots)) / self.belows
+        return np.asarray(np.where(self.logarithmic, log - SUM_ROUNDING * (1.0 + abs(log)), plain))
 
 
 def flat_limit(n_stats: int, score: float) -> Majorant:
@@ -155,11 +157,11 @@ def rate_majorant(places: tuple[int, int], factor: float, point: Float64, low: F
     if low[below] == high[below]:
         slopes[above] = factor / low[below]
         size = abs(slopes[above]) * max(abs(low[above]), abs(high[above]))
-        return Majorant(slopes, ROUNDING * size)
+        return Majorant(slopes, SUM_ROUNDING * size)
     divisor = between(point[below], low[below], high[below])
     rho = between(point[above], low[above], high[above]) / divisor
     slopes[above], slopes[below] = factor, -factor * rho
     size = abs(factor) * (max(abs(low[above]), abs(high[above])) + abs(rho) * high[below])
     return Majorant(
-        slopes, ROUNDING * size, pivot=factor * rho, below=1.0 / float(high[below]), above=1.0 / float(low[below])
+        slopes, SUM_ROUNDING * size, pivot=factor * rho, below=1.0 / float(high[below]), above=1.0 / float(low[below])
     )

@@ -50,7 +50,7 @@ COLUMN, PAGE = 3.4, 7.0  # inches, of a column and of both
 WIDTHS = {"column": COLUMN, "page": PAGE}
 CENTIMETRES = 2.54  # of an inch
 LEAST_WIDTH, MOST_WIDTH = 1.97, 39.4  # inches: 5 cm and 1 m
-WIDE = 7.0  # inches on the screen, from which a picture takes both columns
+TWO_COLUMNS_FROM = 7.0  # inches on the screen, from which a picture takes both columns
 NARROW = 4.5  # inches: in less, two panels stand one above the other
 LEAST_SCALE = 0.48  # of a picture's size on the screen: below it letters of 7 points touch
 FINEST = 0.6  # of the size of lines and marks on the screen
@@ -160,7 +160,7 @@ def fit_for_print(figure: Any, width: float | None = None, *, letters_need_heigh
     from matplotlib.text import Text
 
     drawn, height = figure.get_size_inches()
-    width = width or (PAGE if drawn >= WIDE else COLUMN)
+    width = width or (PAGE if drawn >= TWO_COLUMNS_FROM else COLUMN)
     scale = width / drawn
     smaller = min(1.0, scale / LEAST_SCALE)  # in less room all of the picture shrinks, letters too: none on another
     if smaller < 1.0:

@@ -30,7 +30,7 @@ from luthier.kbest.pool import Pool
 from luthier.kbest.weights import Weights
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import movable
-from luthier.landscape.selections.feasibility import lists_followed, weights_that_select
+from luthier.landscape.selections.sparse_feasibility import lists_followed, weights_that_select
 from luthier.landscape.subspaces import Directions, leading_differences, project, random_sums, sums_of_groups
 from luthier.metrics.oracle import corpus_oracle
 from luthier.tuning.answer import Result

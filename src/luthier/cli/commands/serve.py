@@ -1,4 +1,4 @@
-"""Serve a trained model over HTTP, on this machine: translations, explanations, a page to type into.
+"""Serve a trained model over HTTP on this machine.
 
   luthier serve model
   luthier serve model --port 8080 --token secret

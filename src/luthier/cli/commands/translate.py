@@ -31,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-n", "--best", type=int, default=1, metavar="N", help="the N best translations of each line")
     parser.add_argument("--explain", action="store_true", help="say why the best translation won")
     parser.add_argument("--mbr", metavar="METRIC", help="the one of the K best that agrees most with the others")
-    parser.add_argument("-k", type=int, default=100, metavar="K", help="how many --mbr looks at (default: 100)")
+    parser.add_argument("-k", type=int, default=100, metavar="K", help="how many --mbr compares (default: 100)")
 
 
 def run(options: argparse.Namespace, output: Output) -> None:

@@ -187,18 +187,6 @@ def file_rows(path: str | os.PathLike[str]) -> int:
         return 0
 
 
-def read_about(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Return what the rows of an Arrow file are about."""
-    import pyarrow as pa
-
-    try:
-        with pa.OSFile(os.fsencode(path), "rb") as source:
-            found = (pa.ipc.open_file(source).schema.metadata or {}).get(ABOUT)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise InputError(expected="an Arrow file", found=str(error).lower(), path=str(path)) from None
-    return dict(json.loads(found or b"{}"))
-
-
 def read_column(path: str | os.PathLike[str], name: str) -> Iterator[npt.NDArray[Any]]:
     """Yield a column of numbers of an Arrow file block by block: (n,), or (n, k)."""
     import pyarrow as pa

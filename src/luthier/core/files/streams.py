@@ -1,4 +1,4 @@
-"""Compressed bytes as plain ones: what was whole before the damage is handed out before it is told."""
+"""Compressed bytes as plain ones: what was whole before the damage is yielded before it is reported."""
 
 from __future__ import annotations
 

@@ -285,7 +285,7 @@ def _time(seconds: float) -> str:
 
 
 def _walk(root: Path) -> Iterator[tuple[Path, dict[str, os.stat_result]]]:
-    """Yield each folder below one, itself first, with its regular files; links and hidden folders are passed over."""
+    """Yield each folder below one, itself first, with its regular files; links and hidden folders are skipped."""
     waiting = [(root, 0)]
     while waiting:
         folder, depth = waiting.pop()

@@ -119,7 +119,7 @@ class Corners:
         return kernels.Facets(borders, flat(squares[:-1]), known)
 
     def make_workspace(self, n_rows: int) -> margin_kernels.Workspace:
-        """Return scratch for kernels with programmes of up to `n_rows` rows beside those of one list."""
+        """Return scratch for kernels with programs of up to `n_rows` rows beside those of one list."""
         longest = int(np.diff(self.offsets).max())
         return make_workspace(self.points.shape[1], n_rows + longest, self.n_lists)
 
@@ -166,7 +166,7 @@ class Corners:
 
 
 def make_workspace(n: int, n_rows: int, n_lists: int) -> margin_kernels.Workspace:
-    """Return scratch for kernels, for programmes of n unknowns and `n_rows` rows, and values of lists."""
+    """Return scratch for kernels, for programs of n unknowns and `n_rows` rows, and values of lists."""
     basis = (np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1))
     kept = (np.empty((n + 1, n + 1)), np.empty(n + 1), np.empty(n + 1))
     return margin_kernels.Workspace(

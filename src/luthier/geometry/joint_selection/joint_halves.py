@@ -51,7 +51,7 @@ def best_by_halves(corners: Corners, start: Float64 | None = None, *, beam: int 
         Combinations that each set of lists keeps, 0 for all. What is cut leaves no bound but the sum of the
         highest values.
     most : int
-        Programmes to solve at most, 0 for no limit.
+        Programs to solve at most, 0 for no limit.
     """
     search = _Search(corners, start, beam, most)
     stopped = False

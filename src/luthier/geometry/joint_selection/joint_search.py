@@ -77,7 +77,7 @@ class _Cone:
 def best_selection(
     corners: Corners, start: Float64 | None = None, *, most: int = 0, every: int = 1 << 16
 ) -> Iterator[Progress]:
-    """Search for the selection of the highest value; yield when it improves, and after `every` programmes.
+    """Search for the selection of the highest value; yield when it improves, and after `every` programs.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def best_selection(
     start : (n,), optional
         Weights whose selection is the first candidate; the better, the shorter the search.
     most : int
-        Programmes to solve at most, 0 for no limit.
+        Programs to solve at most, 0 for no limit.
     """
     yield from _Search(corners, start).run(most, every)
 
@@ -180,7 +180,7 @@ class _Search:
             self.push(bound, dataclasses.replace(cone, part=(int(chosen), int(cone.first[chosen]))))
 
     def make_workspace(self, cone: _Cone) -> None:
-        """Have scratch for programmes of a cone's rows and one list's."""
+        """Have scratch for programs of a cone's rows and one list's."""
         if len(cone.rows) + self.longest > len(self.room.rows):
             self.room = self.corners.make_workspace(2 * len(cone.rows))
 

@@ -57,13 +57,17 @@ class Infeasible:
     multipliers : (n,) float64
         λ > 0, Σλ = 1, with Σ λ_j (h_j − h_i) = 0.
     exact : tuple of Fraction
-        The same λ without rounding: the sum is 0 exactly.
+        The same λ without rounding: the sum is 0 exactly, or `epsilon` says how far it is from 0.
+    epsilon : float
+        0, or an upper bound of Σ_k |Σ_j λ_j (h_j − h_i)_k| / s_k with s_k the largest difference of feature k. No
+        weights with |w_k| s_k ≤ 1 then have a margin above it: the least of the margins is at most their mean by λ.
     """
 
     lists: Int64
     rows: Int64
     multipliers: Float64
     exact: tuple[Fraction, ...]
+    epsilon: float = 0.0
 
 
 def proves_feasible(weights: tuple[Fraction, ...], offsets: Int64, features: Float64, selection: Int64) -> bool:

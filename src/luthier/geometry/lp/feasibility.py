@@ -114,7 +114,7 @@ class _Search:
         return np.isin(rows, self.rows)
 
     def join(self, lists: Int64, rows: Int64) -> None:
-        """Add rows to the programme."""
+        """Add rows to the program."""
         differences = self.features[rows] - self.features[self.selection[lists]]
         self.longest = max(self.longest, float(np.sqrt((differences * differences).sum(axis=1)).max()))
         self.problem.add(differences)

@@ -23,7 +23,7 @@ from luthier.geometry.lp.lp import Margin, MarginProblem
 
 # A selection counts as impossible if every w leaves some row closer than this, in units of the rows' distance.
 STRICT = 1e-9
-# A row joins the programme if it is nearer than this share of the margin that the programme promises.
+# A row joins the program if it is nearer than this share of the margin that the program promises.
 NEAR = 0.1
 ROWS_AT_ONCE = 4
 

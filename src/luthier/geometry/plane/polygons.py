@@ -55,7 +55,7 @@ def largest_circle(polygon: Float64, sides: Float64 | None = None) -> tuple[Floa
     """Return centre and radius of the largest circle in a convex polygon, (v, 2), counter-clockwise and finite.
 
     Maximise r subject to n_i·c + d_i ≥ r, with n_i·x + d_i = 0 the sides' lines and n_i of length 1. There may be
-    several such circles; one is returned. A polygon thinner than 1e-8 of its length is too thin for that programme:
+    several such circles; one is returned. A polygon thinner than 1e-8 of its length is too thin for that program:
     there it is the circle round the centroid; one without area has radius 0.
 
     `sides` (l, 3) are rows d, n; without them they are laid through the corners, which should then lie apart.

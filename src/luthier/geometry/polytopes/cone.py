@@ -19,7 +19,7 @@ from luthier.geometry.polytopes import _cone_kernels as kernels
 
 STEPS_PER_DIMENSION, LEAST_STEPS = 200, 2000
 # A projection shorter than this, for weights of length 1, is 0: the cone lies behind.
-NOTHING = 1e-9
+NO_PROJECTION = 1e-9
 
 
 def project_onto_cone(rows: npt.ArrayLike, point: npt.ArrayLike) -> Float64:
@@ -41,7 +41,7 @@ def project_onto_cone(rows: npt.ArrayLike, point: npt.ArrayLike) -> Float64:
     found = _nearest(rows[kept] / lengths[kept, None], np.zeros(int(kept.sum())), point / size)
     if found is None:  # the apex satisfies everything
         raise AssertionError("a cone has an apex")
-    return found * size if np.linalg.norm(found) > NOTHING else np.zeros(len(point))
+    return found * size if np.linalg.norm(found) > NO_PROJECTION else np.zeros(len(point))
 
 
 def canonical_point(rows: npt.ArrayLike) -> Float64:

@@ -167,7 +167,7 @@ def all_sums(lists: Sequence[npt.ArrayLike]) -> Float64:
 # whose gain is nearly the best.
 
 INSIDE = 0.01  # how far inside an interval or a cone a point is taken, as a share of the way
-ROUNDING = 1e-12  # an angle this small is none
+NO_ANGLE = 1e-12  # an angle this small is none
 TIE = 1e-9  # costs this close, as a share of the largest, are one
 
 
@@ -255,6 +255,6 @@ def choose_by_angle(fan: PlanarFan, gains: Float64, start: Float64, *, tolerance
     least = int(np.argmin(angles))
     best = int(good[least])
     rows, weights = fan.constraints(best), np.array(feet[least])
-    if angles[least] > ROUNDING or not np.all(rows @ weights < 0.0):
+    if angles[least] > NO_ANGLE or not np.all(rows @ weights < 0.0):
         weights = step_inside(rows, weights, canonical_point(rows), INSIDE)
     return AngleChoice(good, feet, angles, best, weights)

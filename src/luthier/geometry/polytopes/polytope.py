@@ -35,7 +35,7 @@ from luthier.geometry.polytopes.exact_cone import settle_vertices
 
 # Two differences, two products and one more difference, each rounded once: 3 units of the sum of the
 # products' sizes are enough ([higham2002] section 3.1), 8 are more.
-ROUNDING = 8 * 2.0**-53
+PRODUCT_ROUNDING = 8 * 2.0**-53
 FEW, DIRECTIONS = 40, 16
 SMALLEST = 1e-280  # below, numbers may have lost digits to underflow
 
@@ -51,7 +51,7 @@ def turn(a: Pair, b: Pair, c: Pair, d: Pair) -> int:
     left = (b[0] - a[0]) * (d[1] - c[1])
     right = (b[1] - a[1]) * (d[0] - c[0])
     area, size = left - right, abs(left) + abs(right)
-    if abs(area) > ROUNDING * size and size > SMALLEST:
+    if abs(area) > PRODUCT_ROUNDING * size and size > SMALLEST:
         return 1 if area > 0 else -1
     ratios = [x.as_integer_ratio() for x in (*a, *b, *c, *d)]
     unit = max(below for _, below in ratios)  # all are powers of two: over the largest, all are whole numbers
@@ -100,7 +100,7 @@ def _not_inside(points: Float64, rows: Int64) -> Int64:
         if np.any(a != b):
             left, right = (b[0] - a[0]) * (y - a[1]), (b[1] - a[1]) * (x - a[0])
             size = np.abs(left) + np.abs(right)
-            inside &= (left - right > ROUNDING * size) & (size > SMALLEST)
+            inside &= (left - right > PRODUCT_ROUNDING * size) & (size > SMALLEST)
     return rows[~inside]
 
 
@@ -129,7 +129,7 @@ def half(a: Pair, b: Pair) -> int:
 MARGIN = 1e-9  # by how much a vertex is asked to win, in units of the list's spread and of the weights
 FLAT = 1e-11  # directions with less than this share of the largest spread are rounding
 LEAST_STRETCH = 1e-4  # thinner directions are not stretched further: rounding would be stretched as well
-FAR = 100.0  # a direction longer than this wins by so little that rounding might have made it
+LONGEST_NORMAL = 100.0  # a direction longer than this wins by so little that rounding might have made it
 UNKNOWN = 2
 PAIRS_AT_ONCE = 1 << 16
 
@@ -307,7 +307,7 @@ def _extreme(points: Float64, image: Float64) -> Int64:
     supports, lengths = np.full((n_points, rank + 1), -1), np.ones(n_points)
     margins = flat(np.full(n_points, MARGIN))
     kernels.extreme_points(flat(image.T), margins, scratch(rank), steps_allowed(rank), state, supports, lengths)
-    return settle_vertices(points, image, (state == kernels.FOUND) & (lengths < FAR), supports)
+    return settle_vertices(points, image, (state == kernels.FOUND) & (lengths < LONGEST_NORMAL), supports)
 
 
 def _adjacent(image: Float64, first: Int64, second: Int64) -> npt.NDArray[np.bool_]:

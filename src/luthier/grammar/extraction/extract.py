@@ -59,7 +59,7 @@ class Extracted:
     rules: int
 
 
-NOTHING: Int64 = np.zeros(0, dtype=np.int64)
+NO_ROWS: Int64 = np.zeros(0, dtype=np.int64)
 
 
 def extract(
@@ -88,7 +88,7 @@ def extract(
     plan = make_plan(patterns)
 
     def work(block: tuple[int, int]) -> Block:
-        return rules_of_block(model, patterns, plan, block, limits, (NOTHING, model.lexicon))
+        return rules_of_block(model, patterns, plan, block, limits, (NO_ROWS, model.lexicon))
 
     blocks = []
     with progress("extracting rules", len(plan.blocks)) as advance:

@@ -15,8 +15,6 @@ from luthier.grammar.extraction import _pattern_kernels as kernels
 from luthier.grammar.extraction.options import Limits
 from luthier.grammar.model import Model, find_chunks
 
-MOST_NODES = 2**31 - 1
-
 
 class PatternTrie(NamedTuple):
     """A trie of patterns in flat arrays; node 0 is the root, symbol 0 a gap.

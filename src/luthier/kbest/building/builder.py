@@ -29,7 +29,7 @@ from luthier.kbest.reading.names import NameTable
 from luthier.kbest.reading.reader import Block, Reader, Source, check_columns
 
 INTEGER_ID, TEXT_ID = 1, 2
-NOTHING = Texts.from_strings([""])
+EMPTY_TEXT = Texts.from_strings([""])
 
 
 class _Rows:
@@ -61,7 +61,7 @@ class _Rows:
         self.features.append(block.row_starts, block.names, block.values, gaps=block.gaps)
         self.rules.append(block.rule_uses, len(block))
         if block.other_keys is None:
-            self.key_ids.append(np.repeat(self.keys.intern_texts(NOTHING), len(block)))
+            self.key_ids.append(np.repeat(self.keys.intern_texts(EMPTY_TEXT), len(block)))
         else:
             self.key_ids.append(self.keys.intern_texts(block.other_keys.texts)[block.other_keys.ids])
 

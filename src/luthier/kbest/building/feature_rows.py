@@ -20,7 +20,7 @@ from luthier.kbest.reading.names import NameTable, collision
 # Values that a table lacks, where a column has most of them: an error, or filled as the user says.
 #
 # An absent log-probability would otherwise count 0, the best there is, and win. A feature that more than half of a
-# table's rows have is *dense*, and what it lacks are holes; rarer names are sparse, and 0 where they are absent.
+# table's rows have is *dense*, and what it lacks is missing; rarer names are sparse, and 0 where they are absent.
 
 ERROR, ZERO, WORST, MEAN = POLICIES = ("error", "zero", "worst", "mean")
 DENSE_SHARE = 0.5
@@ -28,7 +28,7 @@ DENSE_SHARE = 0.5
 
 @dataclasses.dataclass(frozen=True)
 class Filling:
-    """What is done about holes, and for which features lower values are better.
+    """What is done about missing values, and for which features lower values are better.
 
     `values` are those of single features, whatever the policy: weights may say what a missing one counts.
     """
@@ -38,7 +38,7 @@ class Filling:
     values: Mapping[str, float] = dataclasses.field(default_factory=dict)
 
     def fill(self, name: str, column: Float64, holes: Bool) -> float:
-        """Write a value into the holes of a column, (M,) each; return it."""
+        """Write a value where a column has none, (M,) each; return it."""
         present = column[~holes]
         if name in self.values:
             value = self.values[name]
@@ -186,7 +186,7 @@ class FeatureRows:
             self._dense.append(wider.reshape(-1))
             self._width = len(self._table)
             return
-        # a written 0 is no hole
+        # a written 0 is not missing
         given = np.where(self._gaps.peek()[: self._n_rows, None], ~np.isnan(before), before != 0)
         rows, columns = np.nonzero(given)
         counts = np.bincount(rows, minlength=self._n_rows)
@@ -196,7 +196,7 @@ class FeatureRows:
     def finish(self, order: Int64 | None, path: str, filling: Filling | None = None) -> Features:
         """Return the features of all rows, in the given order of rows (None: as they came).
 
-        Holes are filled, or complained of, as `filling` says; `filled` then counts them by name.
+        Missing values are filled in, or complained of, as `filling` says; `filled` then counts them by name.
         """
         self._note_used(np.zeros(0, dtype=np.int32))
         names, mapping = self._table.resolve(path, self._used)
@@ -211,7 +211,7 @@ class FeatureRows:
         return Features.from_dense(names, dense if order is None else dense[order])
 
     def _fill(self, names: Sequence[str], dense: Float64, holes: Bool, path: str, filling: Filling) -> None:
-        """Fill the holes of dense features, (M, D), in place; rarer ones count 0."""
+        """Fill the missing values of dense features, (M, D), in place; rarer ones count 0."""
         gaps = self._gaps.peek()
         n_gaps = int(np.count_nonzero(gaps))
         counts = np.count_nonzero(holes, axis=0)

@@ -60,7 +60,7 @@ class ReadOptions:
     features : names of numbers that are features, whatever they are called
     counts : the column with how often a hypothesis was drawn: 1 where the lists have none; repeats are added up
     join : files of scores, FILE or NAME=FILE, that are joined to the hypotheses before repeats are dropped
-    missing : what is done about holes in dense features of tables: "error", "zero", "worst" or "mean"
+    missing : what is done about missing values of dense features of tables: "error", "zero", "worst" or "mean"
     fill : what single features count where they are missing, by name, whatever `missing` says
     costs : features of which lower values are better, for "worst"
     allow_empty : let half of the sentences, or more, have no hypotheses

@@ -114,7 +114,7 @@ class _Arrival:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LiveSource(Source):
-    """Standard input whose lines are handed out as they arrive."""
+    """Standard input whose lines are yielded as they arrive."""
 
     arrival: _Arrival = dataclasses.field(default_factory=_Arrival)
     ready: Callable[[], bool] | None = None

@@ -53,7 +53,7 @@ class Method(Writer):
         heads, tails = _sentence_parts(pool)
         rules = None if pool.derivations is None else _rule_objects(pool.derivations)
         sentences = sentence_of_rows(pool)
-        # so that a reader does not take sparse features for dense ones with holes
+        # so that a reader does not take sparse features for dense ones with missing values
         end = ', "absent": "zero"}\n' if pool.features.n_dense < pool.n_features else "}\n"
         with open_output(path) as out:
             for first, last in row_blocks(pool):

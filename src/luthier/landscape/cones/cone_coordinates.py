@@ -11,7 +11,7 @@ from luthier.geometry.equilibration import balanced, centred
 from luthier.landscape.list_problem import ListProblem
 
 # A feature whose values within a list differ by less, beside its largest value, is constant but for rounding.
-NOTHING = 2.0**-50
+CONSTANT_BELOW = 2.0**-50
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -101,7 +101,7 @@ def _varies(table: Float64, offsets: Int64) -> Bool:
     starts = offsets[:-1]
     differences = np.maximum.reduceat(table, starts) - np.minimum.reduceat(table, starts)
     sizes = np.maximum.reduceat(np.abs(table), starts)
-    return np.asarray(np.any(differences > NOTHING * sizes, axis=0))
+    return np.asarray(np.any(differences > CONSTANT_BELOW * sizes, axis=0))
 
 
 def _walls(low: Float64, high: Float64, scales: Float64, *, sized: bool) -> Float64:

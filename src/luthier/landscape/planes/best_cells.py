@@ -80,7 +80,7 @@ class ScoredCell:
 
 # Cells of planes through given weights whose gain is high enough, the nearest first.
 
-FAR = 1e150  # corners of cells without end
+FARTHEST = 1e150  # corners of cells without end
 # Directions that leave less than this of their length beside the others do not span a plane.
 PARALLEL = 1e-9
 
@@ -139,7 +139,7 @@ def near_cells(
     def visit(block: CellBlock) -> tuple[int, _Away, _Away]:
         sized = block.with_area
         gains = lists.gains(problem, sized.sums)
-        cells = _Away(ScoredCells(sized.keys, gains), np.hypot(*np.clip(sized.low, -FAR, FAR).T))
+        cells = _Away(ScoredCells(sized.keys, gains), np.hypot(*np.clip(sized.low, -FARTHEST, FARTHEST).T))
         good = cells.take(np.flatnonzero(gains >= above))
         return len(sized), good.highest(TRIES), good.nearest(count)
 

@@ -79,7 +79,7 @@ class Pixels:
             "metric": self.metric.signature,
             "axes": list(self.subspace.names),
             "axes_show": [axis.kind for axis in axes_of(self.subspace)],
-            "window": told_window(self.subspace, self.window),
+            "window": absolute_window(self.subspace, self.window),
             "pixels": list(self.scores.shape[::-1]),
             "best_score": float(self.scores[row, column]),
             "best_position": [float(self.told[0][column]), float(self.told[1][row])],
@@ -89,7 +89,7 @@ class Pixels:
         }
 
 
-def told_window(subspace: Subspace, window: Window) -> list[float]:
+def absolute_window(subspace: Subspace, window: Window) -> list[float]:
     """Return the ends of a window as weights, or offsets along a combination of features; perhaps infinite."""
     ends = np.array(window.limits) + np.repeat(origins(subspace), 2)
     return [float(end) for end in ends]

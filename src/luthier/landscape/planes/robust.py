@@ -124,10 +124,10 @@ def _refined(places: Float64, best: int, means: Callable[[Float64], Float64]) ->
 
 CHOICES = ("highest", "robust", "worst", "disc")
 PIXELS = 128  # each way, of the raster that says where to look
-REACH = 6.0  # deviations, beyond which a billionth of the noise is left
+NOISE_REACH = 6.0  # deviations, beyond which a billionth of the noise is left
 MOST_CELLS = 300_000
 PLANE_HALVINGS = 8
-OUTSIDE = 1e-9  # deviations: a place this far from every cell is beyond the window, not on a side
+BEYOND_CELLS = 1e-9  # deviations: a place this far from every cell is beyond the window, not on a side
 
 
 class Surroundings:
@@ -135,7 +135,7 @@ class Surroundings:
 
     def __init__(self, plane: Plane, centre: Float64, shape: Float64, *, threads: int) -> None:
         self.plane, self.centre, self.shape = plane, centre, shape
-        limits, reach = np.array(plane.window.limits), REACH * np.sqrt(np.diag(shape @ shape.T)) * 1.5
+        limits, reach = np.array(plane.window.limits), NOISE_REACH * np.sqrt(np.diag(shape @ shape.T)) * 1.5
         low, high = np.maximum(centre - reach, limits[::2]), np.minimum(centre + reach, limits[1::2])
         near = plane.within(Window(float(low[0]), float(high[0]), float(low[1]), float(high[1])))
         if near.overlay.count(threads=threads) > MOST_CELLS:
@@ -237,7 +237,7 @@ def _climbed(around: Surroundings, choice: str) -> Float64:
 
     def value(place: Float64) -> tuple[float, float]:
         distances = around.distances(place)
-        if np.abs(place).max() > REACH / 2 or distances.min() > OUTSIDE:
+        if np.abs(place).max() > NOISE_REACH / 2 or distances.min() > BEYOND_CELLS:
             return -np.inf, -np.inf
         mean = sign * around.mean(place)
         return (mean, 0.0) if choice == "robust" else (float((sign * around.scores[distances <= 1.0]).min()), mean)

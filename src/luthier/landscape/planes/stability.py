@@ -23,7 +23,7 @@ from luthier.geometry.plane.overlay import FaceValues, Overlay, Workspace
 from luthier.landscape.lines.stability import SHARE
 from luthier.landscape.planes.best_cells import ScoredCells
 from luthier.landscape.planes.plane import Plane
-from luthier.landscape.planes.survey import KEPT_AT_LEAST, Stretch, runs_of_cells
+from luthier.landscape.planes.survey import KEPT_AT_LEAST, EdgeRange, edge_ranges
 from luthier.metrics.base import Metric
 
 AT_ONCE = 16  # resamples that one walk serves: more are no faster
@@ -130,7 +130,7 @@ class Resamples:
     own: threading.local = dataclasses.field(default_factory=threading.local)
 
 
-def best_of_run(work: Resamples, run: Stretch) -> list[ScoredCells]:
+def best_of_run(work: Resamples, run: EdgeRange) -> list[ScoredCells]:
     """Return the best cells of a run of edges in each resample, those of one gain, in order."""
     if not hasattr(work.own, "workspace"):
         work.own.workspace = Workspace(work.overlay, work.values.each)
@@ -152,7 +152,7 @@ def _best_cells(plane: Plane, counts: Int64, threads: int) -> list[ScoredCells]:
     problem, overlay = plane.problem, plane.overlay
     values = overlay.face_values(problem.stats, counts)
     work = Resamples(overlay, values, problem.metric, problem.stats.shape[1])
-    units, stop = runs_of_cells(overlay), threading.Event()
+    units, stop = edge_ranges(overlay), threading.Event()
     engine = Serial() if threads == 1 else Threads(threads)
     with stopping_gently(stop):
         parts = run_units(best_of_run, Shared(work), units, engine=engine, stop=stop)

@@ -97,7 +97,7 @@ def _plus(so_far: Check, agrees: Bool, certain: Bool) -> Check:
 MOST_CELLS = 4_000_000  # that are recorded: some 400 bytes of memory each
 BINS = 100  # about so many bins between the scores that a coarse raster shows
 PROBES = 24
-ROUNDING = 1e-12  # of a corner on the window's border
+ON_BORDER = 1e-12  # of a corner on the window's border
 
 
 @dataclasses.dataclass(frozen=True)
@@ -193,7 +193,7 @@ class SurfaceReport:
     def cut(self) -> tuple[str, ...]:
         """The axes at whose ends the window cuts the optimum's cell: better ones may lie beyond."""
         corners, ends = self.optimum.cell.polygon, np.array(self.plane.window.limits).reshape(2, 2)
-        at_end = np.isclose(corners[:, :, None], ends, rtol=ROUNDING, atol=0.0) & np.isfinite(ends)
+        at_end = np.isclose(corners[:, :, None], ends, rtol=ON_BORDER, atol=0.0) & np.isfinite(ends)
         return tuple(np.array(self.plane.subspace.names)[at_end.any(axis=(0, 2))].tolist())
 
     @property

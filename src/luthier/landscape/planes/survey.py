@@ -22,7 +22,7 @@ from luthier.metrics.base import Metric
 
 # So many of the best are kept at least: among equally good cells the roomiest is wanted, and there may be many.
 KEPT_AT_LEAST = 256
-MOST_STRETCHES = 256
+MOST_RANGES = 256
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ class Histogram:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Survey:
-    """What passing by all cells leaves.
+    """What a visit of all cells leaves.
 
     Attributes
     ----------
@@ -122,7 +122,7 @@ class SurveyOptions:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Walk:
-    """What all runs of a survey share: the plane's edges with the values of their faces, and what is wanted."""
+    """What all ranges of a survey share: the plane's edges with the values of their faces, and what is wanted."""
 
     overlay: Overlay
     values: FaceValues
@@ -135,19 +135,19 @@ class Walk:
         return Walk, (self.overlay, self.values, self.metric, self.options)
 
     def blocks(self, edges: range) -> Iterator[CellBlock]:
-        """Yield the cells of a range of edges; each thread has one room to write them in."""
-        if not hasattr(self.own, "room"):
-            self.own.room = Workspace(self.overlay, self.values.each)
-        return self.overlay.blocks(self.values, edges, self.own.room)
+        """Yield the cells of a range of edges; each thread has one workspace to write them in."""
+        if not hasattr(self.own, "workspace"):
+            self.own.workspace = Workspace(self.overlay, self.values.each)
+        return self.overlay.blocks(self.values, edges, self.own.workspace)
 
     @property
     def n_best(self) -> int:
-        """How many of the best cells of a stretch can be among those of all."""
+        """How many of the best cells of a range of edges can be among those of all."""
         return max(self.options.keep, KEPT_AT_LEAST)
 
 
 @dataclasses.dataclass(frozen=True)
-class Stretch:
+class EdgeRange:
     """Edges ``first`` to ``last - 1``, and the number of their generator."""
 
     number: int
@@ -156,8 +156,8 @@ class Stretch:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Passed:
-    """What is left of the cells of a stretch.
+class CellSummary:
+    """What is left of the cells of a range of edges.
 
     Attributes
     ----------
@@ -174,11 +174,11 @@ class Passed:
     lots: Float64
 
 
-def visit_cells(walk: Walk, stretch: Stretch) -> Passed:
-    """Pass by the cells of a stretch of edges, each once."""
-    rng = child_rng(walk.options.seed, stretch.number)
-    found, waiting, many = nothing_passed(walk.options), [], 0
-    for block in walk.blocks(range(stretch.first, stretch.last)):
+def visit_cells(walk: Walk, edges: EdgeRange) -> CellSummary:
+    """Visit the cells of a range of edges, each once."""
+    rng = child_rng(walk.options.seed, edges.number)
+    found, waiting, many = empty_summary(walk.options), [], 0
+    for block in walk.blocks(range(edges.first, edges.last)):
         waiting.append(block)
         many += len(block)
         if many >= CELLS_AT_ONCE:  # so many at a time, for each time costs as much as some thousand cells
@@ -186,7 +186,7 @@ def visit_cells(walk: Walk, stretch: Stretch) -> Passed:
     return _joined(found, _left_of(walk, waiting, rng), walk) if waiting else found
 
 
-def _left_of(walk: Walk, blocks: Sequence[CellBlock], rng: np.random.Generator) -> Passed:
+def _left_of(walk: Walk, blocks: Sequence[CellBlock], rng: np.random.Generator) -> CellSummary:
     """Return what is left of some blocks of cells."""
     sized = [block.with_area for block in blocks]
     scores = walk.metric.score(np.concatenate([block.sums for block in sized]))
@@ -196,7 +196,7 @@ def _left_of(walk: Walk, blocks: Sequence[CellBlock], rng: np.random.Generator) 
     lots = rng.random(len(cells)) if size else np.zeros(0)
     lowest = np.argpartition(lots, size)[:size] if len(lots) > size else np.arange(len(lots))
     drawn = np.sort(lowest)
-    return Passed(
+    return CellSummary(
         cells=len(cells),
         without_area=sum(map(len, blocks)) - len(cells),
         histogram=Histogram.of(scores, walk.options.width),
@@ -207,20 +207,20 @@ def _left_of(walk: Walk, blocks: Sequence[CellBlock], rng: np.random.Generator) 
     )
 
 
-def nothing_passed(options: SurveyOptions) -> Passed:
+def empty_summary(options: SurveyOptions) -> CellSummary:
     """Return what is left of no cells."""
     none, extremes = ScoredCells.none(), np.array([np.inf, -np.inf])
-    return Passed(0, 0, Histogram.of(np.zeros(0), options.width), extremes, none, none, np.zeros(0))
+    return CellSummary(0, 0, Histogram.of(np.zeros(0), options.width), extremes, none, none, np.zeros(0))
 
 
-def _joined(one: Passed, other: Passed, walk: Walk) -> Passed:
+def _joined(one: CellSummary, other: CellSummary, walk: Walk) -> CellSummary:
     """Return what is left of both, in this order."""
     best = one.best
     if len(other.best) and (len(best) < walk.n_best or other.best.gains[0] >= best.gains[-1]):
         best = ScoredCells.join(best, other.best).best(walk.n_best)
     lots = np.concatenate([one.lots, other.lots])
     lowest = np.sort(np.argsort(lots, kind="stable")[: walk.options.sample])
-    return Passed(
+    return CellSummary(
         cells=one.cells + other.cells,
         without_area=one.without_area + other.without_area,
         histogram=one.histogram.plus(other.histogram),
@@ -231,31 +231,31 @@ def _joined(one: Passed, other: Passed, walk: Walk) -> Passed:
     )
 
 
-def runs_of_cells(overlay: Overlay) -> dict[int, Stretch]:
-    """Return all edges in runs, at most `MOST_STRETCHES`: how they are cut depends on the plane alone."""
+def edge_ranges(overlay: Overlay) -> dict[int, EdgeRange]:
+    """Return all edges in ranges, at most `MOST_RANGES`: how they are cut depends on the plane alone."""
     n_edges = overlay.edges.n_owners
     blocks = -(-n_edges // EDGES_AT_ONCE)
-    size = EDGES_AT_ONCE * max(1, -(-blocks // MOST_STRETCHES))
+    size = EDGES_AT_ONCE * max(1, -(-blocks // MOST_RANGES))
     firsts = range(0, n_edges, size)
-    return {i: Stretch(i, first, min(first + size, n_edges)) for i, first in enumerate(firsts)}
+    return {i: EdgeRange(i, first, min(first + size, n_edges)) for i, first in enumerate(firsts)}
 
 
 def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions, *, engine: Engine | None = None) -> Survey:
-    """Pass by every cell once; Ctrl-C ends it early, and it says how far it came.
+    """Visit every cell once; Ctrl-C ends it early, and it says how far it came.
 
-    The same whoever does it: runs_of_cells of edges are cut by the plane, have generators of their own and are put
+    The same whoever does it: ranges of edges are cut by the plane, have generators of their own and are put
     together in their order. By default it is ``options.threads`` threads.
     """
     walk = Walk(overlay, overlay.face_values(problem.stats), problem.metric, options)
-    units, stop, passed = runs_of_cells(overlay), threading.Event(), 0
+    units, stop, visited = edge_ranges(overlay), threading.Event(), 0
     n_edges = overlay.edges.n_owners
     with stopping_gently(stop), progress("edges walked", n_edges) as advance:
 
-        def keep(number: int, part: Passed) -> None:
-            nonlocal passed
+        def keep(number: int, part: CellSummary) -> None:
+            nonlocal visited
             advance(units[number].last - units[number].first)
-            passed += part.cells + part.without_area
-            if options.most is not None and passed > options.most:
+            visited += part.cells + part.without_area
+            if options.most is not None and visited > options.most:
                 raise LuthierError(
                     f"there are more than {options.most:,} cells, too many to keep every one. "
                     "hint: stream them, which keeps the best and a picture; or take a smaller window; or allow more"
@@ -263,7 +263,7 @@ def survey(overlay: Overlay, problem: ListProblem, options: SurveyOptions, *, en
 
         engine = engine or (Serial() if options.threads == 1 else Threads(options.threads))
         parts = run_units(visit_cells, Shared(walk), units, engine=engine, keep=keep, stop=stop)
-    found = nothing_passed(options)
+    found = empty_summary(options)
     for part in parts.values():
         found = _joined(found, part, walk)
     walked = sum(units[number].last - units[number].first for number in parts)

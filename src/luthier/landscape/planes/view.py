@@ -16,7 +16,7 @@ from luthier.geometry.plane.subdivision import Window
 from luthier.landscape.planes.plane import Plane, shown_window
 from luthier.landscape.planes.surface import SurfaceReport
 
-NOTHING = 1e-12  # of the window: less cannot be seen, nor reached
+UNSEEN_BELOW = 1e-12  # of the window: less cannot be seen, nor reached
 PIXELS = 560
 MOST_POLYGONS = 20_000
 # How many cells the second panel should show, about, and how often its size is tried for that.
@@ -50,7 +50,7 @@ class Scene:
             return self.raster.reshape(-1)
         assert self.scores is not None  # one of both is there
         x0, x1, y0, y1 = self.limits
-        wide = self.scores if self.areas is None else self.scores[self.areas > NOTHING * (x1 - x0) * (y1 - y0)]
+        wide = self.scores if self.areas is None else self.scores[self.areas > UNSEEN_BELOW * (x1 - x0) * (y1 - y0)]
         return wide if len(wide) else self.scores
 
 
@@ -70,7 +70,7 @@ def cell_window(window: Window, cell: Cell) -> Window | None:
     """Return the part of a window at the scale of a cell; None if the cell is plain to see in all of it."""
     limits, centre = np.array(window.limits), cell.position
     corners = np.clip(cell.polygon, limits[::2], limits[1::2])
-    half = SURROUNDINGS * np.maximum(np.abs(corners - centre).max(axis=0), NOTHING * (limits[1::2] - limits[::2]))
+    half = SURROUNDINGS * np.maximum(np.abs(corners - centre).max(axis=0), UNSEEN_BELOW * (limits[1::2] - limits[::2]))
     low, high = np.maximum(centre - half, limits[::2]), np.minimum(centre + half, limits[1::2])
     if not np.all(low < high) or np.all(2 * (high - low) > limits[1::2] - limits[::2]):
         return None

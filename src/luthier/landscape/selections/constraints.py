@@ -96,9 +96,7 @@ class GeometryReport:
             "features": self.problem.n_features,
             "rank": self.counts.n_dimensions,
             "log10_index_vectors": self.counts.log10_index_vectors,
-            "theorem": _bound_dict(self.counts.theorem),
-            "arrangement": _bound_dict(self.counts.arrangement),
-            "tight": _bound_dict(self.counts.tight),
+            **bounds_dict(self.counts),
             "hypotheses": summary(self.lengths),
             "distinct": summary(self.distinct),
             "extreme": summary(self.extreme),
@@ -135,6 +133,11 @@ def summary(values: Int64) -> dict[str, float] | None:
         "most": int(values.max()),
         "total": int(values.sum()),
     }
+
+
+def bounds_dict(counts: Counts) -> dict[str, Any]:
+    """Return the bounds for JSON."""
+    return {name: _bound_dict(getattr(counts, name)) for name in ("theorem", "arrangement", "tight")}
 
 
 def _bound_dict(bound: Bound) -> dict[str, Any]:

@@ -55,10 +55,9 @@ def changes_between(problem: ListProblem, before: Int64, after: Int64) -> Change
     return Changes(frozen(sentences), frozen(rows[0]), frozen(rows[1]), frozen(gains[1] - gains[0]))
 
 
-# Why a hypothesis won: the list of one sentence by its scores, what they are made of, and what would overturn it.
+# Why a hypothesis won: the list of one sentence by its scores, what they are made of, and what would flip it.
 
 MOST_TRIED = 512  # features, those that differ most within the list
-CONTRIBUTED = 2  # rows whose scores are taken apart: the winner and the second
 
 
 @dataclasses.dataclass(frozen=True)

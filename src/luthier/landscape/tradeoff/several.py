@@ -13,7 +13,7 @@ from luthier.core.errors import LuthierError
 from luthier.core.rng import make_rng
 from luthier.kbest.pool import Pool
 from luthier.landscape.list_problem import ListProblem
-from luthier.landscape.problem import DRAWS, ROUNDING
+from luthier.landscape.problem import DRAWS, EQUAL_GAINS
 from luthier.metrics.base import Metric
 from luthier.metrics.several import Constrained, Limit, WorstOf
 
@@ -30,7 +30,7 @@ def selection_noise(metric: Metric, selected: npt.NDArray[Any]) -> float:
     counts = make_rng(0).multinomial(n, np.full(n, 1.0 / n), size=DRAWS).astype(np.float64)
     scores = metric.score(counts @ selected)
     noise = float(scores.std(ddof=1))
-    return noise if noise > ROUNDING * float(np.abs(scores).max()) else 0.0
+    return noise if noise > EQUAL_GAINS * float(np.abs(scores).max()) else 0.0
 
 
 def worst_of(pool: Pool, metrics: Sequence[Metric], start: Float64 | None = None) -> WorstOf:

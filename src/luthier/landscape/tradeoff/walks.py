@@ -15,8 +15,8 @@ from luthier.geometry.subspace import Subspace
 from luthier.landscape.curve import LineCurve, intervals_of, reach_of, sums_along
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.planes.plane import Plane
-from luthier.landscape.planes.survey import Stretch, SurveyOptions, Walk, runs_of_cells
-from luthier.landscape.problem import ROUNDING, effect_units, movable
+from luthier.landscape.planes.survey import EdgeRange, SurveyOptions, Walk, edge_ranges
+from luthier.landscape.problem import EQUAL_GAINS, effect_units, movable
 from luthier.landscape.tradeoff.front import Archive, pareto
 from luthier.landscape.tradeoff.several import selection_noise
 from luthier.metrics.several import Joint
@@ -77,7 +77,7 @@ def line_front(problem: ListProblem, line: Subspace, window: tuple[float, float]
 def same_scores(one: Float64, other: Float64) -> Bool:
     """Return which rows of scores, (n, K), agree in every metric, up to rounding."""
     size = np.maximum(np.abs(one), np.abs(other)).max(axis=0, initial=0.0)
-    agree: Bool = np.all(np.abs(one - other) <= ROUNDING * size, axis=1)
+    agree: Bool = np.all(np.abs(one - other) <= EQUAL_GAINS * size, axis=1)
     return agree
 
 
@@ -105,7 +105,7 @@ class _Intervals(NamedTuple):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Passed:
+class _Visited:
     """What is left of the cells of some edges: their front by keys, how many there were, and a sample of scores."""
 
     front: Archive
@@ -114,13 +114,13 @@ class _Passed:
     seen: Float64
 
 
-def visit_cells(walk: Walk, stretch: Stretch) -> _Passed:
-    """Pass by the cells of a stretch of edges, each once."""
+def visit_cells(walk: Walk, edges: EdgeRange) -> _Visited:
+    """Visit the cells of a range of edges, each once."""
     joint = walk.metric
     assert isinstance(joint, Joint)
-    rng, front, cells = child_rng(walk.options.seed, stretch.number), Archive.none(len(joint.parts), 2, np.int64), 0
+    rng, front, cells = child_rng(walk.options.seed, edges.number), Archive.none(len(joint.parts), 2, np.int64), 0
     lots, seen = np.zeros(0), np.zeros((0, len(joint.parts)))
-    for block in walk.blocks(range(stretch.first, stretch.last)):
+    for block in walk.blocks(range(edges.first, edges.last)):
         sized = block.with_area
         if not len(sized):
             continue
@@ -130,7 +130,7 @@ def visit_cells(walk: Walk, stretch: Stretch) -> _Passed:
         lots, seen = np.concatenate([lots, rng.random(len(sized))]), np.concatenate([seen, scores])
         if len(lots) > 2 * SAMPLE:
             lots, seen = _fewest(lots, seen)
-    return _Passed(front, cells, *_fewest(lots, seen))
+    return _Visited(front, cells, *_fewest(lots, seen))
 
 
 def _fewest(lots: Float64, seen: Float64) -> tuple[Float64, Float64]:
@@ -144,11 +144,11 @@ def plane_front(plane: Plane, *, seed: int = 0, threads: int = 1) -> Found:
     joint = _joint(plane.problem)
     options = SurveyOptions(width=1.0, seed=seed, threads=threads)
     walk = Walk(plane.overlay, plane.overlay.face_values(plane.problem.stats), joint, options)
-    units = runs_of_cells(plane.overlay)
+    units = edge_ranges(plane.overlay)
     with progress("edges walked", plane.overlay.edges.n_owners) as advance:
         engine = Serial() if threads == 1 else Threads(threads)
 
-        def keep(number: int, _: _Passed) -> None:
+        def keep(number: int, _: _Visited) -> None:
             advance(units[number].last - units[number].first)
 
         parts = run_units(visit_cells, Shared(walk), units, engine=engine, keep=keep)

@@ -14,7 +14,7 @@ from luthier.corpus.tokenizers import TOKENIZERS
 from luthier.metrics import _bleu_limit_kernels as kernels
 from luthier.metrics.base import Metric, Stats, difference_slopes, ratio
 from luthier.metrics.batch import Batch
-from luthier.metrics.majorant import NEVER, ROUNDING, Majorant, Majorants, between, flat_limit
+from luthier.metrics.majorant import NEVER, SUM_ROUNDING, Majorant, Majorants, between, flat_limit
 from luthier.metrics.ngrams import REFERENCE_LENGTHS, add_matches, reference_lengths, write_totals
 
 LOG_100 = math.log(100.0)
@@ -72,7 +72,7 @@ class BleuLimits:
         kernels.lines_above_bleu(n, instead, more, points, lows, highs, slopes, constants, sizes)
         never = np.isnan(constants)
         slopes[never] = 0.0
-        constants = np.where(never, NEVER, constants + LOG_100 + ROUNDING * (sizes + LOG_100))
+        constants = np.where(never, NEVER, constants + LOG_100 + SUM_ROUNDING * (sizes + LOG_100))
         logarithmic = np.ones(count, np.bool_)
         if self.effective:
             unknown = lows[:, 2 + n :].min(axis=1) < 1.0
@@ -102,12 +102,12 @@ class BleuLimits:
         line.add(ends[0] - steep * low[0], (0, steep))
         line.add(LOG_100)
         # a logarithm that is high − low times as wrong as its ends is wrong by less than what is taken off here
-        line.constant -= 4 * ROUNDING * line.size
+        line.constant -= 4 * SUM_ROUNDING * line.size
         here = line.at(np.clip(point, low, high))
         factor = math.exp(here)
         constant = -factor * (1.0 + line.constant - here)
         size = factor * (1.0 + line.size + abs(here))
-        return Majorant(-factor * line.slopes, constant + ROUNDING * size)
+        return Majorant(-factor * line.slopes, constant + SUM_ROUNDING * size)
 
 
 SMOOTHINGS = ("none", "floor", "add-k", "exp", "plus-one")

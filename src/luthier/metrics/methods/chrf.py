@@ -16,7 +16,7 @@ from luthier.corpus.vocab import Interner
 from luthier.metrics import _chrf_kernels as kernels
 from luthier.metrics.base import Metric, Stats, ratio
 from luthier.metrics.batch import Batch, Numbered
-from luthier.metrics.majorant import ROUNDING, Majorant, between, flat_limit
+from luthier.metrics.majorant import SUM_ROUNDING, Majorant, between, flat_limit
 from luthier.metrics.ngrams import add_matches, pair_blocks
 
 
@@ -47,7 +47,7 @@ class ChrfLimits:
         """
         orders = self._orders(low, high)
         if orders is None:
-            return flat_limit(len(low), 100.0 * (1 + ROUNDING))
+            return flat_limit(len(low), 100.0 * (1 + SUM_ROUNDING))
         slopes, constant, size = np.zeros(len(low)), 0.0, 0.0
         n_orders = len(low) // 3 if self.separate else max(len(orders), 1)
         shares = [_share_lines(point, low, high, k) for k in orders]
@@ -63,7 +63,7 @@ class ChrfLimits:
                     size += weight * line.size
         if self.separate:
             constant += 100.0 * self.epsilon
-        return Majorant(slopes, constant + ROUNDING * (size + abs(constant)))
+        return Majorant(slopes, constant + SUM_ROUNDING * (size + abs(constant)))
 
     def lower(self, low: Float64, high: Float64) -> Majorant:
         """Return a limit of −chrF, which is least where matches are fewest and n-grams most; (S,) each."""
@@ -75,7 +75,7 @@ class ChrfLimits:
             score = math.fsum(self._mean(*pair) for pair in pairs) / (len(low) // 3)
         else:
             score = self._mean(*np.array(pairs).mean(axis=0)) if pairs else 0.0
-        return flat_limit(len(low), -100.0 * score * (1 - ROUNDING))
+        return flat_limit(len(low), -100.0 * score * (1 - SUM_ROUNDING))
 
     def _orders(self, low: Float64, high: Float64) -> list[int] | None:
         """Return the orders that count, or None where that depends on the selection."""

@@ -50,7 +50,7 @@ def _draw_feature(axis: Any, feature: FeatureBins) -> None:
 # A picture of learned shapes: weights of bins against values, a fitted logarithm, and populations below.
 
 CURVE_COLUMNS, CURVE_PANEL = 2, (5.8, 3.9)
-WIDE = 300.0  # values over so many times the least are drawn on a logarithmic axis
+LOG_AXIS_FROM = 300.0  # values over so many times the least are drawn on a logarithmic axis
 WEIGHT, AGAINST, FITTED = BLUE, VERMILION, ORANGE
 THINNEST = 0.004  # of a bar, as a share of the axis
 
@@ -72,7 +72,7 @@ def draw_curves(curves: Sequence[Curve], path: Path, *, steps: bool = True, widt
 
 def _draw_weights(axis: Any, curve: Curve, *, steps: bool) -> None:
     bins, x = curve.bins, curve.bins.means
-    if bins.lows[0] > 0 and bins.highs[-1] > WIDE * bins.lows[0]:
+    if bins.lows[0] > 0 and bins.highs[-1] > LOG_AXIS_FROM * bins.lows[0]:
         axis.set_xscale("log")
     axis.axhline(0.0, color="0.85", linewidth=0.8, zorder=0)
     if steps:

@@ -18,7 +18,7 @@ from luthier.report.figures.fan_regularized import draw_regularized
 from luthier.report.figures.label_placement import add_name
 
 COLORS = ("#0072B2", "#D55E00")  # of the two lists' sides and boundaries
-REACH = 1.65  # of the planes of weights, so that names beside the circle fit in
+PLANE_REACH = 1.65  # of the planes of weights, so that names beside the circle fit in
 MANY, MOST_SUMS, MOST_SUM_NAMES, MOST_RAY_NAMES = 200, 200_000, 12, 10
 
 
@@ -95,7 +95,7 @@ def _label_sums(axis: Any, scene: FanScene, frame: parts.Frame) -> None:
 
 
 def _draw_single(axis: Any, scene: FanScene, frame: parts.Frame, fan: PlanarFan, s: int) -> None:
-    parts.prepare_weights(axis, scene.axes, reach=REACH)
+    parts.prepare_weights(axis, scene.axes, reach=PLANE_REACH)
     for cone in range(fan.n_cones):
         parts.draw_cone(axis, frame, fan, cone, COLORS[s], alpha=0.10 + 0.08 * (cone % 2))
         if fan.n_cones <= MOST_SUM_NAMES:
@@ -117,7 +117,7 @@ def _draw_rays(axis: Any, scene: FanScene, frame: parts.Frame, fan: PlanarFan, c
 
 
 def _draw_joint(axis: Any, scene: FanScene, frame: parts.Frame) -> Any:
-    parts.prepare_weights(axis, scene.axes, reach=REACH)
+    parts.prepare_weights(axis, scene.axes, reach=PLANE_REACH)
     fan = scene.joint
     colors, scale = parts.cone_colors(fan, scene.cone_scores, scene.better)
     for cone in range(fan.n_cones):

@@ -16,7 +16,7 @@ REGION, TICKS = "#E69F00", "#a06f00"
 # Without a window the picture shows the steps between these shares of all breakpoints.
 SHOWN_SHARE = (0.05, 0.95)
 PADDING = 0.05
-CLOSE = 40  # intervals on each side of the optimum that the second panel shows
+INTERVALS_BESIDE = 40  # intervals on each side of the optimum that the second panel shows
 
 
 def draw_line(report: LineReport, path: Path, width: float | None = None) -> None:
@@ -27,7 +27,7 @@ def draw_line(report: LineReport, path: Path, width: float | None = None) -> Non
 def line_picture(report: LineReport, width: float | None = None) -> Any:
     """Return a figure of the steps of the curve, all of it and from near; w0 and the optimum are marked."""
     ranges = [shown_range(report)]
-    if len(report.scores) > 2 * CLOSE:
+    if len(report.scores) > 2 * INTERVALS_BESIDE:
         ranges.append(close_range(report))
     rows, columns = grid_of(len(ranges), width)
     figure = make_figure(figsize=(6.0 * columns, 4.2 * rows), layout="constrained")
@@ -98,7 +98,7 @@ def shown_range(report: LineReport) -> tuple[float, float]:
 def close_range(report: LineReport) -> tuple[float, float]:
     """Return a range of some intervals on each side of the optimum's, w0 among them if it is nearly there."""
     i = int(np.searchsorted(report.low, report.optimum.position, side="right")) - 1
-    inner = report.low[max(1, i - CLOSE) : i + CLOSE + 2]
+    inner = report.low[max(1, i - INTERVALS_BESIDE) : i + INTERVALS_BESIDE + 2]
     left, right = float(inner[0]), float(inner[-1])
     width = right - left
     if left - width < 0.0 < right + width:

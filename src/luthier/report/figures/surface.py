@@ -14,7 +14,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.landscape.axes import axes_of, origins
 from luthier.landscape.lines.stability import SHARE
-from luthier.landscape.planes.pixels import Pixels, told_window
+from luthier.landscape.planes.pixels import Pixels, absolute_window
 from luthier.landscape.planes.robust import RobustOptimum
 from luthier.landscape.planes.surface import SurfaceReport
 from luthier.landscape.planes.view import Scene
@@ -332,7 +332,7 @@ def draw_pixels(pixels: Pixels, path: Path, width: float | None = None) -> None:
     image = axis.imshow(
         pixels.scores,
         origin="lower",
-        extent=tuple(told_window(pixels.subspace, pixels.window)),
+        extent=tuple(absolute_window(pixels.subspace, pixels.window)),
         aspect="auto",
         cmap=colors,
         interpolation="nearest",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from luthier.geometry.lp.certificates import Feasible
-from luthier.geometry.polytopes.counting import Bound
+from luthier.geometry.polytopes.counting import Bound, Counts
 from luthier.landscape.selections.constraints import ConstraintCurves, GeometryReport
 from luthier.landscape.selections.feasibility import Constraint, Verdict
 from luthier.report.console import cell, stack, table, written_text
@@ -30,9 +30,22 @@ def geometry_tables(report: GeometryReport, curves: ConstraintCurves | None, wri
     return stack(*parts)
 
 
-def _bounds(report: GeometryReport) -> Any:
-    counts = report.counts
-    rows = [
+def size_table(counts: Counts) -> Any:
+    """Return the bounds that follow from sizes alone."""
+    return table(
+        f"at most, for {counts.n_lists:,} sentences and {counts.n_dimensions:,} features",
+        BOUND_COLUMNS,
+        _bound_rows(counts),
+        caption=f"{_power(counts.log10_index_vectors)} index vectors\n{NOT_BINDING}",
+    )
+
+
+BOUND_COLUMNS = ("bound", "feasible index vectors", "edges (Theorem 2)", "share of index vectors", "stops binding at")
+NOT_BINDING = "where a bound does not bind, a selection may still be impossible"
+
+
+def _bound_rows(counts: Counts) -> list[tuple[str, ...]]:
+    return [
         (name, _power(b.log10_vertices), _power(b.log10_edges), _share(b), f"D = {b.least_dimensions:,}")
         for name, b in (
             ("Theorem 1, constant 1", counts.theorem),
@@ -40,15 +53,18 @@ def _bounds(report: GeometryReport) -> Any:
             ("the most a sum can have", counts.tight),
         )
     ]
+
+
+def _bounds(report: GeometryReport) -> Any:
+    counts = report.counts
     every, extreme = counts.log10_index_vectors, report.log10_extreme_index_vectors
     features, rank = report.problem.n_features, counts.n_dimensions
     independent = f", {rank:,} of them independent" if rank < features else ""
     return table(
         f"at most, for {counts.n_lists:,} sentences and {features:,} features{independent}",
-        ("bound", "feasible index vectors", "edges (Theorem 2)", "share of index vectors", "stops binding at"),
-        rows,
-        caption=f"{_power(every)} index vectors, {_power(extreme)} of extreme hypotheses only\n"
-        "where a bound does not bind, a selection may still be impossible",
+        BOUND_COLUMNS,
+        _bound_rows(counts),
+        caption=f"{_power(every)} index vectors, {_power(extreme)} of extreme hypotheses only\n{NOT_BINDING}",
     )
 
 

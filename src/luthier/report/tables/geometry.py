@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from luthier.geometry.lp.certificates import Feasible
+from luthier.geometry.lp.certificates import Feasible, Infeasible
 from luthier.geometry.minkowski.checks import Checksum, Coverage
 from luthier.landscape.cones.fan_scenes import FanScene, RegularizedScene, joint_name
 from luthier.landscape.cones.minkowski import SearchReport
@@ -130,6 +130,7 @@ def feasible_table(verdict: Verdict) -> Any:
         told = "Nothing has to be kept apart: any weights make this selection."
     elif verdict.selects:
         told = "Of all weights with |w| ≤ 1 these have the largest margin; a re-rank with them selects it."
+        told = told if verdict.largest else "A re-rank with these weights selects it; others may have a larger margin."
     return stack(
         table(
             "feasible",
@@ -161,15 +162,37 @@ def infeasible_table(verdict: Verdict) -> Any:
             "infeasible",
             ("selection", "sentences", "score"),
             [(verdict.choice.name, verdict.n_sentences, _score(verdict))],
-            caption="\n".join(["No weights make this selection.", EXACT, *_metric(verdict)]),
+            caption="\n".join([*_no(verdict), *_metric(verdict)]),
         ),
         table(
             f"{len(constraints)} constraints that contradict each other",
             ("sentence", "wanted", "its text", "above", "its text", "multiplier"),
             constraints,
-            caption="The differences of their features, times the multipliers, sum to zero, exactly: whatever the\n"
-            "weights, so do the differences of their scores, and they cannot all be positive.",
+            caption=_why_not(verdict),
         ),
+    )
+
+
+def _no(verdict: Verdict) -> list[str]:
+    assert isinstance(verdict.proof, Infeasible)
+    if not verdict.proof.epsilon:
+        return ["No weights make this selection.", EXACT]
+    return [
+        f"No weights make this selection by a margin above {verdict.proof.epsilon:.2g}, where |w_k| times the largest",
+        "difference of feature k is at most 1: no weights that a re-rank could tell from a tie.",
+    ]
+
+
+def _why_not(verdict: Verdict) -> str:
+    assert isinstance(verdict.proof, Infeasible)
+    if not verdict.proof.epsilon:
+        return (
+            "The differences of their features, times the multipliers, sum to zero, exactly: whatever the\n"
+            "weights, so do the differences of their scores, and they cannot all be positive."
+        )
+    return (
+        "The differences of their features, times the multipliers, sum to next to nothing; that was reckoned\n"
+        "without rounding. So does the mean of the margins, and the least of them is no larger."
     )
 
 
@@ -203,7 +226,7 @@ def _metric(verdict: Verdict) -> list[str]:
 MOST_CONSTRAINTS = 8
 
 
-def separability_tables(models: Sequence[Model]) -> Any:
+def separability_tables(models: Sequence[Model], *, all_pairs: bool = False) -> Any:
     """Return oracles and pairs of every model, then the proofs against them."""
     rows = [_row(model, "oracles", model.oracle, None) for model in models]
     rows += [_row(model, "pairs", model.pairs, model.misordered) for model in models]
@@ -224,7 +247,29 @@ def separability_tables(models: Sequence[Model]) -> Any:
         caption="A constraint: one hypothesis beats another. In conflict: all weights that go against no constraint\n"
         "leave it tied. Misordered: by a logistic fit. Verdicts were proved, and the proofs checked exactly.",
     )
-    return stack(verdicts, *filter(None, (_proof(model) for model in models)))
+    implied = [_implications(models)] if all_pairs else []
+    return stack(verdicts, *implied, *filter(None, (_proof(model) for model in models)))
+
+
+def _implications(models: Sequence[Model]) -> Any:
+    """Return where PRO's constraints can be met, and where LP-MERT's and MIRA's can."""
+    rows = []
+    for model in models:
+        for scope, pairs, oracle in (
+            ("each sentence alone", model.pairs.alone, model.oracle.alone),
+            ("all together", [model.pairs.together.separable], [model.oracle.together.separable]),
+        ):
+            first, second = np.asarray(pairs, bool), np.asarray(oracle, bool)
+            counts = ((first & second), (~first & second), (~first & ~second), (first & ~second))
+            rows.append((model.name, scope, *(int(cells.sum()) for cells in counts)))
+    return table(
+        "what can be met",
+        ("model", "scope", "PRO and LP-MERT", "LP-MERT only", "neither", "PRO only"),
+        rows,
+        caption="PRO: every pair of a list in the order of its gains. LP-MERT: a best hypothesis above all of lower\n"
+        "gain, which are some of these pairs; so nothing is ever PRO's only. MIRA with C → ∞ asks for LP-MERT's\n"
+        "constraints by a margin, which longer weights give: it can be met wherever they can.",
+    )
 
 
 def _row(model: Model, kind: str, report: Report, misordered: float | None) -> tuple[Any, ...]:

@@ -11,7 +11,7 @@ import numpy as np
 from luthier.core.arrays import Float64
 from luthier.landscape.axes import axes_of
 from luthier.landscape.lines.stability import SHARE
-from luthier.landscape.planes.pixels import told_window
+from luthier.landscape.planes.pixels import absolute_window
 from luthier.report.console import FEW, FinePrint, as_text, cell, paragraph, stack, table, written_text
 
 if TYPE_CHECKING:
@@ -217,7 +217,7 @@ def _changes(changes: Mapping[str, Mapping[str, float]]) -> Any:
 
 def _ends(report: SurfaceReport) -> dict[str, tuple[float, float]]:
     """Return where the window begins and ends along each axis, as weights or offsets."""
-    x_low, x_high, y_low, y_high = told_window(report.plane.subspace, report.plane.window)
+    x_low, x_high, y_low, y_high = absolute_window(report.plane.subspace, report.plane.window)
     return dict(zip(report.plane.subspace.names, ((x_low, x_high), (y_low, y_high)), strict=True))
 
 

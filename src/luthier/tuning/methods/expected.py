@@ -15,7 +15,7 @@ from luthier.metrics.base import Metric
 from luthier.tuning.base import State, keep_best
 from luthier.tuning.margin.steps import step_scale
 from luthier.tuning.neighbours.fit import minimize_with_neighbours
-from luthier.tuning.neighbours.penalty import NeighbourTuner, told
+from luthier.tuning.neighbours.penalty import NeighbourTuner, reported
 from luthier.tuning.ranking import _expected_kernels as kernels
 from luthier.tuning.ranking.pairs import sum_rows
 from luthier.tuning.ranking.sentence_gains import Outcomes
@@ -126,7 +126,7 @@ class Method(NeighbourTuner):
             weights = fit.weights
             did = f"temperature {heat:.4g}: {fit.iterations} steps{'' if fit.converged else ', not converged'}"
             state = State(weights, problem.gain(weights), did, -fit.value)
-            yield told(state, fit, neighbours, SENTENCE_PAIRS * problem.pool.n_sentences)
+            yield reported(state, fit, neighbours, SENTENCE_PAIRS * problem.pool.n_sentences)
 
     def objective(self, expectation: Expectation, weights: Float64, scale: Float64) -> tuple[float, Float64]:
         """Return the objective and its gradient by the weights; `scale` is 1/s, 0 for what cannot move."""

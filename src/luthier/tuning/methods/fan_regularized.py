@@ -81,9 +81,9 @@ class Method(ListTuner):
 
     epsilon: float = param(0.1, low=0.0, high=1e9, help="gain that may be given up for being near")
     planes: int = param(10, low=1, high=100_000, help="planes through the start")
-    angle: float = param(90.0, low=1e-6, high=90.0, help="how far planes are looked at, in degrees (90: to their end)")
-    cells: int = param(500_000, low=0, help="cells of a plane, about: it is looked at less far if it has more (0: all)")
-    candidates: int = param(50, low=1, high=1_000_000, help="cells of a plane, the nearest, whose cones are looked at")
+    angle: float = param(90.0, low=1e-6, high=90.0, help="how far planes are searched, in degrees (90: to their end)")
+    cells: int = param(500_000, low=0, help="cells of a plane, about: it is searched less far if it has more (0: all)")
+    candidates: int = param(50, low=1, high=1_000_000, help="cells of a plane, the nearest, whose cones are visited")
     climbs: int = param(10, low=0, high=100_000, help="line searches from random weights for the best gain")
     step: float = param(0.01, low=1e-9, high=1.0, help="how far inside the cone to go, as a share of the way")
 

@@ -35,7 +35,7 @@ class Method(RankingTuner):
     }
 
     stages: int = param(10, low=1, high=1_000_000_000, help="places from the top whose order counts")
-    top: int = param(50, low=0, help="hypotheses of a list that a round looks at, by score; 0 for all")
+    top: int = param(50, low=0, help="hypotheses of a list that a round uses, by score; 0 for all")
     rescale: bool = param(True, help="bring the start to a length at which scores spread by 1")
     fit_iterations: int = param(
         20, low=1, high=1_000_000, help="steps of L-BFGS in a round without neighbours, at most"

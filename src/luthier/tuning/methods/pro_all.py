@@ -36,7 +36,7 @@ class Method(RankingTuner):
 
     loss: str = param("hinge", choices=LOSSES, help="loss of a pair's margin")
     weighting: str = param("difference", choices=("equal", "difference"), help="what a pair counts")
-    top: int = param(50, low=0, help="hypotheses of a list that a round looks at, by score; 0 for all")
+    top: int = param(50, low=0, help="hypotheses of a list that a round uses, by score; 0 for all")
     rescale: bool = param(True, help="bring the start to a length at which scores spread by 1")
 
     # An evaluation costs as much as a whole round of sampled PRO; the next round goes on from here anyway.

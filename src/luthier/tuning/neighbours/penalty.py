@@ -17,7 +17,7 @@ from luthier.tuning.neighbours.smooth_fit import Fit
 
 KINDS = ("lnr", "mnr")
 # From here on sech² u is 0 beside any power of u that is a float.
-FAR = 350.0
+SECH_VANISHES = 350.0
 # A weight's distance a from its neighbours' mean, and half their difference b, by (left, itself, right).
 BENT, TILTED = (0.5, -1.0, 0.5), (0.5, 0.0, -0.5)
 
@@ -39,7 +39,7 @@ def damping(a: Float64, b: Float64, gamma: float) -> Damping:
     """
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         u = np.abs(a / b)
-    u = np.where(a == 0.0, 0.0, np.minimum(u, FAR))
+    u = np.where(a == 0.0, 0.0, np.minimum(u, SECH_VANISHES))
     root = np.tanh(u)
     shrunk = np.exp(-2.0 * u)
     fall = 4.0 * shrunk / (1.0 + shrunk) ** 2  # sech² u
@@ -213,7 +213,7 @@ def no_bins(problem: Problem, kind: str) -> str:
     )
 
 
-def told(state: State, fit: Fit, neighbours: Neighbours, n_pairs: int) -> State:
+def reported(state: State, fit: Fit, neighbours: Neighbours, n_pairs: int) -> State:
     """Return the state with what its penalty on neighbours was, beside so many pairs."""
     each = neighbours.strength / max(n_pairs, 1)
     note = f"{neighbours.kind} with β = {neighbours.strength:g}, {each:.4g} for each of {n_pairs:,} pairs"

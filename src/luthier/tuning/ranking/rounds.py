@@ -16,7 +16,7 @@ from luthier.landscape.bounds import Bounds
 from luthier.landscape.list_problem import ListProblem
 from luthier.tuning.base import KEEPS, State, keep_best
 from luthier.tuning.neighbours.fit import minimize_with_neighbours
-from luthier.tuning.neighbours.penalty import Neighbours, NeighbourTuner, told
+from luthier.tuning.neighbours.penalty import Neighbours, NeighbourTuner, reported
 from luthier.tuning.neighbours.smooth_fit import Fit, Ridge, SummedLoss, Term, minimize
 from luthier.tuning.ranking.sentence_gains import GAIN_KINDS, hypothesis_gains
 
@@ -94,7 +94,7 @@ class RankingTuner(NeighbourTuner):
             weights = problem.bounds.clip(psi * fit.weights + (1.0 - psi) * weights)
             did = f"round {number}: {fit.iterations} steps{'' if fit.converged else ', not converged'}"
             state = State(weights, problem.gain(weights), did, fit.value)
-            yield state if neighbours is None else told(state, fit, neighbours, loss.n_pairs)
+            yield state if neighbours is None else reported(state, fit, neighbours, loss.n_pairs)
 
     def _fit(
         self, terms: list[Term], neighbours: Neighbours | None, start: Float64, bounds: Bounds, *, raised: bool

@@ -58,7 +58,7 @@ def uphill(problem: Problem, weights: Float64, sharpness: float) -> tuple[Float6
     return gradient[None][: int(np.any(gradient))], ["uphill"]
 
 
-FAR = 1e8
+FARTHEST_STEP = 1e8
 
 Seen = Problem | ProjectionCache  # whom a search asks for gains and curves
 
@@ -89,14 +89,14 @@ class Line:
 
 
 def _far(problem: Problem, weights: Float64, direction: Float64) -> float:
-    """Return the step beyond which a line's effect is `FAR` times that of the weights.
+    """Return the step beyond which a line's effect is `FARTHEST_STEP` times that of the weights.
 
     Sums of the same numbers in another order differ in the last bit. Along such a feature rows cross there that differ
     by rounding only, and beside weights so large all others would be lost to rounding.
     """
     spread = problem.spread
     effect, along = float(np.abs(weights) @ spread), float(np.linalg.norm(direction * spread))
-    return FAR * effect / along if effect > 0.0 and along > 0.0 else np.inf
+    return FARTHEST_STEP * effect / along if effect > 0.0 and along > 0.0 else np.inf
 
 
 def kept_gain(problem: Seen, here: State, promised: Sequence[State]) -> State | None:

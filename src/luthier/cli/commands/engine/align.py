@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("source", nargs="?", metavar="SRC", help="source sentences")
     parser.add_argument("target", nargs="?", metavar="TRG", help="their translations, line by line")
     parser.add_argument("-o", "--output", metavar="LINKS", help="links to write; .gz and .zst are compressed")
-    parser.add_argument("--method", metavar="NAME", help=f"model1, diagonal or hmm (default: {DEFAULT})")
+    parser.add_argument("--method", metavar="NAME", help=f"model1, diagonal, hmm or fertility (default: {DEFAULT})")
     parser.add_argument(
         "--symmetrize",
         choices=WAYS,

@@ -23,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--against", metavar="MODEL", help="another model: the baseline")
     parser.add_argument("--weights", metavar="W", help="weights in place of the model's own")
     parser.add_argument("--mbr", metavar="METRIC", help="translate by the one of the K best that agrees most with them")
-    parser.add_argument("-k", type=int, default=100, metavar="K", help="how many --mbr looks at (default: 100)")
+    parser.add_argument("-k", type=int, default=100, metavar="K", help="how many --mbr compares (default: 100)")
     parser.add_argument("-o", "--output", metavar="TXT", help="where the translations go")
     add_metric_options(parser, "bleu")
     add_field_options(parser, Settings)

@@ -2,6 +2,7 @@
 
   luthier geometry bounds pool.arrow --metric bleu
   luthier geometry bounds pool.arrow --against dims,sentences --plot constraints.png
+  luthier geometry bounds --sizes 1502x1000 --features 12
 
 An index vector names one hypothesis of each sentence. It is feasible if some weights select all of them. The report
 bounds how many are feasible, counts the hypotheses that can be selected at all, and tests the oracle's and random
@@ -24,7 +25,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `luthier geometry bounds`."""
     from luthier.landscape.selections.constraints import CurveSettings, GeometrySettings
 
-    parser.add_argument("pool", metavar="POOL", help=HELP)
+    parser.add_argument("pool", metavar="POOL", nargs="?", help=HELP)
+    parser.add_argument(
+        "--sizes", metavar="NxK", help="no pool: what follows for N lists of K (300x10,20x1000 for several kinds)"
+    )
+    parser.add_argument("--features", type=int, metavar="D", help="of --sizes: how many features")
     parser.add_argument(
         "--weights",
         metavar="W",
@@ -43,10 +48,18 @@ def run(options: argparse.Namespace, output: Output) -> None:
     from pathlib import Path
 
     from luthier.core.errors import LuthierError
-    from luthier.jobs.bounds import bounds, parse_axes
+    from luthier.jobs.bounds import bounds, parse_axes, size_bounds
     from luthier.landscape.selections.constraints import CurveSettings, GeometrySettings
-    from luthier.report.tables.constraints import geometry_tables
+    from luthier.report.tables.constraints import geometry_tables, size_table
 
+    if options.sizes is not None or options.features is not None:
+        if options.pool or options.sizes is None or options.features is None:
+            raise LuthierError("expected a pool, or --sizes and --features together, found something else")
+        by_size = size_bounds(options.sizes, options.features)
+        output.emit(by_size.as_dict(), lambda: size_table(by_size.counts))
+        return
+    if not options.pool:
+        raise LuthierError("expected a pool. hint: --sizes 1502x1000 --features 12 needs none")
     output.note(f"seed {options.seed}")
     settings = {**field_values(GeometrySettings, options), **field_values(CurveSettings, options)}
     metric, axes = metric_from(options), parse_axes(options.against) if options.against else ()

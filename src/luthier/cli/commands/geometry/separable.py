@@ -41,9 +41,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--pairs",
-        choices=("largest", "first"),
+        choices=("largest", "first", "all"),
         default="largest",
-        help="which of the pairs drawn are kept: those of the largest differences, as PRO does, or a random sample",
+        help="which of the pairs drawn are kept: those of the largest differences, as PRO does, or a random sample; "
+        "all: every pair, and what follows for LP-MERT and MIRA",
     )
     add_metric_options(parser, "bleu")
     add_pool_options(parser)
@@ -65,5 +66,5 @@ def run(options: argparse.Namespace, output: Output) -> int:
         pairs=options.pairs,
         seed=options.seed,
     )
-    output.emit(found.as_dict(), lambda: separability_tables(found.models))
+    output.emit(found.as_dict(), lambda: separability_tables(found.models, all_pairs=found.all_pairs))
     return 0

@@ -1,0 +1,271 @@
+"""Whether some weights make a given selection where features are many, with a proof either way.
+
+With a few hundred features linear programs in rationals take too long (`luthier.landscape.selections.feasibility`).
+Here floats search, and what they find is checked without rounding: weights against every row, multipliers λ by the
+exact size of Σλd. Where few rows contradict each other their exact multipliers are found too, and the sum is 0.
+
+What is cheap comes first: a perceptron, which ends where weights with a good margin exist; then linear programs over
+the lists that it fails most, a few of them and ever more, since a contradiction of some lists is one of all.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from scipy import optimize, sparse
+
+from luthier.core.arrays import Bool, Float64, Int64
+from luthier.core.errors import LuthierError
+from luthier.core.segments import segment_of_rows
+from luthier.geometry.lp.certificates import Feasible, Infeasible
+from luthier.geometry.lp.rational import cancelling
+from luthier.kbest.pool import Pool
+from luthier.kbest.rerank import rerank
+
+MOST_ROUNDS, FEW_ROUNDS = 200, 12
+EPOCHS = 60  # of the perceptron
+FIRST_LISTS, GROWTH = 8, 4  # lists of the first program, and by how much each next one has more
+JOINING = 4  # constraints of a list that join a program at a time
+LARGEST_WEIGHT = 1e4  # of weights, of columns scaled to at most 1, where a margin is 1
+CLEAR = 1e-7  # a margin, of columns scaled to at most 1, below which constraints count as contradicting
+UNIT = 2.0**-53
+MOST_EXACT = 200  # rows of a contradiction whose exact multipliers are looked for
+
+
+def sparse_feasibility(pool: Pool, rows: Int64) -> Feasible | Infeasible:
+    """Decide whether some weights select the features of the given row of each list, (N,), −1 for no choice.
+
+    Weights that are found need not have the largest margin. A no says by its `epsilon` what it proves.
+
+    Raises
+    ------
+    LuthierError
+        If the margin is too small for floats to find weights, and too large for a contradiction.
+    """
+    constraints = _Constraints(pool, rows)
+    weights, mistakes = constraints.perceptron()
+    order = np.argsort(-mistakes, kind="stable")
+    size = FIRST_LISTS
+    while True:
+        proof = constraints.feasible(weights)
+        if proof is not None:
+            return proof
+        some = np.zeros(pool.n_sentences, np.bool_)
+        some[order[:size]] = True
+        found = constraints.generate(weights, some)
+        if isinstance(found, Infeasible):
+            return found
+        if some.all():
+            proof = constraints.feasible(found)
+            if proof is None:
+                raise LuthierError(
+                    f"the {constraints.n_columns:,} weights that floats found do not select it when checked exactly: "
+                    "the margin is beyond them"
+                )
+            return proof
+        weights, size = found, size * GROWTH
+
+
+def weights_that_select(pool: Pool, rows: Int64) -> Float64 | None:
+    """Return weights, (D,), that select the features of the given row of each list, (N,); None if there are none."""
+    proof = sparse_feasibility(pool, rows)
+    return proof.weights if isinstance(proof, Feasible) else None
+
+
+def lists_followed(pool: Pool, rows: Int64) -> Bool:
+    """Return lists, (N,), in which one weight vector selects the features of the given row, as many as were found.
+
+    The weights hurt the constraints of lists as little as they can, summed over lists: a hinge for each. A re-rank
+    says in which lists nothing is hurt. More lists may be possible.
+    """
+    constraints = _Constraints(pool, rows)
+    weights, chosen = np.zeros(constraints.n_columns), np.zeros(pool.n_hypotheses, np.bool_)
+    best = constraints.selects(weights)
+    for _ in range(FEW_ROUNDS):
+        hurt = constraints.hurt(weights, 1.0 - CLEAR)
+        new = constraints.worst(weights, hurt[~chosen[hurt]])
+        if not len(new):
+            break
+        chosen[new] = True
+        asked = np.flatnonzero(chosen)
+        weights = _least_hurt(constraints.table[asked], constraints.lists[asked], pool.n_sentences)
+        found = constraints.selects(weights)
+        best = found if found.sum() > best.sum() else best
+    return best
+
+
+class _Constraints:
+    """That the given row of each list beats all others with other features: differences, (M, D), scaled by column."""
+
+    def __init__(self, pool: Pool, rows: Int64) -> None:
+        self.pool, self.rows = pool, rows
+        self.features = _table(pool)
+        self.lists = segment_of_rows(pool.offsets)
+        wanted = rows[self.lists]
+        self.wanted = np.where(wanted >= 0, wanted, np.arange(len(wanted)))  # a list without a choice asks for nothing
+        differences = (self.features[self.wanted] - self.features).tocsr()
+        differences.eliminate_zeros()
+        self.asked = np.flatnonzero(np.diff(differences.indptr) > 0)
+        largest = np.asarray(np.abs(differences).max(axis=0).todense()).ravel()
+        self.scale = np.where(largest > 0, largest, 1.0)
+        self.table = (differences @ sparse.diags_array(1.0 / self.scale)).tocsr()
+        self.n_columns = int(self.table.shape[1])
+
+    def perceptron(self) -> tuple[Float64, Int64]:
+        """Return scaled weights, and how often each list was in the way, (N,): always 0 where all is well."""
+        weights, mistakes = np.zeros(self.n_columns), np.zeros(self.pool.n_sentences, np.int64)
+        parts = [self.asked[a:b] for a, b in self._spans()]
+        tables = [self.table[part] for part in parts]
+        for _ in range(EPOCHS):
+            wrong = 0
+            for number, table in enumerate(tables):
+                margins = table @ weights
+                if len(margins) and margins.min() <= CLEAR:
+                    at = int(np.argmin(margins))
+                    row = slice(table.indptr[at], table.indptr[at + 1])
+                    weights[table.indices[row]] += table.data[row]
+                    mistakes[number] += 1
+                    wrong += 1
+            if not wrong:
+                break
+        return weights, mistakes
+
+    def _spans(self) -> list[tuple[int, int]]:
+        ends = np.searchsorted(self.lists[self.asked], np.arange(self.pool.n_sentences + 1))
+        return list(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True))
+
+    def generate(self, weights: Float64, some: Bool) -> Float64 | Infeasible:
+        """Return scaled weights of the largest margin in some lists, (N,), or what contradicts there.
+
+        Constraints join the program as its answers hurt them: of every list the four that are hurt most.
+        """
+        chosen = np.zeros(self.pool.n_hypotheses, np.bool_)
+        margin, duals, used = np.inf, np.zeros(0), np.zeros(0, np.int64)
+        for _ in range(MOST_ROUNDS):
+            hurt = self.hurt(weights, CLEAR / 2 if margin is np.inf else min(0.5 * margin, 1.0))
+            hurt = hurt[some[self.lists[hurt]]]
+            new = self.worst(weights, hurt[~chosen[hurt]])
+            if not len(new):
+                return weights
+            chosen[new] = True
+            used = np.flatnonzero(chosen)
+            margin, weights, duals = _largest_margin(self.table[used])
+            if margin <= CLEAR:
+                return self.contradiction(used[duals > 0], duals[duals > 0])
+        raise LuthierError(f"the linear program of {self.n_columns:,} weights did not end in {MOST_ROUNDS} rounds")
+
+    def contradiction(self, rows: Int64, duals: Float64) -> Infeasible:
+        """Return rows whose differences cancel, exactly if their multipliers are found, else as nearly as they do."""
+        keep = duals > 1e-12 * duals.max()
+        rows, duals = rows[keep], duals[keep]
+        lists, exact, epsilon = self.lists[rows], None, 0.0
+        if len(rows) <= MOST_EXACT:
+            exact = cancelling(self._whole(rows))
+        if exact is None:
+            total = sum(map(Fraction, duals.tolist()), Fraction(0))
+            exact = tuple(Fraction(share) / total for share in duals.tolist())
+            epsilon = self._size(rows, exact)
+        shares = np.array([float(share) for share in exact])
+        return Infeasible(lists, rows, shares, exact, epsilon)
+
+    def _exact(self, row: int) -> dict[int, Fraction]:
+        """Return the wanted features less those of a row, without rounding, by column."""
+        found: dict[int, Fraction] = {}
+        for one, sign in ((int(self.wanted[row]), 1), (row, -1)):
+            part = slice(self.features.indptr[one], self.features.indptr[one + 1])
+            for column, value in zip(
+                self.features.indices[part].tolist(), self.features.data[part].tolist(), strict=True
+            ):
+                found[column] = found.get(column, Fraction(0)) + sign * Fraction(value)
+        return {column: value for column, value in found.items() if value}
+
+    def _whole(self, rows: Int64) -> list[list[int]]:
+        """Return the differences of rows as whole numbers over the columns that any has, each by its column's unit."""
+        table = [self._exact(row) for row in rows.tolist()]
+        columns = sorted({column for row in table for column in row})
+        units = {
+            c: int(np.lcm.reduce([row[c].denominator for row in table if c in row], dtype=object)) for c in columns
+        }
+        return [[int(row.get(column, Fraction(0)) * units[column]) for column in columns] for row in table]
+
+    def _size(self, rows: Int64, exact: tuple[Fraction, ...]) -> float:
+        """Return Σ_k |Σ_j λ_j d_jk| / s_k, rounded up."""
+        sums: dict[int, Fraction] = {}
+        for row, share in zip(rows.tolist(), exact, strict=True):
+            for column, value in self._exact(row).items():
+                sums[column] = sums.get(column, Fraction(0)) + share * value
+        total = sum((abs(value) / Fraction(float(self.scale[column])) for column, value in sums.items()), Fraction(0))
+        return float(np.nextafter(float(total), np.inf)) if total else 0.0
+
+    def feasible(self, weights: Float64) -> Feasible | None:
+        """Return the proof that scaled weights select what is wanted, every row having been compared exactly."""
+        plain = weights / self.scale
+        scores, sizes = self.features @ plain, abs(self.features) @ np.abs(plain)
+        gaps = scores[self.wanted] - scores
+        longest = int(np.diff(self.features.indptr).max(initial=0))
+        clear = gaps > 4.0 * (longest + 4) * UNIT * (sizes[self.wanted] + sizes) + 2.0**-1000
+        doubtful = self.asked[~clear[self.asked]]
+        exact = tuple(map(Fraction, plain.tolist())) if len(doubtful) < len(self.asked) else ()
+        for row in doubtful.tolist():
+            if not exact or sum((exact[c] * value for c, value in self._exact(row).items()), Fraction(0)) <= 0:
+                return None
+        lowest = self.rows.copy()  # the lowest row of the list that equals the wanted one
+        same = np.ones(self.pool.n_hypotheses, np.bool_)
+        same[self.asked] = False
+        first = np.flatnonzero(same & (self.rows[self.lists] >= 0))
+        lowest[self.lists[first[::-1]]] = first[::-1]
+        margin = float(gaps[self.asked].min(initial=np.inf))
+        return Feasible(plain, margin, lowest, not len(doubtful), exact or tuple(map(Fraction, plain.tolist())))
+
+    def hurt(self, weights: Float64, least: float) -> Int64:
+        """Return the constraints that scaled weights fulfil by no more than `least`."""
+        return np.asarray(self.asked[(self.table @ weights)[self.asked] <= least])
+
+    def worst(self, weights: Float64, hurt: Int64) -> Int64:
+        """Return the constraints of each list that are hurt most, of those given."""
+        order = hurt[np.lexsort(((self.table @ weights)[hurt], self.lists[hurt]))]
+        owner = self.lists[order]
+        starts = np.flatnonzero(np.diff(owner, prepend=-1))
+        rank = np.arange(len(order)) - np.repeat(starts, np.diff(np.append(starts, len(order))))
+        return np.asarray(order[rank < JOINING])
+
+    def selects(self, weights: Float64) -> Bool:
+        """Return in which lists scaled weights fulfil every constraint, and a re-rank selects what is wanted, (N,)."""
+        rest = (self.features[rerank(self.pool, weights / self.scale)] - self.features[self.rows]).tocsr()
+        rest.eliminate_zeros()
+        found = np.asarray(np.diff(rest.indptr) == 0) | (self.rows < 0)
+        found[self.lists[self.hurt(weights, CLEAR / 2)]] = False  # a tie that the first row wins is no choice
+        return found
+
+
+def _table(pool: Pool) -> sparse.csr_array:
+    f = pool.features
+    many = sparse.csr_array((f.values, f.indices, f.indptr), shape=(len(f), f.n_features - f.n_dense))
+    return sparse.csr_array(sparse.hstack([sparse.csr_array(f.dense), many], format="csr"))
+
+
+def _largest_margin(constraints: sparse.csr_array) -> tuple[float, Float64, Float64]:
+    """Return the largest t with constraints·w ≥ t, t ≤ 1, |w_k| ≤ 1, such a w, and the constraints' multipliers."""
+    n_rows, n_columns = constraints.shape
+    matrix = sparse.hstack([-constraints, sparse.csr_array(np.ones((n_rows, 1)))], format="csr")
+    aim = np.zeros(n_columns + 1)
+    aim[-1] = -1.0
+    limits = [(-1.0, 1.0)] * n_columns + [(None, 1.0)]
+    found = optimize.linprog(aim, A_ub=matrix, b_ub=np.zeros(n_rows), bounds=limits, method="highs-ds")
+    if found.x is None:
+        raise LuthierError(f"the linear program has no answer: {found.message}")
+    return float(found.x[-1]), np.asarray(found.x[:-1]), np.maximum(-np.asarray(found.ineqlin.marginals), 0.0)
+
+
+def _least_hurt(constraints: sparse.csr_array, lists: Int64, n_lists: int) -> Float64:
+    """Return the w, |w_k| ≤ `LARGEST_WEIGHT`, of the least sum over lists of max(0, 1 − least constraint·w)."""
+    n_rows, n_columns = constraints.shape
+    slack = sparse.csr_array((np.ones(n_rows), (np.arange(n_rows), lists)), shape=(n_rows, n_lists))
+    matrix = sparse.hstack([-constraints, -slack], format="csr")
+    aim = np.concatenate([np.zeros(n_columns), np.ones(n_lists)])
+    limits = [(-LARGEST_WEIGHT, LARGEST_WEIGHT)] * n_columns + [(0.0, None)] * n_lists
+    found = optimize.linprog(aim, A_ub=matrix, b_ub=-np.ones(n_rows), bounds=limits, method="highs-ipm")
+    if found.x is None:
+        raise LuthierError(f"the linear program has no answer: {found.message}")
+    return np.asarray(found.x[:n_columns])
