@@ -15,6 +15,8 @@ DATA ?=
 # processes that share the tests
 WORKERS ?= 2
 SHARED := -n $(WORKERS) --dist worksteal
+# of the tests: that of the files, unless said otherwise
+ORDER ?=
 # mutants of `make fuzz`, and where they begin
 N ?= 20000
 SEED ?= 0
@@ -43,7 +45,7 @@ browser:
 # The whole suite, kernels compiled: each of them once, before the tests, which would else compile them side by side.
 test-jit: $(VENV)/.test
 	$(BIN)/luthier warm --jobs $(WORKERS) --quiet
-	$(BIN)/python -m pytest -q $(SHARED)
+	$(BIN)/python -m pytest -q $(SHARED) $(ORDER)
 	$(BIN)/python -m pytest --doctest-modules src/luthier -q
 
 # Kernels once more as plain Python: what the compiler hides (names that were never set, divisions by 0, bad indices)
@@ -63,13 +65,14 @@ test-neural:
 	$(MAKE) VENV=.venv-neural .venv-neural/.neural
 	.venv-neural/bin/python -m pytest -q -n 0 tests/scorers/test_causal_lm.py
 
-# The compiled leg on every Python from 3.11 on that is found here, or on the newest if it is not the usual one.
+# The compiled leg on every Python from 3.11 on that is found here, or on the newest if it is not the usual one: there the
+# tests come in an order drawn anew, whose number is in the command that make shows (`make test-jit ORDER=…` repeats it).
 test-pythons:
 	sh .ci/pythons | while read -r version python; do echo "== Python $$version"; $(MAKE) test-jit PYTHON=$$python </dev/null || exit 1; done
 
 test-newest: $(VENV)/bin/python
 	set -- $$(sh .ci/pythons | tail -n 1) && { test -z "$$1" || $(BIN)/python -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$$1')" \
-		|| $(MAKE) test-jit PYTHON=$$2; }
+		|| $(MAKE) test-jit PYTHON=$$2 ORDER="-p randomly --randomly-seed=$$(date +%s)"; }
 
 # Damaged files of every kind, and mutated requests to the explorer (docs/security.md): `make fuzz N=100000 SEED=7`.
 fuzz: $(VENV)/.test

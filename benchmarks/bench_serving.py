@@ -42,7 +42,10 @@ async def client(port, lines, first, end, found):
         status, later = await reply_of(reader)
         found.append((status, clock() - begun))
         number += 1
-        await asyncio.sleep(min(later, max(0.0, end - clock())))
+        if later:  # a connection that waits for longer than ten seconds would be closed
+            writer.close()
+            await asyncio.sleep(min(later, max(0.0, end - clock())))
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.close()
 
 

@@ -1,12 +1,16 @@
 """Ordinary text: words and back, capitals, what is never cut, and what a model's folder says of it."""
 
+import itertools
 import json
+import math
 import unicodedata
 
+import hypothesis
 import pytest
+from hypothesis import strategies as st
 
 from luthier.core.errors import InputError, LuthierError
-from luthier.corpus.raw_text import FILE, Casing, Language, TextForm, TextSettings
+from luthier.corpus.raw_text import FILE, Casing, Compounds, Language, TextForm, TextSettings
 
 GERMAN = [
     "Zwei junge Männer sitzen im Freien, und der Hund bellt.",
@@ -84,6 +88,38 @@ def test_forms_of_unicode():
     apart = unicodedata.normalize("NFD", "Männer ﬁ")
     assert form().source_lines([apart])[0] == "Männer ﬁ"
     assert form(normalize="NFKC").source_lines([apart])[0] == "Männer fi"
+
+
+def test_compounds_become_words_of_the_training_text():
+    german = ["Die Kinder sehen ein Fußball Spiel.", "Das Spiel am Abend und die Freiheit.", "Eine Statue am Abend."]
+    split = TextForm.learned(TextSettings("de", "en", compounds=True), german, ENGLISH[:3])
+    found = split.source_lines(["Das Kinderfußballspiel und die Freiheitsstatue am Abend."])
+    assert list(found) == ["Das Kinder Fußball Spiel und die Freiheit Statue am Abend ."]
+    lower = TextForm.learned(TextSettings("de", "en", case="lower", compounds=True), german, ENGLISH[:3])
+    assert list(lower.source_lines(["Spielabend, Xyzabend"])) == ["spiel abend , xyzabend"]
+
+
+def mean_of(counts, parts):
+    return math.prod(counts[part] for part in parts) ** (1 / len(parts))
+
+
+@hypothesis.given(
+    st.dictionaries(st.text("ab", min_size=4, max_size=6), st.integers(1, 9), max_size=6),
+    st.text("abs", min_size=8, max_size=16),
+)
+def test_no_split_into_known_words_is_better(counts, word):
+    """Against all splits into two or three known parts, with a filler between them or none."""
+    every = [(word,)] if word in counts else []
+    for n in (2, 3):
+        for parts in itertools.product(counts, repeat=n):
+            for fillers in itertools.product(("", "s", "es"), repeat=n - 1):
+                if parts[0] + "".join(f + p for f, p in zip(fillers, parts[1:], strict=True)) == word:
+                    every.append(parts)
+    found = Compounds(counts).parts(word)
+    if not every:
+        assert found == (word,)
+    else:
+        assert mean_of(counts, found) == max(mean_of(counts, parts) for parts in every)
 
 
 def test_the_most_frequent_form_is_the_first_and_ties_have_an_order():

@@ -10,9 +10,10 @@ from test_lp import solve_exactly
 
 from luthier.core.errors import LuthierError
 from luthier.geometry.lp import lp
+from luthier.geometry.lp.scales import column_scales
 
 pytestmark = pytest.mark.compiled
-N = 150
+N = 280
 
 
 def instances(seed, boxes):
@@ -73,10 +74,25 @@ def test_columns_of_any_scale(boxes):
 
 
 def test_columns_of_like_sizes_are_left_as_they_are():
-    assert lp._column_scales(np.array([[1.0, 100.0], [3.0, 0.0]])) is None
-    assert lp._column_scales(np.zeros((3, 2))) is None
-    scales = lp._column_scales(np.array([[1e12, 1.0, 0.0]]))
+    assert column_scales(np.array([[1.0, 100.0], [3.0, 0.0]])) is None
+    assert column_scales(np.zeros((3, 2))) is None
+    scales = column_scales(np.array([[1e12, 1.0, 0.0]]))
     assert np.log2(scales).tolist() == [-40.0, 0.0, -39.0]
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e9, 1e12])
+def test_limits_that_are_tiny_beside_the_box(scale):
+    """Rows of one size, whose limits lie below what counts as rounding in a box of 1: the point broke the fourth."""
+    rows = [[2, 0, 3], [4, -5, -5], [4, -1, -5], [-2, 1, 5], [-1, -1, -4], [-4, 1, 0]]
+    rows, limits, objective = (
+        scale * np.array(rows, float),
+        [-1.0, 4.0, -2.0, 2.0, 6.0, 4.0],
+        scale * np.array([4.0, 4, -1]),
+    )
+    found = lp.maximize(rows, limits, objective, box=np.full(3, 1e4 / scale if scale < 1e9 else 1.0))
+    assert found.values[0] == pytest.approx(16.4)
+    assert (rows @ found.points[0] <= np.array(limits) + 1e-6).all()
+    assert found.multipliers[0] @ np.array([*limits, 0])[np.maximum(found.active[0], -1)] == pytest.approx(16.4)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1.0, 1e12])

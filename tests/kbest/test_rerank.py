@@ -9,8 +9,9 @@ from hypothesis import strategies as st
 from small_pools import NAMES, make_pool, small_integers, small_lists
 
 from luthier.core.errors import LuthierError
+from luthier.core.segments import segment_blocks
 from luthier.kbest import rerank as rerank_module
-from luthier.kbest.rerank import rerank, segment_blocks, selected_texts
+from luthier.kbest.rerank import rerank, selected_texts
 from oracles import winners
 
 vectors = st.lists(st.tuples(*[small_integers] * 3), min_size=1, max_size=19)

@@ -169,6 +169,18 @@ def test_those_who_wait_are_answered_together_and_one_fault_is_nobody_elses(engi
     assert engine.batches == [1, 3, 1, 1, 1, 1]
 
 
+def test_what_nobody_waits_for_is_left_out(engine):
+    engine.gate.clear()
+    translator = Translator(MODEL)
+    first = translator.ask(["first"], Wanted())
+    wait_until(lambda: engine.batches)
+    given_up, last = (translator.ask([text], Wanted()) for text in "ab")
+    assert given_up.cancel()
+    engine.gate.set()
+    assert (first.result(20)[0].text, last.result(20)[0].text) == ("FIRST 0", "B 0")
+    assert engine.batches == [1, 1]
+
+
 def test_batches_have_a_limit(engine):
     engine.gate.clear()
     translator = Translator(MODEL)

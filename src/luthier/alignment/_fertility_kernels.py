@@ -253,12 +253,12 @@ def weigh_fixed(text, state, chances, null, k, j, before):
 
 
 @kernel
-def sweep_fixed(text, state, chances, null, posterior):
-    """Draw links under parameters; add the conditional probability of each place to `posterior`, a number a cell.
+def sweep_fixed(text, first, last, state, chances, null, posterior):
+    """Draw the links of pairs first to last under parameters; add the conditional probability of each place.
 
-    A posterior without room is not written.
+    `posterior` has a number for each cell of these pairs; one without room is not written.
     """
-    for k in range(len(text.cell_offsets) - 1):
+    for k in range(first, last):
         g0, p0, c0 = text.given_offsets[k], text.predicted_offsets[k], text.cell_offsets[k]
         n, m = text.given_offsets[k + 1] - g0, text.predicted_offsets[k + 1] - p0
         next_places(state.links, p0, m, n, state.following)
@@ -271,7 +271,7 @@ def sweep_fixed(text, state, chances, null, posterior):
             i = chosen(state.weights, n, total, state.random)
             if len(posterior):
                 for c in range(n):
-                    posterior[c0 + j * n + c] += state.weights[c] / total
+                    posterior[c0 - text.cell_offsets[first] + j * n + c] += state.weights[c] / total
             if i < n:
                 state.fertilities[g0 + i] += 1
             else:
@@ -281,26 +281,26 @@ def sweep_fixed(text, state, chances, null, posterior):
 
 
 @kernel
-def likeliest(text, posterior, chances, links, scores):
+def likeliest(text, first, last, posterior, chances, links, scores):
     """Write the place of largest posterior probability of each word, −1 where none has a larger one.
 
     A sentence's score is Σ log Σ q·t: what the words are worth under the posterior q of their links.
     """
-    for k in range(len(text.cell_offsets) - 1):
-        p0, c0 = text.predicted_offsets[k], text.cell_offsets[k]
+    for k in range(first, last):
+        p0, c0, at = text.predicted_offsets[k], text.cell_offsets[k], text.cell_offsets[k] - text.cell_offsets[first]
         n, m = text.given_offsets[k + 1] - text.given_offsets[k], text.predicted_offsets[k + 1] - p0
         scores[k] = 0.0
         for j in range(m):
             best, left, worth = 0, 1.0, 0.0
             for i in range(n):
-                p = posterior[c0 + j * n + i]
+                p = posterior[at + j * n + i]
                 left -= p
                 worth += p * chances.types[text.cells[c0 + (i * m + j if text.turned else j * n + i)]]
-                if p > posterior[c0 + j * n + best]:
+                if p > posterior[at + j * n + best]:
                     best = i
             worth += max(0.0, left) * chances.null[text.predicted_ids[p0 + j]]
             scores[k] += math.log(worth)
-            links[p0 + j] = best if posterior[c0 + j * n + best] >= left else -1
+            links[p0 + j] = best if posterior[at + j * n + best] >= left else -1
 
 
 @kernel

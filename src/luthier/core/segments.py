@@ -86,3 +86,18 @@ def ascends_in_segments(values: Int32, offsets: Int64) -> bool:
     starts = offsets[(offsets > 0) & (offsets < len(values))]
     falls[starts - 1] = False
     return not falls.any()
+
+
+def segment_blocks(offsets: Int64, rows: int) -> list[tuple[int, int]]:
+    """Cut segments into consecutive blocks of about `rows` rows: pairs (first, last + 1).
+
+    >>> segment_blocks(np.array([0, 3, 6, 9, 12]), 6)
+    [(0, 2), (2, 4)]
+    """
+    blocks, first, n = [], 0, len(offsets) - 1
+    while first < n:
+        last = int(np.searchsorted(offsets, offsets[first] + rows, side="right")) - 1
+        last = min(max(last, first + 1), n)
+        blocks.append((first, last))
+        first = last
+    return blocks

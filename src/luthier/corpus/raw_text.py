@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,7 @@ class TextSettings:
     source: str = param("", help="language of the source side, such as de")
     target: str = param("", help="language of the target side, such as en")
     case: str = param("true", choices=CASES, help="capitals: true (none where only a sentence begins), lower, as-is")
+    compounds: bool = param(False, help="split compounds of the source side into words of the training text")
     normalize: str = param("NFC", choices=FORMS, help="Unicode's form: NFC or NFKC")
 
     def __post_init__(self) -> None:
@@ -139,6 +141,45 @@ def _starts(words: Sequence[str]) -> list[bool]:
     return found
 
 
+SHORTEST, LONGEST = 4, 60  # letters of a part, and of a word that is looked at
+FILLERS = ("", "s", "es")  # what may stand between two parts: Sonne(n)… is a word of its own, Freiheit·s·statue is not
+
+
+@dataclasses.dataclass(frozen=True)
+class Compounds:
+    """Words that are made of others, by how often these occur [koehn2003a]; `counts` are of lower-case words."""
+
+    counts: Mapping[str, int]
+
+    def parts(self, word: str) -> tuple[str, ...]:
+        """Return the parts of a lower-case word, itself if no split has a larger geometric mean of counts.
+
+        >>> Compounds({"sonnen": 4, "tag": 9, "brille": 5}).parts("sonnenbrille")
+        ('sonnen', 'brille')
+        """
+        if not 2 * SHORTEST <= len(word) <= LONGEST or not word.isalpha():
+            return (word,)
+        best = float(self.counts.get(word, 0))
+        parts: tuple[str, ...] = (word,)
+        for found in self._splits(word, 3):
+            mean = math.prod(self.counts[part] for part in found) ** (1.0 / len(found))
+            if mean > best:
+                best, parts = mean, found
+        return parts
+
+    def _splits(self, word: str, most: int) -> Iterator[tuple[str, ...]]:
+        """Yield the splits of a word into two to `most` known parts."""
+        for cut in range(SHORTEST, len(word) - SHORTEST + 1):
+            head, rest = word[:cut], word[cut:]
+            for known in (head.removesuffix(filler) for filler in FILLERS if head.endswith(filler)):
+                if len(known) < SHORTEST or known not in self.counts:
+                    continue
+                if rest in self.counts:
+                    yield known, rest
+                if most > 2:
+                    yield from ((known, *others) for others in self._splits(rest, most - 1))
+
+
 @dataclasses.dataclass(frozen=True)
 class TextForm:
     """Ordinary text as a model sees it, and back: what was set, and what was learned from its training text."""
@@ -146,15 +187,20 @@ class TextForm:
     settings: TextSettings
     source: Casing
     target: Casing
+    compounds: Compounds | None = None
 
     @classmethod
     def learned(cls, settings: TextSettings, source: Iterable[str], target: Iterable[str]) -> TextForm:
         """Return the form that settings and a parallel text lead to."""
-        sides = []
+        sides, counts = [], Counter[str]()
         for code, lines in ((settings.source, source), (settings.target, target)):
             language = Language(code)
-            sides.append(Casing.learned(language.words(_normal(line, settings)) for line in lines))
-        return cls(settings, *sides)
+            words = [language.words(_normal(line, settings)) for line in lines]
+            sides.append(Casing.learned(words))
+            if settings.compounds and not counts:
+                counts.update(word.lower() for line in words for word in line if word.isalpha())
+        compounds = Compounds(dict(sorted(counts.items()))) if settings.compounds else None
+        return cls(settings, sides[0], sides[1], compounds)
 
     @cached_property
     def _languages(self) -> tuple[Language, Language]:
@@ -162,7 +208,8 @@ class TextForm:
 
     def source_lines(self, lines: Iterable[str]) -> Texts:
         """Return lines of the source language as the model sees them."""
-        return Texts.from_strings(" ".join(self._cased(words, self.source)) for words in self._words(lines, 0))
+        cased = (self._cased(words, self.source) for words in self._words(lines, 0))
+        return Texts.from_strings(" ".join(self._split(words)) for words in cased)
 
     def target_lines(self, lines: Iterable[str]) -> Texts:
         """Return lines of the target language as the model sees them."""
@@ -194,10 +241,22 @@ class TextForm:
             return [word.lower() for word in words]
         return casing.true(words) if self.settings.case == "true" else words
 
+    def _split(self, words: list[str]) -> list[str]:
+        """Return words with the parts of compounds in their places, each in its most frequent form."""
+        if self.compounds is None:
+            return words
+        found: list[str] = []
+        for word in words:
+            parts = self.compounds.parts(word.lower())
+            usual = parts if self.settings.case == "lower" else (self.source.forms.get(p, (p,))[0] for p in parts)
+            found += [word] if len(parts) == 1 else usual
+        return found
+
     def save(self, folder: Path) -> None:
         """Write it into a model's folder."""
-        about = {"kind": KIND, "settings": dataclasses.asdict(self.settings)}
+        about: dict[str, Any] = {"kind": KIND, "settings": dataclasses.asdict(self.settings)}
         about |= {side: dataclasses.asdict(getattr(self, side)) for side in ("source", "target")}
+        about["counts"] = None if self.compounds is None else dict(self.compounds.counts)
         with open_output(folder / FILE) as file:
             file.write((json.dumps(about, ensure_ascii=False, indent=0) + "\n").encode("utf-8"))
 
@@ -209,7 +268,10 @@ class TextForm:
             about: dict[str, Any] = parse_json(regular(path).read_bytes())
             if about["kind"] != KIND:
                 raise ValueError("another kind of file")
-            return cls(TextSettings(**about["settings"]), _casing(about["source"]), _casing(about["target"]))
+            settings = TextSettings(**about["settings"])
+            counts = {str(word): int(n) for word, n in about["counts"].items()} if settings.compounds else {}
+            compounds = Compounds(counts) if settings.compounds else None
+            return cls(settings, _casing(about["source"]), _casing(about["target"]), compounds)
         except OSError as error:
             found = (error.strerror or str(error)).lower()
         except (ValueError, KeyError, TypeError, AttributeError, LuthierError) as error:

@@ -9,7 +9,7 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.core.segments import offsets_from_counts, segment_blocks, segment_of_rows
 from luthier.core.threads import executor
 from luthier.kbest import _score_kernels as kernels
 from luthier.kbest.derived import with_derived
@@ -121,21 +121,6 @@ def _rerank_many(pool: Pool, weights: Float64, threads: int) -> Int64:
             for task in [workers.submit(work, *block) for block in blocks]:
                 task.result()
     return winners.transpose(0, 2, 1).reshape(n_tiles * tile_width, pool.n_sentences)[:n_vectors]
-
-
-def segment_blocks(offsets: Int64, rows: int) -> list[tuple[int, int]]:
-    """Cut segments into consecutive blocks of about `rows` rows: pairs (first, last + 1).
-
-    >>> segment_blocks(np.array([0, 3, 6, 9, 12]), 6)
-    [(0, 2), (2, 4)]
-    """
-    blocks, first, n = [], 0, len(offsets) - 1
-    while first < n:
-        last = int(np.searchsorted(offsets, offsets[first] + rows, side="right")) - 1
-        last = min(max(last, first + 1), n)
-        blocks.append((first, last))
-        first = last
-    return blocks
 
 
 def selected_texts(pool: Pool, rows: Int64) -> list[str]:

@@ -13,10 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from luthier.core.arrays import Bool, Float64, Int64
-from luthier.core.segments import counts_in_segments, offsets_from_counts
+from luthier.core.segments import counts_in_segments, offsets_from_counts, segment_blocks
 from luthier.geometry.subspace import Subspace
 from luthier.kbest.features import Features
-from luthier.kbest.rerank import segment_blocks
 from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import EQUAL_GAINS, effect_units
 

@@ -92,7 +92,9 @@ class Translator:
 
     def _work(self) -> None:
         while True:
-            batch = self._next()
+            batch = [job for job in self._next() if job.answers.set_running_or_notify_cancel()]  # some nobody waits for
+            if not batch:
+                continue
             begun = time.monotonic()
             self._answer(batch)
             ended = time.monotonic()

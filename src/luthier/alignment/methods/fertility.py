@@ -13,10 +13,12 @@ from luthier.alignment.cells import Direction
 from luthier.alignment.table import LEAST, Parameters
 from luthier.core.arrays import Float64
 from luthier.core.params import param
+from luthier.core.segments import segment_blocks
 
 REACH, MOST = 100, 7  # longest jumps, and most words of a place, that are told apart
 NULL_ALPHA, JUMP_ALPHA, FERTILITY_ALPHA = 0.001, 0.5, 0.5  # Dirichlet priors, as the paper has them
 LEAST_ALPHA = 1e-9
+BLOCK = 1 << 20  # cells whose posterior is in memory at a time
 WORD_SWEEPS, JUMP_SWEEPS = 4, 4  # at the beginning of a chain: words alone, then jumps too
 AVERAGED, BURN_IN, KEPT = 8, 12, 4  # sweeps at a chain's end; under parameters, before the first that counts, and those
 
@@ -86,18 +88,19 @@ class Method(Aligner):
         for state in states:
             kernels.begin_fixed(direction.text, state, chances, self.null)
             for _ in range(BURN_IN):
-                kernels.sweep_fixed(direction.text, state, chances, self.null, np.zeros(0))
+                kernels.sweep_fixed(direction.text, 0, direction.n_pairs, state, chances, self.null, np.zeros(0))
         return self._link(direction, parameters, states)
 
     def _link(self, direction: Direction, parameters: Parameters, states: list[kernels.Links]) -> OneWay:
         chances, text = _chances(direction, parameters), direction.text
-        posterior = np.zeros(len(text.cells))
-        for state in states:
-            for _ in range(KEPT):
-                kernels.sweep_fixed(text, state, chances, self.null, posterior)
-        posterior /= KEPT * len(states)
         links, scores = np.empty(len(text.predicted_ids), dtype=np.int32), np.empty(direction.n_pairs)
-        kernels.likeliest(text, posterior, chances, links, scores)
+        for first, last in segment_blocks(text.cell_offsets, BLOCK):
+            posterior = np.zeros(int(text.cell_offsets[last] - text.cell_offsets[first]))
+            for state in states:
+                for _ in range(KEPT):
+                    kernels.sweep_fixed(text, first, last, state, chances, self.null, posterior)
+            posterior /= KEPT * len(states)
+            kernels.likeliest(text, first, last, posterior, chances, links, scores)
         return OneWay(links, scores)
 
     def _priors(self, direction: Direction) -> kernels.Priors:

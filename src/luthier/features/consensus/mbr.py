@@ -12,13 +12,12 @@ from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.core.html import Shown
 from luthier.core.progress import progress
-from luthier.core.segments import offsets_from_counts, segment_of_rows
+from luthier.core.segments import offsets_from_counts, segment_blocks, segment_of_rows
 from luthier.core.threads import executor
 from luthier.features.consensus._gram_kernels import Lists
 from luthier.features.consensus.evidence import Block, Evidence, check_norms, list_weights, make_block
 from luthier.features.consensus.utilities import Utility, text_batch
 from luthier.kbest.pool import Pool
-from luthier.kbest.rerank import segment_blocks
 from luthier.metrics.batch import Batch
 
 BLOCK_ROWS = 1 << 14

@@ -15,13 +15,12 @@ import numpy as np
 
 from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
-from luthier.core.segments import segment_of_rows
+from luthier.core.segments import segment_blocks, segment_of_rows
 from luthier.corpus.texts import Texts
 from luthier.features.consensus._gram_kernels import Lists
 from luthier.features.consensus.evidence import Block, Evidence, make_block
 from luthier.features.consensus.mbr import BLOCK_ROWS, EQUAL, Selection, check_one_way, first_of_best
 from luthier.kbest.pool import Pool
-from luthier.kbest.rerank import segment_blocks
 
 # Pairs that a scorer is given at once: what is held of them takes some hundred megabytes.
 MOST_PAIRS = 1 << 18

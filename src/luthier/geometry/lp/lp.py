@@ -22,11 +22,10 @@ from luthier.core.arrays import Bool, Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.geometry.lp import _facet_kernels as facet_kernels
 from luthier.geometry.lp import _lp_kernels as kernels
+from luthier.geometry.lp.scales import column_scales, is_beyond, is_broken, is_proven, small_unit
 
 OPTIMAL, INFEASIBLE, GAVE_UP = kernels.OPTIMAL, kernels.INFEASIBLE, kernels.GAVE_UP
 FACET_WIDTH = 1e-9
-FAR_APART = 1e4  # sizes of columns that are brought to one
-BROKEN = 1e-7  # beyond a row of length 1, or of that part of its limit
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -96,9 +95,24 @@ def maximize(
     array([[ 2., -1.]])
     """
     a, b, c, sides = _checked(rows, limits, objectives, box)
-    scales = _column_scales(a)
+    scales = column_scales(a)
     if scales is not None:
         return _maximize_scaled(a, b, c, sides, scales)
+    found, scales = _maximize(a, b, c, sides), small_unit(a, b, sides)
+    if scales is not None and any(is_beyond(a, b, point) for point in found.points):
+        found = _maximize_scaled(a, b, c, sides, scales)
+        if any(is_beyond(a, b, point) for point in found.points) or not is_proven(
+            a, c, found.active, found.multipliers, found.status == OPTIMAL
+        ):
+            raise LuthierError(
+                f"a linear program of {len(a)} rows cannot be solved: its limits are {scales[0]:.0e} of its unknowns' "
+                "bounds. hint: scale the features to like sizes"
+            )
+    return found
+
+
+def _maximize(a: Float64, b: Float64, c: Float64, sides: Float64) -> Optima:
+    """Maximise over columns of like sizes, and limits that rounding does not hide."""
     n, d = c.shape
     problem = Rows(d, sides)
     problem.add(a, b)
@@ -117,26 +131,16 @@ def maximize(
     return optima
 
 
-def _column_scales(a: Float64) -> Float64 | None:
-    """Return what brings columns to about one size, (d,), powers of two; None where they are that already."""
-    sizes = np.abs(a).max(axis=0, initial=0.0)
-    used = sizes[sizes > 0.0]
-    if len(used) == 0 or used.max() <= FAR_APART * used.min():
-        return None
-    scales: Float64 = np.exp2(-np.round(np.log2(np.where(sizes > 0.0, sizes, np.median(used)))))
-    return scales
-
-
 def _maximize_scaled(a: Float64, b: Float64, c: Float64, sides: Float64, scales: Float64) -> Optima:
     """Maximise over unknowns of other units, x = scales · u; what then breaks a row is left to HiGHS."""
     rows = a * scales
-    found = maximize(rows, b, c * scales, box=sides / scales)
+    found = _maximize(rows, b, c * scales, sides / scales)
     for q in np.flatnonzero(found.status == OPTIMAL):
-        if _is_broken(rows, b, found.points[q]):
+        if is_broken(rows, b, found.points[q]):
             _ask_highs(a, b, c[q], sides, found, int(q), normalized=False)  # in the caller's units, which may be better
             found.points[q] = found.points[q] / scales if found.status[q] == OPTIMAL else np.nan
             found.values[q] = (c[q] * scales * found.points[q]).sum()
-            if found.status[q] == OPTIMAL and _is_broken(rows, b, found.points[q]):
+            if found.status[q] == OPTIMAL and is_broken(rows, b, found.points[q]):
                 raise LuthierError(
                     f"a linear program of {len(a)} rows cannot be solved: its columns differ by a factor of "
                     f"{scales.max() / scales.min():.0e}. hint: scale the features to like sizes"
@@ -145,12 +149,6 @@ def _maximize_scaled(a: Float64, b: Float64, c: Float64, sides: Float64, scales:
     found.multipliers[at_sides] /= scales[(-1 - found.active[at_sides]) // 2]
     points = found.points * scales
     return dataclasses.replace(found, points=points)
-
-
-def _is_broken(rows: Float64, limits: Float64, point: Float64) -> bool:
-    """Return whether a point is beyond a row by more than rounding explains."""
-    lengths = np.sqrt((rows * rows).sum(axis=1))
-    return bool((rows @ point - limits > BROKEN * np.maximum(lengths, np.abs(limits))).any())
 
 
 def largest_margin(rows: npt.ArrayLike, *, normalize: bool = False) -> Margin:

@@ -64,6 +64,13 @@ def make_workspace(n_lines):
 
 
 @inner_kernel
+def copy_row(old, k, new, m):
+    """Copy a row number by number: for an assignment of rows Numba compiles its words about shapes, for seconds."""
+    for v in range(old.shape[1]):
+        new[m, v] = old[k, v]
+
+
+@inner_kernel
 def look_at_corners(z, border, i, j, c, p, q, polygon, n):
     """Write on which side of the line (i, j) the corners of a polygon are; return how many lie below."""
     names, points, signs = polygon.names, polygon.points, polygon.signs
@@ -99,7 +106,9 @@ def cut(polygon, n, i, j, c, p, q):
     old_names, old_vectors, old_points = names[:n].copy(), vectors[:n].copy(), points[:n].copy()
     m = (end + 1) % n
     while True:
-        names[size], vectors[size], points[size] = old_names[m], old_vectors[m], old_points[m]
+        copy_row(old_names, m, names, size)
+        copy_row(old_vectors, m, vectors, size)
+        copy_row(old_points, m, points, size)
         size += 1
         if signs[m] < 0:
             break
@@ -117,7 +126,7 @@ def lay_window(border, polygon):
     """Write the window as a polygon: its lines counter-clockwise, and where each meets the next."""
     for b in range(4):
         polygon.names[b, 0], polygon.names[b, 1] = -1 - b, 0
-        polygon.vectors[b] = border[b]
+        copy_row(border, b, polygon.vectors, b)
     for b in range(4):
         meet(polygon.vectors[b], polygon.vectors[(b + 1) % 4], polygon.points[b])
 
@@ -340,7 +349,8 @@ def keep_faces(first, n_rows, place, starts, found, n_faces, out):
             if out.ptr[n_faces] + n > len(out.sides):
                 return -1
             out.rows[n_faces] = first + k
-            out.sides[out.ptr[n_faces] : out.ptr[n_faces] + n] = found[starts[f] : starts[f + 1]]
+            for m in range(n):
+                out.sides[out.ptr[n_faces] + m] = found[starts[f] + m]
             out.ptr[n_faces + 1] = out.ptr[n_faces] + n
             n_faces += 1
     return n_faces

@@ -22,11 +22,10 @@ from luthier.core.arrays import Int64
 from luthier.core.errors import LuthierError
 from luthier.core.params import validate
 from luthier.core.plugins import available, load
-from luthier.core.segments import segment_of_rows
+from luthier.core.segments import segment_blocks, segment_of_rows
 from luthier.corpus.texts import Texts
 from luthier.kbest.features import Features
 from luthier.kbest.pool import INTEGER_IDS, Pool
-from luthier.kbest.rerank import segment_blocks
 from luthier.kbest.storage.pool_file import save_pool
 
 PACKAGE = "luthier.kbest.writers"
