@@ -134,7 +134,7 @@ BAD = {
         "a\n",
         "x\n",
         ["--method", "giza"],
-        "there is no 'giza' among the methods. known: diagonal, hmm, model1",
+        "there is no 'giza' among the methods. known: diagonal, fertility, hmm, model1",
     ),
     "parameter": (
         "a\n",

@@ -45,6 +45,7 @@ def _align() -> None:
     for name in available(PACKAGE):
         options: dict[str, Any] = {"optimize_tension": True} if name == "diagonal" else {}
         done = align(*TEXT, name, passes=3, **options)
+        apply_model(done.model, *TEXT)
     with tempfile.TemporaryDirectory() as folder:
         save_aligner(done.model, Path(folder, "model"))
         apply_model(open_aligner(Path(folder, "model")), *TEXT)
