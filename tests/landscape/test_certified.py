@@ -10,7 +10,7 @@ from luthier.core.errors import InputError, LuthierError
 from luthier.geometry.plane.subdivision import Window
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.certified.box import Boxes
+from luthier.landscape.certified.box import Boxes, first_moments
 from luthier.landscape.certified.certify import CertifyOptions, certify
 from luthier.landscape.certified.rows import bundled
 from luthier.landscape.certified.space import (
@@ -56,7 +56,7 @@ def test_nothing_in_a_box_exceeds_its_bound_or_leaves_what_is_left_of_it(spec, s
     points = [z for z in points_in(low, high, rng) if space.holds(z)]
     gains = [problem.gain(space.weights(z)) for z in points]
     for target in (-np.inf, *(np.quantile(gains, [0.0, 0.5, 0.9]) if gains else ())):
-        box = boxes.look([(low, high, everything, np.inf)], target)[0]
+        box = boxes.look([(low, high, everything, np.inf, first_moments(len(low)))], target)[0]
         for z, gain in zip(points, gains, strict=True):
             if box is None:
                 assert gain == -np.inf

@@ -8,7 +8,7 @@ from certified_problems import draw_problem
 
 from luthier.geometry.subspace import Subspace
 from luthier.landscape.bounds import Bounds
-from luthier.landscape.certified.box import Boxes
+from luthier.landscape.certified.box import Boxes, first_moments
 from luthier.landscape.certified.certify import CertifyOptions, certify
 from luthier.landscape.certified.search import sides_for, tie_point
 from luthier.landscape.certified.space import all_directions, reach_space
@@ -159,7 +159,7 @@ def test_what_is_selected_inside_is_selected_on_a_side(seed):
     subspace = Subspace(tie, np.eye(3), ("f0", "f1", "f2"))
     boxes = Boxes(problem, reach_space(problem, subspace, 1e-3))
     low, high = boxes.space.lows[0], boxes.space.highs[0]
-    (box,) = boxes.look([(low, high, boxes.rows.all_open(), np.inf)], -np.inf)
+    (box,) = boxes.look([(low, high, boxes.rows.all_open(), np.inf, first_moments(len(boxes.space.matrix)))], -np.inf)
     sides = sides_for(boxes.rows, box.low, box.high, box.open)
     point = tie_point(boxes.rows, box.low, box.high, box.open)
     assert sides
@@ -187,6 +187,17 @@ def test_what_is_selected_inside_is_selected_on_a_side(seed):
 def test_rows_that_do_not_tie_have_no_point():
     problem = draw_problem("bleu", 3, sentences=6, k=6, whole=False)
     boxes = Boxes(problem, reach_space(problem, Subspace(START, np.eye(3), ("f0", "f1", "f2")), 0.5))
-    box = boxes.look([(boxes.space.lows[0], boxes.space.highs[0], boxes.rows.all_open(), np.inf)], -np.inf)[0]
+    box = boxes.look(
+        [
+            (
+                boxes.space.lows[0],
+                boxes.space.highs[0],
+                boxes.rows.all_open(),
+                np.inf,
+                first_moments(len(boxes.space.matrix)),
+            )
+        ],
+        -np.inf,
+    )[0]
     assert len(box.open.lists) > 3
     assert sides_for(boxes.rows, box.low, box.high, box.open) is None

@@ -12,6 +12,8 @@ import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
 
+UNIT = 2.0**-53
+
 
 class Table(NamedTuple):
     """All rows: heights (R, P), statistics (R, S), and the slack of each list, (N,)."""

@@ -13,11 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from luthier.core.jit import inner_kernel, kernel
-from luthier.landscape.certified._box_kernels import value_of
+from luthier.landscape.certified._box_kernels import UNIT, value_of
+from luthier.landscape.certified._moment_kernels import bound_by_moments, scratch_of
 
 # M must be at least this share of what g varies by: a cut steeper than that is all rounding and no use.
 LEAST_SHARE = 1e-4
-UNIT = 2.0**-53
 # No list takes part; no joint choice reaches the target; something of the box is left; nothing is.
 NO_CUT, BELOW, LEFT, EMPTY = 0, 1, 2, 3
 
@@ -52,7 +52,8 @@ class Cut(NamedTuple):
     """What cuts make of W boxes.
 
     state (W,) int8, one of those below; fixed, peak (W,): no joint choice is higher than their sum; left, right (W, d):
-    the ends that stay, from −1 to 1; impact (W, d): how much each axis moves all cuts together.
+    the ends that stay, from −1 to 1; impact (W, d): how much each axis moves all cuts together; moments (W, d+1, d+1):
+    of 1 and the axes, to begin with and as they were reached.
     """
 
     state: np.ndarray
@@ -61,6 +62,7 @@ class Cut(NamedTuple):
     left: np.ndarray
     right: np.ndarray
     impact: np.ndarray
+    moments: np.ndarray
 
 
 @inner_kernel
@@ -286,13 +288,15 @@ def weigh_axes(steps, n_lists, impact):
 def cut_boxes(table, found, which, lines, centres, radii, limits, steps, out):
     """Write what cuts make of some boxes of a bundle, each under its line.
 
-    `limits` are the rows of a list that takes part, and how many cuts. Steps have room for the box with the most rows.
+    `limits` are the rows of a list that takes part, how many cuts, and how many rounds of moments where these do not
+    suffice. Steps have room for the box with the most rows.
     """
     heights, stats, slack = table
     slopes, bases, levels = lines
-    most_rows, rounds = limits
+    most_rows, rounds, moment_rounds = limits
     n_axes = centres.shape[1]
     constants, gradients = np.empty(rounds + 1), np.empty((rounds + 1, n_axes))
+    scratch = scratch_of(len(steps.values), n_axes + 1)
     for w in range(len(which)):
         b = which[w]
         worst, n_lists = order_steps(heights, stats, slack, found, b, slopes[w], centres[b], radii[b], most_rows, steps)
@@ -301,6 +305,12 @@ def cut_boxes(table, found, which, lines, centres, radii, limits, steps, out):
             continue
         fixed = bases[w] + worst
         count, peak = find_cuts(steps, n_lists, rounds, levels[w] - fixed, constants, gradients)
+        if peak > levels[w] - fixed and moment_rounds[0] > 0:
+            extends = np.flatnonzero(radii[b] > 0.0)
+            if len(extends) + 1 != len(scratch.moments):
+                scratch = scratch_of(len(steps.values), len(extends) + 1)
+            least = levels[w] - fixed
+            peak = min(peak, bound_by_moments(steps, n_lists, extends, moment_rounds, least, out.moments[w], scratch))
         out.fixed[w], out.peak[w] = fixed, peak
         out.state[w] = BELOW
         if peak <= levels[w] - fixed:

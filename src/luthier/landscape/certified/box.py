@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from luthier.core.arrays import Bool, Float64, Int64
+from luthier.core.arrays import Bool, Float32, Float64, Int64
 from luthier.core.errors import LuthierError
 from luthier.landscape.certified import _box_kernels as kernels
 from luthier.landscape.certified import _cut_kernels as cut_kernels
@@ -25,6 +25,9 @@ from luthier.metrics.majorant import Majorants
 
 TANGENTS = 3  # majorants tried for a box, each touching at the best choice under the one before
 CUTS = 5  # tangent planes of the coupled lists
+MOMENTS = 3  # rounds of second moments, where cuts do not suffice
+HOPE = 3.0  # they stop where more is missing than so many times what they gained
+PACE = 4.0  # the first step towards new moments is 1/PACE of the way
 MOST_ROWS = 20_000  # open rows of a box up to which cuts pay
 MOST_OF_LIST = 200  # rows of a list that take part in cuts: the work is quadratic in them
 MOST_EXACT, MOST_CHOICES = 12, 4096  # open lists, and choices of their rows, up to which all choices are tried
@@ -32,7 +35,8 @@ SHRINKS = 4  # how often a box that cuts make smaller is looked at again at once
 WORTH = 0.6  # a box is looked at again if no more than this share of its volume is left
 
 
-Task = tuple[Float64, Float64, Open, float]  # a box; of one that holds it, the rows that can win and the bound
+# a box; of one that holds it, the rows that can win, the bound, and moments
+Task = tuple[Float64, Float64, Open, float, Float32]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -53,6 +57,8 @@ class Box:
         Its centre.
     sums : (S,)
         Statistics of what wins there, but for ties.
+    moments : (P+1, P+1) float32
+        Of 1 and the coordinates, from −1 to 1: where all lists together promise most; halves begin with them.
     """
 
     low: Float64
@@ -62,6 +68,7 @@ class Box:
     axis: int
     point: Float64
     sums: Float64
+    moments: Float32
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -81,6 +88,7 @@ class _Seen:
     heights: Float64
     bounds: Float64
     axes: Int64
+    moments: Float64
 
     def box(self, at: int) -> Box:
         """Return one of them."""
@@ -92,7 +100,13 @@ class _Seen:
             int(self.axes[at]),
             self.centres[at],
             self.sums.centre[at],
+            self.moments[at].astype(np.float32),
         )
+
+
+def first_moments(n_axes: int) -> Float32:
+    """Return moments to begin with, (P+1, P+1): no axis says anything of another."""
+    return np.asarray(np.eye(n_axes + 1, dtype=np.float32))
 
 
 class Boxes:
@@ -123,6 +137,7 @@ class Boxes:
         """
         found: list[Box | None] = [None] * len(tasks)
         lows, highs = np.array([task[0] for task in tasks]), np.array([task[1] for task in tasks])
+        moments = np.array([task[4] for task in tasks], np.float64)
         given, parents = bundled([task[2] for task in tasks])
         which, seen = np.arange(len(tasks)), None
         for turn in range(SHRINKS):
@@ -131,20 +146,23 @@ class Boxes:
                 if seen is not None:  # nothing is left of it, but what was taken away reaches up to the target
                     found[which[at]] = dataclasses.replace(seen.box(int(parents[at])), bound=target)
             which, lows, highs, parents = which[inside], lows[inside], highs[inside], parents[inside]
+            moments = moments[inside]
             if not len(which):
                 break
-            seen = self._bounded(lows, highs, given, parents, target)
+            seen = self._bounded(lows, highs, given, parents, moments, target)
             again = self._cut(seen, target) & (turn + 1 < SHRINKS)
             for at in np.flatnonzero(~again):
                 found[which[at]] = seen.box(int(at))
-            which, lows, highs = which[again], seen.lows[again], seen.highs[again]
+            which, lows, highs, moments = which[again], seen.lows[again], seen.highs[again], seen.moments[again]
             given, parents = seen.open, np.flatnonzero(again)
         return [
             box and dataclasses.replace(box, bound=min(box.bound, task[3]))
             for box, task in zip(found, tasks, strict=True)
         ]
 
-    def _bounded(self, lows: Float64, highs: Float64, given: Bundle, parents: Int64, target: float) -> _Seen:
+    def _bounded(
+        self, lows: Float64, highs: Float64, given: Bundle, parents: Int64, moments: Float64, target: float
+    ) -> _Seen:
         """Return boxes with their bounds by majorants, and by all choices where these are few."""
         centres, radii = middle_of(lows, highs)
         opened, sums = self.rows.survivors(given, parents, centres, radii)
@@ -152,7 +170,7 @@ class Boxes:
         for at in np.flatnonzero((bounds > target) & (np.diff(opened.ends) <= MOST_EXACT)):
             bounds[at] = min(bounds[at], self._exact(open_of(opened, int(at))))
         axes = np.argmax(radii * self.rows.spread, axis=1)
-        return _Seen(lows.copy(), highs.copy(), centres, radii, opened, sums, lines, heights, bounds, axes)
+        return _Seen(lows.copy(), highs.copy(), centres, radii, opened, sums, lines, heights, bounds, axes, moments)
 
     def _exact(self, found: Open) -> float:
         """Return the highest gain of any choice of open rows, if these are few and their sums are exact, else ∞."""
@@ -240,12 +258,17 @@ class Boxes:
         )
         out = Cut(
             np.empty(count, np.int8),
-            *(np.zeros(count) for _ in range(2)),
-            *(np.empty((count, n_axes)) for _ in range(3)),
+            np.zeros(count),
+            np.zeros(count),
+            np.empty((count, n_axes)),
+            np.empty((count, n_axes)),
+            np.empty((count, n_axes)),
+            seen.moments[which],
         )
         lines = Lines(slopes, bases, levels)
-        limits = (MOST_OF_LIST, CUTS)
+        limits = (MOST_OF_LIST, CUTS, (MOMENTS, HOPE, PACE))
         cut_kernels.cut_boxes(self.rows.table, seen.open, which, lines, seen.centres, seen.radii, limits, steps, out)
+        seen.moments[which] = out.moments
         return out
 
 

@@ -46,12 +46,13 @@ def save_search(path: str, search: Search) -> None:
         if id(item.box.open) not in kept:
             kept[id(item.box.open)] = len(sets)
             sets.append(item.box.open)
-    n_stats = len(search.boxes.sizes)
+    n_stats, n_moments = len(search.boxes.sizes), len(search.boxes.space.matrix) + 1
     state: Arrays = {
         "lows": _stacked([item.box.low for item in waiting], len(search.boxes.space.matrix)),
         "highs": _stacked([item.box.high for item in waiting], len(search.boxes.space.matrix)),
         "bounds": np.array([item.box.bound for item in waiting]),
         "axes": np.array([item.box.axis for item in waiting], np.int64),
+        "moments": np.array([item.box.moments for item in waiting], np.float32).reshape(-1, *2 * [n_moments]),
         "serials": np.array([item.serial for item in waiting], np.int64),
         "sets": np.array([kept[id(item.box.open)] for item in waiting], np.int64),
         "rows": _joined([s.rows for s in sets], np.int32),
@@ -99,11 +100,18 @@ def _waiting(boxes: Boxes, state: Arrays) -> list[Waiting]:
         raise LuthierError("its axes are none of this space")
     if n and not (state["sets"].min() >= 0 and state["sets"].max() < len(sets)):
         raise LuthierError("its rows are not there")
-    items = zip(lows, highs, state["bounds"], state["axes"], state["serials"], state["sets"], strict=True)
+    moments = state["moments"]
+    if (
+        moments.shape != (n, shape[1] + 1, shape[1] + 1)
+        or moments.dtype != np.float32
+        or not np.all(np.abs(moments) <= 2)
+    ):
+        raise LuthierError("its moments are none of this space")
+    items = zip(lows, highs, state["bounds"], state["axes"], state["serials"], state["sets"], moments, strict=True)
     found = []
-    for low, high, bound, axis, serial, at in items:
+    for low, high, bound, axis, serial, at, moment in items:
         # centre and sums were of use when the box was new
-        box = Box(low.copy(), high.copy(), sets[at], float(bound), int(axis), low.copy(), sets[at].fixed)
+        box = Box(low.copy(), high.copy(), sets[at], float(bound), int(axis), low.copy(), sets[at].fixed, moment.copy())
         found.append(Waiting(-box.bound, int(serial), box))
     return found
 

@@ -16,17 +16,14 @@ import numpy as np
 
 from luthier.core.arrays import Float64, Int64
 from luthier.core.progress import notice
+from luthier.core.rng import make_rng
 from luthier.core.threads import executor
-from luthier.kbest.features import Features
-from luthier.landscape.bounds import Bounds
 from luthier.landscape.certified._box_kernels import Open
-from luthier.landscape.certified.box import Box, Boxes, Task
+from luthier.landscape.certified.box import Box, Boxes, Task, first_moments
 from luthier.landscape.certified.certificate import Certificate
+from luthier.landscape.certified.incumbents import Walled, climb, problem_of_rows, wander
 from luthier.landscape.certified.rows import Rows, middle_of
-from luthier.landscape.certified.space import box_volume, moving
-from luthier.landscape.curve import reach_of
-from luthier.landscape.lines.places import Choice, best_places
-from luthier.landscape.list_problem import ListProblem
+from luthier.landscape.certified.space import box_volume
 
 # Boxes in which all that is open ties at one point: their sides represent them.
 #
@@ -111,49 +108,9 @@ def _first(found: Open) -> Open:
     return Open(found.rows[: starts[-1]], starts, found.lists[:FIRST], found.fixed)
 
 
-# Line searches inside a box: a good gain early closes boxes early.
-
-SWEEPS = 10  # over the coordinates, at most
-
-
-def problem_of_rows(problem: ListProblem, rows: Rows) -> ListProblem:
-    """Return the problem whose weights are coordinates of a space: its gains are those there, but for rounding."""
-    names = [f"z{k}" for k in range(rows.heights.shape[1])]
-    pool = problem.pool.take(rows.kept).with_features(Features.from_dense(names, rows.heights))
-    return ListProblem(pool, problem.metric, problem.stats[rows.kept], Bounds.none(len(names)))
-
-
-def climb(problem: ListProblem, low: Float64, high: Float64, walls: Float64, point: Float64) -> Float64:
-    """Return where exact searches along each coordinate in turn lead from a point of a box within walls, (P,) each."""
-    here, gain = point.copy(), problem.gain(point)
-    axes = np.flatnonzero(moving(low, high))
-    for _ in range(SWEEPS):
-        before = gain
-        for axis in axes:
-            direction = np.zeros(len(point))
-            direction[axis] = 1.0
-            curve = next(iter(problem.curves(here, direction[None])))
-            limits = _limits(low[axis] - here[axis], high[axis] - here[axis], walls @ here, walls[:, axis])
-            places = best_places(curve, Choice(), limits=limits, reach=reach_of(here, direction), above=gain)
-            if len(places.positions):
-                moved = here + places.positions[0] * direction
-                reached = problem.gain(moved)
-                if reached > gain:
-                    here, gain = np.clip(moved, low, high), reached
-        if gain <= before:
-            break
-    return here
-
-
-def _limits(low: float, high: float, values: Float64, slopes: Float64) -> tuple[float, float]:
-    """Return how far one can go along a coordinate before values + t·slopes, (B,) each, are above 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = -values / slopes
-    return float(ends[slopes < 0].max(initial=low)), float(ends[slopes > 0].min(initial=high))
-
-
 BATCH = 16  # boxes that are split at a time
-CLIMB_FACTOR = 4
+CLIMBED = 3  # centres of a batch from which lines are searched
+LARGE = 4096  # boxes from which on random lines are searched from these, too
 MOST_KEPT = 1 << 28  # open rows kept by all boxes together (1 GB); then boxes keep those of the one they were cut from
 
 
@@ -199,8 +156,11 @@ class Search:
 
     @property
     def _climb_at(self) -> int:
-        """The number of boxes after which line searches are due: at once, then each time it is four times as large."""
-        return int(CLIMB_FACTOR**self.standing.climbs)
+        """The number of boxes after which line searches are due: at once, then each time it is four times as large.
+
+        In large searches, which know more of where good weights are, each time it is twice as large.
+        """
+        return int(min(4**self.standing.climbs, LARGE * 2.0 ** (self.standing.climbs - 6)))
 
     @classmethod
     def begin(cls, boxes: Boxes, weights: Float64, *, gap: float, threads: int = 1) -> Search:
@@ -210,7 +170,8 @@ class Search:
         if place is not None:
             search._climb_from(place)
         space, everything = boxes.space, boxes.rows.all_open()
-        tasks = [(low, high, everything, np.inf) for low, high in zip(space.lows, space.highs, strict=True)]
+        moments = first_moments(len(space.matrix))
+        tasks = [(low, high, everything, np.inf, moments) for low, high in zip(space.lows, space.highs, strict=True)]
         search._take(tasks, boxes.look(tasks, search._target))
         return search
 
@@ -279,7 +240,7 @@ class Search:
             standing.kept -= len(box.open.rows)
             sides = None if self.boxes.space.ties else self._sides(box)
             if sides is not None:
-                tasks += [(low, high, box.open, box.bound) for low, high in sides]
+                tasks += [(low, high, box.open, box.bound, box.moments) for low, high in sides]
                 continue
             middle = box.low[box.axis] + (box.high[box.axis] - box.low[box.axis]) / 2
             if not box.low[box.axis] < middle < box.high[box.axis]:  # no number between: it stays as it is
@@ -287,7 +248,7 @@ class Search:
                 continue
             left, right = box.high.copy(), box.low.copy()
             left[box.axis] = right[box.axis] = middle
-            tasks += [(box.low, left, box.open, box.bound), (right, box.high, box.open, box.bound)]
+            tasks += [(*ends, box.open, box.bound, box.moments) for ends in ((box.low, left), (right, box.high))]
         return tasks
 
     def _sides(self, box: Box) -> list[tuple[Float64, Float64]] | None:
@@ -349,16 +310,21 @@ class Search:
         return gain >= standing.gain
 
     def _climb(self, found: list[Box | None]) -> None:
-        """Search lines from the best centre of a batch."""
+        """Search lines from the best centres of a batch, and from the best so far."""
         self.standing.climbs += 1
         guesses, inside = self._guesses([box for box in found if box is not None])
-        if len(inside):
-            self._climb_from(inside[int(np.argmax(guesses))].point)
+        rng, large = make_rng(self.standing.climbs), self.standing.boxes >= LARGE
+        for place in np.argsort(-guesses, kind="stable")[:CLIMBED]:
+            self._climb_from(inside[place].point, rng if large else None)
+        here = self.boxes.space.place(self.standing.weights)
+        if here is not None:
+            self._climb_from(here, rng)
 
-    def _climb_from(self, point: Float64) -> None:
-        """Search lines from a point, within the root box that it lies in."""
+    def _climb_from(self, point: Float64, rng: np.random.Generator | None = None) -> None:
+        """Search lines from a point, within the root box that it lies in: coordinates, and random ones by `rng`."""
         space = self.boxes.space
         root = int(np.argmax(np.all((space.lows <= point) & (point <= space.highs), axis=1)))
-        reached = climb(self._lines, space.lows[root], space.highs[root], space.walls, point)
+        walled = Walled(space.lows[root], space.highs[root], space.walls)
+        reached = climb(self._lines, walled, point) if rng is None else wander(self._lines, walled, point, rng)
         if space.holds(reached):
             self._adopt(reached)
