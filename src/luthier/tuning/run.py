@@ -225,7 +225,8 @@ class _Runs:
     def told(self, states: list[State]) -> str:
         """Return what progress says of a run: the best score so far, and what was done last."""
         best = max(state.gain for state in states)
-        return f"best {-best if self.problem.metric.higher_is_better is False else best:.5g}, {states[-1].did}"
+        lower = getattr(getattr(self.problem, "metric", None), "higher_is_better", None) is False
+        return f"best {-best if lower else best:.5g}, {states[-1].did}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Go to another process without what belongs to this one."""
