@@ -60,6 +60,11 @@ class Asking:
 
         return answer(self.session, name, json.dumps(body).encode()).body()
 
+    def waited(self, name, **body):
+        """Ask until what is made in the background is there."""
+        while json.loads(self.ask(name, **body)).get("waiting"):
+            time.sleep(0.01)
+
     def told(self, name, **body):
         """Return the values of an answer with arrays."""
         reply = self.ask(name, **body)
@@ -128,6 +133,19 @@ def server_side(asking):
     return rows
 
 
+def background_side(asking):
+    """Return names and CPU milliseconds of what is made once the weights rest."""
+    last = int(asking.usable[-1])
+
+    def body(i):
+        return {"weights": {"set": [[last, asking.start[last] + 1e-5 * (i + 1)]]}}
+
+    return [
+        ("chips on five folds", milliseconds(lambda i: asking.waited("promises", **body(i)), 2)),
+        ("region of a line", milliseconds(lambda i: asking.waited("region", axis=asking.moved, **body(i)), 2)),
+    ]
+
+
 def main():
     parser = argument_parser(__doc__.splitlines()[0])
     parser.add_argument("--browser", action="store_true", help="also time the page, in a headless Chromium")
@@ -138,7 +156,7 @@ def main():
     else:
         pool, _, start = generated_to_tune(SIZES[arguments.size], arguments.seed)
     asking = Asking(pool, start)
-    rows = server_side(asking)
+    rows = [*server_side(asking), *background_side(asking)]
     title = f"{pool.n_hypotheses:,} hypotheses × {pool.n_features} features; CPU ms of an answer; {machine()}"
     least = rows[0][1]
     shown = [(name, f"{ms:.1f}", f"{ms / least:.1f}", LIMITS.get(name)) for name, ms in rows]

@@ -29,6 +29,10 @@ THEME = """
 document.documentElement.dataset.theme = arguments[0];
 document.dispatchEvent(new Event("themechange"));
 """
+KEY = """
+const canvas = document.querySelector(".surface-row canvas");
+canvas.dispatchEvent(new KeyboardEvent("keydown", { key: arguments[0], bubbles: true }));
+"""
 READY = {
     "line": "return document.querySelector('#line-readout b')",
     "surface": "return document.querySelector('.surface-row canvas').dataset.ready",
@@ -97,6 +101,21 @@ def take(driver, path, *, whole):
     print(path)
 
 
+def choose_cell(driver):
+    """Go in until cells are shown, take the one of the weights, wait for the region."""
+    cells = "return document.querySelector('#surface-readout').textContent.includes('cells, exactly')"
+    for _ in range(20):
+        ready = driver.execute_script(READY["surface"])
+        driver.execute_script("document.querySelector('#zoom-in').click()")
+        until(driver, f"{READY['surface']} !== {ready!r}")
+        if driver.execute_script(cells):
+            break
+    driver.execute_script(KEY, "ArrowRight")
+    driver.execute_script(KEY, "Enter")
+    until(driver, "return document.querySelector('.cell-about h3')")
+    until(driver, "return document.querySelector('.surface-row canvas').dataset.region")
+
+
 def picture_session(driver, address, wanted, out):
     """Save every view of a session."""
     for width, height in wanted.sizes:
@@ -120,6 +139,8 @@ def picture_session(driver, address, wanted, out):
                 if view == "tradeoff":
                     driver.execute_script("document.querySelector('#tradeoff-run').click()")
                 until(driver, READY.get(view, "return true"))
+                if view == "surface":
+                    choose_cell(driver)
                 take(driver, out / f"{view}-{width}x{height}-{theme}.png", whole=width < 900)
 
 

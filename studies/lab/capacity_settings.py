@@ -102,12 +102,24 @@ class CapacityEntry(Entry):
     pairs: bool
 
 
+ORACLES = ("corpus", "sentence")
+
+
+def _oracle(file: Table, path: str) -> str:
+    """Return which oracle is to be followed: the corpus's, found greedily, or of each sentence the best extreme row."""
+    oracle = file.take("oracle", str, "corpus")
+    if oracle not in ORACLES:
+        raise LuthierError(f"{path}: expected an oracle ({', '.join(ORACLES)}), found {oracle!r}")
+    return oracle
+
+
 @dataclasses.dataclass(frozen=True)
 class CapacityStudy(Study):
     """The settings of a study of capacity: what more features, sentences and directions let weights do."""
 
     data: tuple[CapacityEntry, ...]
     metric: Metric
+    oracle: str
     features: Mapping[str, int]
     projections: Mapping[str, Projection]
     tuners: Mapping[str, CapacityTuner]
@@ -126,6 +138,7 @@ class CapacityStudy(Study):
             name=file.take("name", str),
             seed=take_seed(file, path),
             metric=load_metric(file.take("metric", str, "bleu")),
+            oracle=_oracle(file, path),
             data=tuple(_entry(table, path) for table in file.tables("data")),
             features=dict(_feature_set(table) for table in file.tables("feature_set")),
             projections=dict(_projection(table, path) for table in _some(file, "projection")),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ from luthier.report.figure_style import LINES, make_panels, write_figure
 
 from .base import markdown
 from .capacity_settings import ALL, CONES, ORACLE
+from .lines import unpack_statistics
 
 
 def table_parts(title: str, records: Sequence[Record]) -> list[str]:
@@ -131,15 +132,37 @@ def agreement_table(records: Sequence[Record]) -> str:
                 f"{100 * np.mean(pairs):.0f} %",
                 f"{100 * lowest[0]:.0f} % ({', '.join(lowest[1])})",
                 f"{100 * np.mean(oracle):.0f} %" if oracle else "–",
+                _percent(agreements(own, "unseen")),
+                _cosine(own),
             ]
         )
-    head = ["features", "D", "sentences", "two tuners agree", "least", "agree with the oracle"]
-    return markdown(head, rows, (0,)) + "\nShares of tuning sentences, means over pairs of tuners and draws.\n"
+    head = ["features", "D", "sentences", "two tuners agree", "least", "agree with the oracle", "on unseen", "cosine"]
+    note = (
+        "\nShares of tuning sentences, and of unseen ones; the cosine is of directions in units of the features' "
+        "spreads. Means over pairs of tuners and draws.\n"
+    )
+    return markdown(head, rows, (0,)) + note
 
 
-def agreements(records: Sequence[Record]) -> dict[tuple[str, str], float]:
+def _percent(shares: Mapping[tuple[str, str], float]) -> str:
+    return f"{100 * np.mean([*shares.values()]):.0f} %" if shares else "–"
+
+
+def _cosine(records: Sequence[Record]) -> str:
+    """Return the mean cosine of what two tuners found on one draw."""
+    found = {}
+    for record in records:
+        if "direction" in record:
+            vector = unpack_statistics(record["direction"], 1).ravel()
+            found[record["replica"], record["tuner"]] = vector / max(float(np.linalg.norm(vector)), 1e-300)
+    pairs = [(a, b) for a, b in itertools.combinations(found, 2) if a[0] == b[0]]
+    return f"{np.mean([found[a] @ found[b] for a, b in pairs]):.2f}" if pairs else "–"
+
+
+def agreements(records: Sequence[Record], part: str = "selected") -> dict[tuple[str, str], float]:
     """Return the share of sentences on which two tuners select the same row, mean over draws, by their names."""
-    chosen = {(record["replica"], record["tuner"]): np.array(record["selected"]) for record in records}
+    records = [record for record in records if part in record]
+    chosen = {(record["replica"], record["tuner"]): np.array(record[part]) for record in records}
     tuners = sorted({record["tuner"] for record in records})
     replicas = sorted({record["replica"] for record in records})
     found = {}

@@ -2,10 +2,12 @@
 
 import os
 import shutil
+import time
 
 import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+PATIENCE = 120  # seconds: the first surface may have to be compiled, on a busy machine
 NEEDED = "LUTHIER_BROWSER_NEEDED"  # where it is set, a missing browser is a failure
 
 
@@ -56,3 +58,43 @@ def _missing(why):
     if os.environ.get(NEEDED):
         pytest.fail(why)
     pytest.skip(why)
+
+
+def until(driver, script, fine, *arguments):
+    """Return what a script says once it is fine."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            found = driver.execute_script(script, *arguments)
+        except Exception as error:  # the page is not there yet
+            found = error
+        else:
+            if fine(found):
+                return found
+        assert time.monotonic() < end, f"{script}: {found}"
+        time.sleep(0.03)
+
+
+def score(driver):
+    """Return the score that is shown."""
+    return driver.execute_script("return Number(document.getElementById('score').dataset.score)")
+
+
+def press(driver, selector):
+    """Click what a selector finds."""
+    driver.execute_script("document.querySelector(arguments[0]).click()", selector)
+
+
+def axe(driver, *, colors_only=False):
+    """Return what axe-core has to say of the page as it is."""
+    if not driver.execute_script("return typeof axe === 'object'"):
+        driver.execute_script(axe_script())
+    return driver.execute_async_script(
+        """
+        const [only, done] = arguments;
+        const options = { resultTypes: ["violations"], ...(only && { runOnly: ["color-contrast"] }) };
+        const told = (v) => [v.impact, v.id, v.nodes.slice(0, 5).map((node) => node.html.slice(0, 200))];
+        const failed = (error) => done(String(error));
+        axe.run(document, options).then((r) => done(r.violations.map(told)), failed);""",
+        colors_only,
+    )

@@ -5,12 +5,11 @@ import csv
 import io
 import itertools
 import json
-import time
 from xml.etree import ElementTree as ET
 
 import numpy as np
 import pytest
-from browser import axe_script, open_browser, screen
+from browser import axe, open_browser, press, score, screen, until
 from PIL import Image
 from scipy.spatial import ConvexHull
 from served import ARABIC, HOSTILE, ask, changed, make_pool, make_session, serving
@@ -20,8 +19,6 @@ from luthier.explorer.endpoints import surface
 from luthier.explorer.report_file import IMPORT, write_report
 from luthier.kbest.storage.pool_file import save_pool
 from luthier.kbest.weights import Weights, write_weights
-
-PATIENCE = 120  # seconds: the first surface may have to be compiled, on a busy machine
 
 N_FEATURES = 14  # ten that matter, two that do not, two bins
 VIEWS = ("line", "surface", "tradeoff", "compare", "traces", "curves")
@@ -68,29 +65,6 @@ def page(driver, server):
     until(driver, "return document.getElementById('score').textContent", bool)
     yield driver
     assert [entry["message"] for entry in driver.get_log("browser")] == []
-
-
-def until(driver, script, fine, *arguments):
-    """Return what a script says once it is fine."""
-    end = time.monotonic() + PATIENCE
-    while True:
-        try:
-            found = driver.execute_script(script, *arguments)
-        except Exception as error:  # the page is not there yet
-            found = error
-        else:
-            if fine(found):
-                return found
-        assert time.monotonic() < end, f"{script}: {found}"
-        time.sleep(0.03)
-
-
-def score(driver):
-    return driver.execute_script("return Number(document.getElementById('score').dataset.score)")
-
-
-def press(driver, selector):
-    driver.execute_script("document.querySelector(arguments[0]).click()", selector)
 
 
 def slide(driver, feature, keys):
@@ -368,23 +342,13 @@ def test_every_view_is_fit_for_all_readers(page):
     until(page, "return document.querySelectorAll('.row').length", bool)
     press(page, ".row")
     until(page, "return document.querySelector('.winner')", bool)
-    page.execute_script(axe_script())
     for theme in ("dark", "light"):
         features = [{"name": "prefers-color-scheme", "value": theme}]
         page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         for view in VIEWS:
             press(page, f"#tab-{view}")
             until(page, "return document.querySelector('#view').childElementCount", bool)
-            found = page.execute_async_script(
-                """
-                const [only, done] = arguments;
-                const options = { resultTypes: ["violations"], ...(only && { runOnly: ["color-contrast"] }) };
-                const told = (v) => [v.impact, v.id, v.nodes.slice(0, 5).map((node) => node.html.slice(0, 200))];
-                const failed = (error) => done(String(error));
-                axe.run(document, options).then((r) => done(r.violations.map(told)), failed);""",
-                theme == "dark",
-            )
-            assert found == [], (theme, view)
+            assert axe(page, colors_only=theme == "dark") == [], (theme, view)
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
     nodes = page.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     sliders = [node for node in nodes if node.get("role", {}).get("value") == "slider"]

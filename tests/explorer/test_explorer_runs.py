@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attack import attack
 from served import SPEC, ask, make_pool, serving
 
 from luthier.core.errors import LuthierError
@@ -172,6 +173,12 @@ def test_a_record_of_a_stranger_is_a_row_or_none(tmp_path, content):
         json.dumps(folders.shown(number, run), allow_nan=False)
         folders.weights_of(run)
     assert record_of(str(tmp_path / "w.txt")) == {}
+
+
+@pytest.mark.slow
+def test_mutated_requests_to_a_folder_end_in_an_answer_or_a_refusal(place):
+    ask(place, "open", runs=[table(place)["a/one"]["run"]])
+    assert attack(place, range(200)) == []
 
 
 def test_what_changes_is_read_again_and_numbers_stay(tmp_path):

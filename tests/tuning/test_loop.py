@@ -141,6 +141,19 @@ def test_a_tuner_that_hands_its_start_back_does_not_end_the_loop():
     assert len(result.iterations) == 6
 
 
+def test_weights_stay_near_those_that_decoded_best():
+    free, near = (small_loop(Searching(), iterations=6, trust=trust) for trust in (0.0, 0.3))
+    decoded, used = [], [START]
+    for turn in near.iterations:
+        decoded.append(turn.decoded)
+        used.append(turn.weights)
+        limit, best = 0.3, -1.0  # by hand
+        for score in decoded:
+            limit, best = (min(0.3, 2 * limit), score) if score > best else (limit / 2, best)
+        assert distance(used[int(np.argmax(decoded))], turn.weights) <= limit + 1e-12
+    assert max(distance(START, turn.weights) for turn in free.iterations) > 0.3  # without it they go
+
+
 def turns_of(scores, metric=BLEU):
     made = [
         Iteration(n, 9, 1, 9, same=False, decoded=score, before=0.0, after=0.0, change=1.0, heldout=None,

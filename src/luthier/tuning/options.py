@@ -58,6 +58,12 @@ class LoopOptions:
         3, low=0, help="end after so many turns in a row that decoded no better (0: after `iterations` alone)"
     )
     least_gain: float = param(0.01, low=0.0, help="how much higher a decoded score must be to be better")
+    trust: float = param(
+        0.0,
+        low=0.0,
+        high=2.0,
+        help="how far weights, scaled so that their sizes sum to 1, may go from those that decoded best (0: anywhere)",
+    )
     choose: str = param(
         "decoded",
         choices=ANSWERS,

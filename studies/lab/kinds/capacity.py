@@ -32,7 +32,7 @@ from luthier.landscape.list_problem import ListProblem
 from luthier.landscape.problem import movable
 from luthier.landscape.selections.sparse_feasibility import lists_followed, weights_that_select
 from luthier.landscape.subspaces import Directions, leading_differences, project, random_sums, sums_of_groups
-from luthier.metrics.oracle import corpus_oracle
+from luthier.metrics.oracle import corpus_oracle, sentence_oracle
 from luthier.tuning.answer import Result
 from luthier.tuning.base import tuner as make_tuner
 from luthier.tuning.run import RunOptions, run
@@ -40,7 +40,7 @@ from luthier.tuning.run import RunOptions, run
 from ..base import Place, Units, write_tables
 from ..capacity_settings import ALL, CONES, LEADING, ORACLE, SUMS, CapacityEntry, CapacityStudy, CapacityUnit
 from ..capacity_tables import draw_capacity, table_parts
-from ..lines import LineKind, require, require_counts, require_numbers, require_texts
+from ..lines import LineKind, pack_statistics, require, require_counts, require_numbers, require_texts
 from ..lists import load_lists
 from ..system import TEST, TUNE, System
 
@@ -227,7 +227,7 @@ class CapacityUnits(Units):
             "watched": bool(tuner and tuner.heldout),
             "metric": study.metric.signature,
             "pools": list(self.lists.digests),
-            "made_of": repr(made_of),
+            "made_of": repr(made_of if study.oracle == "corpus" else [*made_of, study.oracle]),
             "seed": study.seed + unit.replica,
         }
 
@@ -257,11 +257,16 @@ class CapacityUnits(Units):
         return np.sort(make_rng(self.study.seed + unit.replica).permutation(n)[: unit.sentences])
 
     def _problem(self, unit: CapacityUnit) -> ListProblem:
-        return ListProblem.of(self._view(unit.features).tune.take_sentences(self._drawn(unit)), self.study.metric)
+        pool = self._view(unit.features).tune.take_sentences(self._drawn(unit))
+        problem = ListProblem.of(pool, self.study.metric)
+        if self.study.oracle == "corpus":
+            return problem
+        return ListProblem.of(pool.take(rows_within_reach(problem)), self.study.metric)
 
     def _reach(self, problem: ListProblem) -> Record:
         """Return whether some weights select the oracle, and on how many sentences weights were found that do."""
-        oracle = corpus_oracle(problem.metric, problem.stats, problem.offsets)
+        find = corpus_oracle if self.study.oracle == "corpus" else sentence_oracle
+        oracle = find(problem.metric, problem.stats, problem.offsets)
         n = problem.pool.n_sentences
         feasible = weights_that_select(problem.pool, oracle.rows) is not None
         followed = n if feasible else int(lists_followed(problem.pool, oracle.rows).sum())
@@ -304,6 +309,9 @@ class CapacityUnits(Units):
             "test_before": test.gain(view.start),
             "test": test.gain(weights),
             "selected": (problem.select(weights) - problem.offsets[:-1]).tolist(),
+            "unseen": (test.select(weights) - test.offsets[:-1]).tolist(),
+            "answer": pack_statistics(weights[None]),
+            "direction": pack_statistics((weights * problem.spread)[None]),
         }
 
     def _directions(self, name: str, unit: CapacityUnit, problem: ListProblem, start: Float64) -> Directions:
@@ -333,6 +341,18 @@ class CapacityUnits(Units):
         )
         found = sum(len(block) for block in search.run(self.study.most_cones))
         return {"columns": n_axes + 1, "cones": found, "complete": bool(search.complete)}
+
+
+def rows_within_reach(problem: ListProblem) -> Int64:
+    """Return the rows of all lists without those that are better than the best extreme one: no weights select them."""
+    keep = np.ones(problem.pool.n_hypotheses, np.bool_)
+    for s, (first, last) in enumerate(itertools.pairwise(problem.offsets.tolist())):
+        alone = problem.pool.take_sentences(np.array([s]))
+        for row in np.argsort(-problem.sentence_gains[first:last], kind="stable").tolist():
+            if weights_that_select(alone, np.array([row])) is not None:
+                break
+            keep[first + row] = False
+    return np.flatnonzero(keep)
 
 
 def _require_whole(found: Result) -> None:

@@ -86,14 +86,15 @@ function rowElement(row) {
   const pick = element("input", { type: "checkbox", id: `pick-${row.run}`, "aria-label": `choose ${row.name}`, on: { change: () => choose(row.run, pick.checked) } });
   pick.checked = chosen.has(row.run);
   const pill = row.state && row.state !== "done" ? element("span", { class: `delta ${row.state === "running" ? "up" : "down"}` }, row.so_far ? `${row.state}: ${row.so_far}` : row.state) : null;
-  const score = (text, gain, title) => (text ? element("td", { title }, element("b", {}, text), gain && ` ${gain}`) : element("td", {}, unknown()));
+  const cell = (label, known, content, title = "") => element("td", { "data-label": label, class: known ? "" : "unknown", title }, known ? content : unknown());
+  const score = (label, text, gain, title) => cell(label, text, [element("b", {}, text), " ", gain], title);
   return element("tr", { "data-run": row.run }, element("td", {}, pick),
     element("th", { scope: "row" }, button(row.name, () => openOnly(row.run), { class: "link", id: `open-${row.run}` }), " ", row.kind !== "tune" && element("span", { class: "hint" }, row.kind), " ", pill),
-    element("td", {}, row.when.replace("T", " ").replace("+00:00", "")),
-    element("td", { title: row.tuner_full }, row.tuner || unknown()), element("td", { title: row.signature }, row.metric || unknown()),
-    score(row.tuned_shown, row.gain_shown, ""), score(row.unseen_shown, row.unseen_gain_shown, row.unseen_by),
-    element("td", {}, row.sentences === null ? unknown() : row.sentences.toLocaleString("en"), row.warning && element("span", { class: "delta down", title: `On unseen sentences ${row.warning}` }, "below one scorer")),
-    element("td", {}, row.seed === null ? unknown() : row.seed));
+    cell("when", true, row.when.replace("T", " ").replace("+00:00", "")),
+    cell("tuner", row.tuner, row.tuner, row.tuner_full), cell("metric", row.metric, row.metric, row.signature),
+    score("tuned", row.tuned_shown, row.gain_shown, ""),
+    score("unseen", row.unseen_shown, [row.unseen_gain_shown, " ", row.warning && element("span", { class: "delta down", title: `On unseen sentences ${row.warning}` }, "below one scorer")], row.unseen_by),
+    cell("sentences", row.sentences !== null, row.sentences?.toLocaleString("en")), cell("seed", row.seed !== null, row.seed));
 }
 
 function choose(run, on) {

@@ -72,7 +72,7 @@ function drawFront(pen, box) {
     if (chosen !== null) pen.circle(...places[chosen], 6, themeColor("here"));
   });
   const unseen = found.points.some((it) => it.unseen) ? "   orange: the same weights on unseen sentences" : "";
-  pen.text(box.left + box.width - 4, box.top + box.height - 10, `+ the weights it was found about${unseen}`, themeColor("ink-soft"), "right");
+  if (box.width > 420) pen.text(box.left + box.width - 4, box.top + box.height - 10, `+ the weights it was found about${unseen}`, themeColor("ink-soft"), "right");
 }
 
 function pickNear([x, y]) {

@@ -31,7 +31,16 @@ from luthier.metrics.base import Metric
 from luthier.metrics.pools import pool_statistics
 from luthier.tuning.base import Tuner
 from luthier.tuning.loops.folder import HELDOUT, LISTS, LoopFolder, identity_of, read_seconds
-from luthier.tuning.loops.report import Iteration, LoopResult, Seconds, distance, ignores_weights, why_ended
+from luthier.tuning.loops.report import (
+    Iteration,
+    LoopResult,
+    Seconds,
+    distance,
+    ignores_weights,
+    towards,
+    trusted_distance,
+    why_ended,
+)
 from luthier.tuning.options import LoopOptions as LoopOptions
 from luthier.tuning.run import RunOptions, run
 
@@ -156,9 +165,10 @@ class _Loop:
         self.seconds: list[Seconds] = []
         self.merged: Pool | None = None
         self.latest: Pool | None = None
+        self.start = Weights({})
 
     def run(self, start: Weights) -> LoopResult:
-        start_heldout = self._begin(start)
+        start_heldout, self.start = self._begin(start), start
         weights, ended = start, ""
         for turn in () if self.folder is None else tuple(self.folder.turns):
             self._revive(turn)
@@ -221,6 +231,7 @@ class _Loop:
         stopwatch = Stopwatch()
         ignored = ignores_weights(self.turns, same=same)
         tuned = weights if ignored else self._tune(problem, weights, self.options.seed + number)
+        tuned = self._trusted(decoded, tuned)
         cpu = round(stopwatch.seconds()[0], 3)
         after_tuning = time.perf_counter()
         if self.turns and dict(tuned) == dict(weights):
@@ -246,6 +257,30 @@ class _Loop:
         )
         clocks = np.diff([clock, after_decoding, after_tuning, time.perf_counter()]).round(3).tolist()
         return turn, Seconds(decode=clocks[0], tune=clocks[1], heldout=clocks[2], tune_cpu=cpu, decode_cpu=decode_cpu)
+
+    def _gains(self) -> list[float]:
+        sign = 1.0 if self.metric.higher_is_better is True else -1.0
+        return [sign * turn.decoded for turn in self.turns]
+
+    def _weights_of(self, turn: int) -> Weights:
+        """Return the weights that a turn, from 0, decoded with."""
+        return self.turns[turn - 1].weights if turn else self.start
+
+    def _trusted(self, decoded: float, tuned: Weights) -> Weights:
+        """Return tuned weights, or those on the way to them that are not too far from what decoded best."""
+        if not self.options.trust:
+            return tuned
+        gains = [*self._gains(), decoded if self.metric.higher_is_better is True else -decoded]
+        best, limit = self._weights_of(int(np.argmax(gains))), trusted_distance(gains, self.options.trust)
+        far, near = distance(best, tuned), tuned
+        share = 1.0 if far <= limit else limit / far
+        while distance(best, near) > limit and share > limit / 100.0:  # signs that differ shorten what lies between
+            near, share = Weights(self._clipped(towards(best, tuned, share))), 0.9 * share
+        return near
+
+    def _clipped(self, weights: dict[str, float]) -> dict[str, float]:
+        limits = {name: self.bounds.get(name, (-np.inf, np.inf)) for name in weights}
+        return {name: float(np.clip(value, *limits[name])) for name, value in weights.items()}
 
     def _problem(self, turns: int) -> Problem:
         """Return the problem of all that was decoded so far: lists, or what a decoder has kept of its searches."""

@@ -200,6 +200,34 @@ def _last_better(gains: Sequence[float], least: float) -> int:
     return found
 
 
+def trusted_distance(gains: Sequence[float], trust: float) -> float:
+    """Return how far weights may go from those that decoded best, by the gains of all turns so far.
+
+    It is halved by a turn that is no better than all before, and doubled by one that is, up to `trust`.
+
+    >>> trusted_distance([30.0, 20.0, 25.0], 0.4), trusted_distance([30.0, 20.0, 25.0, 31.0], 0.4)
+    (0.1, 0.2)
+    """
+    best, factor = -math.inf, 1.0
+    for gain in gains:
+        factor = min(1.0, 2.0 * factor) if gain > best else 0.5 * factor
+        best = max(best, gain)
+    return trust * factor
+
+
+def towards(origin: Mapping[str, float], goal: Mapping[str, float], share: float) -> dict[str, float]:
+    """Return weights on the way from one vector, taken to the other's length, to that other.
+
+    >>> towards({"a": 2.0}, {"a": 1.0, "b": 3.0}, 0.5)
+    {'a': 2.5, 'b': 1.5}
+    """
+    sizes = [math.fsum(map(abs, weights.values())) for weights in (origin, goal)]
+    factor = sizes[1] / sizes[0] if sizes[0] else 0.0
+    names = [*goal, *(name for name in origin if name not in goal)]
+    begin, end = ({name: f * w.get(name, 0.0) for name in names} for f, w in ((factor, origin), (1.0, goal)))
+    return {name: begin[name] + share * (end[name] - begin[name]) for name in names}
+
+
 def choose(start_heldout: float | None, turns: Sequence[Iteration], *, by: str, higher_is_better: bool) -> int:
     """Return the number of the turn whose weights are the answer: the last, or the best `by` what they decoded.
 
